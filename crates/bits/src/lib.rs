@@ -1,0 +1,1 @@
+//! Values of any bit width with the arithmetic of P4_16.

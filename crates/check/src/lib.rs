@@ -1,0 +1,1 @@
+//! Name resolution, types and constants: syntax tree to typed program.

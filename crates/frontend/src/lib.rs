@@ -1,0 +1,1 @@
+//! compile(): P4 sources to program and diagnostics.

@@ -1,0 +1,1 @@
+//! The reference executor: slow, obvious, and the specification of every other executor.

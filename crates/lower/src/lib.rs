@@ -1,0 +1,1 @@
+//! Elaboration: typed program to IR and P4Info.

@@ -1,0 +1,1 @@
+//! Packet buffers, pcap files, and the Port trait with its decorators.

@@ -1,0 +1,1 @@
+//! A loaded program: architecture, tables and the chosen executor.

@@ -1,0 +1,1 @@
+//! All the system calls: AF_PACKET, TAP, pcap files, memory.

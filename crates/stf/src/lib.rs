@@ -1,0 +1,1 @@
+//! STF tests: parser and runner.

@@ -1,0 +1,1 @@
+//! The untimed switch around a pipeline: bursts, queues, replication, resubmit and recirculation.

@@ -1,0 +1,1 @@
+//! P4 source text to syntax tree: sources, diagnostics, preprocessor, lexer, parser.

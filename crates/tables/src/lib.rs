@@ -1,0 +1,1 @@
+//! Match engines and stateful objects, readable while they are written.

@@ -1,0 +1,1 @@
+//! Traffic generators and checkers.
