@@ -34,7 +34,6 @@ impl Bits {
 
     /// `~self`.
     #[inline]
-    #[expect(clippy::should_implement_trait, reason = "all operators are methods")]
     pub fn not(&self) -> Bits {
         match &self.0 {
             Repr::Inline { width, value } => Bits::inline(*width, !value),
