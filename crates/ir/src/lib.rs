@@ -1,1 +1,28 @@
-//! The program after elaboration: parser graphs, controls, tables, externs, storage; text form and verifier.
+//! The program after elaboration: what every executor executes.
+//!
+//! Lowering has removed all that can be removed. What is left is small:
+//!
+//! * **Slots** ([`Slot`]): flat storage. A header field, a header's validity bit, a stack's `nextIndex`, a piece of
+//!   metadata, a local variable: each is one slot of a fixed width. Structs, tuples, stacks, unions, `out` parameters and
+//!   copies no longer exist. All slots are zero when a packet enters (or re-enters) the pipeline.
+//! * **Bodies** ([`Body`]): control-flow graphs of basic blocks. A parser, a control, a deparser and an action are all
+//!   bodies; parser states are blocks with a label. Sub-parsers, sub-controls, functions and direct action calls have
+//!   been inlined.
+//! * **Expressions** ([`Expr`]): pure trees over constants, slots and action data. Whatever has an effect is an [`Op`].
+//! * **Objects**: tables, action profiles, registers, counters, meters, value sets, digests, each with its control-plane
+//!   name.
+//!
+//! The IR knows what a program *computes*. What an architecture does between and after the controls (traffic manager,
+//! clones, resubmission) is not here: operations such as [`Op::Clone`] only *ask* for it.
+//!
+//! [`text`] prints a program and reads it back, [`verify`] states and checks every invariant, [`dot`] draws graphs.
+
+mod body;
+mod expr;
+mod object;
+mod program;
+
+pub use body::*;
+pub use expr::*;
+pub use object::*;
+pub use program::*;

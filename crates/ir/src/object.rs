@@ -1,0 +1,255 @@
+//! Objects that the control plane sees: tables and stateful externs. Their names are the control plane's.
+
+use crate::{ActionId, ActionProfileId, BodyId, CounterId, Expr, HashAlgorithm, Location, MeterId, SlotId};
+use forebay_bits::Bits;
+
+/// An action as a table invokes it. A P4 action that several tables list with different directional arguments has an
+/// instance here for each of them, all with the same name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Action {
+    /// Control-plane name: `MyIngress.forward`.
+    pub name: String,
+    /// Action data: the directionless parameters.
+    pub params: Vec<ActionParam>,
+    /// What it does ([`crate::BodyKind::Action`]).
+    pub body: BodyId,
+}
+
+/// A parameter that the control plane gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionParam {
+    /// Name.
+    pub name: String,
+    /// Width in bits.
+    pub width: u32,
+    /// Whether its type is `int<W>`.
+    pub signed: bool,
+}
+
+/// A match-action table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Control-plane name: `MyIngress.ipv4_lpm`.
+    pub name: String,
+    /// Key fields in order.
+    pub keys: Vec<TableKey>,
+    /// Actions in order.
+    pub actions: Vec<TableAction>,
+    /// The default action; `NoAction` when the program names none.
+    pub default_action: ActionCall,
+    /// Whether the control plane may not change it.
+    pub default_is_const: bool,
+    /// Entries in the program.
+    pub entries: Vec<TableEntry>,
+    /// Whether the control plane may not change the entries (`const entries`).
+    pub entries_are_const: bool,
+    /// Number of entries it must hold.
+    pub size: u64,
+    /// Action profile or selector.
+    pub implementation: Option<ActionProfileId>,
+    /// Direct counter, counted on every hit.
+    pub direct_counter: Option<CounterId>,
+    /// Direct meter, executed on every hit before the action.
+    pub direct_meter: Option<DirectMeter>,
+    /// Whether entries may have idle time-outs.
+    pub supports_timeout: bool,
+    /// Place of its declaration.
+    pub location: Location,
+}
+
+/// A direct meter of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectMeter {
+    /// Meter.
+    pub meter: MeterId,
+    /// Receives the colour (argument of `direct_meter.read`), if the program reads it.
+    pub slot: Option<SlotId>,
+}
+
+/// A key field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableKey {
+    /// Control-plane name: `hdr.ipv4.dstAddr`, or what `@name` says.
+    pub name: String,
+    /// Value, evaluated when the table is applied.
+    pub expr: Expr,
+    /// Width in bits.
+    pub width: u32,
+    /// Match kind. Fields of kind [`MatchKind::Selector`] are not matched: they are the input of the selector's hash.
+    pub match_kind: MatchKind,
+}
+
+/// Match kinds of core, v1model and PSA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MatchKind {
+    /// `exact`
+    Exact,
+    /// `lpm`
+    Lpm,
+    /// `ternary`
+    Ternary,
+    /// `range`
+    Range,
+    /// `optional`
+    Optional,
+    /// `selector`
+    Selector,
+}
+
+/// An action in a table's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableAction {
+    /// Action.
+    pub action: ActionId,
+    /// `@tableonly`: may not be the default action.
+    pub table_only: bool,
+    /// `@defaultonly`: may not be an entry's action.
+    pub default_only: bool,
+}
+
+/// An action with its data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionCall {
+    /// Index into [`Table::actions`].
+    pub action: u32,
+    /// One for each of [`Action::params`].
+    pub args: Vec<Bits>,
+}
+
+/// An entry in the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableEntry {
+    /// One for each key field that is not a selector.
+    pub matches: Vec<EntryMatch>,
+    /// The larger wins, as in P4Runtime; 0 in tables whose match kinds need none.
+    pub priority: i64,
+    /// What it invokes.
+    pub action: ActionCall,
+    /// Whether this one is `const`.
+    pub is_const: bool,
+    /// Place.
+    pub location: Location,
+}
+
+/// What an entry says of one key field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryMatch {
+    /// `exact`
+    Exact(Bits),
+    /// `lpm`: the value's first `prefix_length` bits.
+    Lpm {
+        /// Value.
+        value: Bits,
+        /// Bits that count, from the most significant.
+        prefix_length: u32,
+    },
+    /// `ternary`: bits set in the mask count.
+    Ternary {
+        /// Value.
+        value: Bits,
+        /// Mask.
+        mask: Bits,
+    },
+    /// `range`, both ends inclusive.
+    Range {
+        /// Low end.
+        low: Bits,
+        /// High end.
+        high: Bits,
+    },
+    /// `optional`: a value, or anything.
+    Optional(Option<Bits>),
+}
+
+/// An action profile, or with `selector` an action selector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionProfile {
+    /// Control-plane name.
+    pub name: String,
+    /// Number of members it must hold.
+    pub size: u64,
+    /// For a selector: the algorithm over the table's selector fields and the width of its result in bits.
+    pub selector: Option<(HashAlgorithm, u32)>,
+}
+
+/// `register<bit<W>>(size)`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Register {
+    /// Control-plane name.
+    pub name: String,
+    /// Width of an element in bits.
+    pub width: u32,
+    /// Whether its type is `int<W>`.
+    pub signed: bool,
+    /// Number of elements.
+    pub size: u64,
+    /// Value of every element at the start.
+    pub initial: Bits,
+}
+
+/// What a counter counts, what a meter measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Packets.
+    Packets,
+    /// Bytes.
+    Bytes,
+    /// Both (counters only).
+    PacketsAndBytes,
+}
+
+/// A counter array, or a direct counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// Control-plane name.
+    pub name: String,
+    /// What is counted.
+    pub unit: Unit,
+    /// Number of elements; `None` for a direct counter.
+    pub size: Option<u64>,
+}
+
+/// A meter array, or a direct meter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meter {
+    /// Control-plane name.
+    pub name: String,
+    /// What is measured.
+    pub unit: Unit,
+    /// Number of elements; `None` for a direct meter.
+    pub size: Option<u64>,
+}
+
+/// `value_set<T>(size)` of a parser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueSet {
+    /// Control-plane name.
+    pub name: String,
+    /// Number of elements it must hold.
+    pub size: u64,
+    /// Components of an element: name, width, match kind (`@match`).
+    pub components: Vec<ValueSetComponent>,
+}
+
+/// A component of a value set's elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueSetComponent {
+    /// Name; empty when the element is a plain value.
+    pub name: String,
+    /// Width in bits.
+    pub width: u32,
+    /// Match kind.
+    pub match_kind: MatchKind,
+}
+
+/// A `digest`: a kind of message to the control plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// Control-plane name (the struct type's name).
+    pub name: String,
+    /// Its first argument in v1model: the receiver.
+    pub receiver: u32,
+    /// Fields: name and width.
+    pub fields: Vec<(String, u32)>,
+}
+

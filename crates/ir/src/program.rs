@@ -1,0 +1,269 @@
+//! A whole program: storage, objects, bodies and the role that each body plays in the architecture.
+
+use crate::{
+    Action, ActionProfile, Body, Counter, Digest, Expr, Meter, Op, Register, SelectCase, Statement, Table, Terminator, ValueSet,
+};
+use std::collections::BTreeMap;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// As an index into the program's vector of these.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )+};
+}
+
+ids!(
+    /// Index into [`Program::slots`].
+    SlotId,
+    /// Index into [`Program::headers`].
+    HeaderId,
+    /// Index into [`Program::bodies`].
+    BodyId,
+    /// Index into [`Body::blocks`].
+    BlockId,
+    /// Index into [`Program::actions`].
+    ActionId,
+    /// Index into [`Program::tables`].
+    TableId,
+    /// Index into [`Program::action_profiles`].
+    ActionProfileId,
+    /// Index into [`Program::registers`].
+    RegisterId,
+    /// Index into [`Program::counters`].
+    CounterId,
+    /// Index into [`Program::meters`].
+    MeterId,
+    /// Index into [`Program::value_sets`].
+    ValueSetId,
+    /// Index into [`Program::digests`].
+    DigestId,
+);
+
+/// A program ready to execute.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// Which architecture's package `main` instantiates.
+    pub architecture: Architecture,
+    /// Source files, for [`Location::file`].
+    pub files: Vec<String>,
+    /// Names of `error` values; the index is the value. `NoError` is 0.
+    pub errors: Vec<String>,
+    /// Storage.
+    pub slots: Vec<Slot>,
+    /// Header instances (stack elements and union members are instances of their own).
+    pub headers: Vec<Header>,
+    /// Parsers, controls, actions' bodies.
+    pub bodies: Vec<Body>,
+    /// Which body plays which role.
+    pub stages: BTreeMap<Role, BodyId>,
+    /// Slots of the architecture's intrinsic metadata by field name (`ingress_port`, `egress_spec`, ... of
+    /// `standard_metadata_t` for v1model).
+    pub intrinsic: BTreeMap<String, SlotId>,
+    /// Fields that `@field_list(i)` marks: what resubmit, recirculate and clone with that index preserve.
+    pub field_lists: BTreeMap<u32, Vec<SlotId>>,
+    /// Actions that tables invoke.
+    pub actions: Vec<Action>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Action profiles and selectors.
+    pub action_profiles: Vec<ActionProfile>,
+    /// Register arrays.
+    pub registers: Vec<Register>,
+    /// Counter arrays and direct counters.
+    pub counters: Vec<Counter>,
+    /// Meter arrays and direct meters.
+    pub meters: Vec<Meter>,
+    /// Parser value sets.
+    pub value_sets: Vec<ValueSet>,
+    /// Digests.
+    pub digests: Vec<Digest>,
+}
+
+impl Program {
+    /// A program without anything.
+    pub fn new(architecture: Architecture) -> Self {
+        Program {
+            architecture,
+            files: Vec::new(),
+            errors: Vec::new(),
+            slots: Vec::new(),
+            headers: Vec::new(),
+            bodies: Vec::new(),
+            stages: BTreeMap::new(),
+            intrinsic: BTreeMap::new(),
+            field_lists: BTreeMap::new(),
+            actions: Vec::new(),
+            tables: Vec::new(),
+            action_profiles: Vec::new(),
+            registers: Vec::new(),
+            counters: Vec::new(),
+            meters: Vec::new(),
+            value_sets: Vec::new(),
+            digests: Vec::new(),
+        }
+    }
+
+    /// The slot's description.
+    pub fn slot(&self, id: SlotId) -> &Slot {
+        &self.slots[id.index()]
+    }
+
+    /// The body that plays `role`, if the architecture and the program have one.
+    pub fn stage(&self, role: Role) -> Option<&Body> {
+        self.stages.get(&role).map(|id| &self.bodies[id.index()])
+    }
+
+    /// The number of `error.NAME`, if declared.
+    pub fn error(&self, name: &str) -> Option<u32> {
+        self.errors.iter().position(|e| e == name).map(|i| i as u32)
+    }
+}
+
+/// Architectures that lowering knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Architecture {
+    /// `v1model.p4` with the meaning of BMv2's simple_switch.
+    V1Model,
+}
+
+/// The programmable blocks of the architectures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// v1model `Parser`.
+    Parser,
+    /// v1model `VerifyChecksum`.
+    VerifyChecksum,
+    /// v1model `Ingress`.
+    Ingress,
+    /// v1model `Egress`.
+    Egress,
+    /// v1model `ComputeChecksum`.
+    ComputeChecksum,
+    /// v1model `Deparser`.
+    Deparser,
+}
+
+/// A piece of storage of fixed width.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Full name for people: `hdr.ipv4.ttl`, `meta.nexthop`, `standard_metadata.egress_spec`, `MyIngress.tmp`.
+    pub name: String,
+    /// Width in bits. `bool` has 1; `error` and enums without representation have 32.
+    pub width: u32,
+    /// Whether its P4 type is `int<W>` (only printing depends on it; operators say themselves how they read bits).
+    pub signed: bool,
+    /// What it stores.
+    pub kind: SlotKind,
+}
+
+/// What a slot stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotKind {
+    /// A field of a header. A `varbit<W>` field has width W and holds its value right-aligned; see
+    /// [`HeaderField::length`].
+    Field(HeaderId),
+    /// Validity bit of a header.
+    Valid(HeaderId),
+    /// Number of bits now in a varbit field (width 32).
+    VarbitLength(HeaderId),
+    /// `nextIndex` of a header stack (width 32).
+    NextIndex,
+    /// User metadata.
+    Metadata,
+    /// The architecture's intrinsic metadata.
+    Intrinsic,
+    /// A local variable or temporary of lowering.
+    Local,
+}
+
+/// A header instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Full name: `hdr.ipv4`, `hdr.mpls[2]`.
+    pub name: String,
+    /// Name of its header type.
+    pub type_name: String,
+    /// Validity slot.
+    pub valid: SlotId,
+    /// Fields in order of the wire.
+    pub fields: Vec<HeaderField>,
+}
+
+/// A field of a header instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderField {
+    /// Name of the field in its type (`a.b` inside a struct-typed field).
+    pub name: String,
+    /// Value.
+    pub slot: SlotId,
+    /// For a varbit field: the slot with its present length in bits.
+    pub length: Option<SlotId>,
+}
+
+/// A place in the source, for traces and messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// Index into [`Program::files`].
+    pub file: u32,
+    /// Line, from 1; 0 when there is none.
+    pub line: u32,
+}
+
+impl Statement {
+    /// A statement without a place.
+    pub fn new(op: Op) -> Self {
+        Statement { op, location: Location::default() }
+    }
+}
+
+impl SelectCase {
+    /// Whether the case matches whatever the keys are.
+    pub fn is_catch_all(&self) -> bool {
+        self.keysets.iter().all(|k| matches!(k, crate::KeySet::Any))
+    }
+}
+
+impl Terminator {
+    /// The blocks that may follow.
+    pub fn successors(&self) -> Vec<BlockId> {
+        match self {
+            Terminator::Jump(next) | Terminator::Apply { next, .. } => vec![*next],
+            Terminator::Branch { then_block, else_block, .. } => vec![*then_block, *else_block],
+            Terminator::Select { cases, default, .. } => {
+                cases.iter().map(|case| case.target).chain(std::iter::once(*default)).collect()
+            }
+            Terminator::Return | Terminator::Exit | Terminator::Reject(_) => Vec::new(),
+        }
+    }
+}
+
+impl Expr {
+    /// The width in bits of the expression's value.
+    pub fn width(&self, program: &Program) -> u32 {
+        match self {
+            Expr::Const(bits) => bits.width(),
+            Expr::Slot(slot) => program.slot(*slot).width,
+            Expr::Param { width, .. } => *width,
+            Expr::Unary(_, operand) => operand.width(program),
+            Expr::Binary(op, left, _) => {
+                if op.is_comparison() {
+                    1
+                } else {
+                    left.width(program)
+                }
+            }
+            Expr::Slice { hi, lo, .. } => hi - lo + 1,
+            Expr::Concat(high, low) => high.width(program) + low.width(program),
+            Expr::ZeroExtend(width, _) | Expr::SignExtend(width, _) | Expr::Truncate(width, _) => *width,
+            Expr::Mux { then_value, .. } => then_value.width(program),
+        }
+    }
+}
