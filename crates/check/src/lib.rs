@@ -1,1 +1,3 @@
 //! Name resolution, types and constants: syntax tree to typed program.
+
+pub mod hir;
