@@ -1,0 +1,256 @@
+//! A bounded vector of packets in flight, with its own spare buffers.
+
+use crate::{Packet, Pool};
+
+/// How many packets a burst holds unless told otherwise: enough to overlap the memory accesses of
+/// table look-ups, few enough to stay in the first-level cache.
+pub const DEFAULT_BURST: usize = 32;
+
+/// Up to `capacity` packets, in order.
+///
+/// Packets that leave by [`Burst::clear`], [`Burst::recycle_front`] or a port's `send` become
+/// spares, and [`Burst::allocate`] takes from the spares. [`Burst::push_exchange`] moves a packet
+/// from another burst in exchange for a spare, so that both bursts keep as many buffers as they
+/// had.
+#[derive(Debug)]
+pub struct Burst {
+    packets: Vec<Packet>,
+    spares: Pool,
+    capacity: usize,
+}
+
+impl Burst {
+    /// An empty burst for at most `capacity` packets (at least one).
+    pub fn new(capacity: usize) -> Burst {
+        let capacity = capacity.max(1);
+        Burst {
+            packets: Vec::with_capacity(capacity),
+            spares: Pool::new(capacity),
+            capacity,
+        }
+    }
+
+    /// The most packets it holds.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// How many packets it holds.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Whether it holds none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Whether there is no room for another packet.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.packets.len() >= self.capacity
+    }
+
+    /// How many more packets fit.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.capacity - self.packets.len()
+    }
+
+    /// Appends an empty packet and returns it, or `None` when the burst is full.
+    pub fn allocate(&mut self) -> Option<&mut Packet> {
+        if self.is_full() {
+            return None;
+        }
+        let packet = self.spares.take();
+        self.packets.push(packet);
+        self.packets.last_mut()
+    }
+
+    /// Appends `packet`.
+    ///
+    /// # Errors
+    /// Gives the packet back when the burst is full.
+    pub fn push(&mut self, packet: Packet) -> Result<(), Packet> {
+        if self.is_full() {
+            return Err(packet);
+        }
+        self.packets.push(packet);
+        Ok(())
+    }
+
+    /// Appends what `packet` holds and leaves an empty spare buffer in its place.
+    /// Returns false, and changes nothing, when the burst is full.
+    pub fn push_exchange(&mut self, packet: &mut Packet) -> bool {
+        if self.is_full() {
+            return false;
+        }
+        let spare = self.spares.take();
+        self.packets.push(std::mem::replace(packet, spare));
+        true
+    }
+
+    /// Removes and returns the last packet.
+    pub fn pop(&mut self) -> Option<Packet> {
+        self.packets.pop()
+    }
+
+    /// Gives a buffer that is no longer needed to the spares.
+    pub fn give_spare(&mut self, packet: Packet) {
+        self.spares.give(packet);
+    }
+
+    /// Drops all packets into the spares.
+    pub fn clear(&mut self) {
+        self.recycle_front(self.packets.len());
+    }
+
+    /// Drops the first `count` packets into the spares.
+    pub fn recycle_front(&mut self, count: usize) {
+        let count = count.min(self.packets.len());
+        for packet in self.packets.drain(..count) {
+            self.spares.give(packet);
+        }
+    }
+
+    /// Drops the packets from position `length` on into the spares.
+    pub fn truncate(&mut self, length: usize) {
+        while self.packets.len() > length {
+            if let Some(packet) = self.packets.pop() {
+                self.spares.give(packet);
+            }
+        }
+    }
+
+    /// Keeps the packets for which `keep` says true, in order; the others become spares.
+    pub fn retain(&mut self, mut keep: impl FnMut(&mut Packet) -> bool) {
+        let mut kept = 0;
+        for index in 0..self.packets.len() {
+            if keep(&mut self.packets[index]) {
+                self.packets.swap(kept, index);
+                kept += 1;
+            }
+        }
+        self.truncate(kept);
+    }
+
+    /// Moves all packets to `other` as far as they fit, in exchange for its spares; the rest
+    /// stays. Returns how many were moved.
+    pub fn move_to(&mut self, other: &mut Burst) -> usize {
+        let count = self.len().min(other.room());
+        for packet in &mut self.packets[..count] {
+            other.push_exchange(packet);
+        }
+        self.recycle_front(count);
+        count
+    }
+
+    /// The packets, in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Packet> {
+        self.packets.iter()
+    }
+
+    /// The packets, in order, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Packet> {
+        self.packets.iter_mut()
+    }
+
+    /// The packets as a slice.
+    pub fn as_slice(&self) -> &[Packet] {
+        &self.packets
+    }
+
+    /// The packets as a slice, to be changed.
+    pub fn as_mut_slice(&mut self) -> &mut [Packet] {
+        &mut self.packets
+    }
+
+    /// How many buffers this burst had to allocate so far; constant after a warm-up.
+    pub fn buffers_created(&self) -> u64 {
+        self.spares.created()
+    }
+}
+
+impl Default for Burst {
+    fn default() -> Burst {
+        Burst::new(DEFAULT_BURST)
+    }
+}
+
+impl<'a> IntoIterator for &'a Burst {
+    type Item = &'a Packet;
+    type IntoIter = std::slice::Iter<'a, Packet>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Burst {
+    type Item = &'a mut Packet;
+    type IntoIter = std::slice::IterMut<'a, Packet>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn burst_of(payloads: &[&[u8]]) -> Burst {
+        let mut burst = Burst::new(4);
+        for payload in payloads {
+            burst
+                .allocate()
+                .expect("the burst has room")
+                .set_data(payload);
+        }
+        burst
+    }
+
+    #[test]
+    fn a_full_burst_refuses_more() {
+        let mut burst = burst_of(&[b"a", b"b", b"c", b"d"]);
+        assert!(burst.is_full());
+        assert!(burst.allocate().is_none());
+        let mut packet = Packet::from_bytes(b"e");
+        assert!(!burst.push_exchange(&mut packet));
+        assert_eq!(packet.data(), b"e");
+        assert!(burst.push(packet).is_err());
+    }
+
+    #[test]
+    fn retain_keeps_the_order() {
+        let mut burst = burst_of(&[b"a", b"b", b"c", b"d"]);
+        burst.retain(|packet| packet.data() != b"b");
+        let left: Vec<_> = burst.iter().map(|packet| packet.data().to_vec()).collect();
+        assert_eq!(left, [b"a", b"c", b"d"]);
+    }
+
+    #[test]
+    fn moving_between_bursts_allocates_nothing_after_the_first_round() {
+        let (mut first, mut second) = (Burst::new(4), Burst::new(4));
+        let mut created = 0;
+        for round in 0..10 {
+            for _ in 0..4 {
+                first.allocate().expect("the burst is empty").set_data(b"x");
+            }
+            assert_eq!(first.move_to(&mut second), 4);
+            assert!(first.is_empty());
+            second.clear();
+            let now = first.buffers_created() + second.buffers_created();
+            assert!(round == 0 || now == created, "round {round} allocated");
+            created = now;
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_stays() {
+        let mut first = burst_of(&[b"a", b"b", b"c"]);
+        let mut second = Burst::new(2);
+        assert_eq!(first.move_to(&mut second), 2);
+        assert_eq!(first.as_slice()[0].data(), b"c");
+    }
+}

@@ -1,0 +1,338 @@
+//! One packet in a buffer with room at both ends.
+//!
+//! ```text
+//!   storage: | headroom ........ | data ................ | tailroom ...... |
+//!            0                   start                  end               len
+//! ```
+//!
+//! A deparser that emits more header bytes than the parser extracted (encapsulation) takes them
+//! from the headroom; one that emits fewer gives them back. The payload does not move in either
+//! case. When the headroom is used up the buffer grows: that is correct, merely slower.
+
+use std::fmt;
+
+/// Bytes kept free in front of a received frame.
+pub const DEFAULT_HEADROOM: usize = 128;
+
+/// Bytes behind the headroom: a full Ethernet frame with tags, and change.
+pub const DEFAULT_ROOM: usize = 1920;
+
+/// A frame and what a switch must know about it. See the module's picture.
+///
+/// The bytes start at the Ethernet destination address and end before the frame check sequence.
+#[derive(Clone)]
+pub struct Packet {
+    storage: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// The P4 number of the port it came in by, or shall leave by.
+    pub port: u32,
+    /// Length in bytes when it was received, before the program or a snapshot length changed it.
+    pub original_length: u32,
+    /// An identity that the receiver gives out, for traces and for following copies.
+    pub id: u64,
+    /// When it was received, in nanoseconds of the caller's clock.
+    pub timestamp_ns: u64,
+}
+
+impl Packet {
+    /// An empty packet with the default room at both ends.
+    pub fn new() -> Packet {
+        Packet::with_room(DEFAULT_HEADROOM, DEFAULT_ROOM)
+    }
+
+    /// An empty packet with `headroom` bytes in front and `room` bytes for data behind.
+    pub fn with_room(headroom: usize, room: usize) -> Packet {
+        Packet {
+            storage: vec![0; headroom + room],
+            start: headroom,
+            end: headroom,
+            port: 0,
+            original_length: 0,
+            id: 0,
+            timestamp_ns: 0,
+        }
+    }
+
+    /// A packet that holds a copy of `data`, with the default headroom.
+    pub fn from_bytes(data: &[u8]) -> Packet {
+        let mut packet = Packet::with_room(DEFAULT_HEADROOM, data.len().max(DEFAULT_ROOM));
+        packet.set_data(data);
+        packet
+    }
+
+    /// The frame.
+    #[inline]
+    pub fn data(&self) -> &[u8] {
+        &self.storage[self.start..self.end]
+    }
+
+    /// The frame, to be changed in place.
+    #[inline]
+    pub fn data_mut(&mut self) -> &mut [u8] {
+        &mut self.storage[self.start..self.end]
+    }
+
+    /// Length of the frame in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether there are no bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Bytes that can be prepended without moving the data.
+    #[inline]
+    pub fn headroom(&self) -> usize {
+        self.start
+    }
+
+    /// Bytes that can be appended without growing the buffer.
+    #[inline]
+    pub fn tailroom(&self) -> usize {
+        self.storage.len() - self.end
+    }
+
+    /// Empties the packet, restores the default headroom and clears the metadata.
+    pub fn reset(&mut self) {
+        self.start = DEFAULT_HEADROOM.min(self.storage.len());
+        self.end = self.start;
+        self.port = 0;
+        self.original_length = 0;
+        self.id = 0;
+        self.timestamp_ns = 0;
+    }
+
+    /// Replaces the data by a copy of `data` and sets the original length to its length.
+    pub fn set_data(&mut self, data: &[u8]) {
+        self.start = DEFAULT_HEADROOM.min(self.storage.len());
+        self.end = self.start;
+        self.append(data);
+        self.original_length = length_u32(data.len());
+    }
+
+    /// Makes this packet a copy of `other`, metadata included, in its own buffer.
+    pub fn copy_from(&mut self, other: &Packet) {
+        self.set_data(other.data());
+        self.port = other.port;
+        self.original_length = other.original_length;
+        self.id = other.id;
+        self.timestamp_ns = other.timestamp_ns;
+    }
+
+    /// Puts `count` bytes in front of the data and returns them to be written.
+    /// Their content is unspecified (whatever the buffer held).
+    pub fn prepend(&mut self, count: usize) -> &mut [u8] {
+        if count > self.start {
+            self.grow_front(count - self.start + DEFAULT_HEADROOM);
+        }
+        self.start -= count;
+        &mut self.storage[self.start..self.start + count]
+    }
+
+    /// Removes up to `count` bytes from the front; returns how many were removed.
+    pub fn remove_front(&mut self, count: usize) -> usize {
+        let removed = count.min(self.len());
+        self.start += removed;
+        removed
+    }
+
+    /// Replaces the first `old_count` bytes by `new`, moving only the start of the data.
+    /// `old_count` beyond the data is taken as the whole data.
+    pub fn replace_front(&mut self, old_count: usize, new: &[u8]) {
+        self.remove_front(old_count);
+        self.prepend(new.len()).copy_from_slice(new);
+    }
+
+    /// Appends a copy of `bytes`.
+    pub fn append(&mut self, bytes: &[u8]) {
+        if bytes.len() > self.tailroom() {
+            self.storage.resize(self.end + bytes.len(), 0);
+        }
+        self.storage[self.end..self.end + bytes.len()].copy_from_slice(bytes);
+        self.end += bytes.len();
+    }
+
+    /// Shortens the data to at most `length` bytes.
+    #[inline]
+    pub fn truncate(&mut self, length: usize) {
+        self.end = self.end.min(self.start + length);
+    }
+
+    /// The room behind an *empty* packet's start, for a receiver to write into.
+    /// Follow with [`Packet::set_received`].
+    #[inline]
+    pub fn receive_room(&mut self) -> &mut [u8] {
+        let start = self.start;
+        &mut self.storage[start..]
+    }
+
+    /// Says that a receiver wrote `length` bytes into [`Packet::receive_room`], and sets the
+    /// original length. A length beyond the room is taken as the room.
+    #[inline]
+    pub fn set_received(&mut self, length: usize) {
+        self.end = self.storage.len().min(self.start.saturating_add(length));
+        self.original_length = length_u32(length);
+    }
+
+    /// Inserts `count` bytes of room in front of the whole storage.
+    fn grow_front(&mut self, count: usize) {
+        self.storage.splice(0..0, std::iter::repeat_n(0, count));
+        self.start += count;
+        self.end += count;
+    }
+}
+
+/// A length as it is kept in packet metadata; lengths over 4 GiB do not occur and saturate.
+fn length_u32(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+impl Default for Packet {
+    fn default() -> Packet {
+        Packet::new()
+    }
+}
+
+/// Two packets are equal when a program could not tell them apart: data and metadata.
+impl PartialEq for Packet {
+    fn eq(&self, other: &Packet) -> bool {
+        self.data() == other.data()
+            && self.port == other.port
+            && self.original_length == other.original_length
+            && self.id == other.id
+            && self.timestamp_ns == other.timestamp_ns
+    }
+}
+
+impl Eq for Packet {}
+
+impl fmt::Debug for Packet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "Packet(id {}, port {}, {} bytes:",
+            self.id,
+            self.port,
+            self.len()
+        )?;
+        for byte in self.data().iter().take(64) {
+            write!(formatter, " {byte:02x}")?;
+        }
+        write!(formatter, "{})", if self.len() > 64 { " …" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_new_packet_is_empty_with_room_at_both_ends() {
+        let packet = Packet::new();
+        assert!(packet.is_empty());
+        assert_eq!(
+            (packet.headroom(), packet.tailroom()),
+            (DEFAULT_HEADROOM, DEFAULT_ROOM)
+        );
+    }
+
+    #[test]
+    fn headers_change_size_without_touching_the_payload() {
+        let mut packet = Packet::from_bytes(b"HEADpayload");
+        packet.replace_front(4, b"LONGERHEAD");
+        assert_eq!(packet.data(), b"LONGERHEADpayload");
+        packet.replace_front(10, b"");
+        assert_eq!(packet.data(), b"payload");
+        assert_eq!(packet.original_length, 11);
+    }
+
+    #[test]
+    fn prepending_beyond_the_headroom_grows_the_buffer() {
+        let mut packet = Packet::from_bytes(b"tail");
+        packet.prepend(1000).fill(7);
+        assert_eq!(packet.len(), 1004);
+        assert!(packet.data()[..1000].iter().all(|&byte| byte == 7));
+        assert_eq!(&packet.data()[1000..], b"tail");
+        assert!(
+            packet.headroom() > 0,
+            "growing leaves headroom for the next header"
+        );
+    }
+
+    #[test]
+    fn a_receiver_cannot_claim_more_than_the_room() {
+        let mut packet = Packet::with_room(4, 8);
+        packet.reset();
+        let room = packet.receive_room().len();
+        packet.set_received(100);
+        assert_eq!(packet.len(), room);
+        assert_eq!(packet.original_length, 100);
+    }
+
+    /// An operation on a packet, to be compared with the same operation on a plain vector.
+    #[derive(Debug, Clone)]
+    enum Operation {
+        Prepend(Vec<u8>),
+        Append(Vec<u8>),
+        RemoveFront(usize),
+        Truncate(usize),
+        ReplaceFront(usize, Vec<u8>),
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        let bytes = || proptest::collection::vec(any::<u8>(), 0..300);
+        prop_oneof![
+            bytes().prop_map(Operation::Prepend),
+            bytes().prop_map(Operation::Append),
+            (0..400usize).prop_map(Operation::RemoveFront),
+            (0..3000usize).prop_map(Operation::Truncate),
+            ((0..100usize), bytes()).prop_map(|(count, new)| Operation::ReplaceFront(count, new)),
+        ]
+    }
+
+    fn apply(packet: &mut Packet, model: &mut Vec<u8>, operation: Operation) {
+        match operation {
+            Operation::Prepend(bytes) => {
+                packet.prepend(bytes.len()).copy_from_slice(&bytes);
+                model.splice(0..0, bytes);
+            }
+            Operation::Append(bytes) => {
+                packet.append(&bytes);
+                model.extend(bytes);
+            }
+            Operation::RemoveFront(count) => {
+                packet.remove_front(count);
+                model.drain(..count.min(model.len()));
+            }
+            Operation::Truncate(length) => {
+                packet.truncate(length);
+                model.truncate(length);
+            }
+            Operation::ReplaceFront(count, new) => {
+                packet.replace_front(count, &new);
+                model.splice(..count.min(model.len()), new);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_packet_behaves_like_a_vector(
+            start in proptest::collection::vec(any::<u8>(), 0..2500),
+            operations in proptest::collection::vec(operation(), 0..30),
+        ) {
+            let mut packet = Packet::from_bytes(&start);
+            let mut model = start;
+            for operation in operations {
+                apply(&mut packet, &mut model, operation);
+                prop_assert_eq!(packet.data(), &model[..]);
+            }
+        }
+    }
+}

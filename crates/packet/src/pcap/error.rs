@@ -1,0 +1,75 @@
+//! What can be wrong with a capture file.
+
+use std::fmt;
+
+/// A capture file that cannot be read, with the place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PcapError {
+    /// Offset in the file of the header, record or block at fault, in bytes.
+    pub offset: u64,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a capture file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// The file is empty.
+    Empty,
+    /// The first four bytes are of no known format.
+    NotACapture {
+        /// The bytes found.
+        magic: [u8; 4],
+    },
+    /// The file ends within a header, record or block.
+    Truncated,
+    /// The packets are not Ethernet frames.
+    LinkType {
+        /// The link type found.
+        found: u16,
+    },
+    /// A length that the format does not allow here, or that is over the limit.
+    Length {
+        /// What has this length.
+        what: &'static str,
+        /// The length in bytes.
+        length: u64,
+    },
+    /// A pcapng block that contradicts itself or its place.
+    Block {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The system could not read.
+    Io {
+        /// What it said.
+        detail: String,
+    },
+}
+
+impl fmt::Display for PcapError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "at byte {}: ", self.offset)?;
+        match &self.problem {
+            Problem::Empty => formatter.write_str("the file is empty"),
+            Problem::NotACapture {
+                magic: [a, b, c, d],
+            } => write!(
+                formatter,
+                "not a pcap or pcapng file (it starts with {a:02x} {b:02x} {c:02x} {d:02x})"
+            ),
+            Problem::Truncated => formatter.write_str("the file ends in the middle of a record"),
+            Problem::LinkType { found } => write!(
+                formatter,
+                "the packets are of link type {found}; only Ethernet (1) can be read"
+            ),
+            Problem::Length { what, length } => {
+                write!(formatter, "{what} of {length} bytes: the file is damaged")
+            }
+            Problem::Block { what } => write!(formatter, "damaged pcapng block: {what}"),
+            Problem::Io { detail } => write!(formatter, "cannot read: {detail}"),
+        }
+    }
+}
+
+impl std::error::Error for PcapError {}

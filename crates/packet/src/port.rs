@@ -1,0 +1,324 @@
+//! A port of a switch: bursts in, bursts out, never blocking.
+//!
+//! # Contract
+//! * `receive` appends at most `max` packets, never more than the burst has room for, and returns
+//!   how many; zero means that nothing is there *now*.
+//! * `send` empties the burst, in order, and returns how many packets were accepted. The others
+//!   are dropped and counted. A switch port does not push back: what its queue cannot take is lost.
+//! * A packet is never an error. An error says that the *port* is out of order; the switch reports
+//!   it and may go on with the other ports.
+//! * Time is an argument. It never goes back from call to call.
+
+use std::fmt;
+
+use crate::Burst;
+
+/// Which way a packet crosses a port, seen from the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Into the switch.
+    Received,
+    /// Out of the switch.
+    Sent,
+}
+
+/// Why a port dropped a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum DropReason {
+    /// A bounded queue was full, ours or the kernel's, on the way out.
+    QueueFull,
+    /// The kernel's receive queue was full: the switch was too slow.
+    ReceiveQueueFull,
+    /// Longer than the interface's MTU allows.
+    TooLong,
+    /// Shorter than an Ethernet header.
+    TooShort,
+    /// An offloaded (GSO) super-frame that cannot be cut into frames here.
+    Unsegmentable,
+    /// A frame that was cut off because it did not fit in the largest buffer.
+    Truncated,
+    /// The interface was down or gone when the packet should be sent.
+    LinkDown,
+    /// The system refused to send for another reason.
+    SendRefused,
+    /// Dropped on purpose by the loss decorator.
+    InjectedLoss,
+}
+
+impl DropReason {
+    /// Every reason, in the order they are counted and printed.
+    pub const ALL: [DropReason; 9] = [
+        DropReason::QueueFull,
+        DropReason::ReceiveQueueFull,
+        DropReason::TooLong,
+        DropReason::TooShort,
+        DropReason::Unsegmentable,
+        DropReason::Truncated,
+        DropReason::LinkDown,
+        DropReason::SendRefused,
+        DropReason::InjectedLoss,
+    ];
+
+    /// The name under which drops are reported, for people and for metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            DropReason::QueueFull => "queue-full",
+            DropReason::ReceiveQueueFull => "receive-queue-full",
+            DropReason::TooLong => "too-long",
+            DropReason::TooShort => "too-short",
+            DropReason::Unsegmentable => "unsegmentable",
+            DropReason::Truncated => "truncated",
+            DropReason::LinkDown => "link-down",
+            DropReason::SendRefused => "send-refused",
+            DropReason::InjectedLoss => "injected-loss",
+        }
+    }
+
+    /// What a user can do about it, where there is something.
+    pub fn hint(self) -> Option<&'static str> {
+        match self {
+            DropReason::ReceiveQueueFull => {
+                Some("the switch cannot keep up: lower the rate or raise net.core.rmem_max")
+            }
+            DropReason::TooLong => {
+                Some("raise the interface's MTU: ip link set dev NAME mtu BYTES")
+            }
+            DropReason::Unsegmentable => {
+                Some("switch offloads off: ethtool -K NAME gro off gso off tso off")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// What a port has carried and dropped since it was opened. Bytes are frame bytes (no preamble,
+/// check sequence or gap).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Packets handed to the switch.
+    pub received_packets: u64,
+    /// Bytes handed to the switch.
+    pub received_bytes: u64,
+    /// Packets accepted for sending.
+    pub sent_packets: u64,
+    /// Bytes accepted for sending.
+    pub sent_bytes: u64,
+    drops: [u64; DropReason::ALL.len()],
+}
+
+impl PortCounters {
+    /// How many packets were dropped for `reason`.
+    pub fn drops(&self, reason: DropReason) -> u64 {
+        self.drops[reason as usize]
+    }
+
+    /// All drops.
+    pub fn total_drops(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+
+    /// The reasons for which something was dropped, with how many.
+    pub fn nonzero_drops(&self) -> impl Iterator<Item = (DropReason, u64)> + '_ {
+        DropReason::ALL
+            .into_iter()
+            .map(|reason| (reason, self.drops(reason)))
+            .filter(|(_, count)| *count > 0)
+    }
+
+    /// Counts a received frame of `length` bytes.
+    pub fn count_received(&mut self, length: usize) {
+        self.received_packets += 1;
+        self.received_bytes += length as u64;
+    }
+
+    /// Counts a sent frame of `length` bytes.
+    pub fn count_sent(&mut self, length: usize) {
+        self.sent_packets += 1;
+        self.sent_bytes += length as u64;
+    }
+
+    /// Counts `count` packets dropped for `reason`.
+    pub fn count_drops(&mut self, reason: DropReason, count: u64) {
+        self.drops[reason as usize] += count;
+    }
+}
+
+impl fmt::Display for PortCounters {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "received {} packets ({} bytes), sent {} packets ({} bytes)",
+            self.received_packets, self.received_bytes, self.sent_packets, self.sent_bytes
+        )?;
+        for (reason, count) in self.nonzero_drops() {
+            write!(formatter, ", dropped {count} {reason}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a port can carry packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortState {
+    /// It carries packets.
+    Up,
+    /// It exists but is down; it may come up again.
+    Down,
+    /// What it stands on has vanished; it will not come back.
+    Gone,
+    /// Its input has ended (a file); it still takes packets to send.
+    Finished,
+}
+
+/// When it is worth calling `receive` again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// Packets are waiting: call at once.
+    Now,
+    /// Wait until this file descriptor is readable.
+    Descriptor(i32),
+    /// Not before this time, in nanoseconds.
+    At(u64),
+    /// Nothing to wait on: look again from time to time.
+    Unknown,
+    /// Nothing will come any more.
+    Never,
+}
+
+/// A port that is out of order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PortError {
+    /// What the port stands on has vanished: an interface was deleted or moved away.
+    Gone {
+        /// The port's name.
+        port: String,
+        /// What happened.
+        detail: String,
+    },
+    /// A system call or a file failed in a way that will not mend itself.
+    Failed {
+        /// The port's name.
+        port: String,
+        /// What was being done.
+        operation: &'static str,
+        /// What the system or the file said.
+        detail: String,
+    },
+}
+
+impl fmt::Display for PortError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PortError::Gone { port, detail } => write!(formatter, "port {port} is gone: {detail}"),
+            PortError::Failed {
+                port,
+                operation,
+                detail,
+            } => {
+                write!(formatter, "port {port} cannot {operation}: {detail}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PortError {}
+
+/// A port of a switch. The module's documentation is its contract.
+pub trait Port: Send {
+    /// What users know it by: an interface name, a file name.
+    fn name(&self) -> &str;
+
+    /// Appends up to `max` received packets to `burst` and returns how many.
+    ///
+    /// # Errors
+    /// When the port is out of order. Packets appended before the error stay in the burst.
+    fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError>;
+
+    /// Sends the packets of `burst`, leaves it empty, and returns how many were accepted.
+    ///
+    /// # Errors
+    /// When the port is out of order; the burst is emptied and counted all the same.
+    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError>;
+
+    /// What it has carried and dropped so far.
+    fn counters(&self) -> PortCounters;
+
+    /// Whether it can carry packets.
+    fn state(&self) -> PortState {
+        PortState::Up
+    }
+
+    /// When it is worth calling `receive` again.
+    fn readiness(&self) -> Readiness {
+        Readiness::Unknown
+    }
+
+    /// Writes out what is buffered.
+    ///
+    /// # Errors
+    /// When the buffered data cannot be written.
+    fn flush(&mut self) -> Result<(), PortError> {
+        Ok(())
+    }
+}
+
+impl<P: Port + ?Sized> Port for Box<P> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+    fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        (**self).receive(burst, max, now_ns)
+    }
+    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
+        (**self).send(burst, now_ns)
+    }
+    fn counters(&self) -> PortCounters {
+        (**self).counters()
+    }
+    fn state(&self) -> PortState {
+        (**self).state()
+    }
+    fn readiness(&self) -> Readiness {
+        (**self).readiness()
+    }
+    fn flush(&mut self) -> Result<(), PortError> {
+        (**self).flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_own_counter_and_name() {
+        let mut counters = PortCounters::default();
+        for (index, reason) in DropReason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, index);
+            counters.count_drops(reason, index as u64 + 1);
+        }
+        let names: std::collections::BTreeSet<_> =
+            DropReason::ALL.into_iter().map(DropReason::name).collect();
+        assert_eq!(names.len(), DropReason::ALL.len());
+        assert_eq!(counters.total_drops(), 45);
+        assert_eq!(counters.drops(DropReason::InjectedLoss), 9);
+    }
+
+    #[test]
+    fn counters_print_only_what_was_dropped() {
+        let mut counters = PortCounters::default();
+        counters.count_received(60);
+        counters.count_drops(DropReason::TooLong, 2);
+        assert_eq!(
+            counters.to_string(),
+            "received 1 packets (60 bytes), sent 0 packets (0 bytes), dropped 2 too-long"
+        );
+    }
+}
