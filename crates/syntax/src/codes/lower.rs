@@ -1,0 +1,5 @@
+//! Codes E08xx: what lowering reports.
+
+use super::codes;
+
+codes! {}
