@@ -1,0 +1,119 @@
+//! `add`, `setdefault`, `remove`.
+
+use super::{ParseError, line::Line};
+use crate::{ActionCall, AddEntry, Command, KeyMatch, Literal, Pattern};
+
+pub fn add(line: &mut Line) -> Result<Command, ParseError> {
+    let table = line.qualified_name("a table's name")?;
+    let has_priority = line.peek().is_some_and(|c| c.is_ascii_digit());
+    let priority = if has_priority {
+        Some(line.number_u32("a priority")?)
+    } else {
+        None
+    };
+    let mut matches = Vec::new();
+    // A key field and the action both begin with a name; what follows tells which it is.
+    let action = loop {
+        let name = line.qualified_name("a key field or an action")?;
+        match line.peek() {
+            Some(':') => matches.push(KeyMatch {
+                name,
+                pattern: pattern(line)?,
+            }),
+            Some('(') => {
+                break ActionCall {
+                    name,
+                    args: arguments(line)?,
+                };
+            }
+            _ => return Err(line.expected("`:` after a key field or `(` after an action")),
+        }
+    };
+    let handle = if line.accept("=") {
+        Some(line.qualified_name("a name for the entry")?)
+    } else {
+        None
+    };
+    Ok(Command::Add(AddEntry {
+        table,
+        priority,
+        matches,
+        action,
+        handle,
+    }))
+}
+
+pub fn set_default(line: &mut Line) -> Result<Command, ParseError> {
+    let table = line.qualified_name("a table's name")?;
+    let name = line.qualified_name("an action's name")?;
+    let args = arguments(line)?;
+    Ok(Command::SetDefault {
+        table,
+        action: ActionCall { name, args },
+    })
+}
+
+pub fn remove(line: &mut Line) -> Result<Command, ParseError> {
+    let handle = line.qualified_name("`all` or the name of an entry")?;
+    if handle.eq_ignore_ascii_case("all") {
+        return Ok(Command::RemoveAll);
+    }
+    Ok(Command::Remove { handle })
+}
+
+fn pattern(line: &mut Line) -> Result<Pattern, ParseError> {
+    line.symbol(":")?;
+    let value = line.literal("a value")?;
+    if line.accept("/") {
+        return Ok(Pattern::Prefix(
+            value,
+            line.number_u32("the length of a prefix")?,
+        ));
+    }
+    if line.accept("&&&") {
+        return Ok(Pattern::Masked(
+            plain(line, value)?,
+            plain_literal(line, "a mask")?,
+        ));
+    }
+    if line.accept("->") {
+        return Ok(Pattern::Range(
+            plain(line, value)?,
+            plain_literal(line, "the range's upper end")?,
+        ));
+    }
+    Ok(Pattern::Value(value))
+}
+
+fn arguments(line: &mut Line) -> Result<Vec<(String, Literal)>, ParseError> {
+    line.symbol("(")?;
+    let mut args = Vec::new();
+    if line.accept(")") {
+        return Ok(args);
+    }
+    loop {
+        let name = line.qualified_name("a parameter's name or `)`")?;
+        line.symbol(":")?;
+        args.push((name, plain_literal(line, "an argument's value")?));
+        if line.accept(")") {
+            return Ok(args);
+        }
+        line.symbol(",")?;
+    }
+}
+
+fn plain_literal(line: &mut Line, what: &str) -> Result<Literal, ParseError> {
+    let column = line.column();
+    let literal = line.literal(what)?;
+    if literal.has_wildcards() {
+        return Err(line.error_at(column, format!("{what} has no `*`")));
+    }
+    Ok(literal)
+}
+
+fn plain(line: &Line, literal: Literal) -> Result<Literal, ParseError> {
+    if literal.has_wildcards() {
+        return Err(line.error("a value before `&&&` or `->` has no `*`"));
+    }
+    Ok(literal)
+}
