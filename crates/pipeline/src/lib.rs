@@ -1,1 +1,35 @@
 //! A loaded program: architecture, tables and the chosen executor.
+//!
+//! ```text
+//!            control.rs: entries, registers, counters, groups by P4 names
+//!                                   │
+//!  IngressPacket ─► Worker::ingress ─► IngressDecision ─► the switch's queues ─► EgressPacket ─► Worker::egress ─► EgressDecision
+//! ```
+//!
+//! * [`Pipeline::load`] turns a [`forebay_ir::Program`] into tables, objects and replication state.
+//! * A [`Worker`] processes bursts of packets; each thread has its own, all share one [`Pipeline`].
+//! * What v1model does between and after the controls is in [`v1model`], once for every executor and every switch.
+//!
+//! A pipeline does no input or output and reads no clock: see [`IngressArguments`] and [`EgressArguments`].
+
+mod control;
+mod error;
+mod load;
+mod outcome;
+mod packet;
+mod replication;
+pub mod v1model;
+
+pub use control::{CounterValue, CrcParameters, CustomCrc, Entry, EntryAction, MeterRates};
+pub use error::{ControlError, LoadError, ObjectKind};
+pub use forebay_interp::{Event, NoTrace, Tracer};
+pub use load::{Options, Pipeline};
+pub use outcome::{
+    Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision,
+};
+pub use packet::{
+    EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes,
+    QueuedPacket,
+};
+pub use replication::{CloneSession, Replica};
+pub use v1model::Worker;

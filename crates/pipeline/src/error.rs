@@ -1,0 +1,306 @@
+//! Errors of loading a program and of control-plane requests. Every message names the P4 object and says what would be
+//! right.
+
+use std::fmt;
+
+/// Why a program cannot be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// A programmable block of the architecture is missing.
+    MissingBlock(&'static str),
+    /// A field of the architecture's intrinsic metadata has no slot.
+    MissingIntrinsic(&'static str),
+    /// A table or extern is larger than the limits of this implementation.
+    TooLarge {
+        /// P4 name.
+        name: String,
+        /// Size asked for.
+        size: u64,
+        /// Largest possible.
+        limit: u64,
+    },
+    /// An entry of the program does not fit its table.
+    Entry {
+        /// P4 name of the table.
+        table: String,
+        /// What is wrong with it.
+        error: ControlError,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::MissingBlock(name) => write!(f, "the program has no {name}"),
+            LoadError::MissingIntrinsic(name) => write!(f, "standard_metadata has no field {name}"),
+            LoadError::TooLarge { name, size, limit } => {
+                write!(f, "`{name}` has size {size}; the limit is {limit}")
+            }
+            LoadError::Entry { table, error } => write!(f, "entry of table `{table}`: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// What a control-plane name can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ObjectKind {
+    /// Table.
+    Table,
+    /// Action of a table.
+    Action,
+    /// Action profile or selector.
+    ActionProfile,
+    /// Register array.
+    Register,
+    /// Counter array or direct counter.
+    Counter,
+    /// Meter array or direct meter.
+    Meter,
+    /// Parser value set.
+    ValueSet,
+    /// Multicast group.
+    MulticastGroup,
+    /// Clone session.
+    CloneSession,
+}
+
+impl fmt::Display for ObjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ObjectKind::Table => "table",
+            ObjectKind::Action => "action",
+            ObjectKind::ActionProfile => "action profile",
+            ObjectKind::Register => "register",
+            ObjectKind::Counter => "counter",
+            ObjectKind::Meter => "meter",
+            ObjectKind::ValueSet => "value set",
+            ObjectKind::MulticastGroup => "multicast group",
+            ObjectKind::CloneSession => "clone session",
+        })
+    }
+}
+
+/// Why a control-plane request was refused. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// There is no such object.
+    Unknown {
+        /// What was looked for.
+        kind: ObjectKind,
+        /// The name that was given.
+        name: String,
+        /// Names that exist.
+        known: Vec<String>,
+    },
+    /// The name is a suffix of several objects' names.
+    Ambiguous {
+        /// What was looked for.
+        kind: ObjectKind,
+        /// The name that was given.
+        name: String,
+        /// The candidates.
+        candidates: Vec<String>,
+    },
+    /// The wrong number of match fields, arguments or components.
+    WrongCount {
+        /// P4 name of the object.
+        name: String,
+        /// What was counted.
+        what: &'static str,
+        /// How many there must be.
+        expected: usize,
+        /// How many were given.
+        given: usize,
+    },
+    /// A value needs more bits than its field has.
+    ValueTooWide {
+        /// P4 name of the object.
+        name: String,
+        /// The field or parameter.
+        field: String,
+        /// Its width in bits.
+        width: u32,
+    },
+    /// The match does not suit the field's match kind.
+    WrongMatchKind {
+        /// P4 name of the table.
+        name: String,
+        /// The key field.
+        field: String,
+        /// Its match kind.
+        expected: &'static str,
+    },
+    /// A prefix longer than the field, a range whose ends are reversed.
+    InvalidMatch {
+        /// P4 name of the table.
+        name: String,
+        /// The key field.
+        field: String,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// The table needs a priority (larger than 0), or must not have one.
+    Priority {
+        /// P4 name of the table.
+        name: String,
+        /// Whether one is needed.
+        required: bool,
+    },
+    /// The action may not be used there.
+    ActionNotAllowed {
+        /// P4 name of the table.
+        name: String,
+        /// P4 name of the action.
+        action: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// The object may not be changed (`const entries`, `const default_action`).
+    Constant {
+        /// P4 name of the table.
+        name: String,
+        /// What is constant.
+        what: &'static str,
+    },
+    /// An entry, member or group with that key or number exists.
+    AlreadyExists {
+        /// P4 name of the object.
+        name: String,
+        /// What exists.
+        what: String,
+    },
+    /// There is no such entry, member or group.
+    NotFound {
+        /// P4 name of the object.
+        name: String,
+        /// What does not exist.
+        what: String,
+    },
+    /// No room.
+    Full {
+        /// P4 name of the object.
+        name: String,
+        /// How many it holds.
+        size: u64,
+    },
+    /// The member is used by an entry or a group.
+    InUse {
+        /// P4 name of the object.
+        name: String,
+        /// What is in use.
+        what: String,
+    },
+    /// An index beyond the array's end.
+    OutOfRange {
+        /// P4 name of the array.
+        name: String,
+        /// The index.
+        index: u64,
+        /// The array's size.
+        size: u64,
+    },
+    /// The request does not suit the object: a member for a table without profile, a direct counter of a table that
+    /// has none, an array request to a direct counter.
+    Unsuitable {
+        /// P4 name of the object.
+        name: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+}
+
+impl fmt::Display for ControlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ControlError::Unknown { kind, name, known } => {
+                write!(f, "there is no {kind} `{name}`")?;
+                write_names(f, "; there is ", known)
+            }
+            ControlError::Ambiguous {
+                kind,
+                name,
+                candidates,
+            } => {
+                write!(f, "`{name}` may be several {kind}s")?;
+                write_names(f, ": ", candidates)
+            }
+            ControlError::WrongCount {
+                name,
+                what,
+                expected,
+                given,
+            } => {
+                write!(f, "`{name}` has {expected} {what}, not {given}")
+            }
+            ControlError::ValueTooWide { name, field, width } => {
+                write!(
+                    f,
+                    "`{name}`: the value for `{field}` does not fit in {width} bits"
+                )
+            }
+            ControlError::WrongMatchKind {
+                name,
+                field,
+                expected,
+            } => {
+                write!(f, "`{name}`: `{field}` is matched as {expected}")
+            }
+            ControlError::InvalidMatch {
+                name,
+                field,
+                problem,
+            } => write!(f, "`{name}`: `{field}` {problem}"),
+            ControlError::Priority {
+                name,
+                required: true,
+            } => {
+                write!(
+                    f,
+                    "`{name}` has ternary, range or optional fields: its entries need a priority of at least 1"
+                )
+            }
+            ControlError::Priority {
+                name,
+                required: false,
+            } => {
+                write!(
+                    f,
+                    "`{name}` has only exact and lpm fields: its entries have priority 0"
+                )
+            }
+            ControlError::ActionNotAllowed { name, action, why } => {
+                write!(f, "`{name}` cannot use `{action}`: {why}")
+            }
+            ControlError::Constant { name, what } => write!(f, "`{name}`: its {what} is constant"),
+            ControlError::AlreadyExists { name, what } => write!(f, "`{name}` has already {what}"),
+            ControlError::NotFound { name, what } => write!(f, "`{name}` has no {what}"),
+            ControlError::Full { name, size } => write!(f, "`{name}` is full: its size is {size}"),
+            ControlError::InUse { name, what } => write!(f, "`{name}`: {what} is in use"),
+            ControlError::OutOfRange { name, index, size } => {
+                write!(
+                    f,
+                    "`{name}` has {size} elements, so there is no index {index}"
+                )
+            }
+            ControlError::Unsuitable { name, expected } => write!(f, "`{name}` {expected}"),
+        }
+    }
+}
+
+impl std::error::Error for ControlError {}
+
+/// Names in a message: at most this many are listed.
+const NAMES_LISTED_MAX: usize = 12;
+
+fn write_names(f: &mut fmt::Formatter<'_>, intro: &str, names: &[String]) -> fmt::Result {
+    for (index, name) in names.iter().take(NAMES_LISTED_MAX).enumerate() {
+        write!(f, "{}`{name}`", if index == 0 { intro } else { ", " })?;
+    }
+    if names.len() > NAMES_LISTED_MAX {
+        write!(f, " and {} more", names.len() - NAMES_LISTED_MAX)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Packets at the two entry points of a pipeline, and the arguments that the switch gives with them.
+//!
+//! A pipeline reads no clock and no queue. Whatever a program can observe besides its packet and its tables (time,
+//! queue depths, randomness) is an argument here, so the software switch and the timed chip call the same code.
+
+use forebay_bits::Bits;
+use forebay_interp::State;
+use forebay_ir::SlotId;
+
+/// Where a packet comes from: `standard_metadata.instance_type`, with the numbers of BMv2's simple_switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum InstanceType {
+    /// It arrived at a port, or is the unicast packet from ingress.
+    #[default]
+    Normal = 0,
+    /// A clone from ingress to egress.
+    IngressClone = 1,
+    /// A clone from egress to egress.
+    EgressClone = 2,
+    /// Not produced by v1model; here so that the numbers are complete.
+    Coalesced = 3,
+    /// It was recirculated.
+    Recirculated = 4,
+    /// A copy for a member of a multicast group.
+    Replicated = 5,
+    /// It was resubmitted.
+    Resubmitted = 6,
+}
+
+/// What the switch tells the ingress pipeline about a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IngressArguments {
+    /// `standard_metadata.ingress_port`.
+    pub ingress_port: u32,
+    /// `standard_metadata.ingress_global_timestamp`, in microseconds since the switch started (the low 48 bits count).
+    /// Also the time at which meters of the ingress control are executed.
+    pub timestamp_us: u64,
+    /// Seed of `random` for this pass. The same seed gives the same numbers.
+    pub random_seed: u64,
+}
+
+/// Values of `@field_list` slots that a resubmitted or recirculated packet keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preserved(pub(crate) Vec<(SlotId, Bits)>);
+
+/// A packet that is about to enter ingress.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IngressPacket {
+    /// The frame from its first byte on, without the frame check sequence.
+    pub bytes: Vec<u8>,
+    /// What the switch says of it.
+    pub arguments: IngressArguments,
+    /// Chosen by the switch, never read here; every packet made from this one carries it.
+    pub tag: u64,
+    /// New, resubmitted or recirculated.
+    pub(crate) instance_type: InstanceType,
+    /// Metadata kept from the pass before.
+    pub(crate) preserved: Preserved,
+    /// How often the packet went through ingress by resubmission and by recirculation.
+    pub(crate) passes: Passes,
+}
+
+impl IngressPacket {
+    /// A packet that arrived at a port.
+    pub fn new(bytes: Vec<u8>, arguments: IngressArguments) -> Self {
+        IngressPacket {
+            bytes,
+            arguments,
+            ..IngressPacket::default()
+        }
+    }
+
+    /// New, resubmitted or recirculated.
+    pub fn instance_type(&self) -> InstanceType {
+        self.instance_type
+    }
+
+    /// How often it was resubmitted and recirculated so far.
+    pub fn passes(&self) -> Passes {
+        self.passes
+    }
+}
+
+/// How often a packet went back to the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passes {
+    /// Resubmissions since it last began as a received or recirculated packet.
+    pub resubmissions: u32,
+    /// Recirculations.
+    pub recirculations: u32,
+}
+
+/// A packet between ingress and egress: what the traffic manager queues.
+///
+/// It carries the program's state (headers and metadata) rather than bytes: v1model has no deparser between ingress
+/// and egress.
+#[derive(Clone, Debug)]
+pub struct QueuedPacket {
+    /// The port whose queue it goes to, and where it will leave unless egress decides otherwise.
+    pub egress_port: u32,
+    /// `standard_metadata.priority`: the queue of the port, the larger the more urgent (3 bits).
+    pub priority: u8,
+    /// The tag of the packet that it was made from.
+    pub tag: u64,
+    /// Unicast, replica or clone.
+    pub(crate) instance_type: InstanceType,
+    /// Headers and metadata.
+    pub(crate) state: Box<State>,
+    /// The frame as it entered ingress.
+    pub(crate) bytes: Vec<u8>,
+    /// Where the part that the parser left begins in `bytes`.
+    pub(crate) payload_offset: usize,
+    /// `standard_metadata.packet_length` for egress.
+    pub(crate) packet_length: u32,
+    /// Length of the frame that ingress received; counters and meters count it.
+    pub(crate) ingress_length: u32,
+    /// The least of the lengths that `truncate` was called with.
+    pub(crate) truncate_to: Option<u32>,
+    /// See [`IngressPacket::passes`].
+    pub(crate) passes: Passes,
+    /// See [`IngressArguments::ingress_port`].
+    pub(crate) ingress_port: u32,
+}
+
+impl QueuedPacket {
+    /// Length in bytes for the accounting of queues and links: what `standard_metadata.packet_length` will say in
+    /// egress.
+    pub fn length(&self) -> u32 {
+        match self.truncate_to {
+            Some(limit) => self.packet_length.min(limit),
+            None => self.packet_length,
+        }
+    }
+
+    /// Unicast, replica or clone.
+    pub fn instance_type(&self) -> InstanceType {
+        self.instance_type
+    }
+}
+
+/// What the traffic manager tells the egress pipeline about a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EgressArguments {
+    /// `standard_metadata.egress_global_timestamp`, in microseconds since the switch started: the time of dequeuing.
+    pub timestamp_us: u64,
+    /// `standard_metadata.enq_timestamp`, in microseconds (the low 32 bits count); `deq_timedelta` is the difference.
+    pub enq_timestamp_us: u64,
+    /// `standard_metadata.enq_qdepth`, in packets.
+    pub enq_qdepth: u32,
+    /// `standard_metadata.deq_qdepth`, in packets.
+    pub deq_qdepth: u32,
+    /// Seed of `random` for this pass.
+    pub random_seed: u64,
+}
+
+/// A packet that is about to enter egress.
+#[derive(Clone, Debug)]
+pub struct EgressPacket {
+    /// What ingress gave to the traffic manager.
+    pub packet: QueuedPacket,
+    /// What the traffic manager says of it.
+    pub arguments: EgressArguments,
+}
