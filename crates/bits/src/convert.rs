@@ -45,7 +45,7 @@ impl Bits {
             .iter_u64_digits()
             .take(width.div_ceil(64) as usize)
             .collect();
-        Bits::from_limb_fn(width, |index| limbs.get(index).copied().unwrap_or(0))
+        Bits::from_limbs(width, &limbs)
     }
 
     /// The value as `bit<W>`.
@@ -64,6 +64,18 @@ impl Bits {
         } else {
             unsigned
         }
+    }
+
+    /// The value whose 64-bit limbs are `limbs`, the least significant first, modulo 2^`width`.
+    ///
+    /// Missing limbs are zeros.
+    pub fn from_limbs(width: u32, limbs: &[u64]) -> Bits {
+        Bits::from_limb_fn(width, |index| limbs.get(index).copied().unwrap_or(0))
+    }
+
+    /// The `ceil(width / 64)` limbs of the value, the least significant first.
+    pub fn limbs(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        (0..self.limb_count()).map(|index| self.limb(index))
     }
 
     /// The low 64 bits.

@@ -80,6 +80,8 @@ proptest! {
         prop_assert_eq!(&Bits::from_bytes_be(width, &bytes), &a);
         prop_assert_eq!(&Bits::from_bigint(width, &unsigned(&a)), &a);
         prop_assert_eq!(&Bits::from_bigint(width, &a.to_signed_bigint()), &a);
+        let limbs: Vec<u64> = a.limbs().collect();
+        prop_assert_eq!(&Bits::from_limbs(width, &limbs), &a);
         let signed = a.to_signed_bigint();
         prop_assert_eq!(clamp_signed(width, signed.clone()), signed);
         prop_assert_eq!(a.try_to_u64(), u64::try_from(a.to_biguint()).ok());

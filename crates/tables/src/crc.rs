@@ -1,0 +1,156 @@
+//! Cyclic redundancy checks of 8 to 64 bits with any parameters.
+//!
+//! The parameters are those of BMv2's custom CRCs and of the usual catalogues: the polynomial
+//! without its top bit, the initial remainder, what the result is XORed with, and whether the bits
+//! of each byte, and those of the result, are reversed.
+
+/// The parameters of a CRC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrcParameters {
+    /// Bits of the result: 8 to 64.
+    pub width: u32,
+    /// The polynomial, without its term of degree `width`.
+    pub polynomial: u64,
+    /// The remainder before the first byte.
+    pub initial: u64,
+    /// XORed with the final remainder.
+    pub final_xor: u64,
+    /// Whether each byte is taken from its least significant bit on.
+    pub reflect_data: bool,
+    /// Whether the final remainder is reversed.
+    pub reflect_remainder: bool,
+}
+
+impl CrcParameters {
+    /// The CRC of Ethernet: `crc32`, and the beginning of `crc32_custom`.
+    pub const CRC_32: CrcParameters = CrcParameters {
+        width: 32,
+        polynomial: 0x04C1_1DB7,
+        initial: 0xFFFF_FFFF,
+        final_xor: 0xFFFF_FFFF,
+        reflect_data: true,
+        reflect_remainder: true,
+    };
+
+    /// CRC-16/ARC: `crc16`, and the beginning of `crc16_custom`.
+    pub const CRC_16: CrcParameters = CrcParameters {
+        width: 16,
+        polynomial: 0x8005,
+        initial: 0,
+        final_xor: 0,
+        reflect_data: true,
+        reflect_remainder: true,
+    };
+}
+
+/// A CRC with its table of remainders.
+#[derive(Clone, Debug)]
+pub struct Crc {
+    parameters: CrcParameters,
+    remainders: [u64; 256],
+}
+
+impl Crc {
+    /// Prepares a CRC.
+    ///
+    /// # Panics
+    ///
+    /// Unless the width is 8 to 64 bits.
+    pub const fn new(parameters: CrcParameters) -> Crc {
+        assert!(parameters.width >= 8 && parameters.width <= 64);
+        let mut remainders = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            remainders[byte] = remainder_of_byte(&parameters, byte as u64);
+            byte += 1;
+        }
+        Crc {
+            parameters,
+            remainders,
+        }
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &CrcParameters {
+        &self.parameters
+    }
+
+    /// The CRC of `data`.
+    pub fn compute(&self, data: &[u8]) -> u64 {
+        let parameters = &self.parameters;
+        let mask = width_mask(parameters.width);
+        let remainder = data
+            .iter()
+            .fold(parameters.initial & mask, |remainder, &byte| {
+                let byte = if parameters.reflect_data {
+                    byte.reverse_bits()
+                } else {
+                    byte
+                };
+                let index = byte ^ (remainder >> (parameters.width - 8)) as u8;
+                (remainder << 8 & mask) ^ self.remainders[usize::from(index)]
+            });
+        let remainder = if parameters.reflect_remainder {
+            remainder.reverse_bits() >> (64 - parameters.width)
+        } else {
+            remainder
+        };
+        (remainder ^ parameters.final_xor) & mask
+    }
+}
+
+/// Divides one byte, followed by zeros, by the polynomial.
+const fn remainder_of_byte(parameters: &CrcParameters, byte: u64) -> u64 {
+    let mut remainder = byte << (parameters.width - 8);
+    let mut bit = 0;
+    while bit < 8 {
+        let top = remainder >> (parameters.width - 1) & 1;
+        remainder <<= 1;
+        if top == 1 {
+            remainder ^= parameters.polynomial;
+        }
+        bit += 1;
+    }
+    remainder & width_mask(parameters.width)
+}
+
+const fn width_mask(width: u32) -> u64 {
+    u64::MAX >> (64 - width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The check values of the CRC catalogue: the CRC of the ASCII digits 1 to 9.
+    #[test]
+    fn catalogue_check_values() {
+        let crc = |width, polynomial, initial, final_xor, reflect| CrcParameters {
+            width,
+            polynomial,
+            initial,
+            final_xor,
+            reflect_data: reflect,
+            reflect_remainder: reflect,
+        };
+        let ecma = 0x42F0_E1EB_A9EA_3693;
+        let ones = u64::MAX;
+        let checks = [
+            (CrcParameters::CRC_32, 0xCBF4_3926),
+            (CrcParameters::CRC_16, 0xBB3D),
+            (crc(8, 0x07, 0, 0, false), 0xF4),
+            (crc(12, 0x80F, 0, 0, false), 0xF5B),
+            (crc(16, 0x1021, 0xFFFF, 0, false), 0x29B1),
+            (crc(16, 0x1021, 0xFFFF, 0xFFFF, true), 0x906E),
+            (crc(24, 0x86_4CFB, 0xB7_04CE, 0, false), 0x21_CF02),
+            (crc(32, 0x04C1_1DB7, ones, ones, false), 0xFC89_1918),
+            (crc(32, 0x1EDC_6F41, ones, ones, true), 0xE306_9283),
+            (crc(64, ecma, 0, 0, false), 0x6C40_DF5F_0B49_7347),
+            (crc(64, ecma, ones, ones, true), 0x995D_C9BB_DF19_39FA),
+        ];
+        for (parameters, check) in checks {
+            let found = Crc::new(parameters).compute(b"123456789");
+            assert_eq!(found, check, "{parameters:x?}");
+        }
+    }
+}

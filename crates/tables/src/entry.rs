@@ -1,0 +1,210 @@
+//! Table entries and the actions they name.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use forebay_bits::Bits;
+
+use crate::key::KeyMatch;
+
+macro_rules! identifiers {
+    ($($(#[$meta:meta])* $name:ident($number:ty);)*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub $number);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(formatter)
+            }
+        }
+    )*};
+}
+
+identifiers! {
+    /// An action of the program.
+    ActionId(u32);
+    /// An entry of one table: never used twice, and larger for entries inserted later.
+    EntryId(u64);
+    /// A member of an action profile, numbered by the control plane.
+    MemberId(u32);
+    /// A group of an action selector, numbered by the control plane.
+    GroupId(u32);
+}
+
+/// An action with the arguments for its directionless parameters, the action data.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ActionCall {
+    /// The action.
+    pub action: ActionId,
+    /// One argument per parameter, of the parameter's width.
+    pub args: Vec<Bits>,
+}
+
+impl ActionCall {
+    /// A call of `action` with `args`.
+    pub fn new(action: ActionId, args: Vec<Bits>) -> ActionCall {
+        ActionCall { action, args }
+    }
+}
+
+/// What a table entry does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum EntryAction {
+    /// Runs an action: tables without an implementation property.
+    Call(ActionCall),
+    /// Runs the action of a member of the table's action profile or selector.
+    Member(MemberId),
+    /// Runs the action of one of a group's members, which a hash picks.
+    Group(GroupId),
+}
+
+impl EntryAction {
+    /// The same, borrowed.
+    pub fn as_ref(&self) -> ActionRef<'_> {
+        match self {
+            EntryAction::Call(call) => ActionRef::Call(call),
+            EntryAction::Member(member) => ActionRef::Member(*member),
+            EntryAction::Group(group) => ActionRef::Group(*group),
+        }
+    }
+}
+
+/// A borrowed [`EntryAction`], as a lookup returns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionRef<'table> {
+    /// See [`EntryAction::Call`].
+    Call(&'table ActionCall),
+    /// See [`EntryAction::Member`].
+    Member(MemberId),
+    /// See [`EntryAction::Group`].
+    Group(GroupId),
+}
+
+/// An entry as it is handed to [`Table::insert`](crate::Table::insert).
+#[derive(Clone, Debug)]
+pub struct NewEntry {
+    /// One condition per key field, selector fields left out.
+    pub key: Vec<KeyMatch>,
+    /// Larger numbers win (P4Runtime §9.1); ignored by tables whose engine needs no priority.
+    pub priority: i32,
+    /// What the entry does.
+    pub action: EntryAction,
+    /// Whether the entry stands in the program as `const`, and can be neither changed nor deleted.
+    pub is_const: bool,
+    /// Nanoseconds without a hit after which the entry is idle; 0 for never.
+    pub idle_timeout_ns: u64,
+    /// The time of the insertion, from which idleness is counted at first.
+    pub inserted_ns: u64,
+}
+
+impl NewEntry {
+    /// An entry that can be changed and never becomes idle.
+    pub fn new(key: Vec<KeyMatch>, priority: i32, action: EntryAction) -> NewEntry {
+        NewEntry {
+            key,
+            priority,
+            action,
+            is_const: false,
+            idle_timeout_ns: 0,
+            inserted_ns: 0,
+        }
+    }
+}
+
+/// An entry in a table. All snapshots of the table share it, and so its time of the last hit.
+#[derive(Debug)]
+pub struct Entry {
+    id: EntryId,
+    slot: u32,
+    key: Box<[KeyMatch]>,
+    priority: i32,
+    action: EntryAction,
+    is_const: bool,
+    idle_timeout_ns: u64,
+    last_hit_ns: AtomicU64,
+}
+
+impl Entry {
+    /// The entry that `new` describes, with its key already canonical.
+    pub(crate) fn new(id: EntryId, slot: u32, new: NewEntry) -> Entry {
+        Entry {
+            id,
+            slot,
+            key: new.key.into(),
+            priority: new.priority,
+            action: new.action,
+            is_const: new.is_const,
+            idle_timeout_ns: new.idle_timeout_ns,
+            last_hit_ns: AtomicU64::new(new.inserted_ns),
+        }
+    }
+
+    /// This entry with another action.
+    pub(crate) fn with_action(&self, action: EntryAction) -> Entry {
+        Entry {
+            id: self.id,
+            slot: self.slot,
+            key: self.key.clone(),
+            priority: self.priority,
+            action,
+            is_const: self.is_const,
+            idle_timeout_ns: self.idle_timeout_ns,
+            last_hit_ns: AtomicU64::new(self.last_hit_ns()),
+        }
+    }
+
+    /// The entry's name within its table.
+    pub fn id(&self) -> EntryId {
+        self.id
+    }
+
+    /// The index of this entry's element in the table's direct counters, meters and registers.
+    ///
+    /// It is below the table's size, stays the same while the entry lives, and is used again
+    /// after its deletion: whoever inserts an entry resets the elements of its slot.
+    pub fn slot(&self) -> usize {
+        self.slot as usize
+    }
+
+    /// One condition per matched key field, in canonical form.
+    pub fn key(&self) -> &[KeyMatch] {
+        &self.key
+    }
+
+    /// The priority; 0 in tables whose engine needs none.
+    pub fn priority(&self) -> i32 {
+        self.priority
+    }
+
+    /// What the entry does.
+    pub fn action(&self) -> &EntryAction {
+        &self.action
+    }
+
+    /// Whether the program forbids changing or deleting the entry.
+    pub fn is_const(&self) -> bool {
+        self.is_const
+    }
+
+    /// Nanoseconds without a hit after which the entry is idle; 0 for never.
+    pub fn idle_timeout_ns(&self) -> u64 {
+        self.idle_timeout_ns
+    }
+
+    /// The time of the latest [`Entry::record_hit`], or of the insertion.
+    pub fn last_hit_ns(&self) -> u64 {
+        self.last_hit_ns.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a packet matched the entry at `now_ns`. Time does not go back.
+    pub fn record_hit(&self, now_ns: u64) {
+        self.last_hit_ns.fetch_max(now_ns, Ordering::Relaxed);
+    }
+
+    /// Whether the entry has an idle timeout and saw no packet for that long.
+    pub fn is_idle(&self, now_ns: u64) -> bool {
+        self.idle_timeout_ns > 0
+            && now_ns.saturating_sub(self.last_hit_ns()) >= self.idle_timeout_ns
+    }
+}

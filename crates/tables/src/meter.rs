@@ -1,0 +1,335 @@
+//! Meter arrays (`meter` and `direct_meter` of v1model, `Meter` and `DirectMeter` of PSA).
+//!
+//! Each element is a two-rate three-colour marker (RFC 2698) as BMv2 runs it. Two token buckets
+//! fill at the peak and at the committed rate, up to their burst sizes, and begin full:
+//!
+//! ```text
+//! peak bucket has no tokens for the packet       -> RED,    nothing is taken
+//! committed bucket has no tokens for the packet  -> YELLOW, the peak bucket pays
+//! otherwise                                      -> GREEN,  both buckets pay
+//! ```
+//!
+//! A packet costs one token, or as many as it has bytes. The result is never better than the
+//! packet's earlier color (the color-aware mode of PSA; pass GREEN for the color-blind one).
+//!
+//! Tokens are counted from a fixed origin, time 0, so rounding never adds up: by time `t` a rate
+//! of `r` per second has made `floor(t * r / 10^9)` tokens. BMv2 does the same in microseconds and
+//! floating point; at whole microseconds both agree up to its rounding.
+//!
+//! An element that is not configured, or outside the array, colors every packet GREEN (or its
+//! earlier color).
+//!
+//! # Between threads
+//!
+//! Each element has a lock of its own. Packets that arrive with times out of order are metered
+//! as if they came at the latest time seen.
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::storage::{ArrayTooLarge, check_size};
+
+/// What a token stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeterKind {
+    /// One packet.
+    Packets,
+    /// One byte.
+    Bytes,
+}
+
+/// The result of a meter. The numbers are those that v1model gives a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum MeterColor {
+    /// Within the committed rate.
+    #[default]
+    Green = 0,
+    /// Above the committed rate, within the peak rate.
+    Yellow = 1,
+    /// Above the peak rate.
+    Red = 2,
+}
+
+/// The rates of one element, in packets or bytes (P4Runtime `MeterConfig`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeterConfig {
+    /// Committed information rate, per second.
+    pub committed_rate: u64,
+    /// Size of the committed bucket.
+    pub committed_burst: u64,
+    /// Peak information rate, per second.
+    pub peak_rate: u64,
+    /// Size of the peak bucket.
+    pub peak_burst: u64,
+}
+
+/// Why a meter was not configured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MeterError {
+    /// The index is outside the array.
+    NoSuchIndex {
+        /// Elements in the array.
+        len: usize,
+    },
+    /// The committed rate is above the peak rate.
+    CommittedAbovePeak,
+}
+
+impl fmt::Display for MeterError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MeterError::NoSuchIndex { len } => {
+                write!(formatter, "the meter array has {len} elements")
+            }
+            MeterError::CommittedAbovePeak => {
+                formatter.write_str("the committed rate is above the peak rate")
+            }
+        }
+    }
+}
+
+impl std::error::Error for MeterError {}
+
+/// An array of meters of one kind.
+#[derive(Debug)]
+pub struct MeterArray {
+    kind: MeterKind,
+    /// `None` until configured, boxed since few elements of a large array are.
+    meters: Box<[Mutex<Option<Box<Meter>>>]>,
+}
+
+impl MeterArray {
+    /// `len` meters that are not configured.
+    pub fn new(kind: MeterKind, len: usize) -> Result<MeterArray, ArrayTooLarge> {
+        check_size(len, size_of::<Mutex<Option<Box<Meter>>>>())?;
+        let meters = (0..len).map(|_| Mutex::new(None)).collect();
+        Ok(MeterArray { kind, meters })
+    }
+
+    /// What a token stands for.
+    pub fn kind(&self) -> MeterKind {
+        self.kind
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.meters.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.meters.is_empty()
+    }
+
+    /// Sets the rates of an element and fills its buckets, or makes it not configured.
+    pub fn configure(&self, index: u64, config: Option<MeterConfig>) -> Result<(), MeterError> {
+        if config.is_some_and(|config| config.committed_rate > config.peak_rate) {
+            return Err(MeterError::CommittedAbovePeak);
+        }
+        let mut meter = self
+            .lock(index)
+            .ok_or(MeterError::NoSuchIndex { len: self.len() })?;
+        *meter = config.map(|config| Box::new(Meter::new(config)));
+        Ok(())
+    }
+
+    /// The rates of an element; `None` when it is not configured or outside the array.
+    pub fn config(&self, index: u64) -> Option<MeterConfig> {
+        self.lock(index)?.as_ref().map(|meter| meter.config)
+    }
+
+    /// Meters a packet of `packet_bytes` bytes at `now_ns` nanoseconds.
+    pub fn execute(
+        &self,
+        index: u64,
+        packet_bytes: u64,
+        earlier_color: MeterColor,
+        now_ns: u64,
+    ) -> MeterColor {
+        let cost = match self.kind {
+            MeterKind::Packets => 1,
+            MeterKind::Bytes => packet_bytes,
+        };
+        let color = match self.lock(index).as_deref_mut() {
+            Some(Some(meter)) => meter.execute(cost, now_ns),
+            _ => MeterColor::Green,
+        };
+        color.max(earlier_color)
+    }
+
+    fn lock(&self, index: u64) -> Option<MutexGuard<'_, Option<Box<Meter>>>> {
+        let meter = self.meters.get(usize::try_from(index).ok()?)?;
+        Some(meter.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A configured element.
+#[derive(Debug)]
+struct Meter {
+    config: MeterConfig,
+    committed: Bucket,
+    peak: Bucket,
+}
+
+impl Meter {
+    fn new(config: MeterConfig) -> Meter {
+        Meter {
+            config,
+            committed: Bucket::new(config.committed_rate, config.committed_burst),
+            peak: Bucket::new(config.peak_rate, config.peak_burst),
+        }
+    }
+
+    fn execute(&mut self, cost: u64, now_ns: u64) -> MeterColor {
+        if !self.peak.take(cost, now_ns) {
+            return MeterColor::Red;
+        }
+        if !self.committed.take(cost, now_ns) {
+            return MeterColor::Yellow;
+        }
+        MeterColor::Green
+    }
+}
+
+/// A token bucket.
+#[derive(Debug)]
+struct Bucket {
+    rate_per_second: u64,
+    burst: u64,
+    tokens: u64,
+    /// Tokens that the rate had made from time 0 until the last refill.
+    made: u128,
+}
+
+impl Bucket {
+    /// A full bucket.
+    fn new(rate_per_second: u64, burst: u64) -> Bucket {
+        Bucket {
+            rate_per_second,
+            burst,
+            tokens: burst,
+            made: 0,
+        }
+    }
+
+    /// Takes `cost` tokens if there are that many.
+    fn take(&mut self, cost: u64, now_ns: u64) -> bool {
+        self.refill(now_ns);
+        match self.tokens.checked_sub(cost) {
+            Some(rest) => {
+                self.tokens = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn refill(&mut self, now_ns: u64) {
+        let made = u128::from(now_ns) * u128::from(self.rate_per_second) / 1_000_000_000;
+        let fresh = made.saturating_sub(self.made);
+        self.made = self.made.max(made);
+        let tokens = u128::from(self.tokens).saturating_add(fresh);
+        self.tokens = tokens.min(self.burst.into()) as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MeterColor::{Green, Red, Yellow};
+    use super::*;
+
+    const MILLISECOND: u64 = 1_000_000;
+
+    fn meters(kind: MeterKind, config: MeterConfig) -> MeterArray {
+        let meters = MeterArray::new(kind, 2).unwrap();
+        meters.configure(1, Some(config)).unwrap();
+        meters
+    }
+
+    /// The schedule of BMv2's own test of a two-rate meter, with its results.
+    #[test]
+    fn two_rates_as_bmv2() {
+        let config = MeterConfig {
+            committed_rate: 2,
+            committed_burst: 3,
+            peak_rate: 10,
+            peak_burst: 1,
+        };
+        let meters = meters(MeterKind::Packets, config);
+        let times = (0..9)
+            .map(|i| i * 90)
+            .chain([810, 820, 830, 1040])
+            .map(|ms| ms * MILLISECOND);
+        let colors: Vec<MeterColor> = times.map(|t| meters.execute(1, 128, Green, t)).collect();
+        let expected = [
+            Green, Red, Green, Green, Yellow, Yellow, Green, Yellow, Yellow, // every 90 ms
+            Yellow, Red, Red, Green,
+        ];
+        assert_eq!(colors, expected);
+    }
+
+    #[test]
+    fn bytes_cost_their_number() {
+        let config = MeterConfig {
+            committed_rate: 1000,
+            committed_burst: 100,
+            peak_rate: 2000,
+            peak_burst: 150,
+        };
+        let meters = meters(MeterKind::Bytes, config);
+        assert_eq!(meters.execute(1, 100, Green, 0), Green);
+        assert_eq!(meters.execute(1, 50, Green, 0), Yellow);
+        assert_eq!(meters.execute(1, 1, Green, 0), Red);
+        // 50 ms make 50 committed and 100 peak tokens.
+        assert_eq!(meters.execute(1, 51, Green, 50 * MILLISECOND), Yellow);
+        assert_eq!(meters.execute(1, 49, Green, 50 * MILLISECOND), Green);
+    }
+
+    #[test]
+    fn earlier_color_and_missing_configuration() {
+        let meters = MeterArray::new(MeterKind::Packets, 1).unwrap();
+        assert_eq!(meters.execute(0, 1, Green, 0), Green);
+        assert_eq!(meters.execute(0, 1, Red, 0), Red);
+        assert_eq!(meters.execute(7, 1, Yellow, 0), Yellow);
+        assert_eq!(meters.config(0), None);
+    }
+
+    #[test]
+    fn configuration_is_checked_and_kept() {
+        let meters = MeterArray::new(MeterKind::Packets, 1).unwrap();
+        let config = MeterConfig {
+            committed_rate: 5,
+            committed_burst: 1,
+            peak_rate: 4,
+            peak_burst: 1,
+        };
+        let outside = meters.configure(1, None);
+        assert_eq!(outside, Err(MeterError::NoSuchIndex { len: 1 }));
+        let above = meters.configure(0, Some(config));
+        assert_eq!(above, Err(MeterError::CommittedAbovePeak));
+        let config = MeterConfig {
+            peak_rate: 5,
+            ..config
+        };
+        meters.configure(0, Some(config)).unwrap();
+        assert_eq!(meters.config(0), Some(config));
+        assert_eq!(meters.execute(0, 1, Green, 0), Green);
+        assert_eq!(meters.execute(0, 1, Green, 0), Red);
+        meters.configure(0, None).unwrap();
+        assert_eq!(meters.execute(0, 1, Green, 0), Green);
+    }
+
+    #[test]
+    fn extreme_rates_and_times_do_not_overflow() {
+        let config = MeterConfig {
+            committed_rate: u64::MAX,
+            committed_burst: u64::MAX,
+            peak_rate: u64::MAX,
+            peak_burst: u64::MAX,
+        };
+        let meters = meters(MeterKind::Bytes, config);
+        assert_eq!(meters.execute(1, u64::MAX, Green, u64::MAX), Green);
+        assert_eq!(meters.execute(1, u64::MAX, Green, 0), Red);
+    }
+}

@@ -1,0 +1,167 @@
+//! Register arrays (`register` of v1model, `Register` of PSA).
+//!
+//! Every element is a value of one width and begins as 0. A read outside the array gives 0 and a
+//! write outside it does nothing, as in BMv2's `simple_switch`.
+//!
+//! # Between threads
+//!
+//! A single read or write is atomic: a packet never sees half of a value. Elements up to 64 bits
+//! are one atomic word each, accessed without ordering between elements; wider ones are several
+//! words under one of a fixed number of locks. A read *followed by* a write is not atomic here:
+//! that is what `@atomic` asks of the executor.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use forebay_bits::Bits;
+
+use crate::storage::{ArrayTooLarge, zeroed_words};
+
+/// Locks that the elements of an array share, when elements are wider than a word.
+const STRIPES: usize = 64;
+
+/// An array of values of one width.
+#[derive(Debug)]
+pub struct RegisterArray {
+    width: u32,
+    len: usize,
+    words_per_element: usize,
+    words: Box<[AtomicU64]>,
+    /// Empty when an element fits in one word.
+    stripes: Box<[Mutex<()>]>,
+}
+
+impl RegisterArray {
+    /// `len` elements of `width` bits, all zero.
+    pub fn new(width: u32, len: usize) -> Result<RegisterArray, ArrayTooLarge> {
+        let words_per_element = width.div_ceil(64) as usize;
+        let stripes = if words_per_element > 1 { STRIPES } else { 0 };
+        Ok(RegisterArray {
+            width,
+            len,
+            words_per_element,
+            words: zeroed_words(len, words_per_element)?,
+            stripes: (0..stripes).map(|_| Mutex::new(())).collect(),
+        })
+    }
+
+    /// Bits of one element.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The element at `index`, or 0 outside the array.
+    pub fn read(&self, index: u64) -> Bits {
+        let Some(index) = self.checked(index) else {
+            return Bits::zero(self.width);
+        };
+        let _guard = self.lock(index);
+        let words = self.element(index);
+        match words {
+            [word] => Bits::new(self.width, word.load(Ordering::Relaxed).into()),
+            words => {
+                let limbs: Vec<u64> = words.iter().map(|w| w.load(Ordering::Relaxed)).collect();
+                Bits::from_limbs(self.width, &limbs)
+            }
+        }
+    }
+
+    /// Sets the element at `index`; does nothing outside the array.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not as wide as the elements.
+    pub fn write(&self, index: u64, value: &Bits) {
+        assert_eq!(value.width(), self.width, "a register holds one width");
+        let Some(index) = self.checked(index) else {
+            return;
+        };
+        let _guard = self.lock(index);
+        for (word, limb) in self.element(index).iter().zip(value.limbs()) {
+            word.store(limb, Ordering::Relaxed);
+        }
+    }
+
+    /// Sets every element to 0.
+    pub fn reset(&self) {
+        let zero = Bits::zero(self.width);
+        for index in 0..self.len {
+            self.write(index as u64, &zero);
+        }
+    }
+
+    fn checked(&self, index: u64) -> Option<usize> {
+        usize::try_from(index).ok().filter(|&i| i < self.len)
+    }
+
+    fn element(&self, index: usize) -> &[AtomicU64] {
+        let start = index * self.words_per_element;
+        &self.words[start..start + self.words_per_element]
+    }
+
+    fn lock(&self, index: usize) -> Option<MutexGuard<'_, ()>> {
+        let stripe = self.stripes.get(index % STRIPES)?;
+        Some(stripe.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_keep_their_values_at_every_width() {
+        for width in [0, 1, 9, 63, 64, 65, 128, 129, 500] {
+            let registers = RegisterArray::new(width, 70).unwrap();
+            registers.write(3, &Bits::ones(width));
+            registers.write(69, &Bits::new(width, 0x1234));
+            assert_eq!(registers.read(3), Bits::ones(width));
+            assert_eq!(registers.read(69), Bits::new(width, 0x1234));
+            assert!(registers.read(2).is_zero() && registers.read(4).is_zero());
+            registers.reset();
+            assert!(registers.read(3).is_zero());
+        }
+    }
+
+    #[test]
+    fn outside_the_array_reads_are_zero_and_writes_do_nothing() {
+        let registers = RegisterArray::new(8, 2).unwrap();
+        registers.write(2, &Bits::ones(8));
+        registers.write(u64::MAX, &Bits::ones(8));
+        assert_eq!(registers.read(2), Bits::zero(8));
+        assert_eq!(registers.read(u64::MAX), Bits::zero(8));
+        assert!(registers.read(0).is_zero() && registers.read(1).is_zero());
+    }
+
+    #[test]
+    fn wide_values_are_never_torn() {
+        let registers = RegisterArray::new(256, 1).unwrap();
+        std::thread::scope(|scope| {
+            for value in [Bits::zero(256), Bits::ones(256)] {
+                let registers = &registers;
+                scope.spawn(move || (0..2000).for_each(|_| registers.write(0, &value)));
+            }
+            for _ in 0..2000 {
+                let value = registers.read(0);
+                assert!(value.is_zero() || value == Bits::ones(256));
+            }
+        });
+    }
+
+    #[test]
+    fn size_is_bounded() {
+        assert!(RegisterArray::new(64, 1 << 40).is_err());
+        assert!(RegisterArray::new(64, usize::MAX).is_err());
+        assert!(RegisterArray::new(0, 1 << 40).is_ok());
+    }
+}

@@ -1,0 +1,49 @@
+//! Memory for the arrays of stateful objects: flat, zeroed, and bounded.
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+
+/// The most bytes that one array may take.
+const ARRAY_BYTES_MAX: u128 = 1 << 32;
+
+/// A program declares an array that is larger than one may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayTooLarge {
+    /// The bytes that the array would take.
+    pub bytes: u128,
+}
+
+impl fmt::Display for ArrayTooLarge {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "the array would take {} bytes of memory, more than {ARRAY_BYTES_MAX}",
+            self.bytes
+        )
+    }
+}
+
+impl std::error::Error for ArrayTooLarge {}
+
+/// Checks that an array of `count` elements of `element_bytes` each may exist.
+pub(crate) fn check_size(count: usize, element_bytes: usize) -> Result<(), ArrayTooLarge> {
+    let bytes = count as u128 * element_bytes as u128;
+    if bytes > ARRAY_BYTES_MAX {
+        return Err(ArrayTooLarge { bytes });
+    }
+    Ok(())
+}
+
+/// `count * words_per_element` atomic words, all zero.
+///
+/// The allocator hands out zeroed pages on first touch, so a large array of which a program uses
+/// little costs little.
+pub(crate) fn zeroed_words(
+    count: usize,
+    words_per_element: usize,
+) -> Result<Box<[AtomicU64]>, ArrayTooLarge> {
+    check_size(count, words_per_element * size_of::<AtomicU64>())?;
+    let words = Box::<[AtomicU64]>::new_zeroed_slice(count * words_per_element);
+    // SAFETY: an `AtomicU64` is a `u64` in memory, and all-zero bytes are the number 0.
+    Ok(unsafe { words.assume_init() })
+}
