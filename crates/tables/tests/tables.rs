@@ -1,0 +1,325 @@
+//! What tables refuse, and what they do beside matching.
+
+use forebay_bits::Bits;
+use forebay_tables::{
+    ActionCall, ActionError, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, GroupId,
+    Implementation, KeyError, KeyMatch, KeySpec, MatchKind, MemberId, NewEntry, Table, TableError,
+    TableSpec,
+};
+
+const NO_ACTION: ActionId = ActionId(0);
+const FORWARD: ActionId = ActionId(1);
+const ENTRIES_ONLY: ActionId = ActionId(2);
+
+fn table(keys: &[(u32, MatchKind)], implementation: Implementation) -> Table {
+    Table::new(TableSpec {
+        keys: keys
+            .iter()
+            .map(|&(width, kind)| KeySpec { width, kind })
+            .collect(),
+        size: 2,
+        actions: vec![
+            ActionSpec::new(NO_ACTION, vec![], ActionScope::DefaultOnly),
+            ActionSpec::new(FORWARD, vec![9], ActionScope::TableAndDefault),
+            ActionSpec::new(ENTRIES_ONLY, vec![], ActionScope::TableOnly),
+        ],
+        default_action: ActionCall::new(NO_ACTION, vec![]),
+        const_default: false,
+        implementation,
+    })
+}
+
+fn exact() -> Table {
+    table(&[(8, MatchKind::Exact)], Implementation::Direct)
+}
+
+fn forward(port: u128) -> ActionCall {
+    ActionCall::new(FORWARD, vec![Bits::new(9, port)])
+}
+
+fn key(value: u128) -> Vec<KeyMatch> {
+    vec![KeyMatch::Exact(Bits::new(8, value))]
+}
+
+fn entry(value: u128) -> NewEntry {
+    NewEntry::new(key(value), 0, EntryAction::Call(forward(1)))
+}
+
+fn with_action(action: EntryAction) -> NewEntry {
+    NewEntry::new(key(0), 0, action)
+}
+
+#[test]
+fn full_tables_take_entries_again_after_a_deletion() {
+    let mut table = exact();
+    let first = table.insert(entry(1)).unwrap();
+    table.insert(entry(2)).unwrap();
+    let full = table.insert(entry(3));
+    assert_eq!(full, Err(TableError::TableFull { size: 2 }));
+    assert_eq!(table.insert(entry(1)), Err(TableError::Duplicate(first)));
+    let slot = table.delete(first).unwrap().slot();
+    let third = table.insert(entry(3)).unwrap();
+    assert_eq!(table.get(third).unwrap().slot(), slot);
+    assert!(third > first);
+}
+
+#[test]
+fn actions_are_checked() {
+    let mut table = exact();
+    let mut insert = |call| table.insert(with_action(EntryAction::Call(call)));
+    let bad = |error| Err(TableError::BadAction(error));
+    assert_eq!(
+        insert(ActionCall::new(ActionId(9), vec![])),
+        bad(ActionError::Unknown(ActionId(9)))
+    );
+    assert_eq!(
+        insert(ActionCall::new(NO_ACTION, vec![])),
+        bad(ActionError::DefaultOnly(NO_ACTION))
+    );
+    assert_eq!(
+        insert(ActionCall::new(FORWARD, vec![])),
+        bad(ActionError::ArgumentCount {
+            expected: 1,
+            found: 0
+        })
+    );
+    assert_eq!(
+        insert(ActionCall::new(FORWARD, vec![Bits::zero(8)])),
+        bad(ActionError::ArgumentWidth {
+            parameter: 0,
+            expected: 9,
+            found: 8
+        })
+    );
+    assert_eq!(
+        table.set_default(ActionCall::new(ENTRIES_ONLY, vec![])),
+        Err(ActionError::TableOnly(ENTRIES_ONLY).into())
+    );
+}
+
+#[test]
+fn default_actions_can_be_changed_and_reset() {
+    let mut table = exact();
+    table.set_default(forward(5)).unwrap();
+    let result = table.lookup(&[Bits::zero(8)]);
+    assert_eq!(result.action, ActionRef::Call(&forward(5)));
+    table.reset_default();
+    assert_eq!(table.default_action().action, NO_ACTION);
+
+    let spec = TableSpec {
+        const_default: true,
+        ..table.spec().clone()
+    };
+    let constant = Table::new(spec).set_default(forward(5));
+    assert_eq!(constant, Err(TableError::ConstDefault));
+}
+
+#[test]
+fn const_entries_stay() {
+    let mut table = exact();
+    let constant = NewEntry {
+        is_const: true,
+        ..entry(1)
+    };
+    let id = table.insert(constant).unwrap();
+    let error = TableError::ConstEntry(id);
+    assert_eq!(table.delete(id).unwrap_err(), error);
+    let modified = table.modify(id, EntryAction::Call(forward(2)));
+    assert_eq!(modified, Err(error));
+
+    table.seal();
+    assert_eq!(table.insert(entry(2)), Err(TableError::ConstEntries));
+    assert_eq!(table.delete(id).unwrap_err(), TableError::ConstEntries);
+    assert!(table.lookup(&[Bits::new(8, 1)]).hit.is_some());
+}
+
+#[test]
+fn keys_are_checked() {
+    let mut table = table(
+        &[
+            (8, MatchKind::Exact),
+            (8, MatchKind::Lpm),
+            (8, MatchKind::Range),
+        ],
+        Implementation::Direct,
+    );
+    let exact = |value| KeyMatch::Exact(Bits::new(8, value));
+    let lpm = |prefix_len| KeyMatch::Lpm {
+        value: Bits::zero(8),
+        prefix_len,
+    };
+    let range = |lo, hi| KeyMatch::Range {
+        lo: Bits::new(8, lo),
+        hi: Bits::new(8, hi),
+    };
+    let mut insert = |key| {
+        let new = NewEntry::new(key, 1, EntryAction::Call(forward(1)));
+        match table.insert(new) {
+            Err(TableError::BadKey(error)) => error,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        insert(vec![exact(1)]),
+        KeyError::FieldCount {
+            expected: 3,
+            found: 1
+        }
+    );
+    assert_eq!(
+        insert(vec![exact(1), lpm(9), range(0, 1)]),
+        KeyError::PrefixTooLong {
+            field: 1,
+            width: 8,
+            prefix_len: 9
+        }
+    );
+    assert_eq!(
+        insert(vec![exact(1), lpm(8), range(2, 1)]),
+        KeyError::EmptyRange { field: 2 }
+    );
+    assert_eq!(
+        insert(vec![KeyMatch::DontCare, lpm(8), range(0, 1)]),
+        KeyError::Kind {
+            field: 0,
+            kind: MatchKind::Exact
+        }
+    );
+    let narrow = KeyMatch::Exact(Bits::zero(7));
+    assert_eq!(
+        insert(vec![narrow, lpm(8), range(0, 1)]),
+        KeyError::Width {
+            field: 0,
+            expected: 8,
+            found: 7
+        }
+    );
+}
+
+#[test]
+fn conditions_become_canonical() {
+    let ternary = |value, mask| KeyMatch::Ternary {
+        value: Bits::new(8, value),
+        mask: Bits::new(8, mask),
+    };
+    let lpm = |value, prefix_len| KeyMatch::Lpm {
+        value: Bits::new(8, value),
+        prefix_len,
+    };
+    let range = |lo, hi| KeyMatch::Range {
+        lo: Bits::new(8, lo),
+        hi: Bits::new(8, hi),
+    };
+    let exact = |value| KeyMatch::Exact(Bits::new(8, value));
+    let optional = |value| KeyMatch::Optional(Some(Bits::new(8, value)));
+    let any = KeyMatch::DontCare;
+    let accepted = [
+        (MatchKind::Exact, ternary(5, 0xFF), exact(5)),
+        (MatchKind::Exact, optional(5), exact(5)),
+        (MatchKind::Exact, range(5, 5), exact(5)),
+        (MatchKind::Lpm, lpm(0xAB, 4), lpm(0xA0, 4)),
+        (MatchKind::Lpm, ternary(0xAB, 0xF0), lpm(0xA0, 4)),
+        (MatchKind::Lpm, exact(0xAB), lpm(0xAB, 8)),
+        (MatchKind::Lpm, any.clone(), lpm(0, 0)),
+        (MatchKind::Ternary, ternary(0xAB, 0x0F), ternary(0x0B, 0x0F)),
+        (MatchKind::Ternary, lpm(0xAB, 4), ternary(0xA0, 0xF0)),
+        (MatchKind::Ternary, exact(0xAB), ternary(0xAB, 0xFF)),
+        (MatchKind::Ternary, range(0, 0xFF), ternary(0, 0)),
+        (MatchKind::Range, lpm(0xAB, 4), range(0xA0, 0xAF)),
+        (MatchKind::Range, exact(7), range(7, 7)),
+        (MatchKind::Range, any.clone(), range(0, 0xFF)),
+        (MatchKind::Optional, exact(7), optional(7)),
+        (MatchKind::Optional, ternary(0, 0), KeyMatch::Optional(None)),
+        (MatchKind::Optional, any.clone(), KeyMatch::Optional(None)),
+    ];
+    for (kind, said, canonical) in accepted {
+        let spec = KeySpec { width: 8, kind };
+        assert_eq!(said.clone().canonical(0, spec), Ok(canonical.clone()));
+        for value in (0..=255).map(|value| Bits::new(8, value)) {
+            assert_eq!(said.matches(&value), canonical.matches(&value));
+        }
+    }
+    let refused = [
+        (MatchKind::Exact, lpm(0, 7)),
+        (MatchKind::Lpm, ternary(0, 0x0F)),
+        (MatchKind::Ternary, range(1, 3)),
+        (MatchKind::Range, ternary(0, 0x0F)),
+        (MatchKind::Optional, ternary(0, 0x0F)),
+        (MatchKind::Selector, any),
+    ];
+    for (kind, said) in refused {
+        let spec = KeySpec { width: 8, kind };
+        assert_eq!(
+            said.canonical(3, spec),
+            Err(KeyError::Kind { field: 3, kind })
+        );
+    }
+}
+
+#[test]
+fn tables_without_a_key_always_miss() {
+    let mut table = table(&[], Implementation::Direct);
+    assert!(table.lookup(&[]).hit.is_none());
+    let action = EntryAction::Call(forward(1));
+    table.insert(NewEntry::new(vec![], 0, action)).unwrap();
+    assert!(table.lookup(&[]).hit.is_none());
+}
+
+#[test]
+fn selector_fields_are_hashed_and_not_matched() {
+    let mut table = table(
+        &[
+            (4, MatchKind::Selector),
+            (8, MatchKind::Exact),
+            (16, MatchKind::Selector),
+        ],
+        Implementation::Selector,
+    );
+    let group = EntryAction::Group(GroupId(3));
+    table.insert(with_action(group)).unwrap();
+    let packet = [Bits::new(4, 0xA), Bits::zero(8), Bits::new(16, 0xBCDE)];
+    assert_eq!(table.lookup(&packet).action, ActionRef::Group(GroupId(3)));
+    assert_eq!(table.selector_input(&packet), [0xAB, 0xCD, 0xE0]);
+}
+
+#[test]
+fn implementations_take_their_own_actions() {
+    let refused = [
+        (Implementation::Direct, EntryAction::Member(MemberId(1))),
+        (Implementation::Direct, EntryAction::Group(GroupId(1))),
+        (Implementation::Profile, EntryAction::Group(GroupId(1))),
+        (Implementation::Profile, EntryAction::Call(forward(1))),
+        (Implementation::Selector, EntryAction::Call(forward(1))),
+    ];
+    for (implementation, action) in refused {
+        let mut table = table(&[(8, MatchKind::Exact)], implementation);
+        let error = ActionError::Implementation(implementation).into();
+        assert_eq!(table.insert(with_action(action)), Err(error));
+    }
+    let mut table = table(&[(8, MatchKind::Exact)], Implementation::Profile);
+    let member = EntryAction::Member(MemberId(1));
+    assert!(table.insert(with_action(member)).is_ok());
+}
+
+#[test]
+fn idleness_is_counted_from_the_last_hit_in_any_snapshot() {
+    let mut table = exact();
+    let idle = NewEntry {
+        idle_timeout_ns: 100,
+        inserted_ns: 50,
+        ..entry(1)
+    };
+    let id = table.insert(idle).unwrap();
+    let never = table.insert(entry(2)).unwrap();
+    let snapshot = table.clone();
+    let is_idle = |now| table.get(id).unwrap().is_idle(now);
+    assert!(!is_idle(149));
+    assert!(is_idle(150));
+    let hit = snapshot.lookup(&[Bits::new(8, 1)]).hit.unwrap();
+    hit.record_hit(200);
+    hit.record_hit(120);
+    assert_eq!(table.get(id).unwrap().last_hit_ns(), 200);
+    assert!(!is_idle(299));
+    assert!(is_idle(300));
+    assert!(!table.get(never).unwrap().is_idle(u64::MAX));
+}
