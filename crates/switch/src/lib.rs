@@ -1,1 +1,30 @@
-//! The untimed switch around a pipeline: bursts, queues, replication, resubmit and recirculation.
+//! The untimed switch around a pipeline.
+//!
+//! ```text
+//!   ports ─ receive ─► ingress ─► traffic manager ─► egress ─ transmit ─► ports
+//!              ▲          │        (a queue per port      │
+//!              │          ▼         and priority)         ▼
+//!              └─ loop: resubmitted, recirculated
+//! ```
+//!
+//! [`Switch::breathe`] is the whole data path: it moves one burst through these stages and is called again and again.
+//! What a packet *means* (headers, tables, copies, drops by the program) is the pipeline's business; the switch decides
+//! only when, and where there is room: it owns the ports, the queues and the way back to ingress.
+//!
+//! # Invariants
+//! * No system call and no clock: time is an argument, ports are [`forebay_packet::Port`]s that the caller opened.
+//! * Every queue is bounded; a full queue is a counted drop. A breath does a bounded amount of work.
+//! * Nothing is lost without a name: packets received and copies made are packets transmitted, dropped for a
+//!   [`forebay_pipeline::DropReason`], or still [in flight](Counters::in_flight).
+//! * A [`Switch`] is what one thread works with. Several threads share the [`forebay_pipeline::Pipeline`], whose tables
+//!   they read without locks, and each has a switch with ports (or queues of ports) of its own.
+
+#![forbid(unsafe_code)]
+
+mod counters;
+mod port_table;
+mod switch;
+mod traffic_manager;
+
+pub use counters::{Counters, PortReport};
+pub use switch::{Activity, Config, Settled, Switch};

@@ -1,0 +1,411 @@
+//! The data path.
+
+use crate::counters::{Counters, PortReport};
+use crate::port_table::PortTable;
+use crate::traffic_manager::TrafficManager;
+use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError, SplitMix64};
+use forebay_pipeline::{
+    Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, IngressArguments,
+    IngressDecision, IngressPacket, Pipeline, QueuedPacket, Tracer, Worker,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Sizes of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Packets that go through a stage together.
+    pub burst: usize,
+    /// Packets that a queue of the traffic manager holds; there is one for each port and priority.
+    pub queue_capacity: usize,
+    /// Packets that may wait to enter ingress again: resubmitted or recirculated.
+    pub loop_capacity: usize,
+    /// Digests that may wait for [`Switch::take_digests`]; further ones are counted and lost.
+    pub digest_capacity: usize,
+    /// Begins the sequence of random numbers that programs see.
+    pub random_seed: u64,
+    /// The time, in nanoseconds of the caller's clock, from which programs' timestamps count.
+    pub start_ns: u64,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            burst: DEFAULT_BURST,
+            queue_capacity: 1024,
+            loop_capacity: 4096,
+            digest_capacity: 1024,
+            random_seed: 0,
+            start_ns: 0,
+        }
+    }
+}
+
+/// What a breath did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Packets that ports delivered.
+    pub received: u64,
+    /// Packets that entered ingress: those received, and those that came around.
+    pub ingress: u64,
+    /// Packets that entered egress.
+    pub egress: u64,
+}
+
+impl Activity {
+    /// Whether nothing moved.
+    pub fn is_idle(&self) -> bool {
+        self.ingress == 0 && self.egress == 0
+    }
+}
+
+/// How [`Switch::settle`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Nothing moves any more.
+    Idle,
+    /// Packets still go round and round after that many breaths.
+    Busy,
+}
+
+/// A switch: a pipeline's worker, its ports and its queues. See the [crate's picture](crate).
+pub struct Switch {
+    worker: Worker,
+    config: Config,
+    ports: PortTable,
+    queues: TrafficManager,
+    /// Packets on their way back to ingress. They go before new ones, as in BMv2.
+    looping: VecDeque<IngressPacket>,
+    /// Packets that ports delivered in this breath.
+    arrived: VecDeque<IngressPacket>,
+    digests: Vec<DigestMessage>,
+    digests_lost: u64,
+    counters: Counters,
+    random: SplitMix64,
+    next_tag: u64,
+    stages: Stages,
+}
+
+/// Buffers of the stages, kept so that nothing is allocated for a burst.
+struct Stages {
+    received: Burst,
+    ingress: Vec<IngressPacket>,
+    ingress_ports: Vec<u32>,
+    ingress_decisions: Vec<Decided<IngressDecision>>,
+    egress: Vec<EgressPacket>,
+    egress_ports: Vec<u32>,
+    egress_decisions: Vec<Decided<EgressDecision>>,
+}
+
+impl Switch {
+    /// A switch without ports.
+    pub fn new(pipeline: Arc<Pipeline>, config: Config) -> Switch {
+        Switch {
+            worker: Worker::new(pipeline),
+            config,
+            ports: PortTable::default(),
+            queues: TrafficManager::new(config.queue_capacity),
+            looping: VecDeque::new(),
+            arrived: VecDeque::new(),
+            digests: Vec::new(),
+            digests_lost: 0,
+            counters: Counters::default(),
+            random: SplitMix64::new(config.random_seed),
+            next_tag: 0,
+            stages: Stages::new(config.burst),
+        }
+    }
+
+    /// Connects a port under its P4 number, in place of what was there. A port that gives back what it was sent
+    /// ([`forebay_packet::MemoryPort::loopback`]) is a loopback port.
+    pub fn attach(&mut self, number: u32, port: Box<dyn Port>) {
+        self.ports.insert(number, port, self.config.burst);
+    }
+
+    /// Moves a burst through the switch: receive, ingress, traffic manager, egress, transmit.
+    ///
+    /// At most [`Config::burst`] packets from every port enter; all packets that wait in queues when egress begins
+    /// leave them. `now_ns` never goes back from call to call.
+    pub fn breathe<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
+        let received = self.receive(now_ns);
+        let ingress = self.ingress(now_ns, tracer);
+        let egress = self.egress(now_ns, tracer);
+        self.transmit(now_ns);
+        Activity {
+            received,
+            ingress,
+            egress,
+        }
+    }
+
+    /// Breathes until nothing moves, but at most `breaths` times.
+    pub fn settle<T: Tracer>(&mut self, now_ns: u64, breaths: u32, tracer: &mut T) -> Settled {
+        for _ in 0..breaths {
+            if self.breathe(now_ns, tracer).is_idle() {
+                return Settled::Idle;
+            }
+        }
+        Settled::Busy
+    }
+
+    /// The pipeline.
+    pub fn pipeline(&self) -> &Arc<Pipeline> {
+        self.worker.pipeline()
+    }
+
+    /// The switch's books.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The ports with what they carried and dropped, in order of their numbers.
+    pub fn ports(&self) -> Vec<PortReport> {
+        self.ports.reports()
+    }
+
+    /// The ports that are in order, for waiting on them.
+    pub fn working_ports(&self) -> impl Iterator<Item = &dyn Port> {
+        self.ports.working()
+    }
+
+    /// Ports that reported since the last call that they are out of order.
+    pub fn take_failures(&mut self) -> Vec<(u32, PortError)> {
+        self.ports.take_failures()
+    }
+
+    /// Messages to the control plane since the last call, and how many more were lost since the switch was made.
+    pub fn take_digests(&mut self) -> (Vec<DigestMessage>, u64) {
+        (std::mem::take(&mut self.digests), self.digests_lost)
+    }
+
+    /// Makes the files complete that ports write.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn flush(&mut self) -> Result<(), PortError> {
+        self.ports.flush_files()
+    }
+
+    fn receive(&mut self, now_ns: u64) -> u64 {
+        let before = self.counters.received;
+        let timestamp_us = self.microseconds(now_ns);
+        let Switch {
+            ports,
+            stages,
+            worker,
+            counters,
+            next_tag,
+            config,
+            arrived,
+            ..
+        } = self;
+        ports.receive(
+            &mut stages.received,
+            config.burst,
+            now_ns,
+            |ingress_port, burst| {
+                for packet in burst.iter() {
+                    let mut bytes = worker.buffer();
+                    bytes.extend_from_slice(packet.data());
+                    let arguments = IngressArguments {
+                        ingress_port,
+                        timestamp_us,
+                        random_seed: 0,
+                    };
+                    let mut packet = IngressPacket::new(bytes, arguments);
+                    packet.tag = *next_tag;
+                    *next_tag += 1;
+                    arrived.push_back(packet);
+                }
+                counters.received += burst.len() as u64;
+            },
+        );
+        self.counters.received - before
+    }
+
+    fn ingress<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
+        // What goes round from here on waits for the next breath.
+        let mut going_round = self.looping.len();
+        let entering = going_round + self.arrived.len();
+        let mut left = entering;
+        while left > 0 {
+            let mut burst = std::mem::take(&mut self.stages.ingress);
+            let old = going_round.min(self.config.burst);
+            burst.extend(self.looping.drain(..old));
+            let new = self.arrived.len().min(self.config.burst - old);
+            burst.extend(self.arrived.drain(..new));
+            going_round -= old;
+            left -= burst.len();
+            self.ingress_burst(&mut burst, now_ns, tracer);
+            burst.clear();
+            self.stages.ingress = burst;
+        }
+        entering as u64
+    }
+
+    fn ingress_burst<T: Tracer>(
+        &mut self,
+        packets: &mut Vec<IngressPacket>,
+        now_ns: u64,
+        tracer: &mut T,
+    ) {
+        let timestamp_us = self.microseconds(now_ns);
+        let mut ports = std::mem::take(&mut self.stages.ingress_ports);
+        let mut decisions = std::mem::take(&mut self.stages.ingress_decisions);
+        for packet in packets.iter_mut() {
+            packet.arguments.timestamp_us = timestamp_us;
+            packet.arguments.random_seed = self.random.next_u64();
+            ports.push(packet.arguments.ingress_port);
+        }
+        let entered = packets.len() as u64;
+        self.worker.ingress(packets, &mut decisions, tracer);
+        let mut fates = 0;
+        for Decided { packet, decision } in decisions.drain(..) {
+            fates += u64::from(!matches!(decision, IngressDecision::Digest(_)));
+            self.after_ingress(decision, ports[packet], timestamp_us);
+        }
+        self.count_copies(fates, entered);
+        ports.clear();
+        self.stages.ingress_ports = ports;
+        self.stages.ingress_decisions = decisions;
+    }
+
+    fn after_ingress(&mut self, decision: IngressDecision, port: u32, now_us: u64) {
+        match decision {
+            IngressDecision::Enqueue(packet) => self.enqueue(packet, port, now_us),
+            IngressDecision::Digest(message) => self.digest(message),
+            IngressDecision::Resubmit(packet) => self.go_round(packet),
+            IngressDecision::Drop(reason) => self.book_drop(port, reason),
+        }
+    }
+
+    fn egress<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
+        let waiting = self.queues.len();
+        let mut left = waiting;
+        while left > 0 {
+            let burst = left.min(self.config.burst);
+            self.egress_burst(burst, now_ns, tracer);
+            left -= burst;
+        }
+        waiting as u64
+    }
+
+    fn egress_burst<T: Tracer>(&mut self, burst: usize, now_ns: u64, tracer: &mut T) {
+        let now_us = self.microseconds(now_ns);
+        let mut packets = std::mem::take(&mut self.stages.egress);
+        let mut ports = std::mem::take(&mut self.stages.egress_ports);
+        let mut decisions = std::mem::take(&mut self.stages.egress_decisions);
+        self.queues.dequeue(&mut packets, burst, now_us);
+        for packet in &mut packets {
+            packet.arguments.random_seed = self.random.next_u64();
+            ports.push(packet.packet.egress_port);
+        }
+        let entered = packets.len() as u64;
+        self.worker.egress(&mut packets, &mut decisions, tracer);
+        let mut fates = 0;
+        for Decided { packet, decision } in decisions.drain(..) {
+            fates += u64::from(!matches!(decision, EgressDecision::Digest(_)));
+            self.after_egress(decision, ports[packet], now_ns);
+        }
+        self.count_copies(fates, entered);
+        ports.clear();
+        self.stages.egress = packets;
+        self.stages.egress_ports = ports;
+        self.stages.egress_decisions = decisions;
+    }
+
+    fn after_egress(&mut self, decision: EgressDecision, port: u32, now_ns: u64) {
+        match decision {
+            EgressDecision::Transmit { port, bytes, .. } => self.leave(port, bytes, now_ns)
+            EgressDecision::Enqueue(packet) => {
+                self.enqueue(packet, port, self.microseconds(now_ns))
+            }
+            EgressDecision::Digest(message) => self.digest(message),
+            EgressDecision::Recirculate(packet) => self.go_round(packet),
+            EgressDecision::Drop(reason) => self.book_drop(port, reason),
+        }
+    }
+
+    fn transmit(&mut self, now_ns: u64) {
+        let sent = self.ports.flush(now_ns);
+        self.count_sent(sent);
+    }
+
+    /// Into the queue of the packet's egress port. `from` answers for it when that does not exist.
+    fn enqueue(&mut self, packet: QueuedPacket, from: u32, now_us: u64) {
+        let egress_port = packet.egress_port;
+        if !self.ports.contains(egress_port) {
+            return self.drop_here(from, DropReason::NoSuchPort);
+        }
+        if self.queues.enqueue(packet, now_us).is_err() {
+            self.drop_here(egress_port, DropReason::QueueFull);
+        }
+    }
+
+    /// Out of a port.
+    fn leave(&mut self, port: u32, bytes: Vec<u8>, now_ns: u64) {
+        match self.ports.send(port, &bytes, now_ns) {
+            Some(sent) => self.count_sent(sent),
+            None => self.drop_here(port, DropReason::NoSuchPort),
+        }
+        self.worker.recycle(bytes);
+    }
+
+    /// Back to ingress.
+    fn go_round(&mut self, packet: IngressPacket) {
+        if self.looping.len() >= self.config.loop_capacity {
+            return self.drop_here(packet.arguments.ingress_port, DropReason::QueueFull);
+        }
+        self.looping.push_back(packet);
+    }
+
+    fn digest(&mut self, message: DigestMessage) {
+        if self.digests.len() < self.config.digest_capacity {
+            self.digests.push(message);
+        } else {
+            self.digests_lost += 1;
+        }
+    }
+
+    /// A drop that the switch decides; the pipeline has counted its own.
+    fn drop_here(&mut self, port: u32, reason: DropReason) {
+        self.worker.pipeline().drops().count(reason);
+        self.book_drop(port, reason);
+    }
+
+    fn book_drop(&mut self, port: u32, reason: DropReason) {
+        self.counters.dropped += 1;
+        self.ports.count_drop(port, reason);
+    }
+
+    fn count_sent(&mut self, sent: crate::port_table::Sent) {
+        self.counters.transmitted += sent.accepted;
+        self.counters.dropped += sent.refused;
+        for _ in 0..sent.refused {
+            self.worker.pipeline().drops().count(DropReason::PortError);
+        }
+    }
+
+    /// Every packet has one fate; each further one is that of a copy.
+    fn count_copies(&mut self, fates: u64, packets: u64) {
+        self.counters.copies += fates.checked_sub(packets).expect("every packet has a fate");
+    }
+
+    fn microseconds(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.config.start_ns) / 1_000
+    }
+}
+
+impl Stages {
+    fn new(burst: usize) -> Stages {
+        Stages {
+            received: Burst::new(burst),
+            ingress: Vec::with_capacity(burst),
+            ingress_ports: Vec::with_capacity(burst),
+            ingress_decisions: Vec::with_capacity(burst),
+            egress: Vec::with_capacity(burst),
+            egress_ports: Vec::with_capacity(burst),
+            egress_decisions: Vec::with_capacity(burst),
+        }
+    }
+}
