@@ -24,7 +24,13 @@ pub(crate) struct PortTable {
 
 impl PortTable {
     pub(crate) fn insert(&mut self, number: u32, port: Box<dyn Port>, burst: usize) {
-        let slot = PortSlot { number, port, outgoing: Burst::new(burst), drops: Drops::default(), failed: false };
+        let slot = PortSlot {
+            number,
+            port,
+            outgoing: Burst::new(burst),
+            drops: Drops::default(),
+            failed: false,
+        };
         self.slots.insert(number, slot);
     }
 
@@ -34,7 +40,13 @@ impl PortTable {
 
     /// Asks every port for up to `max` packets and gives what came, with the port's number, to `take`. `burst` is empty
     /// before and after.
-    pub(crate) fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64, mut take: impl FnMut(u32, &Burst)) {
+    pub(crate) fn receive(
+        &mut self,
+        burst: &mut Burst,
+        max: usize,
+        now_ns: u64,
+        mut take: impl FnMut(u32, &Burst),
+    ) {
         for slot in self.slots.values_mut().filter(|slot| !slot.failed) {
             if let Err(error) = slot.port.receive(burst, max, now_ns) {
                 slot.failed = true;
@@ -50,7 +62,11 @@ impl PortTable {
     /// Queues a frame for the port. When its burst is full that is sent first. `None` when there is no such port.
     pub(crate) fn send(&mut self, number: u32, frame: &[u8], now_ns: u64) -> Option<Sent> {
         let slot = self.slots.get_mut(&number)?;
-        let sent = if slot.outgoing.is_full() { slot.flush(now_ns, &mut self.failures) } else { Sent::default() };
+        let sent = if slot.outgoing.is_full() {
+            slot.flush(now_ns, &mut self.failures)
+        } else {
+            Sent::default()
+        };
         let packet = slot.outgoing.allocate().expect("a flushed burst has room");
         packet.set_data(frame);
         packet.port = number;
@@ -61,7 +77,9 @@ impl PortTable {
     /// Sends what is queued at all ports.
     pub(crate) fn flush(&mut self, now_ns: u64) -> Sent {
         let failures = &mut self.failures;
-        self.slots.values_mut().fold(Sent::default(), |sum, slot| sum + slot.flush(now_ns, failures))
+        self.slots.values_mut().fold(Sent::default(), |sum, slot| {
+            sum + slot.flush(now_ns, failures)
+        })
     }
 
     /// Counts a drop for a port; nothing happens when there is no such port.
@@ -81,12 +99,17 @@ impl PortTable {
 
     /// Ports that have not failed.
     pub(crate) fn working(&self) -> impl Iterator<Item = &dyn Port> {
-        self.slots.values().filter(|slot| !slot.failed).map(|slot| &*slot.port)
+        self.slots
+            .values()
+            .filter(|slot| !slot.failed)
+            .map(|slot| &*slot.port)
     }
 
     /// Makes files complete.
     pub(crate) fn flush_files(&mut self) -> Result<(), PortError> {
-        self.slots.values_mut().try_for_each(|slot| slot.port.flush())
+        self.slots
+            .values_mut()
+            .try_for_each(|slot| slot.port.flush())
     }
 }
 
@@ -109,7 +132,10 @@ impl PortSlot {
             }
         };
         self.drops.count(DropReason::PortError, offered - accepted);
-        Sent { accepted, refused: offered - accepted }
+        Sent {
+            accepted,
+            refused: offered - accepted,
+        }
     }
 
     fn report(&self) -> PortReport {
@@ -140,6 +166,9 @@ impl std::ops::Add for Sent {
     type Output = Sent;
 
     fn add(self, other: Sent) -> Sent {
-        Sent { accepted: self.accepted + other.accepted, refused: self.refused + other.refused }
+        Sent {
+            accepted: self.accepted + other.accepted,
+            refused: self.refused + other.refused,
+        }
     }
 }

@@ -316,7 +316,7 @@ impl Switch {
 
     fn after_egress(&mut self, decision: EgressDecision, port: u32, now_ns: u64) {
         match decision {
-            EgressDecision::Transmit { port, bytes, .. } => self.leave(port, bytes, now_ns)
+            EgressDecision::Transmit { port, bytes, .. } => self.leave(port, bytes, now_ns),
             EgressDecision::Enqueue(packet) => {
                 self.enqueue(packet, port, self.microseconds(now_ns))
             }
