@@ -63,6 +63,8 @@ enum Repr {
     Wide { width: u32, limbs: Box<[u64]> },
 }
 
+const _: () = assert!(size_of::<Bits>() == 32);
+
 impl Bits {
     /// The low `width` bits of `value`, extended with zeros when `width > 128`.
     #[inline]
