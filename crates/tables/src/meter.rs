@@ -16,8 +16,8 @@
 //! of `r` per second has made `floor(t * r / 10^9)` tokens. BMv2 does the same in microseconds and
 //! floating point; at whole microseconds both agree up to its rounding.
 //!
-//! An element that is not configured, or outside the array, colors every packet GREEN (or its
-//! earlier color).
+//! An element that is not configured, as in BMv2, or outside the array, where v1model leaves the
+//! result open, colors every packet GREEN (or its earlier color).
 //!
 //! # Between threads
 //!

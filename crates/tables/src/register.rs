@@ -1,7 +1,8 @@
 //! Register arrays (`register` of v1model, `Register` of PSA).
 //!
-//! Every element is a value of one width and begins as 0. A read outside the array gives 0 and a
-//! write outside it does nothing, as in BMv2's `simple_switch`.
+//! Every element is a value of one width and begins as 0. A write outside the array does nothing
+//! (v1model). A read outside it gives 0: v1model leaves the result open, and BMv2's
+//! `simple_switch`, built with its assertions, leaves the destination as it was.
 //!
 //! # Between threads
 //!
