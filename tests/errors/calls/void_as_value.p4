@@ -1,0 +1,4 @@
+void f() { }
+control C(out bit<8> x) {
+    apply { x = f(); }
+}

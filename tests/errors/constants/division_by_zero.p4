@@ -1,0 +1,1 @@
+const int A = 1 / 0;

@@ -1,0 +1,1 @@
+enum bit<8> E { a = 1, b }

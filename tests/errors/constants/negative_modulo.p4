@@ -1,0 +1,1 @@
+const int A = -5 % 3;

@@ -1,0 +1,4 @@
+control C(in bit<8> a) {
+    const bit<8> K = a;
+    apply { }
+}

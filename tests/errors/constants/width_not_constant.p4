@@ -1,0 +1,3 @@
+control C(in bit<8> a) {
+    apply { bit<(a)> x; }
+}

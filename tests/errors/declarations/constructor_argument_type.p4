@@ -1,0 +1,2 @@
+extern E { E(bit<8> size); }
+E(true) e;

@@ -1,0 +1,2 @@
+extern E { E(); }
+struct s_t { E e; }

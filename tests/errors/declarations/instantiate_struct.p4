@@ -1,0 +1,2 @@
+struct s_t { bit<8> a; }
+s_t() s;

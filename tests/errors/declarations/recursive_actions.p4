@@ -1,0 +1,5 @@
+control C() {
+    action a() { b(); }
+    action b() { a(); }
+    apply { a(); }
+}

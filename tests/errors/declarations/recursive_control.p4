@@ -1,0 +1,4 @@
+control C() {
+    C() inner;
+    apply { inner.apply(); }
+}

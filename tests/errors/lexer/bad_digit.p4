@@ -1,0 +1,1 @@
+const bit<8> A = 0b12;

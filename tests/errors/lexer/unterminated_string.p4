@@ -1,0 +1,1 @@
+@name("a) const bit<8> A = 1;

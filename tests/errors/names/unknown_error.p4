@@ -1,0 +1,3 @@
+control C(out error e) {
+    apply { e = error.TooShort; }
+}

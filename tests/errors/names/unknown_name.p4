@@ -1,0 +1,3 @@
+control C(inout bit<8> counter_value) {
+    apply { counter_valeu = 1; }
+}

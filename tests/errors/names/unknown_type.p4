@@ -1,0 +1,3 @@
+control C(inout ethernet_t e) {
+    apply { }
+}

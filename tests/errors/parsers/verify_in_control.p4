@@ -1,0 +1,4 @@
+#include <core.p4>
+control C(in bit<8> x) {
+    apply { verify(x == 1, error.NoMatch); }
+}

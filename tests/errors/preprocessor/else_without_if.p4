@@ -1,0 +1,3 @@
+#else
+const bit<8> A = 1;
+#endif

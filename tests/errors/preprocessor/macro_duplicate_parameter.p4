@@ -1,0 +1,2 @@
+#define ADD(a, a) ((a) + (a))
+const bit<8> A = ADD(1, 2);

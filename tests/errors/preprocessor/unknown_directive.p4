@@ -1,0 +1,2 @@
+#defin X 1
+const bit<8> A = 1;

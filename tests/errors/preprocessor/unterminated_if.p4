@@ -1,0 +1,3 @@
+#define X 1
+#if X
+const bit<8> A = 1;

@@ -1,0 +1,2 @@
+@name("x"
+const bit<8> A = 1;

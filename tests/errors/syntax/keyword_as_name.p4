@@ -1,0 +1,3 @@
+struct transition {
+    bit<8> header;
+}

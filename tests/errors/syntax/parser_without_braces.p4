@@ -1,0 +1,3 @@
+#include <core.p4>
+parser P(packet_in p)
+    state start { transition accept; }

@@ -1,0 +1,4 @@
+control C() {
+    table t { key = ; actions = { } }
+    apply { }
+}

@@ -1,0 +1,6 @@
+#include <core.p4>
+control C(inout bit<8> x) {
+    action a() { }
+    table t { key = { x: exact; } actions = { a; a; } }
+    apply { t.apply(); }
+}

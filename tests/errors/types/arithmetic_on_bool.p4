@@ -1,0 +1,3 @@
+control C(inout bool a) {
+    apply { a = a + true; }
+}

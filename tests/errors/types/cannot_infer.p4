@@ -1,0 +1,4 @@
+extern T make<T>();
+control C() {
+    apply { make(); }
+}

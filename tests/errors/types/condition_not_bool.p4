@@ -1,0 +1,3 @@
+control C(inout bit<1> a) {
+    apply { if (a) { a = 0; } }
+}

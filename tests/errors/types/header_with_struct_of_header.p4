@@ -1,0 +1,2 @@
+header inner_t { bit<8> x; }
+header outer_t { inner_t i; }

@@ -1,0 +1,4 @@
+control C() {
+    int x = 5;
+    apply { }
+}

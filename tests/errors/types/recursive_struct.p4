@@ -1,0 +1,1 @@
+struct s_t { s_t inner; }

@@ -1,0 +1,3 @@
+control C(in bit<8> a, out bit<4> b) {
+    apply { b = a[9:6]; }
+}

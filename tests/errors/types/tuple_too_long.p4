@@ -1,0 +1,4 @@
+struct s_t { bit<8> a; bit<8> b; }
+control C(out s_t s) {
+    apply { s = { 1, 2, 3 }; }
+}

@@ -1,0 +1,2 @@
+struct s_t { bit<8> x; }
+header_union u_t { s_t s; }

@@ -1,0 +1,3 @@
+control C(inout bit<8> a, in bit<16> b) {
+    apply { a = b; }
+}
