@@ -1,0 +1,88 @@
+//! A buffer that grows by bits: the deparser's output, and the input of hashes.
+
+use forebay_bits::{Bits, read_bits, write_bits};
+
+/// Bits, the first in the most significant position of the first byte.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BitBuffer {
+    bytes: Vec<u8>,
+    bits: usize,
+}
+
+impl BitBuffer {
+    /// Removes all bits, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.bits = 0;
+    }
+
+    /// Number of bits.
+    pub fn len_bits(&self) -> usize {
+        self.bits
+    }
+
+    /// The bits, with zeros up to a whole byte at the end.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes, leaving an empty buffer with `memory` to go on.
+    pub fn take(&mut self, mut memory: Vec<u8>) -> Vec<u8> {
+        memory.clear();
+        self.bits = 0;
+        std::mem::replace(&mut self.bytes, memory)
+    }
+
+    /// Appends a value.
+    pub fn push(&mut self, value: &Bits) {
+        let start = self.bits;
+        self.bits += value.width() as usize;
+        self.bytes.resize(self.bits.div_ceil(8), 0);
+        write_bits(&mut self.bytes, start, value);
+    }
+
+    /// Appends the bits of `source` from `start_bit` on.
+    pub fn push_from(&mut self, source: &[u8], start_bit: usize) {
+        let end = source.len() * 8;
+        if self.bits.is_multiple_of(8) && start_bit.is_multiple_of(8) {
+            self.bytes
+                .extend_from_slice(source.get(start_bit / 8..).unwrap_or(&[]));
+            self.bits = self.bytes.len() * 8;
+            return;
+        }
+        let mut position = start_bit;
+        while position < end {
+            let width = (end - position).min(64);
+            self.push(&read_bits(source, position, width as u32));
+            position += width;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_follow_each_other_without_gaps() {
+        let mut buffer = BitBuffer::default();
+        buffer.push(&Bits::new(4, 0xA));
+        buffer.push(&Bits::new(12, 0xBCD));
+        buffer.push(&Bits::new(3, 0b101));
+        assert_eq!(buffer.bytes(), [0xAB, 0xCD, 0xA0]);
+        assert_eq!(buffer.len_bits(), 19);
+    }
+
+    #[test]
+    fn unaligned_remainders_are_shifted() {
+        let mut buffer = BitBuffer::default();
+        buffer.push(&Bits::new(4, 0x1));
+        buffer.push_from(&[0xFA, 0xBC, 0xDE], 4);
+        assert_eq!(buffer.bytes(), [0x1A, 0xBC, 0xDE]);
+        buffer.push_from(&[1, 2], 8);
+        assert_eq!(buffer.bytes(), [0x1A, 0xBC, 0xDE, 2]);
+        buffer.push_from(&[1], 64);
+        assert_eq!(buffer.take(Vec::new()), [0x1A, 0xBC, 0xDE, 2]);
+        assert_eq!(buffer.len_bits(), 0);
+    }
+}

@@ -1,0 +1,54 @@
+//! What an executor asks of the objects that outlive a packet.
+//!
+//! The interpreter knows no match engine and no lock: it calls this interface, which the pipeline implements over the
+//! tables of `forebay-tables`. All methods take `&self`: the objects are shared by many packets, and an object that a
+//! packet changes (register, counter, meter) synchronises inside.
+
+use forebay_bits::Bits;
+use forebay_ir::{CounterId, HashAlgorithm, MeterId, RegisterId, TableId, ValueSetId};
+
+/// What is known of the packet that uses an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketFacts {
+    /// Its length in bytes as it was received: what counters and meters count.
+    pub length_bytes: u32,
+    /// Time of the pass, in microseconds.
+    pub timestamp_us: u64,
+}
+
+/// The result of a table lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookup<'a> {
+    /// Whether an entry matched.
+    pub hit: bool,
+    /// Index into [`forebay_ir::Table::actions`] of the action to run with its data. `None` when the entry names an
+    /// empty group of an action selector: no action runs.
+    pub action: Option<(u32, &'a [Bits])>,
+    /// Colour of the direct meter, when the table has one and an entry matched.
+    pub color: Option<u8>,
+}
+
+/// Tables and stateful objects of a loaded program.
+pub trait Objects {
+    /// Looks a key up (one value for each of [`forebay_ir::Table::keys`], selectors included), counts and meters the
+    /// hit.
+    fn lookup(&self, table: TableId, key: &[Bits], packet: PacketFacts) -> Lookup<'_>;
+
+    /// Whether a value set has an element that matches all components.
+    fn value_set_contains(&self, set: ValueSetId, components: &[Bits]) -> bool;
+
+    /// An element of a register array; 0 outside the array.
+    fn read_register(&self, register: RegisterId, index: u64) -> Bits;
+
+    /// Changes an element of a register array; nothing outside the array.
+    fn write_register(&self, register: RegisterId, index: u64, value: &Bits);
+
+    /// Counts the packet; nothing outside the array.
+    fn count(&self, counter: CounterId, index: u64, packet: PacketFacts);
+
+    /// Meters the packet: 0 green, 1 yellow, 2 red; `None` outside the array.
+    fn execute_meter(&self, meter: MeterId, index: u64, packet: PacketFacts) -> Option<u8>;
+
+    /// The hash of bytes.
+    fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64;
+}

@@ -1,0 +1,68 @@
+//! What a program asked of its architecture.
+//!
+//! `clone`, `resubmit` and the like change nothing while a control executes. The architecture reads the requests when
+//! the control has ended, and decides in which order they take effect.
+
+use forebay_bits::Bits;
+use forebay_ir::{CloneKind, DigestId};
+
+/// Digests that one packet may send in one pass; further ones are counted and forgotten.
+pub const DIGESTS_MAX: usize = 64;
+
+/// Requests of one packet, collected until the architecture takes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// The last `clone`: v1model makes at most one clone for a pass.
+    pub clone: Option<CloneRequest>,
+    /// `digest`, in order.
+    pub digests: Vec<DigestRequest>,
+    /// Digests beyond [`DIGESTS_MAX`].
+    pub digests_lost: u64,
+    /// The last `resubmit_preserving_field_list`.
+    pub resubmit: Option<Preserve>,
+    /// The last `recirculate_preserving_field_list`.
+    pub recirculate: Option<Preserve>,
+    /// The least length in bytes of all `truncate` calls.
+    pub truncate_to: Option<u32>,
+    /// A `verify_checksum` found a difference.
+    pub checksum_error: bool,
+}
+
+impl Requests {
+    /// Forgets all requests, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.digests.clear();
+        let digests = std::mem::take(&mut self.digests);
+        *self = Requests {
+            digests,
+            ..Requests::default()
+        };
+    }
+}
+
+/// Which metadata a new pass keeps: the index of a field list, or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preserve {
+    /// Index into [`forebay_ir::Program::field_lists`].
+    pub field_list: Option<u32>,
+}
+
+/// A `clone`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CloneRequest {
+    /// What the program said it is.
+    pub kind: CloneKind,
+    /// Clone session.
+    pub session: u32,
+    /// Metadata that it keeps.
+    pub preserve: Preserve,
+}
+
+/// A `digest`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DigestRequest {
+    /// Which.
+    pub digest: DigestId,
+    /// Values of its fields when it was called.
+    pub values: Vec<Bits>,
+}
