@@ -1,1 +1,44 @@
-//! All the system calls: AF_PACKET, TAP, pcap files, memory.
+//! All the system calls of a switch's ports: packet sockets, TAP devices, capture files, waiting,
+//! and the clock.
+//!
+//! The way in is two steps: [`PortSpec::parse`] reads what a user wrote (`0@veth0`,
+//! `3@pcap:in.pcap,out.pcap`) without touching the system, and [`open`] opens it. Both fail with
+//! messages that say what is wrong, why, and what to do. What comes back is a
+//! [`Port`](forebay_packet::Port), which knows nothing of its kind.
+//!
+//! | kind | what it is | module |
+//! |---|---|---|
+//! | `packet:NAME` | an existing interface, through an AF_PACKET socket | [`PacketPort`] |
+//! | `tap:NAME` | a new virtual interface; the kernel's stack is at the other end | [`TapPort`] |
+//! | `pcap:IN,OUT` | capture files | [`PcapPort`] |
+//! | `mem:` | a queue in this process | [`forebay_packet::MemoryPort`] |
+//! | `loopback:` | what is sent comes back in | [`forebay_packet::MemoryPort::loopback`] |
+//!
+//! [`Poller`] waits for several ports at once, [`Clock`] tells the time.
+//!
+//! # Invariants
+//! Unsafe code is in `system` only, each block with its argument. An interface that goes down or
+//! vanishes is a state that is reported, never a panic.
+
+#![deny(unsafe_code)]
+
+mod clock;
+mod error;
+mod interfaces;
+mod open;
+mod packet_socket;
+mod pcap_file;
+mod poll;
+mod spec;
+mod system;
+mod tap;
+
+pub use clock::Clock;
+pub use error::OpenError;
+pub use interfaces::interface_names;
+pub use open::{MEMORY_QUEUE_PACKETS, OpenedPort, open};
+pub use packet_socket::PacketPort;
+pub use pcap_file::{Pace, PcapPort};
+pub use poll::Poller;
+pub use spec::{PortKind, PortSpec, SpecError};
+pub use tap::TapPort;

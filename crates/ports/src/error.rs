@@ -1,0 +1,140 @@
+//! Why a port cannot be opened, and what to do about it.
+
+use std::fmt;
+use std::io;
+
+use forebay_packet::pcap::PcapError;
+
+/// Why a port cannot be opened. The text says what, why, and what to do.
+#[derive(Debug)]
+pub enum OpenError {
+    /// No interface has this name in this network namespace.
+    NoSuchInterface {
+        /// The name asked for.
+        name: String,
+        /// Existing names that look alike, best first.
+        similar: Vec<String>,
+    },
+    /// The process lacks a right.
+    NotPermitted {
+        /// What needs it.
+        action: String,
+        /// The capability that is missing.
+        capability: &'static str,
+    },
+    /// Another process holds the device.
+    Busy {
+        /// The device.
+        name: String,
+    },
+    /// The interface does not carry Ethernet frames.
+    NotEthernet {
+        /// The interface.
+        name: String,
+        /// Its hardware type (ARPHRD number).
+        hardware_type: u16,
+    },
+    /// The interface exists and is not a TAP device.
+    NotTap {
+        /// The interface.
+        name: String,
+    },
+    /// The system has no TUN/TAP driver.
+    NoTapDriver {
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// A file cannot be opened.
+    File {
+        /// What was tried: "read" or "write".
+        action: &'static str,
+        /// The file.
+        path: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// A file is not a capture file that can be read.
+    Capture {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        cause: PcapError,
+    },
+    /// Another system call failed.
+    System {
+        /// What was being done.
+        action: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+}
+
+impl OpenError {
+    /// The error for a system call that failed while doing `action`: a missing right is told
+    /// apart, because it is the most common one and has a remedy.
+    pub(crate) fn from_system(action: String, capability: &'static str, cause: io::Error) -> OpenError {
+        match cause.kind() {
+            io::ErrorKind::PermissionDenied => OpenError::NotPermitted { action, capability },
+            _ => OpenError::System { action, cause },
+        }
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::NoSuchInterface { name, similar } if similar.is_empty() => write!(
+                formatter,
+                "there is no interface `{name}` here; `ip link` lists those there are"
+            ),
+            OpenError::NoSuchInterface { name, similar } => write!(
+                formatter,
+                "there is no interface `{name}` here; did you mean `{}`?",
+                similar.join("` or `")
+            ),
+            OpenError::NotPermitted { action, capability } => write!(
+                formatter,
+                "not permitted to {action}; run as root, or give the program the right: \
+                 setcap {}+ep PROGRAM",
+                capability.to_lowercase()
+            ),
+            OpenError::Busy { name } => write!(
+                formatter,
+                "`{name}` is in use by another process; stop that process or choose another name"
+            ),
+            OpenError::NotEthernet { name, hardware_type } => write!(
+                formatter,
+                "`{name}` does not carry Ethernet frames (hardware type {hardware_type}); \
+                 use an Ethernet, veth, bridge or TAP interface"
+            ),
+            OpenError::NotTap { name } => write!(
+                formatter,
+                "`{name}` exists and is not a TAP device; choose another name, \
+                 or use it as it is: packet:{name}"
+            ),
+            OpenError::NoTapDriver { cause } => write!(
+                formatter,
+                "cannot open /dev/net/tun: {cause}; load the driver: modprobe tun"
+            ),
+            OpenError::File { action, path, cause } => {
+                write!(formatter, "cannot {action} `{path}`: {cause}")
+            }
+            OpenError::Capture { path, cause } => {
+                write!(formatter, "cannot read `{path}`: {cause}")
+            }
+            OpenError::System { action, cause } => write!(formatter, "cannot {action}: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            OpenError::NoTapDriver { cause } | OpenError::File { cause, .. } | OpenError::System { cause, .. } => {
+                Some(cause)
+            }
+            OpenError::Capture { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+}

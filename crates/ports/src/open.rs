@@ -1,0 +1,78 @@
+//! Opening what a [`PortSpec`] describes.
+
+use forebay_packet::{MemoryPort, Port};
+
+use crate::{OpenError, PacketPort, PcapPort, PortKind, PortSpec, TapPort};
+
+/// How many packets each direction of a memory or loopback port holds.
+pub const MEMORY_QUEUE_PACKETS: usize = 4096;
+
+/// A port that was opened.
+pub struct OpenedPort {
+    /// The number by which the P4 program knows it.
+    pub number: u32,
+    /// The port.
+    pub port: Box<dyn Port>,
+    /// The other end of a memory port, for whoever feeds it; none for other kinds.
+    pub far_end: Option<MemoryPort>,
+}
+
+/// Opens a port.
+///
+/// # Errors
+/// When the interface or file is missing, busy, of the wrong sort or not permitted.
+pub fn open(spec: &PortSpec) -> Result<OpenedPort, OpenError> {
+    let mut far_end = None;
+    let port: Box<dyn Port> = match &spec.kind {
+        PortKind::Packet { interface } => Box::new(PacketPort::open(interface)?),
+        PortKind::Tap { interface } => Box::new(TapPort::open(interface)?),
+        PortKind::Pcap { input, output, pace } => Box::new(PcapPort::open(input.as_deref(), output.as_deref(), *pace)?),
+        PortKind::Memory { name } => {
+            let name = if name.is_empty() {
+                format!("mem{}", spec.number)
+            } else {
+                name.clone()
+            };
+            let outside = format!("{name} (outside)");
+            let (port, outside) = MemoryPort::pair(&name, &outside, MEMORY_QUEUE_PACKETS);
+            far_end = Some(outside);
+            Box::new(port)
+        }
+        PortKind::Loopback => {
+            let name = format!("loopback{}", spec.number);
+            Box::new(MemoryPort::loopback(&name, MEMORY_QUEUE_PACKETS))
+        }
+    };
+    Ok(OpenedPort {
+        number: spec.number,
+        port,
+        far_end,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open_text(text: &str) -> Result<OpenedPort, OpenError> {
+        open(&PortSpec::parse(text).expect("a correct text"))
+    }
+
+    #[test]
+    fn memory_ports_come_with_their_far_end() {
+        let mut opened = open_text("4@mem:").expect("memory is always there");
+        let mut outside = opened.far_end.take().expect("a memory port has a far end");
+        outside.inject(&[1; 60]);
+        let mut burst = forebay_packet::Burst::default();
+        assert_eq!(opened.port.receive(&mut burst, 32, 0), Ok(1));
+        assert_eq!((opened.number, opened.port.name()), (4, "mem4"));
+    }
+
+    #[test]
+    fn a_missing_file_says_so() {
+        let Err(error) = open_text("0@pcap:/nonexistent/in.pcap") else {
+            panic!("no such file")
+        };
+        assert!(error.to_string().starts_with("cannot read `/nonexistent/in.pcap`: "));
+    }
+}

@@ -1,0 +1,332 @@
+//! Cutting a TCP or UDP super-frame into the frames a network card would have sent.
+//!
+//! Each segment gets a copy of the headers with what differs corrected: lengths, the IPv4
+//! identification and checksum, the TCP sequence number and flags (FIN and PSH only on the last,
+//! CWR only on the first), and the transport checksum, computed in full.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use forebay_packet::Packet;
+use forebay_packet::checksum::{Sum, internet_checksum};
+
+use super::offload::{Segmentation, SegmentationKind};
+
+/// The most segments that one super-frame is cut into.
+const MAX_SEGMENTS: usize = 1024;
+
+const ETHERNET: usize = 14;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+const FIN_AND_PSH: u8 = 0x09;
+const CWR: u8 = 0x80;
+
+/// How a super-frame is cut: where its headers are, and how much payload goes in each segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Plan {
+    network: Network,
+    network_at: usize,
+    transport_at: usize,
+    protocol: u8,
+    payload_at: usize,
+    payload_end: usize,
+    segment_bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Network {
+    Ipv4,
+    Ipv6,
+}
+
+impl Plan {
+    /// Reads the headers of a super-frame; `None` when it is not TCP or UDP directly over IP, or
+    /// its headers are not whole.
+    pub(super) fn new(frame: &[u8], segmentation: Segmentation) -> Option<Plan> {
+        let protocol = match segmentation.kind {
+            SegmentationKind::Tcp => TCP,
+            SegmentationKind::Udp => UDP,
+            SegmentationKind::Other => return None,
+        };
+        let (network, network_at) = find_network(frame)?;
+        let transport_at = match network {
+            Network::Ipv4 => ipv4_payload(frame, network_at, protocol)?,
+            Network::Ipv6 => ipv6_payload(frame, network_at, protocol)?,
+        };
+        let transport_length = match protocol {
+            TCP => usize::from(frame.get(transport_at + 12)? >> 4) * 4,
+            _ => 8,
+        };
+        let payload_at = transport_at + transport_length;
+        let minimum = if protocol == TCP { 20 } else { 8 };
+        let payload = frame.len().checked_sub(payload_at)?;
+        let cuttable = transport_length >= minimum
+            && segmentation.segment_bytes > 0
+            && payload.div_ceil(segmentation.segment_bytes) <= MAX_SEGMENTS;
+        cuttable.then_some(Plan {
+            network,
+            network_at,
+            transport_at,
+            protocol,
+            payload_at,
+            payload_end: frame.len(),
+            segment_bytes: segmentation.segment_bytes,
+        })
+    }
+
+    /// How many segments there are: at least one.
+    pub(super) fn count(&self) -> usize {
+        (self.payload_end - self.payload_at).div_ceil(self.segment_bytes).max(1)
+    }
+
+    /// Writes the `index`-th segment of `frame` (the one the plan was made for) into `segment`.
+    pub(super) fn write(&self, frame: &[u8], index: usize, segment: &mut Packet) {
+        let from = self.payload_at + index * self.segment_bytes;
+        let to = (from + self.segment_bytes).min(self.payload_end);
+        segment.set_data(&frame[..self.payload_at]);
+        segment.append(&frame[from..to]);
+        segment.original_length = segment.len() as u32;
+        let bytes = segment.data_mut();
+        self.correct_network(&mut bytes[self.network_at..], index);
+        match self.protocol {
+            TCP => self.correct_tcp(&mut bytes[self.transport_at..], index),
+            _ => correct_udp(&mut bytes[self.transport_at..]),
+        }
+        self.write_checksum(bytes);
+    }
+
+    fn correct_network(&self, packet: &mut [u8], index: usize) {
+        let length = packet.len();
+        match self.network {
+            Network::Ipv4 => {
+                let header_length = self.transport_at - self.network_at;
+                put_u16(packet, 2, length as u16);
+                let identification = get_u16(packet, 4).wrapping_add(index as u16);
+                put_u16(packet, 4, identification);
+                put_u16(packet, 10, 0);
+                let checksum = internet_checksum(&packet[..header_length]);
+                put_u16(packet, 10, checksum);
+            }
+            Network::Ipv6 => put_u16(packet, 4, (length - 40) as u16),
+        }
+    }
+
+    fn correct_tcp(&self, segment: &mut [u8], index: usize) {
+        let advance = (index * self.segment_bytes) as u32;
+        let sequence = u32::from_be_bytes([segment[4], segment[5], segment[6], segment[7]]);
+        segment[4..8].copy_from_slice(&sequence.wrapping_add(advance).to_be_bytes());
+        if index > 0 {
+            segment[13] &= !CWR;
+        }
+        if index + 1 < self.count() {
+            segment[13] &= !FIN_AND_PSH;
+        }
+    }
+
+    fn write_checksum(&self, bytes: &mut [u8]) {
+        let length = bytes.len() - self.transport_at;
+        let field = if self.protocol == TCP { 16 } else { 6 };
+        put_u16(&mut bytes[self.transport_at..], field, 0);
+        let pseudo_header = match self.network {
+            Network::Ipv4 => {
+                let address = |at: usize| Ipv4Addr::from(get_array::<4>(bytes, at));
+                let (source, destination) = (address(self.network_at + 12), address(self.network_at + 16));
+                let length = length as u16;
+                Sum::new().add_ipv4_pseudo_header(source, destination, self.protocol, length)
+            }
+            Network::Ipv6 => {
+                let address = |at: usize| Ipv6Addr::from(get_array::<16>(bytes, at));
+                let (source, destination) = (address(self.network_at + 8), address(self.network_at + 24));
+                let length = length as u32;
+                Sum::new().add_ipv6_pseudo_header(source, destination, self.protocol, length)
+            }
+        };
+        let sum = pseudo_header.add_bytes(&bytes[self.transport_at..]);
+        let checksum = if self.protocol == UDP {
+            sum.udp_checksum()
+        } else {
+            sum.checksum()
+        };
+        put_u16(&mut bytes[self.transport_at..], field, checksum);
+    }
+}
+
+/// The network layer behind the Ethernet header and at most two VLAN tags.
+fn find_network(frame: &[u8]) -> Option<(Network, usize)> {
+    let mut at = ETHERNET;
+    for _ in 0..3 {
+        match u16::from_be_bytes(*frame.get(at - 2..at)?.first_chunk()?) {
+            0x0800 => return Some((Network::Ipv4, at)),
+            0x86dd => return Some((Network::Ipv6, at)),
+            0x8100 | 0x88a8 => at += 4,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Where the payload of a whole IPv4 header of this protocol begins.
+fn ipv4_payload(frame: &[u8], at: usize, protocol: u8) -> Option<usize> {
+    let header = frame.get(at..at + 20)?;
+    let length = usize::from(header[0] & 0x0f) * 4;
+    let matches = header[0] >> 4 == 4 && length >= 20 && header[9] == protocol;
+    (matches && frame.len() >= at + length).then_some(at + length)
+}
+
+/// Where the payload of an IPv6 header without extensions begins.
+fn ipv6_payload(frame: &[u8], at: usize, protocol: u8) -> Option<usize> {
+    let header = frame.get(at..at + 40)?;
+    (header[0] >> 4 == 6 && header[6] == protocol).then_some(at + 40)
+}
+
+fn correct_udp(datagram: &mut [u8]) {
+    let length = datagram.len() as u16;
+    put_u16(datagram, 4, length);
+}
+
+fn get_array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(&bytes[at..at + N]);
+    array
+}
+
+fn get_u16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes(get_array(bytes, at))
+}
+
+fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A super-frame: Ethernet, tags, IP, TCP or UDP, payload. Checksums are left open.
+    fn super_frame(ipv6: bool, tags: usize, protocol: u8, payload: &[u8]) -> Vec<u8> {
+        let mut frame = vec![2; 12];
+        for _ in 0..tags {
+            frame.extend([0x81, 0x00, 0x00, 0x05]);
+        }
+        if ipv6 {
+            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 0, protocol, 64]);
+            frame.extend([0x20; 32]);
+        } else {
+            frame.extend([0x08, 0x00, 0x45, 0, 0, 0, 0xff, 0xff, 0x40, 0, 64, protocol, 0, 0]);
+            frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+        }
+        frame.extend([0x30, 0x39, 0, 80]);
+        match protocol {
+            TCP => frame.extend([
+                0xff, 0xff, 0xff, 0xf0, 0, 0, 0, 1, 0x60, 0x99, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1,
+            ]),
+            _ => frame.extend([0, 0, 0, 0]),
+        }
+        frame.extend(payload);
+        frame
+    }
+
+    fn cut(frame: &[u8], kind: SegmentationKind, segment_bytes: usize) -> Option<Vec<Vec<u8>>> {
+        let plan = Plan::new(frame, Segmentation { kind, segment_bytes })?;
+        let mut packet = Packet::new();
+        Some(
+            (0..plan.count())
+                .map(|index| {
+                    plan.write(frame, index, &mut packet);
+                    packet.data().to_vec()
+                })
+                .collect(),
+        )
+    }
+
+    /// Checks lengths and checksums of a segment; returns its transport header and payload.
+    fn verify(segment: &[u8]) -> Vec<u8> {
+        let (network, at) = find_network(segment).expect("IP");
+        let (pseudo_header, transport_at) = match network {
+            Network::Ipv4 => {
+                assert_eq!(usize::from(get_u16(segment, at + 2)), segment.len() - at);
+                assert_eq!(internet_checksum(&segment[at..at + 20]), 0);
+                let sum = Sum::new().add_bytes(&segment[at + 12..at + 20]);
+                (sum.add_word(u16::from(segment[at + 9])), at + 20)
+            }
+            Network::Ipv6 => {
+                assert_eq!(usize::from(get_u16(segment, at + 4)), segment.len() - at - 40);
+                let sum = Sum::new().add_bytes(&segment[at + 8..at + 40]);
+                (sum.add_word(u16::from(segment[at + 6])), at + 40)
+            }
+        };
+        let transport = &segment[transport_at..];
+        let sum = pseudo_header.add_word(transport.len() as u16).add_bytes(transport);
+        assert_eq!(sum.fold(), 0xffff, "the transport checksum is right");
+        transport.to_vec()
+    }
+
+    #[test]
+    fn tcp_flags_sequence_numbers_and_identifications() {
+        let payload: Vec<u8> = (0..25).collect();
+        let frame = super_frame(false, 0, TCP, &payload);
+        let segments = cut(&frame, SegmentationKind::Tcp, 10).expect("it can be cut");
+        let headers: Vec<_> = segments
+            .iter()
+            .map(|segment| {
+                let tcp = verify(segment);
+                (get_u16(segment, 18), tcp[4..8].to_vec(), tcp[13], tcp[24..].to_vec())
+            })
+            .collect();
+        assert_eq!(
+            headers,
+            [
+                (0xffff, vec![0xff, 0xff, 0xff, 0xf0], 0x90, payload[..10].to_vec()),
+                (0x0000, vec![0xff, 0xff, 0xff, 0xfa], 0x10, payload[10..20].to_vec()),
+                (0x0001, vec![0x00, 0x00, 0x00, 0x04], 0x19, payload[20..].to_vec()),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_cut_is_refused() {
+        let frame = super_frame(false, 0, TCP, &[0; 100]);
+        assert_eq!(cut(&frame, SegmentationKind::Other, 10), None);
+        assert_eq!(cut(&frame, SegmentationKind::Udp, 10), None, "it is TCP");
+        assert_eq!(cut(&frame, SegmentationKind::Tcp, 0), None);
+        assert_eq!(cut(&frame[..50], SegmentationKind::Tcp, 10), None);
+        assert_eq!(cut(&[0; 60], SegmentationKind::Tcp, 10), None);
+        let long = super_frame(false, 0, UDP, &[0; 5000]);
+        assert_eq!(cut(&long, SegmentationKind::Udp, 1), None, "too many segments");
+    }
+
+    proptest! {
+        #[test]
+        fn segments_are_correct_and_lose_nothing(
+            ipv6 in any::<bool>(),
+            tags in 0..3usize,
+            tcp in any::<bool>(),
+            payload in proptest::collection::vec(any::<u8>(), 0..4000),
+            segment_bytes in 8..1500usize,
+        ) {
+            let (protocol, kind, header) = match tcp {
+                true => (TCP, SegmentationKind::Tcp, 24),
+                false => (UDP, SegmentationKind::Udp, 8),
+            };
+            let frame = super_frame(ipv6, tags, protocol, &payload);
+            let segments = cut(&frame, kind, segment_bytes).expect("it can be cut");
+            let joined: Vec<u8> =
+                segments.iter().flat_map(|segment| verify(segment)[header..].to_vec()).collect();
+            prop_assert_eq!(joined, payload);
+        }
+
+        #[test]
+        fn no_frame_panics(
+            mut frame in proptest::collection::vec(any::<u8>(), 0..120),
+            ethertype in prop_oneof![Just([8, 0]), Just([0x86, 0xdd]), Just([0x81, 0])],
+            kind in prop_oneof![Just(SegmentationKind::Tcp), Just(SegmentationKind::Udp)],
+            segment_bytes in 0..100usize,
+        ) {
+            if let Some(field) = frame.get_mut(12..14) {
+                field.copy_from_slice(&ethertype);
+            }
+            cut(&frame, kind, segment_bytes);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A port over a TAP device: a virtual interface whose other end is the kernel's network stack.
+//!
+//! The device is made if it does not exist and goes away with the port unless it was made
+//! persistent (`ip tuntap add`). It is opened without offloads, so the kernel finishes checksums
+//! and cuts super-frames itself.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, IoSliceMut, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, PortState, Readiness};
+
+use crate::OpenError;
+use crate::system;
+
+/// Room for what does not fit in a packet's buffer, in bytes: a TAP device has an MTU of at most
+/// 65,521.
+const OVERFLOW: usize = 65_536;
+
+/// The shortest frame the driver takes: an Ethernet header.
+const ETHERNET_HEADER: usize = 14;
+
+/// A port over a TAP device.
+pub struct TapPort {
+    name: String,
+    device: File,
+    overflow: Vec<u8>,
+    state: PortState,
+    counters: PortCounters,
+}
+
+impl TapPort {
+    /// Makes or attaches to the TAP device called `name`, and brings it up.
+    ///
+    /// # Errors
+    /// When the system has no TAP driver, the name belongs to another sort of interface or another
+    /// process, or the process has not CAP_NET_ADMIN.
+    pub fn open(name: &str) -> Result<TapPort, OpenError> {
+        let device = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open("/dev/net/tun")
+            .map_err(driver_error)?;
+        system::attach_tap(device.as_fd(), name).map_err(|cause| attach_error(name, cause))?;
+        let bring_up = || {
+            let asking = system::socket(libc::AF_INET, libc::SOCK_DGRAM)?;
+            system::set_interface_up(asking.as_fd(), name)
+        };
+        bring_up().map_err(|cause| OpenError::from_system(format!("bring up `{name}`"), "CAP_NET_ADMIN", cause))?;
+        Ok(TapPort {
+            name: name.to_owned(),
+            device,
+            overflow: vec![0; OVERFLOW],
+            state: PortState::Up,
+            counters: PortCounters::default(),
+        })
+    }
+
+    /// Reads one frame into `packet`; false when none is there.
+    fn read_frame(&mut self, packet: &mut Packet) -> io::Result<bool> {
+        let room = packet.receive_room();
+        let room_length = room.len();
+        let buffers = &mut [IoSliceMut::new(room), IoSliceMut::new(&mut self.overflow)];
+        match self.device.read_vectored(buffers) {
+            Ok(length) => {
+                packet.set_received(length);
+                if length > room_length {
+                    packet.append(&self.overflow[..length - room_length]);
+                }
+                Ok(length > 0)
+            }
+            Err(error) if is_idle(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sorts out a failed read or write: a device deleted under us is gone for good.
+    fn failed(&mut self, operation: &'static str, error: &io::Error) -> PortError {
+        let port = self.name.clone();
+        match error.raw_os_error() {
+            Some(libc::EBADFD | libc::ENODEV) => {
+                self.state = PortState::Gone;
+                PortError::Gone {
+                    port,
+                    detail: "the TAP device was deleted".to_owned(),
+                }
+            }
+            _ => PortError::Failed {
+                port,
+                operation,
+                detail: error.to_string(),
+            },
+        }
+    }
+}
+
+fn is_idle(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+fn driver_error(cause: io::Error) -> OpenError {
+    match cause.kind() {
+        ErrorKind::PermissionDenied => OpenError::NotPermitted {
+            action: "open /dev/net/tun".to_owned(),
+            capability: "CAP_NET_ADMIN",
+        },
+        _ => OpenError::NoTapDriver { cause },
+    }
+}
+
+fn attach_error(name: &str, cause: io::Error) -> OpenError {
+    match cause.raw_os_error() {
+        Some(libc::EBUSY) => OpenError::Busy { name: name.to_owned() },
+        Some(libc::EINVAL) => OpenError::NotTap { name: name.to_owned() },
+        _ => OpenError::from_system(format!("make the TAP device `{name}`"), "CAP_NET_ADMIN", cause),
+    }
+}
+
+impl Port for TapPort {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        let mut count = 0;
+        while count < max {
+            let Some(packet) = burst.allocate() else {
+                break;
+            };
+            packet.timestamp_ns = now_ns;
+            match self.read_frame(packet) {
+                Ok(true) => {
+                    self.counters.count_received(packet.len());
+                    count += 1;
+                }
+                outcome => {
+                    burst.truncate(burst.len() - 1);
+                    outcome.map_err(|error| self.failed("receive", &error))?;
+                    break;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
+        let mut accepted = 0;
+        for packet in burst.iter() {
+            if packet.len() < ETHERNET_HEADER {
+                self.counters.count_drops(DropReason::TooShort, 1);
+                continue;
+            }
+            match self.device.write(packet.data()) {
+                Ok(_) => {
+                    self.counters.count_sent(packet.len());
+                    self.state = PortState::Up;
+                    accepted += 1;
+                }
+                Err(error) if is_idle(&error) => {
+                    self.counters.count_drops(DropReason::QueueFull, 1);
+                }
+                // The driver's word for a device that is down.
+                Err(error) if error.raw_os_error() == Some(libc::EIO) => {
+                    self.state = PortState::Down;
+                    self.counters.count_drops(DropReason::LinkDown, 1);
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                    self.counters.count_drops(DropReason::SendRefused, 1);
+                }
+                Err(error) => {
+                    let failure = self.failed("send", &error);
+                    burst.clear();
+                    return Err(failure);
+                }
+            }
+        }
+        burst.clear();
+        Ok(accepted)
+    }
+
+    fn counters(&self) -> PortCounters {
+        self.counters
+    }
+
+    fn state(&self) -> PortState {
+        self.state
+    }
+
+    fn readiness(&self) -> Readiness {
+        match self.state {
+            PortState::Gone => Readiness::Never,
+            _ => Readiness::Descriptor(self.device.as_raw_fd()),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Network namespaces for tests: anonymous, so that they and all interfaces in them vanish with
+//! the last descriptor, even when a test is killed.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::process::Command;
+
+/// A network namespace of its own.
+pub struct Namespace {
+    file: File,
+}
+
+impl Namespace {
+    /// A new namespace with its loopback interface up and IPv6 off (its announcements would
+    /// disturb the counts), or `None`, with a message, when the process may not make one.
+    pub fn new() -> Option<Namespace> {
+        let made = std::thread::spawn(|| {
+            // SAFETY: changes this thread only, which ends with this closure.
+            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            File::open("/proc/thread-self/ns/net")
+        })
+        .join()
+        .expect("the thread does not panic");
+        match made {
+            Ok(file) => {
+                let namespace = Namespace { file };
+                namespace.ip("link set lo up");
+                namespace.enter(|| {
+                    let setting = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
+                    let _ = std::fs::write(setting, "1");
+                });
+                Some(namespace)
+            }
+            Err(error) => {
+                eprintln!("SKIPPED: this test needs root to make network namespaces ({error})");
+                None
+            }
+        }
+    }
+
+    /// Runs `action` in a thread that is in this namespace. Sockets it returns stay in it.
+    pub fn enter<T: Send>(&self, action: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                // SAFETY: the descriptor is open; changes this thread only.
+                let result = unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) };
+                assert_eq!(result, 0, "setns: {}", io::Error::last_os_error());
+                action()
+            });
+            inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Runs `ip` with these arguments in this namespace.
+    pub fn ip(&self, arguments: &str) {
+        let output = self
+            .enter(|| Command::new("ip").args(arguments.split_whitespace()).output())
+            .expect("the ip program (iproute2) is installed");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "ip {arguments}: {message}");
+    }
+
+    /// A veth pair from `near` here to `far` in another namespace, both up.
+    pub fn veth(&self, near: &str, other: &Namespace, far: &str) {
+        let target = format!("/proc/{}/fd/{}", std::process::id(), other.file.as_raw_fd());
+        self.ip(&format!("link add {near} type veth peer name {far} netns {target}"));
+        self.ip(&format!("link set {near} up"));
+        other.ip(&format!("link set {far} up"));
+    }
+}

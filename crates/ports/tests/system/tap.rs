@@ -1,0 +1,97 @@
+//! TAP devices, in namespaces of their own.
+
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+use crate::namespace::Namespace;
+use forebay_packet::{Burst, DropReason, Port, PortError, PortState};
+use forebay_ports::{OpenError, TapPort};
+
+/// An ARP request for 10.8.0.1 from 10.8.0.2 at 02:00:00:00:00:02.
+const ARP_REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\x02\0\0\0\0\x02\x08\x06\
+    \0\x01\x08\0\x06\x04\0\x01\x02\0\0\0\0\x02\x0a\x08\0\x02\0\0\0\0\0\0\x0a\x08\0\x01";
+
+fn open(namespace: &Namespace) -> TapPort {
+    let port = namespace
+        .enter(|| TapPort::open("p4tap"))
+        .expect("root may make TAP devices");
+    namespace.ip("addr add 10.8.0.1/24 dev p4tap");
+    port
+}
+
+fn receive_one(port: &mut TapPort, wanted: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let mut burst = Burst::default();
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(20) {
+        port.receive(&mut burst, 32, 7).expect("the device is there");
+        if let Some(packet) = burst.iter().find(|packet| wanted(packet.data())) {
+            assert_eq!(packet.timestamp_ns, 7);
+            return packet.data().to_vec();
+        }
+        burst.clear();
+    }
+    panic!("nothing suitable came");
+}
+
+#[test]
+fn the_kernel_answers_at_the_other_end() {
+    let Some(namespace) = Namespace::new() else {
+        return;
+    };
+    let mut port = open(&namespace);
+    let mut burst = Burst::default();
+    burst.allocate().expect("it is empty").set_data(ARP_REQUEST);
+    burst.allocate().expect("there is room").set_data(&ARP_REQUEST[..5]);
+    assert_eq!(port.send(&mut burst, 0), Ok(1));
+    assert_eq!(port.counters().drops(DropReason::TooShort), 1);
+    let reply = receive_one(&mut port, |frame| frame[12..14] == [8, 6] && frame[21] == 2);
+    assert_eq!(reply[28..32], [10, 8, 0, 1]);
+    assert_eq!(reply[..6], ARP_REQUEST[6..12]);
+}
+
+#[test]
+fn long_frames_come_whole() {
+    let Some(namespace) = Namespace::new() else {
+        return;
+    };
+    let mut port = open(&namespace);
+    namespace.ip("link set p4tap mtu 9000");
+    namespace.ip("neigh add 10.8.0.2 lladdr 02:00:00:00:00:02 dev p4tap");
+    let socket = namespace.enter(|| UdpSocket::bind("10.8.0.1:5000")).expect("can bind");
+    let payload: Vec<u8> = (0..8000u32).map(|number| number as u8).collect();
+    socket.send_to(&payload, "10.8.0.2:5000").expect("can send");
+    let frame = receive_one(&mut port, |frame| frame.len() > 8000);
+    assert_eq!(frame[42..], payload);
+}
+
+#[test]
+fn a_device_in_use_or_of_another_sort_is_refused() {
+    let Some(namespace) = Namespace::new() else {
+        return;
+    };
+    let _port = open(&namespace);
+    let again = namespace.enter(|| TapPort::open("p4tap").map(drop));
+    assert!(matches!(again, Err(OpenError::Busy { .. })), "{again:?}");
+    let other = namespace.enter(|| TapPort::open("lo").map(drop));
+    assert!(matches!(other, Err(OpenError::NotTap { .. })), "{other:?}");
+}
+
+#[test]
+fn down_and_gone_are_told_apart() {
+    let Some(namespace) = Namespace::new() else {
+        return;
+    };
+    let mut port = open(&namespace);
+    let mut burst = Burst::default();
+    namespace.ip("link set p4tap down");
+    burst.allocate().expect("it is empty").set_data(ARP_REQUEST);
+    assert_eq!(port.send(&mut burst, 0), Ok(0));
+    assert_eq!(
+        (port.state(), port.counters().drops(DropReason::LinkDown)),
+        (PortState::Down, 1)
+    );
+    namespace.ip("link del p4tap");
+    let gone = port.receive(&mut burst, 32, 0).expect_err("it was deleted");
+    assert!(matches!(gone, PortError::Gone { .. }), "{gone}");
+    assert_eq!(port.state(), PortState::Gone);
+}
