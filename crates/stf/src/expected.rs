@@ -21,8 +21,7 @@ impl ExpectedPacket {
     /// Whether the packet is accepted.
     pub fn accepts(&self, packet: &[u8]) -> bool {
         let length = packet.len() * 2;
-        let length_fits =
-            length == self.nibbles.len() || (length > self.nibbles.len() && !self.exact_length);
+        let length_fits = length == self.nibbles.len() || (length > self.nibbles.len() && !self.exact_length);
         length_fits && (0..self.nibbles.len()).all(|index| self.nibble_fits(packet, index))
     }
 
@@ -52,19 +51,12 @@ impl ExpectedPacket {
 
     fn summary(&self, packet: &[u8]) -> String {
         let expected = self.nibbles.len().div_ceil(2);
-        let bound = if self.exact_length {
-            "exactly"
-        } else {
-            "at least"
-        };
+        let bound = if self.exact_length { "exactly" } else { "at least" };
         let wrong = (0..self.nibbles.len().min(packet.len() * 2))
             .filter(|&index| !self.nibble_fits(packet, index))
             .count();
         let length = if packet.len() < expected || (self.exact_length && packet.len() > expected) {
-            format!(
-                "expected {bound} {expected} bytes, received {}",
-                packet.len()
-            )
+            format!("expected {bound} {expected} bytes, received {}", packet.len())
         } else {
             format!("{} bytes", packet.len())
         };
@@ -78,16 +70,8 @@ impl ExpectedPacket {
             None if index == self.nibbles.len() && self.exact_length => '$',
             None => ' ',
         });
-        let received = spaced(start, end, |index| {
-            nibble(packet, index).map_or(' ', hex_digit)
-        });
-        let marks = spaced(start, end, |index| {
-            if self.differs(packet, index) {
-                '^'
-            } else {
-                ' '
-            }
-        });
+        let received = spaced(start, end, |index| nibble(packet, index).map_or(' ', hex_digit));
+        let marks = spaced(start, end, |index| if self.differs(packet, index) { '^' } else { ' ' });
         let _ = writeln!(text, "{start:5}: expected {}", expected.trim_end());
         let _ = writeln!(text, "       received {}", received.trim_end());
         let _ = writeln!(text, "                {}", marks.trim_end());
@@ -114,11 +98,7 @@ impl std::fmt::Display for ExpectedPacket {
         for nibble in &self.nibbles {
             f.write_char(nibble.map_or('*', hex_digit))?;
         }
-        if self.exact_length {
-            f.write_char('$')
-        } else {
-            Ok(())
-        }
+        if self.exact_length { f.write_char('$') } else { Ok(()) }
     }
 }
 
@@ -132,13 +112,9 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 fn nibble(packet: &[u8], index: usize) -> Option<u8> {
-    packet.get(index / 2).map(|byte| {
-        if index % 2 == 0 {
-            byte >> 4
-        } else {
-            byte & 0xf
-        }
-    })
+    packet
+        .get(index / 2)
+        .map(|byte| if index.is_multiple_of(2) { byte >> 4 } else { byte & 0xf })
 }
 
 fn hex_digit(nibble: u8) -> char {
@@ -165,10 +141,7 @@ mod tests {
             None => (text, false),
         };
         ExpectedPacket {
-            nibbles: digits
-                .chars()
-                .map(|c| c.to_digit(16).map(|d| d as u8))
-                .collect(),
+            nibbles: digits.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect(),
             exact_length,
         }
     }

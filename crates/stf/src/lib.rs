@@ -6,15 +6,35 @@
 //! expect 2 000000000001 000000000002 0800 45** $                # the packet that must leave port 2
 //! ```
 //!
-//! [`parse`] reads a file into a [`Test`]. The grammar and the meaning are those of p4c's BMv2 runner
-//! (`tools/stf`, `backends/bmv2/bmv2stf.py`).
+//! [`parse`] reads a file into a [`Test`]; [`run`] runs it against a switch in memory and says in an [`Outcome`] what
+//! failed; a [`Controller`] applies only the commands that configure a switch, for whoever has one. Grammar and meaning
+//! are those of p4c's BMv2 runner (`tools/stf`, `backends/bmv2/bmv2stf.py`), which the modules' documentation spells out.
+//!
+//! # Where we go further than the reference runner
+//! * `check_counter`, `remove` and `no_packet` do what they say; there they are ignored or not implemented.
+//! * A key field may be written `VALUE&&&MASK` or `LOW->HIGH`; `mirroring_add` takes a length to cut clones to.
+//! * An LPM field written in hexadecimal without `/` and `*` is compared in all its bits; there only in as many as the
+//!   digits have, counted from the left, which is the same when all digits are written.
 
+#![forbid(unsafe_code)]
+
+mod bench;
 mod command;
+mod compare;
+mod control;
+mod entry;
 mod expected;
 mod literal;
+mod names;
+mod outcome;
 mod parse;
+mod replication;
+mod runner;
 
 pub use command::*;
+pub use control::{Applied, Controller};
 pub use expected::{ExpectedPacket, hex};
 pub use literal::Literal;
+pub use outcome::{Failure, FailureKind, Note, Outcome};
 pub use parse::{ParseError, parse};
+pub use runner::{Observer, run};

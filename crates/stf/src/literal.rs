@@ -31,12 +31,10 @@ impl Literal {
         }
         let lower = text.to_ascii_lowercase();
         if let Some(digits) = lower.strip_prefix("0x") {
-            return Literal::parse_digits(digits, 4)
-                .ok_or_else(|| format!("`{text}` is no hexadecimal number"));
+            return Literal::parse_digits(digits, 4).ok_or_else(|| format!("`{text}` is no hexadecimal number"));
         }
         if let Some(digits) = lower.strip_prefix("0b") {
-            return Literal::parse_digits(digits, 1)
-                .ok_or_else(|| format!("`{text}` is no binary number"));
+            return Literal::parse_digits(digits, 1).ok_or_else(|| format!("`{text}` is no binary number"));
         }
         if text.contains('*') {
             return Err(format!(

@@ -52,13 +52,7 @@ fn expectations() {
     };
     assert_eq!(port, 3);
     assert_eq!(packet.to_string(), "01**0*$");
-    assert_eq!(
-        only("expect 5"),
-        Command::Expect {
-            port: 5,
-            packet: None
-        }
-    );
+    assert_eq!(only("expect 5"), Command::Expect { port: 5, packet: None });
 }
 
 #[test]
@@ -75,10 +69,7 @@ fn counters() {
     assert!(condition.comparison.holds(2, condition.value));
     assert!(matches!(
         only("check_counter c(1)"),
-        Command::CheckCounter {
-            condition: None,
-            ..
-        }
+        Command::CheckCounter { condition: None, .. }
     ));
 }
 
@@ -96,18 +87,12 @@ fn mistakes_are_placed_and_explained() {
         error("add t k:1"),
         "1:10: expected a key field or an action, found the end of the line"
     );
-    assert_eq!(
-        error("add t k:0xzz a()"),
-        "1:9: `0xzz` is no hexadecimal number"
-    );
+    assert_eq!(error("add t k:0xzz a()"), "1:9: `0xzz` is no hexadecimal number");
     assert_eq!(
         error("add t k:1 a(x:1"),
         "1:16: expected `,`, found the end of the line"
     );
-    assert_eq!(
-        error("add t k:1 a(x:0x*)"),
-        "1:15: an argument's value has no `*`"
-    );
+    assert_eq!(error("add t k:1 a(x:0x*)"), "1:15: an argument's value has no `*`");
     assert_eq!(
         error("expect 0 00 $ 11"),
         "1:15: expected nothing after `$`, found `11`"
@@ -117,13 +102,8 @@ fn mistakes_are_placed_and_explained() {
         error("mc_mgrp_create 99999999999"),
         "1:16: 99999999999 is too large for a multicast group"
     );
-    assert_eq!(
-        error("wait 3"),
-        "1:6: expected the end of the line, found `3`"
-    );
-    assert!(
-        error("paket 0 00").starts_with("1:1: there is no command `paket`; the commands are add, ")
-    );
+    assert_eq!(error("wait 3"), "1:6: expected the end of the line, found `3`");
+    assert!(error("paket 0 00").starts_with("1:1: there is no command `paket`; the commands are add, "));
     assert_eq!(parse("x\ny\n").expect_err("two mistakes").len(), 2);
 }
 
@@ -146,16 +126,9 @@ fn every_file_of_p4c() {
         return;
     };
     let mut files = 0;
-    for folder in [
-        "p4_16_samples",
-        "p4_16_samples/parser-inline",
-        "p4_14_samples",
-    ] {
+    for folder in ["p4_16_samples", "p4_16_samples/parser-inline", "p4_14_samples"] {
         let folder = std::path::Path::new(&root).join("testdata").join(folder);
-        for entry in std::fs::read_dir(&folder)
-            .expect("the folder exists")
-            .flatten()
-        {
+        for entry in std::fs::read_dir(&folder).expect("the folder exists").flatten() {
             let path = entry.path();
             if path.extension().is_some_and(|extension| extension == "stf") {
                 let text = std::fs::read_to_string(&path).expect("a readable file");

@@ -40,13 +40,7 @@ impl PortTable {
 
     /// Asks every port for up to `max` packets and gives what came, with the port's number, to `take`. `burst` is empty
     /// before and after.
-    pub(crate) fn receive(
-        &mut self,
-        burst: &mut Burst,
-        max: usize,
-        now_ns: u64,
-        mut take: impl FnMut(u32, &Burst),
-    ) {
+    pub(crate) fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64, mut take: impl FnMut(u32, &Burst)) {
         for slot in self.slots.values_mut().filter(|slot| !slot.failed) {
             if let Err(error) = slot.port.receive(burst, max, now_ns) {
                 slot.failed = true;
@@ -60,7 +54,7 @@ impl PortTable {
     }
 
     /// Queues a frame for the port. When its burst is full that is sent first. `None` when there is no such port.
-    pub(crate) fn send(&mut self, number: u32, frame: &[u8], now_ns: u64) -> Option<Sent> {
+    pub(crate) fn send(&mut self, number: u32, frame: &[u8], tag: u64, now_ns: u64) -> Option<Sent> {
         let slot = self.slots.get_mut(&number)?;
         let sent = if slot.outgoing.is_full() {
             slot.flush(now_ns, &mut self.failures)
@@ -70,6 +64,7 @@ impl PortTable {
         let packet = slot.outgoing.allocate().expect("a flushed burst has room");
         packet.set_data(frame);
         packet.port = number;
+        packet.id = tag;
         packet.timestamp_ns = now_ns;
         Some(sent)
     }
@@ -77,9 +72,9 @@ impl PortTable {
     /// Sends what is queued at all ports.
     pub(crate) fn flush(&mut self, now_ns: u64) -> Sent {
         let failures = &mut self.failures;
-        self.slots.values_mut().fold(Sent::default(), |sum, slot| {
-            sum + slot.flush(now_ns, failures)
-        })
+        self.slots
+            .values_mut()
+            .fold(Sent::default(), |sum, slot| sum + slot.flush(now_ns, failures))
     }
 
     /// Counts a drop for a port; nothing happens when there is no such port.
@@ -99,17 +94,12 @@ impl PortTable {
 
     /// Ports that have not failed.
     pub(crate) fn working(&self) -> impl Iterator<Item = &dyn Port> {
-        self.slots
-            .values()
-            .filter(|slot| !slot.failed)
-            .map(|slot| &*slot.port)
+        self.slots.values().filter(|slot| !slot.failed).map(|slot| &*slot.port)
     }
 
     /// Makes files complete.
     pub(crate) fn flush_files(&mut self) -> Result<(), PortError> {
-        self.slots
-            .values_mut()
-            .try_for_each(|slot| slot.port.flush())
+        self.slots.values_mut().try_for_each(|slot| slot.port.flush())
     }
 }
 

@@ -5,8 +5,8 @@ use crate::port_table::PortTable;
 use crate::traffic_manager::TrafficManager;
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError, SplitMix64};
 use forebay_pipeline::{
-    Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, IngressArguments,
-    IngressDecision, IngressPacket, Pipeline, QueuedPacket, Tracer, Worker,
+    Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, IngressArguments, IngressDecision, IngressPacket,
+    Pipeline, QueuedPacket, Tracer, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -199,27 +199,22 @@ impl Switch {
             arrived,
             ..
         } = self;
-        ports.receive(
-            &mut stages.received,
-            config.burst,
-            now_ns,
-            |ingress_port, burst| {
-                for packet in burst.iter() {
-                    let mut bytes = worker.buffer();
-                    bytes.extend_from_slice(packet.data());
-                    let arguments = IngressArguments {
-                        ingress_port,
-                        timestamp_us,
-                        random_seed: 0,
-                    };
-                    let mut packet = IngressPacket::new(bytes, arguments);
-                    packet.tag = *next_tag;
-                    *next_tag += 1;
-                    arrived.push_back(packet);
-                }
-                counters.received += burst.len() as u64;
-            },
-        );
+        ports.receive(&mut stages.received, config.burst, now_ns, |ingress_port, burst| {
+            for packet in burst.iter() {
+                let mut bytes = worker.buffer();
+                bytes.extend_from_slice(packet.data());
+                let arguments = IngressArguments {
+                    ingress_port,
+                    timestamp_us,
+                    random_seed: 0,
+                };
+                let mut packet = IngressPacket::new(bytes, arguments);
+                packet.tag = *next_tag;
+                *next_tag += 1;
+                arrived.push_back(packet);
+            }
+            counters.received += burst.len() as u64;
+        });
         self.counters.received - before
     }
 
@@ -243,12 +238,7 @@ impl Switch {
         entering as u64
     }
 
-    fn ingress_burst<T: Tracer>(
-        &mut self,
-        packets: &mut Vec<IngressPacket>,
-        now_ns: u64,
-        tracer: &mut T,
-    ) {
+    fn ingress_burst<T: Tracer>(&mut self, packets: &mut Vec<IngressPacket>, now_ns: u64, tracer: &mut T) {
         let timestamp_us = self.microseconds(now_ns);
         let mut ports = std::mem::take(&mut self.stages.ingress_ports);
         let mut decisions = std::mem::take(&mut self.stages.ingress_decisions);
@@ -316,10 +306,8 @@ impl Switch {
 
     fn after_egress(&mut self, decision: EgressDecision, port: u32, now_ns: u64) {
         match decision {
-            EgressDecision::Transmit { port, bytes, .. } => self.leave(port, bytes, now_ns),
-            EgressDecision::Enqueue(packet) => {
-                self.enqueue(packet, port, self.microseconds(now_ns))
-            }
+            EgressDecision::Transmit { port, bytes, tag } => self.leave(port, bytes, tag, now_ns),
+            EgressDecision::Enqueue(packet) => self.enqueue(packet, port, self.microseconds(now_ns)),
             EgressDecision::Digest(message) => self.digest(message),
             EgressDecision::Recirculate(packet) => self.go_round(packet),
             EgressDecision::Drop(reason) => self.book_drop(port, reason),
@@ -343,8 +331,8 @@ impl Switch {
     }
 
     /// Out of a port.
-    fn leave(&mut self, port: u32, bytes: Vec<u8>, now_ns: u64) {
-        match self.ports.send(port, &bytes, now_ns) {
+    fn leave(&mut self, port: u32, bytes: Vec<u8>, tag: u64, now_ns: u64) {
+        match self.ports.send(port, &bytes, tag, now_ns) {
             Some(sent) => self.count_sent(sent),
             None => self.drop_here(port, DropReason::NoSuchPort),
         }

@@ -40,11 +40,7 @@ impl TrafficManager {
     }
 
     /// Appends the packet to its port's queue of its priority, or gives it back when that is full.
-    pub(crate) fn enqueue(
-        &mut self,
-        packet: QueuedPacket,
-        now_us: u64,
-    ) -> Result<(), QueuedPacket> {
+    pub(crate) fn enqueue(&mut self, packet: QueuedPacket, now_us: u64) -> Result<(), QueuedPacket> {
         let queues = self.ports.entry(packet.egress_port).or_default();
         let queue = &mut queues[usize::from(packet.priority).min(PRIORITIES - 1)];
         if queue.len() >= self.capacity {
@@ -64,11 +60,7 @@ impl TrafficManager {
     pub(crate) fn dequeue(&mut self, burst: &mut Vec<EgressPacket>, max: usize, now_us: u64) {
         let mut room = max.min(self.len);
         self.len -= room;
-        for queue in self
-            .ports
-            .values_mut()
-            .flat_map(|queues| queues.iter_mut().rev())
-        {
+        for queue in self.ports.values_mut().flat_map(|queues| queues.iter_mut().rev()) {
             while room > 0 {
                 let Some(waiting) = queue.pop_front() else {
                     break;

@@ -65,16 +65,10 @@ fn pattern(line: &mut Line) -> Result<Pattern, ParseError> {
     line.symbol(":")?;
     let value = line.literal("a value")?;
     if line.accept("/") {
-        return Ok(Pattern::Prefix(
-            value,
-            line.number_u32("the length of a prefix")?,
-        ));
+        return Ok(Pattern::Prefix(value, line.number_u32("the length of a prefix")?));
     }
     if line.accept("&&&") {
-        return Ok(Pattern::Masked(
-            plain(line, value)?,
-            plain_literal(line, "a mask")?,
-        ));
+        return Ok(Pattern::Masked(plain(line, value)?, plain_literal(line, "a mask")?));
     }
     if line.accept("->") {
         return Ok(Pattern::Range(

@@ -91,11 +91,7 @@ impl<'a> Line<'a> {
         match self.take_while(is_name_part) {
             "" => Err(self.expected("a command")),
             word => {
-                let keyword = word
-                    .chars()
-                    .take(MAX_QUOTED)
-                    .collect::<String>()
-                    .to_ascii_lowercase();
+                let keyword = word.chars().take(MAX_QUOTED).collect::<String>().to_ascii_lowercase();
                 self.skip_blanks();
                 Ok(keyword)
             }
@@ -124,20 +120,16 @@ impl<'a> Line<'a> {
     pub fn number_u32(&mut self, what: &str) -> Result<u32, ParseError> {
         let column = self.column();
         let value = self.number_u64(what)?;
-        u32::try_from(value)
-            .map_err(|_| self.error_at(column, format!("{value} is too large for {what}")))
+        u32::try_from(value).map_err(|_| self.error_at(column, format!("{value} is too large for {what}")))
     }
 
     /// A number of at most 64 bits without wildcards.
     pub fn number_u64(&mut self, what: &str) -> Result<u64, ParseError> {
         let column = self.column();
         let literal = self.literal(what)?;
-        literal.to_u64().ok_or_else(|| {
-            self.error_at(
-                column,
-                format!("expected {what}, found a number that is none"),
-            )
-        })
+        literal
+            .to_u64()
+            .ok_or_else(|| self.error_at(column, format!("expected {what}, found a number that is none")))
     }
 
     /// A number, perhaps with wildcards.

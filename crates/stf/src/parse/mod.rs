@@ -50,11 +50,7 @@ pub fn parse(text: &str) -> Result<Test, Vec<ParseError>> {
             break;
         }
     }
-    if errors.is_empty() {
-        Ok(test)
-    } else {
-        Err(errors)
-    }
+    if errors.is_empty() { Ok(test) } else { Err(errors) }
 }
 
 fn parse_line(text: &str, number: u32) -> Result<Option<Located<Command>>, ParseError> {

@@ -28,9 +28,7 @@ fn counter_index(line: &mut Line) -> Result<CounterIndex, ParseError> {
         return Ok(CounterIndex::Element(line.number_u64("an index")?));
     }
     let handle = line.qualified_name("an index or the name of an entry")?;
-    Ok(CounterIndex::Entry(
-        handle.trim_start_matches('$').to_string(),
-    ))
+    Ok(CounterIndex::Entry(handle.trim_start_matches('$').to_string()))
 }
 
 fn counter_condition(line: &mut Line) -> Result<CounterCondition, ParseError> {
@@ -131,12 +129,7 @@ fn meter_rate(line: &mut Line) -> Result<MeterRate, ParseError> {
         .parse::<f64>()
         .ok()
         .filter(|rate| rate.is_finite())
-        .ok_or_else(|| {
-            line.error_at(
-                column,
-                "expected RATE:BURST, a rate being units in a microsecond",
-            )
-        })?;
+        .ok_or_else(|| line.error_at(column, "expected RATE:BURST, a rate being units in a microsecond"))?;
     line.symbol(":")?;
     Ok(MeterRate {
         per_microsecond,

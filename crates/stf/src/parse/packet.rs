@@ -11,9 +11,7 @@ pub fn packet(line: &mut Line) -> Result<Command, ParseError> {
     let column = line.column();
     let mut nibbles = Vec::new();
     while let Some(c) = line.peek() {
-        let digit = c
-            .to_digit(16)
-            .ok_or_else(|| line.expected("hexadecimal digits"))?;
+        let digit = c.to_digit(16).ok_or_else(|| line.expected("hexadecimal digits"))?;
         nibbles.push(digit as u8);
         line.take_one();
     }
@@ -27,10 +25,7 @@ pub fn packet(line: &mut Line) -> Result<Command, ParseError> {
             nibbles.len()
         )));
     }
-    let data = nibbles
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect();
+    let data = nibbles.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
     Ok(Command::Packet { port, data })
 }
 
@@ -59,10 +54,7 @@ pub fn expect(line: &mut Line) -> Result<Command, ParseError> {
     check_length(line, column, nibbles.len())?;
     Ok(Command::Expect {
         port,
-        packet: Some(ExpectedPacket {
-            nibbles,
-            exact_length,
-        }),
+        packet: Some(ExpectedPacket { nibbles, exact_length }),
     })
 }
 

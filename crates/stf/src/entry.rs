@@ -1,0 +1,322 @@
+//! From an `add` to an entry of the control plane.
+
+use crate::names::{resolve, resolve_key};
+use crate::{ActionCall, AddEntry, Literal, Pattern};
+use forebay_bits::Bits;
+use forebay_ir::{Action, EntryMatch, MatchKind, Program, Table, TableKey};
+use num_bigint::BigUint;
+
+/// The key of an entry: what identifies it to the control plane.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct EntryKey {
+    /// Index into the program's tables.
+    pub(crate) table: usize,
+    /// One for each key field that is not of kind `selector`.
+    pub(crate) matches: Vec<EntryMatch>,
+    /// The larger wins.
+    pub(crate) priority: i64,
+}
+
+/// The table that a test means.
+pub(crate) fn table_index(program: &Program, name: &str) -> Result<usize, String> {
+    resolve("table", name, program.tables.iter().map(|table| table.name.as_str()))
+}
+
+/// What the entry matches.
+pub(crate) fn entry_key(program: &Program, add: &AddEntry) -> Result<EntryKey, String> {
+    let index = table_index(program, &add.table)?;
+    let table = &program.tables[index];
+    let keys: Vec<&TableKey> = table
+        .keys
+        .iter()
+        .filter(|key| key.match_kind != MatchKind::Selector)
+        .collect();
+    let mut matches: Vec<EntryMatch> = keys.iter().map(|key| unwritten(key)).collect();
+    for written in &add.matches {
+        let at = resolve_key(&written.name, keys.iter().map(|key| key.name.as_str()))
+            .map_err(|message| format!("table `{}`: {message}", table.name))?;
+        matches[at] = entry_match(keys[at], &written.pattern)
+            .map_err(|message| format!("table `{}`, key field `{}`: {message}", table.name, keys[at].name))?;
+    }
+    Ok(EntryKey {
+        table: index,
+        matches,
+        priority: priority(&keys, add.priority),
+    })
+}
+
+/// The action's full name and its arguments in order of its parameters.
+pub(crate) fn action_call(program: &Program, table: &Table, call: &ActionCall) -> Result<(String, Vec<Bits>), String> {
+    let actions: Vec<&Action> = table
+        .actions
+        .iter()
+        .map(|listed| &program.actions[listed.action.index()])
+        .collect();
+    let index = resolve("action", &call.name, actions.iter().map(|action| action.name.as_str()))
+        .map_err(|message| format!("table `{}`: {message}", table.name))?;
+    let action = actions[index];
+    let args = action_args(action, call).map_err(|message| format!("action `{}`: {message}", action.name))?;
+    Ok((action.name.clone(), args))
+}
+
+fn action_args(action: &Action, call: &ActionCall) -> Result<Vec<Bits>, String> {
+    if let Some((name, _)) = call
+        .args
+        .iter()
+        .find(|(name, _)| action.params.iter().all(|param| param.name != *name))
+    {
+        let known: Vec<&str> = action.params.iter().map(|param| param.name.as_str()).collect();
+        return Err(format!(
+            "it has no parameter `{name}`; its parameters are ({})",
+            known.join(", ")
+        ));
+    }
+    action
+        .params
+        .iter()
+        .map(|param| match call.args.iter().find(|(name, _)| *name == param.name) {
+            Some((_, literal)) => {
+                fitting(&literal.value, param.width).map_err(|e| format!("argument `{}`: {e}", param.name))
+            }
+            None => Err(format!("there is no argument for `{}`", param.name)),
+        })
+        .collect()
+}
+
+/// Tables whose match kinds can overlap need a priority of at least 1; STF begins at 0.
+fn priority(keys: &[&TableKey], written: Option<u32>) -> i64 {
+    let overlapping = |key: &&TableKey| {
+        matches!(
+            key.match_kind,
+            MatchKind::Ternary | MatchKind::Range | MatchKind::Optional
+        )
+    };
+    if keys.iter().any(overlapping) {
+        i64::from(written.unwrap_or(0)) + 1
+    } else {
+        0
+    }
+}
+
+/// What a key field matches that the test does not mention.
+fn unwritten(key: &TableKey) -> EntryMatch {
+    let zero = Bits::zero(key.width);
+    match key.match_kind {
+        MatchKind::Exact | MatchKind::Selector => EntryMatch::Exact(zero),
+        MatchKind::Lpm => EntryMatch::Lpm {
+            value: zero,
+            prefix_length: 0,
+        },
+        MatchKind::Ternary => EntryMatch::Ternary {
+            mask: zero.clone(),
+            value: zero,
+        },
+        MatchKind::Range => EntryMatch::Range {
+            low: zero,
+            high: Bits::ones(key.width),
+        },
+        MatchKind::Optional => EntryMatch::Optional(None),
+    }
+}
+
+fn entry_match(key: &TableKey, pattern: &Pattern) -> Result<EntryMatch, String> {
+    let width = key.width;
+    match (key.match_kind, pattern) {
+        (MatchKind::Exact | MatchKind::Selector, Pattern::Value(literal)) => {
+            Ok(EntryMatch::Exact(exact(literal, width)?))
+        }
+        (MatchKind::Lpm, Pattern::Value(literal)) => lpm(literal, width),
+        (MatchKind::Lpm, Pattern::Prefix(literal, length)) => prefix(literal, *length, width),
+        (MatchKind::Ternary, Pattern::Value(literal)) => ternary(literal, width),
+        (MatchKind::Ternary, Pattern::Prefix(literal, length)) => {
+            let mask = prefix_mask(*length, width)?;
+            Ok(EntryMatch::Ternary {
+                value: exact(literal, width)?.and(&mask),
+                mask,
+            })
+        }
+        (MatchKind::Ternary, Pattern::Masked(value, mask)) => {
+            let mask = exact(mask, width)?;
+            Ok(EntryMatch::Ternary {
+                value: exact(value, width)?.and(&mask),
+                mask,
+            })
+        }
+        (MatchKind::Range, Pattern::Value(literal)) => {
+            let low = fitting(&literal.value, width)?;
+            Ok(EntryMatch::Range {
+                high: low.or(&low_wildcards(literal, width)?),
+                low,
+            })
+        }
+        (MatchKind::Range, Pattern::Range(low, high)) => Ok(EntryMatch::Range {
+            low: exact(low, width)?,
+            high: exact(high, width)?,
+        }),
+        (MatchKind::Optional, Pattern::Value(literal)) => Ok(EntryMatch::Optional(Some(exact(literal, width)?))),
+        (kind, _) => Err(format!(
+            "a field that is matched as {} is written {}",
+            kind_name(kind),
+            how_to_write(kind)
+        )),
+    }
+}
+
+/// A literal with `*` gives a prefix as long as the digits before them; one without gives the whole value.
+fn lpm(literal: &Literal, width: u32) -> Result<EntryMatch, String> {
+    let wildcards = low_wildcards(literal, width)?;
+    let free = (0..width).take_while(|&bit| wildcards.bit(bit)).count() as u32;
+    Ok(EntryMatch::Lpm {
+        value: fitting(&literal.value, width)?,
+        prefix_length: width - free,
+    })
+}
+
+fn prefix(literal: &Literal, length: u32, width: u32) -> Result<EntryMatch, String> {
+    let mask = prefix_mask(length, width)?;
+    Ok(EntryMatch::Lpm {
+        value: exact(literal, width)?.and(&mask),
+        prefix_length: length,
+    })
+}
+
+fn prefix_mask(length: u32, width: u32) -> Result<Bits, String> {
+    if length > width {
+        return Err(format!("a prefix of {length} bits is longer than the field's {width}"));
+    }
+    Ok(Bits::ones(width).shl(u64::from(width - length)))
+}
+
+/// Only bits that the literal's digits cover are compared, as the reference runner has it: `0x5` compares four bits.
+fn ternary(literal: &Literal, width: u32) -> Result<EntryMatch, String> {
+    let written = literal.written_bits.unwrap_or(width).min(width);
+    let covered = Bits::ones(written).zext(width);
+    let mask = covered.and(&Bits::from_biguint(width, &literal.wildcards).not());
+    Ok(EntryMatch::Ternary {
+        value: fitting(&literal.value, width)?.and(&mask),
+        mask,
+    })
+}
+
+/// The wildcards when they are the last digits and nothing else.
+fn low_wildcards(literal: &Literal, width: u32) -> Result<Bits, String> {
+    let next: BigUint = &literal.wildcards + 1u32;
+    if &next & &literal.wildcards != BigUint::ZERO {
+        return Err("`*` may stand only for the last digits here".to_string());
+    }
+    Ok(Bits::from_biguint(width, &literal.wildcards))
+}
+
+fn exact(literal: &Literal, width: u32) -> Result<Bits, String> {
+    if literal.has_wildcards() {
+        return Err("`*` cannot stand in a value that is matched exactly".to_string());
+    }
+    fitting(&literal.value, width)
+}
+
+/// The value in `width` bits, if it fits.
+pub(crate) fn fitting(value: &BigUint, width: u32) -> Result<Bits, String> {
+    if value.bits() > u64::from(width) {
+        return Err(format!("the value needs {} bits, there are {width}", value.bits()));
+    }
+    Ok(Bits::from_biguint(width, value))
+}
+
+fn kind_name(kind: MatchKind) -> &'static str {
+    match kind {
+        MatchKind::Exact => "exact",
+        MatchKind::Lpm => "lpm",
+        MatchKind::Ternary => "ternary",
+        MatchKind::Range => "range",
+        MatchKind::Optional => "optional",
+        MatchKind::Selector => "selector",
+    }
+}
+
+fn how_to_write(kind: MatchKind) -> &'static str {
+    match kind {
+        MatchKind::Exact | MatchKind::Optional | MatchKind::Selector => "`VALUE`",
+        MatchKind::Lpm => "`VALUE/LENGTH`",
+        MatchKind::Ternary => "`0x12**` or `VALUE&&&MASK`",
+        MatchKind::Range => "`LOW->HIGH`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_ir::Expr;
+
+    fn key(match_kind: MatchKind, width: u32) -> TableKey {
+        TableKey {
+            name: "k".to_string(),
+            expr: Expr::Const(Bits::zero(width)),
+            width,
+            match_kind,
+        }
+    }
+
+    fn value(text: &str) -> Pattern {
+        Pattern::Value(Literal::parse(text).expect("a literal"))
+    }
+
+    fn ternary_of(text: &str, width: u32) -> (u64, u64) {
+        match entry_match(&key(MatchKind::Ternary, width), &value(text)).expect("a match") {
+            EntryMatch::Ternary { value, mask } => (value.to_u64(), mask.to_u64()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn ternary_compares_what_is_written() {
+        assert_eq!(ternary_of("0x0202****", 32), (0x0202_0000, 0xffff_0000));
+        assert_eq!(ternary_of("0x5", 8), (5, 0xf));
+        assert_eq!(ternary_of("5", 8), (5, 0xff));
+        assert_eq!(ternary_of("0b1*", 8), (2, 2));
+        assert_eq!(
+            ternary_of("0x01", 1),
+            (1, 1),
+            "leading zeros beyond the field are no matter"
+        );
+    }
+
+    #[test]
+    fn lpm_from_wildcards_and_lengths() {
+        let lpm = |text: &str| entry_match(&key(MatchKind::Lpm, 32), &value(text));
+        assert_eq!(
+            lpm("0x0a01****"),
+            Ok(EntryMatch::Lpm {
+                value: Bits::new(32, 0x0a01_0000),
+                prefix_length: 16
+            })
+        );
+        assert_eq!(
+            lpm("0x0a010203"),
+            Ok(EntryMatch::Lpm {
+                value: Bits::new(32, 0x0a01_0203),
+                prefix_length: 32
+            })
+        );
+        assert!(lpm("0x0a**0203").is_err());
+        let literal = Literal::parse("0x0a0102ff").expect("a literal");
+        let with_length = entry_match(&key(MatchKind::Lpm, 32), &Pattern::Prefix(literal, 24));
+        assert_eq!(
+            with_length,
+            Ok(EntryMatch::Lpm {
+                value: Bits::new(32, 0x0a01_0200),
+                prefix_length: 24
+            })
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        let message = entry_match(&key(MatchKind::Exact, 8), &value("0x100")).unwrap_err();
+        assert_eq!(message, "the value needs 9 bits, there are 8");
+        let message = entry_match(&key(MatchKind::Exact, 8), &value("0x1*")).unwrap_err();
+        assert_eq!(message, "`*` cannot stand in a value that is matched exactly");
+        let one = Literal::parse("1").expect("a literal");
+        let message = entry_match(&key(MatchKind::Exact, 8), &Pattern::Prefix(one, 3)).unwrap_err();
+        assert_eq!(message, "a field that is matched as exact is written `VALUE`");
+    }
+}

@@ -1,0 +1,201 @@
+//! Runs a test against a switch in memory, in virtual time.
+//!
+//! What p4c's runner does with BMv2's simple_switch, without the waiting: packets enter one after another and each has
+//! settled, with all copies made of it, before the next command. At the end the packets that left each port are compared
+//! in order with the `expect`s of that port.
+//!
+//! As there, ports that no `packet` and no `expect` names are not watched (the switch has them nevertheless); what leaves
+//! them becomes a note, and with `no_packet` a failure. Virtual time goes on by a second for commands that configure, as
+//! the reference runner waits for its command line, and by a microsecond for packets.
+
+use crate::bench::Bench;
+use crate::compare::{Expectation, Output, compare, unexpected};
+use crate::control::{Applied, Controller};
+use crate::outcome::{Failure, FailureKind, Note, Outcome};
+use crate::{Command, Test};
+use forebay_pipeline::v1model::DROP_PORT;
+use forebay_pipeline::{NoTrace, Pipeline, Tracer};
+use forebay_switch::{Config, Settled, Switch};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Virtual time that a packet takes.
+const PACKET_NS: u64 = 1_000;
+
+/// Virtual time that commands before a packet take.
+const COMMANDS_NS: u64 = 1_000_000_000;
+
+/// Breaths after which a packet that still moves is taken to move for ever.
+const MAX_BREATHS: u32 = 100_000;
+
+/// Watches a test: the steps of its packets, and which packet they belong to.
+pub trait Observer: Tracer {
+    /// The packet of this line enters.
+    fn packet_enters(&mut self, line: u32, port: u32, data: &[u8]);
+
+    /// A packet made from the one that entered last has left. Said when all of them have.
+    fn packet_leaves(&mut self, port: u32, data: &[u8]);
+}
+
+impl Observer for NoTrace {
+    fn packet_enters(&mut self, _line: u32, _port: u32, _data: &[u8]) {}
+    fn packet_leaves(&mut self, _port: u32, _data: &[u8]) {}
+}
+
+/// Runs the test with a freshly loaded pipeline.
+pub fn run<O: Observer>(test: &Test, pipeline: Arc<Pipeline>, observer: &mut O) -> Outcome {
+    let mut run = Run::new(pipeline);
+    for command in &test.commands {
+        run.command(command.line, &command.value, observer);
+    }
+    run.finish(&test.ports())
+}
+
+struct Run {
+    switch: Switch,
+    controller: Controller,
+    bench: Bench,
+    now_ns: u64,
+    /// Whether a command has configured the switch since the last packet.
+    configured: bool,
+    /// Line of each packet sent, in order.
+    packet_lines: Vec<u32>,
+    expected: BTreeMap<u32, Vec<Expectation>>,
+    /// Line of the first `no_packet`.
+    no_packet: Option<u32>,
+    outcome: Outcome,
+}
+
+impl Run {
+    fn new(pipeline: Arc<Pipeline>) -> Run {
+        let bench = Bench::default();
+        let mut switch = Switch::new(pipeline.clone(), Config::default());
+        for number in 0..DROP_PORT {
+            switch.attach(number, Box::new(bench.port(number)));
+        }
+        Run {
+            switch,
+            controller: Controller::new(pipeline),
+            bench,
+            now_ns: 0,
+            configured: false,
+            packet_lines: Vec::new(),
+            expected: BTreeMap::new(),
+            no_packet: None,
+            outcome: Outcome::default(),
+        }
+    }
+
+    fn command<O: Observer>(&mut self, line: u32, command: &Command, observer: &mut O) {
+        match command {
+            Command::Packet { port, data } => self.packet(line, *port, data, observer),
+            Command::Expect { port, packet } => {
+                self.expected.entry(*port).or_default().push(Expectation {
+                    line,
+                    packet: packet.clone(),
+                });
+            }
+            Command::NoPacket => self.no_packet = self.no_packet.or(Some(line)),
+            Command::Wait => {}
+            _ => self.configure(line, command),
+        }
+    }
+
+    fn packet<O: Observer>(&mut self, line: u32, port: u32, data: &[u8], observer: &mut O) {
+        if port >= DROP_PORT {
+            let message = format!("there is no port {port}; ports are 0 to {}", DROP_PORT - 1);
+            return self.fail(Some(line), FailureKind::Refused, message);
+        }
+        self.now_ns += if std::mem::take(&mut self.configured) {
+            COMMANDS_NS
+        } else {
+            PACKET_NS
+        };
+        self.packet_lines.push(line);
+        self.bench.lines().incoming.push_back((port, data.to_vec()));
+        let left_before = self.bench.lines().outgoing.len();
+        if O::ON {
+            observer.packet_enters(line, port, data);
+        }
+        if self.switch.settle(self.now_ns, MAX_BREATHS, observer) == Settled::Busy {
+            let message = format!("the packet still goes round in the switch after {MAX_BREATHS} rounds");
+            self.fail(Some(line), FailureKind::Endless, message);
+        }
+        if O::ON {
+            for sent in &self.bench.lines().outgoing[left_before..] {
+                observer.packet_leaves(sent.port, &sent.data);
+            }
+        }
+    }
+
+    fn configure(&mut self, line: u32, command: &Command) {
+        self.configured = true;
+        match self.controller.apply(command) {
+            Applied::Done => {}
+            Applied::Note(message) => self.outcome.notes.push(Note {
+                line: Some(line),
+                message,
+            }),
+            Applied::Differs(message) => self.fail(Some(line), FailureKind::Counter, message),
+            Applied::Refused(message) => self.fail(Some(line), FailureKind::Refused, message),
+        }
+    }
+
+    fn finish(mut self, watched: &BTreeSet<u32>) -> Outcome {
+        let mut outputs = self.outputs();
+        self.outcome.packets_in = self.packet_lines.len() as u64;
+        self.outcome.packets_out = outputs.values().map(|packets| packets.len() as u64).sum();
+        for &port in watched {
+            let packets = outputs.remove(&port).unwrap_or_default();
+            let expected = self.expected.remove(&port).unwrap_or_default();
+            self.outcome.failures.extend(compare(port, &expected, &packets));
+        }
+        for (port, packets) in outputs {
+            self.unwatched(port, &packets);
+        }
+        self.note_drops();
+        self.outcome
+            .failures
+            .sort_by_key(|failure| failure.line.unwrap_or(u32::MAX));
+        self.outcome
+    }
+
+    fn outputs(&self) -> BTreeMap<u32, Vec<Output>> {
+        let mut outputs: BTreeMap<u32, Vec<Output>> = BTreeMap::new();
+        for sent in self.bench.lines().outgoing.drain(..) {
+            let line = self.packet_lines.get(sent.tag as usize).copied();
+            outputs
+                .entry(sent.port)
+                .or_default()
+                .push(Output { line, data: sent.data });
+        }
+        outputs
+    }
+
+    fn unwatched(&mut self, port: u32, packets: &[Output]) {
+        if self.no_packet.is_some() {
+            return self
+                .outcome
+                .failures
+                .extend(packets.iter().map(|packet| unexpected(port, packet)));
+        }
+        let message = format!(
+            "port {port}, which the test does not name, has sent {} packets",
+            packets.len()
+        );
+        self.outcome.notes.push(Note { line: None, message });
+    }
+
+    fn note_drops(&mut self) {
+        for (reason, count) in self.switch.pipeline().drops().nonzero() {
+            self.outcome.notes.push(Note {
+                line: None,
+                message: format!("{count} packets dropped: {reason}"),
+            });
+        }
+    }
+
+    fn fail(&mut self, line: Option<u32>, kind: FailureKind, message: String) {
+        self.outcome.failures.push(Failure { line, kind, message });
+    }
+}
