@@ -62,12 +62,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A message of a given severity.
-    pub fn new(
-        severity: Severity,
-        code: Code,
-        span: Span,
-        message: impl Into<String>,
-    ) -> Diagnostic {
+    pub fn new(severity: Severity, code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity,
             code,
@@ -123,11 +118,7 @@ impl Diagnostic {
     }
 
     /// Sets the hint "did you mean" if one of the candidates is close to what was written.
-    pub fn did_you_mean<'a>(
-        mut self,
-        written: &str,
-        candidates: impl IntoIterator<Item = &'a str>,
-    ) -> Diagnostic {
+    pub fn did_you_mean<'a>(mut self, written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Diagnostic {
         if let Some(best) = closest_name(written, candidates) {
             self.hint = Some(format!("did you mean `{best}`?"));
         }
@@ -179,11 +170,7 @@ impl Diagnostics {
 
     /// Adds a message, unless it was given before or the limit is reached.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        let key = (
-            diagnostic.code,
-            diagnostic.primary.span,
-            diagnostic.message.clone(),
-        );
+        let key = (diagnostic.code, diagnostic.primary.span, diagnostic.message.clone());
         let is_error = diagnostic.severity == Severity::Error;
         let kept = if is_error {
             self.errors
@@ -265,10 +252,7 @@ impl<'a> IntoIterator for &'a Diagnostics {
 const LONGEST_COMPARED_NAME: usize = 64;
 
 /// The candidate that `written` is most likely a misspelling of: at most a third of its letters differ.
-pub fn closest_name<'a>(
-    written: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn closest_name<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if written.is_empty() || written.len() > LONGEST_COMPARED_NAME {
         return None;
     }
@@ -293,11 +277,8 @@ fn edit_distance(left: &str, right: &str) -> usize {
         let mut current = vec![row + 1];
         for (column, other) in right.iter().enumerate() {
             let replaced = previous[column] + usize::from(letter != other);
-            let mut best = replaced
-                .min(previous[column + 1] + 1)
-                .min(current[column] + 1);
-            let swapped =
-                row > 0 && column > 0 && *letter == right[column - 1] && left[row - 1] == *other;
+            let mut best = replaced.min(previous[column + 1] + 1).min(current[column] + 1);
+            let swapped = row > 0 && column > 0 && *letter == right[column - 1] && left[row - 1] == *other;
             if swapped {
                 best = best.min(two_back[column - 1] + 1);
             }
@@ -322,11 +303,7 @@ mod tests {
             diagnostics.push(Diagnostic::error(UNEXPECTED_TOKEN, span, "x"));
         }
         assert_eq!(
-            (
-                diagnostics.len(),
-                diagnostics.suppressed(),
-                diagnostics.error_count()
-            ),
+            (diagnostics.len(), diagnostics.suppressed(), diagnostics.error_count()),
             (3, 2, 5)
         );
         assert!(diagnostics.is_full());

@@ -28,21 +28,12 @@ pub fn render_all(diagnostics: &Diagnostics, sources: &SourceMap, colour: bool) 
         out.push('\n');
     }
     if diagnostics.suppressed() > 0 {
-        let _ = writeln!(
-            out,
-            "{} further messages are not shown",
-            diagnostics.suppressed()
-        );
+        let _ = writeln!(out, "{} further messages are not shown", diagnostics.suppressed());
     }
     let errors = diagnostics.error_count();
     let warnings = diagnostics.warning_count();
     if errors > 0 || warnings > 0 {
-        let _ = writeln!(
-            out,
-            "{}, {}",
-            counted(errors, "error"),
-            counted(warnings, "warning")
-        );
+        let _ = writeln!(out, "{}, {}", counted(errors, "error"), counted(warnings, "warning"));
     }
     out
 }
@@ -62,24 +53,13 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> Str
         style.severity(diagnostic.severity, &head),
         style.bold(&diagnostic.message)
     );
-    let labels = || {
-        std::iter::once((&diagnostic.primary, true))
-            .chain(diagnostic.secondary.iter().map(|l| (l, false)))
-    };
+    let labels = || std::iter::once((&diagnostic.primary, true)).chain(diagnostic.secondary.iter().map(|l| (l, false)));
     let margin = labels()
         .map(|(label, _)| line_number(label, sources).len())
         .max()
         .unwrap_or(0);
     for (label, is_primary) in labels() {
-        render_label(
-            &mut out,
-            label,
-            is_primary,
-            diagnostic.severity,
-            margin,
-            sources,
-            style,
-        );
+        render_label(&mut out, label, is_primary, diagnostic.severity, margin, sources, style);
     }
     let indent = " ".repeat(margin + 1);
     for note in &diagnostic.notes {
@@ -128,20 +108,13 @@ fn render_label(
         location.file, location.line, location.column
     );
     let bar = style.margin("|");
-    let Marked {
-        text,
-        before,
-        width,
-    } = mark(file, label);
+    let Marked { text, before, width } = mark(file, label);
     let number = format!("{:>margin$}", location.line);
     let _ = writeln!(out, "{indent} {bar}");
     let _ = writeln!(out, "{} {bar} {text}", style.margin(&number));
     let caret = (if is_primary { "^" } else { "-" }).repeat(width);
     let underline = format!("{caret} {}", label.text);
-    let underline = style.severity(
-        if is_primary { severity } else { Severity::Note },
-        underline.trim_end(),
-    );
+    let underline = style.severity(if is_primary { severity } else { Severity::Note }, underline.trim_end());
     let _ = writeln!(out, "{indent} {bar} {}{underline}", " ".repeat(before));
 }
 
@@ -193,12 +166,7 @@ fn cut(marked: Marked) -> Marked {
     }
     let skipped = marked.before.saturating_sub(MAX_LINE_WIDTH / 2);
     let lead = if skipped > 0 { "..." } else { "" };
-    let shown: String = marked
-        .text
-        .chars()
-        .skip(skipped)
-        .take(MAX_LINE_WIDTH)
-        .collect();
+    let shown: String = marked.text.chars().skip(skipped).take(MAX_LINE_WIDTH).collect();
     let before = marked.before - skipped + lead.len();
     Marked {
         text: format!("{lead}{shown}..."),
@@ -212,9 +180,7 @@ fn cut(marked: Marked) -> Marked {
 fn character_width(character: char) -> usize {
     match character as u32 {
         0x0300..=0x036f | 0x200b..=0x200f | 0xfe00..=0xfe0f | 0x20d0..=0x20ff => 0,
-        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f => {
-            2
-        }
+        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f => 2,
         0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff | 0x20000..=0x3fffd => 2,
         _ => 1,
     }
@@ -308,13 +274,9 @@ mod tests {
     fn underlines_stand_under_their_text() {
         let (sources, file) = sources("struct S {\n\tbit<8> \u{5b57}x\n}\n");
         let start = sources.file(file).unwrap().text.find('x').unwrap() as u32;
-        let diagnostic = Diagnostic::error(
-            MISSING_SEMICOLON,
-            Span::new(file, start, start + 1),
-            "expected `;`",
-        )
-        .label("here")
-        .hint("add it");
+        let diagnostic = Diagnostic::error(MISSING_SEMICOLON, Span::new(file, start, start + 1), "expected `;`")
+            .label("here")
+            .hint("add it");
         let expected = "error[E0102]: expected `;`\n --> a.p4:2:10\n  |\n2 |     bit<8> \u{5b57}x\n  |              ^ here\n  = help: add it\n";
         assert_eq!(render(&diagnostic, &sources, false), expected);
     }
@@ -323,14 +285,7 @@ mod tests {
     fn messages_at_the_end_and_without_place_render() {
         let (sources, file) = sources("x");
         for span in [Span::new(file, 1, 1), Span::new(file, 90, 99), Span::NONE] {
-            assert!(
-                !render(
-                    &Diagnostic::error(MISSING_SEMICOLON, span, "m"),
-                    &sources,
-                    true
-                )
-                .is_empty()
-            );
+            assert!(!render(&Diagnostic::error(MISSING_SEMICOLON, span, "m"), &sources, true).is_empty());
         }
     }
 
@@ -351,11 +306,7 @@ mod tests {
     fn json_has_positions() {
         let (sources, file) = sources("x\ny");
         let mut diagnostics = Diagnostics::new();
-        diagnostics.push(Diagnostic::error(
-            MISSING_SEMICOLON,
-            Span::new(file, 2, 3),
-            "m",
-        ));
+        diagnostics.push(Diagnostic::error(MISSING_SEMICOLON, Span::new(file, 2, 3), "m"));
         let json = to_json(&diagnostics, &sources);
         assert_eq!(json["diagnostics"][0]["primary"]["line"], 2);
         assert_eq!(json["errors"], 1);

@@ -139,19 +139,13 @@ impl SourceFile {
     pub fn line_text(&self, line: u32) -> &str {
         let start = self.line_start(line) as usize;
         let end = self.line_start(line.saturating_add(1)) as usize;
-        self.text
-            .get(start..end)
-            .unwrap_or("")
-            .trim_end_matches(['\n', '\r'])
+        self.text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r'])
     }
 
     /// The offset of the first byte of a line (from 1), or the length of the text after the last line.
     pub fn line_start(&self, line: u32) -> u32 {
         let index = line.saturating_sub(1) as usize;
-        self.line_starts
-            .get(index)
-            .copied()
-            .unwrap_or(self.text.len() as u32)
+        self.line_starts.get(index).copied().unwrap_or(self.text.len() as u32)
     }
 
     /// Line and column of a byte offset, without regard to `#line`.
@@ -187,8 +181,7 @@ impl SourceMap {
         let id = FileId(self.files.len() as u32);
         let name: Arc<str> = name.into();
         self.by_name.insert(name.clone(), id);
-        self.files
-            .push(SourceFile::new(name, text.into(), included_from));
+        self.files.push(SourceFile::new(name, text.into(), included_from));
         id
     }
 
@@ -224,10 +217,7 @@ impl SourceMap {
         let index = file
             .line_directives
             .partition_point(|directive| directive.offset <= span.start);
-        let Some(directive) = index
-            .checked_sub(1)
-            .and_then(|index| file.line_directives.get(index))
-        else {
+        let Some(directive) = index.checked_sub(1).and_then(|index| file.line_directives.get(index)) else {
             return Some(Location {
                 file: file.name.clone(),
                 line: position.line,
@@ -410,11 +400,7 @@ mod tests {
     #[test]
     fn line_directives_rename_what_follows() {
         let mut map = SourceMap::new();
-        let id = map.add(
-            "a.p4",
-            "one\n#line 40 \"b.p4\"\ntwo\nthree\n".to_string(),
-            None,
-        );
+        let id = map.add("a.p4", "one\n#line 40 \"b.p4\"\ntwo\nthree\n".to_string(), None);
         map.add_line_directive(id, 20, 40, Some("b.p4"));
         let location = map.location(Span::new(id, 24, 25)).unwrap();
         assert_eq!((&*location.file, location.line), ("b.p4", 41));
@@ -431,19 +417,10 @@ mod tests {
             provider: &sources,
             include_paths: &paths,
         };
+        assert_eq!(search.find("x.p4", "dir/main.p4", false).unwrap().text, "beside");
+        assert_eq!(search.find("x.p4", "dir/main.p4", true).unwrap().text, "searched");
         assert_eq!(
-            search.find("x.p4", "dir/main.p4", false).unwrap().text,
-            "beside"
-        );
-        assert_eq!(
-            search.find("x.p4", "dir/main.p4", true).unwrap().text,
-            "searched"
-        );
-        assert_eq!(
-            search
-                .find("../inc/x.p4", "dir/main.p4", false)
-                .unwrap()
-                .name,
+            search.find("../inc/x.p4", "dir/main.p4", false).unwrap().name,
             "inc/x.p4"
         );
         assert!(

@@ -2,4 +2,171 @@
 
 use super::codes;
 
-codes! {}
+codes! {
+    E0201 UNKNOWN_NAME: "name not declared",
+        "No declaration of this name is visible here. P4 names must be declared before they are used, in this scope or one around it. Check the spelling, the order of declarations and the #include lines.";
+    E0202 DUPLICATE_DECLARATION: "name declared twice",
+        "Two declarations of one scope share a name. Only functions, extern functions, methods and constructors may share one, when they differ in the number or the names of their parameters.";
+    E0203 NOT_A_TYPE: "not a type",
+        "A type is wanted here, and the name denotes something else.";
+    E0204 NOT_A_VALUE: "type used as a value",
+        "The name denotes a type. A type may stand before `.member` (an enum) or before constructor arguments, but is not a value.";
+    E0205 UNKNOWN_FIELD: "no such field",
+        "The type of the expression before the dot has no field of this name.";
+    E0206 UNKNOWN_MEMBER: "no such member",
+        "The enum, the error type or the match_kind has no member of this name, or the value before the dot has no members of this kind.";
+    E0207 RECURSION: "declaration refers to itself",
+        "P4 has no recursion: a type cannot contain itself, a function or action cannot call itself, and a parser or control cannot instantiate itself.";
+    E0208 UNKNOWN_MATCH_KIND: "match kind not declared",
+        "A table key's match kind must be a member of match_kind: core.p4 declares exact, ternary and lpm, v1model adds range, optional and selector.";
+    E0209 INVALID_NAME: "invalid name",
+        "The name `_` means `don't care` and cannot name a declaration.";
+    E0210 THIS_OUTSIDE_METHOD: "`this` outside of an abstract method",
+        "`this` denotes the extern instance in the implementation of one of its abstract methods, and has no meaning elsewhere.";
+    E0211 DUPLICATE_ANNOTATION: "annotation given twice",
+        "A structured annotation (one with square brackets) may stand only once on a declaration.";
+    E0212 INVALID_ANNOTATION: "invalid annotation",
+        "The values in a structured annotation must be compile-time constants of type int, string or bool; @name takes one string.";
+    W0201 SHADOWED_NAME: "declaration hides another",
+        "The declaration has the name of another one in a scope around it, which cannot be used here any more.";
+
+    E0301 TYPE_MISMATCH: "type mismatch",
+        "The expression's type is not the one that is wanted here, and there is no implicit conversion between them. P4 converts implicitly only from int to bit<W> and int<W>, from an enum with a representation to its underlying type, and from lists to structures. Use an explicit cast `(T) e` where one exists.";
+    E0302 INVALID_OPERANDS: "operator not defined on these types",
+        "The operator does not exist for operands of these types. Arithmetic and bitwise operators work on bit<W>, int<W> and int; logical ones on bool; both sides must have the same type.";
+    E0303 WIDTH_MISMATCH: "operands of different widths",
+        "Both operands must have the same width and signedness. Cast one of them: `(bit<16>) e`.";
+    E0304 INVALID_CAST: "cast not allowed",
+        "P4 allows casts between bit<1> and bool, between bit<W> and int<W>, between widths of the same signedness, from int to fixed-width types, between an enum with a representation and its underlying type, and between a `type` and what it is made from. Other conversions take two casts.";
+    E0305 NOT_COMPARABLE: "values cannot be compared",
+        "Only values of the same type can be compared, and only of types that have an equality: numbers, bool, errors, enums, strings, and structs, headers, stacks and tuples made of them. Tables, externs and values of a type variable cannot be compared.";
+    E0306 NOT_BOOLEAN: "condition is not a bool",
+        "Conditions must have type bool; P4 does not convert numbers. Compare explicitly: `x != 0`.";
+    E0307 INVALID_FIELD_TYPE: "field type not allowed",
+        "Headers may have fields of type bit, int, varbit, bool, enum with representation and structs of these; header unions only headers; structs any data type, but no parsers, controls, externs, packages, strings or int.";
+    E0308 INVALID_WIDTH: "invalid width or size",
+        "The width of a bit, int or varbit and the size of a stack must be a compile-time constant: not negative, at least 1 for int<W> and within the limits of this compiler.";
+    E0309 TYPE_ARGUMENTS: "wrong type arguments",
+        "A generic type needs one type argument for each of its type parameters, a type without type parameters takes none; parsers, controls and packages cannot be type arguments.";
+    E0310 CANNOT_INFER: "type argument cannot be inferred",
+        "The type arguments of the call are found from its arguments, and these do not determine them. Give them explicitly: `f<bit<32>>(...)`.";
+    E0311 WRONG_SHAPE: "wrong number of elements or fields",
+        "A list expression must have one element for each field or element of what it initialises, a structure-valued expression each field exactly once; or it may end in `...` to fill in default values.";
+    E0312 INVALID_INDEX: "invalid index",
+        "Only stacks, arrays and tuples have elements; the index must be a number below the size, for a tuple a compile-time constant.";
+    E0313 INVALID_SLICE: "invalid slice",
+        "A slice `e[hi:lo]` takes bits of a bit<W> or int<W> value; hi and lo must be compile-time constants with W > hi >= lo >= 0.";
+    E0314 INVALID_VARIABLE_TYPE: "variable of this type not allowed",
+        "Variables hold data. Externs, parsers, controls and packages are instantiated: `T(arguments) name;`. Values of type int and string exist only at compile time: use `const`.";
+    E0315 INVALID_REPRESENTATION: "invalid representation of an enum",
+        "The underlying type of an enum must be bit<W> or int<W>, every member needs a value, and the value must fit.";
+    E0316 INVALID_NEW_TYPE: "type cannot be introduced over this",
+        "`type` makes a new type from bit<W>, int<W>, bool or another such type. Use `typedef` for a second name of any type.";
+    E0317 INVALID_ELEMENT_TYPE: "element type not allowed",
+        "The elements of stacks, tuples, lists and value sets must be data of a type that can be stored there.";
+    E0318 UNKNOWN_WIDTH: "value without a width",
+        "An integer literal without width has type int, which exists only at compile time. Give it a width here: 8w5 or (bit<8>) 5.";
+    E0319 INVALID_SHIFT: "invalid shift",
+        "The left operand of a shift must be a number, the right one a bit<W> or a compile-time constant that is not negative.";
+    E0320 NOT_ASSIGNABLE: "not an l-value",
+        "Only variables, out and inout parameters, their fields, elements and slices can be written or passed to out and inout parameters. Constants, in parameters and action data are read-only.";
+    E0321 VOID_VALUE: "void has no values",
+        "The call returns nothing, so it cannot be used as a value, and void is only a result type.";
+
+    E0401 NOT_CONSTANT: "not a compile-time constant",
+        "The value must be known when the program is compiled: literals, constants, constructor parameters, instances and operations on these.";
+    E0402 DIVISION_BY_ZERO: "division by zero",
+        "The right operand of `/` and `%` must not be zero.";
+    E0403 INVALID_DIVISION: "division not defined",
+        "`/` and `%` are defined on int only for values that are not negative, on bit<W> only when both operands are known at compile time, and never on int<W>.";
+    E0404 OUT_OF_RANGE: "value out of range",
+        "The value does not fit the type or the range that is allowed here.";
+    E0405 STATIC_ASSERT_FAILED: "static assertion failed",
+        "The condition of static_assert is false: the author of the program or of an included file refuses this configuration.";
+    W0401 VALUE_TRUNCATED: "value does not fit its type",
+        "The constant has more bits than the type; the bits on the left are cut off.";
+    W0402 SHIFT_TOO_FAR: "shift by the whole width",
+        "Shifting by the width of the value or more leaves nothing of it.";
+
+    E0501 INVALID_PARAMETER: "parameter not allowed",
+        "Extern objects, strings and int cannot have a direction; constructor parameters have none; parsers, controls and packages can only be constructor parameters; actions take directional parameters before action data.";
+    E0502 NO_CONSTRUCTOR: "no matching constructor",
+        "The extern type has no constructor with this number of arguments and these names.";
+    E0503 NOT_INSTANTIABLE: "type cannot be instantiated",
+        "Only externs, parsers, controls and packages have instances. Parser and control types without a body have none.";
+    E0504 MISPLACED_INSTANTIATION: "instantiation not allowed here",
+        "Externs and packages are instantiated at the top level, in controls and in parsers; parsers only in parsers, controls only in controls. There are no instantiations in apply blocks, parser states, actions and functions.";
+    E0505 ABSTRACT_METHODS: "abstract methods not implemented",
+        "An instance of an extern with abstract methods needs a block that implements each of them with the declared parameters and result: `E() e = { void f(...) { ... } };`.";
+    E0506 INVALID_MAIN: "`main` is not a package",
+        "The instance named main describes the whole switch, and must be an instance of a package, such as V1Switch.";
+    E0507 MISSING_RETURN: "function does not always return a value",
+        "Each path through a function with a result must end in `return value;`.";
+    E0508 INVALID_RETURN: "invalid return",
+        "A function with a result returns a value, one that returns void none; outside of functions `return` takes no value, and parsers have no return.";
+    E0509 INVALID_METHOD: "invalid method of an extern",
+        "A method needs a result type; a constructor has the extern's name, no result type and parameters without directions.";
+    E0510 CONTROL_PLANE_NAME: "control-plane name given twice",
+        "Two objects have the same name in the control plane. Change one of the @name annotations.";
+    E0511 INVALID_DEFAULT: "default value not allowed",
+        "Default values must be compile-time constants; out, inout and optional parameters have none.";
+    E0512 DUPLICATE_OVERLOAD: "declaration differs from an earlier one",
+        "Functions, methods and constructors of the same name must differ in the number or the names of their parameters.";
+
+    E0601 TABLE_WITHOUT_ACTIONS: "table without actions",
+        "Every table needs an `actions` property; the list may be empty.";
+    E0602 DUPLICATE_PROPERTY: "table property given twice",
+        "A table has each property once.";
+    E0603 INVALID_KEY: "invalid table key",
+        "A key must have a type whose values can be matched: bit<W>, int<W>, bool, error, an enum, or a `type` over one of these.";
+    E0604 INVALID_ACTION_LIST: "invalid element of an action list",
+        "The `actions` property lists actions. Directional parameters are bound there, action data is set by the control plane or by entries.";
+    E0605 INVALID_DEFAULT_ACTION: "invalid default action",
+        "The default action must be in the table's list of actions, with the same directional arguments, compile-time values for all its action data, and without @tableonly.";
+    E0606 INVALID_ENTRY: "invalid table entry",
+        "An entry has one keyset for each key and calls an action of the table's list with compile-time values for its action data; masks and ranges must suit the keys' match kinds.";
+    E0607 NO_ACTION_MISSING: "NoAction is not declared",
+        "A table without default_action runs NoAction, which core.p4 declares. Include core.p4 or give a default_action.";
+    E0608 INVALID_PRIORITY: "invalid priority",
+        "Priorities are compile-time constants, and only tables with a key that is neither exact nor lpm have them.";
+    E0609 INVALID_LABEL: "invalid label of a switch",
+        "Labels are compile-time constants of the type switched on, each at most once; on action_run they name actions of the table. `default` comes last.";
+    E0610 INVALID_PROPERTY: "invalid table property",
+        "The value of this property must be a compile-time value of the right type.";
+    W0601 CONSTANT_KEY: "constant table key",
+        "The key has the same value for every packet, so it distinguishes nothing.";
+
+    E0701 NO_START_STATE: "parser without start state",
+        "Every parser begins in the state named start.";
+    E0702 UNKNOWN_STATE: "state not declared",
+        "A transition must go to a state of the same parser, to accept or to reject.";
+    E0703 BUILT_IN_STATE: "built-in state declared",
+        "The states accept and reject are built in and cannot be declared.";
+    E0704 INVALID_SELECT: "invalid select",
+        "select takes expressions of type bit<W>, int<W>, bool or enum, and each case has one keyset for each of them.";
+    E0705 INVALID_KEYSET: "invalid keyset",
+        "A keyset is a value, `value &&& mask`, `low .. high`, a value set, `_` or `default`, of the type of what it is matched against.";
+    E0706 WRONG_ARGUMENTS: "wrong arguments",
+        "A call gives one argument for each parameter without a default value; arguments are either all named or all positional, and each name at most once.";
+    E0707 NO_MATCHING_OVERLOAD: "no matching function or method",
+        "There is a function or method of this name, but none with this number of arguments and these names.";
+    E0708 AMBIGUOUS_CALL: "ambiguous call",
+        "Several functions or methods of this name take this number of arguments and these names; P4 does not choose by types.";
+    E0709 NOT_CALLABLE: "not callable",
+        "Only functions, actions, methods and `apply` can be called.";
+    E0710 CALL_NOT_ALLOWED: "call not allowed here",
+        "Tables and controls are applied in controls, parsers in parsers, neither in actions or functions; functions do not call actions; verify is for parsers; there are no calls in keysets.";
+    E0711 STATEMENT_NOT_ALLOWED: "statement not allowed here",
+        "break and continue stand in loops; return and exit not in parsers, exit not in functions; switch not in parsers and functions for tables.";
+    E0712 INVALID_PACKET_ARGUMENT: "argument cannot be read from or written to a packet",
+        "extract takes headers: with one argument fixed-size ones, with two one that has a varbit field. lookahead takes types of fixed size, emit headers, stacks, unions and structs or tuples of these.";
+    E0713 STACK_OPERATION: "stack operation not allowed here",
+        "next, last and lastIndex of a header stack belong to parsers, push_front and pop_front to controls.";
+    E0714 MISSING_TRANSITION: "parser never ends",
+        "From the start state neither accept nor reject can be reached.";
+    W0701 UNREACHABLE_CASE: "case is never reached",
+        "An earlier case matches everything.";
+
+    E0950 TOO_DEEP: "program nested too deeply",
+        "Expressions and types may be nested up to a fixed depth, so that no program can exhaust the compiler's stack.";
+}

@@ -94,11 +94,7 @@ mod tests {
                 info.code
             );
             assert!(seen.insert(info.code.0), "{} is defined twice", info.code);
-            assert!(
-                !info.explanation.is_empty(),
-                "{} has no explanation",
-                info.code
-            );
+            assert!(!info.explanation.is_empty(), "{} has no explanation", info.code);
         }
     }
 

@@ -25,10 +25,8 @@ codes! {
         "The condition of #if and #elif is an integer expression of numbers, `defined NAME`, macros, parentheses and the operators of C. Names that are not macros count as 0.";
     E0011 MACRO_ARGUMENTS: "wrong macro arguments",
         "A function-like macro must be given as many arguments as it has parameters, in balanced parentheses. A macro whose last parameter is `...` takes any number there.";
-    E0012 MACRO_REDEFINED: "macro redefined differently",
-        "A macro may be defined again only in exactly the same way. Use #undef first if a different meaning is wanted.";
-    E0013 INVALID_PASTE: "tokens cannot be pasted",
-        "The operator `##` must join two tokens to something that is again one token, and may not stand at either end of a macro's body; `#` must be followed by a parameter.";
+    E0013 INVALID_PASTE: "`##` at the end of a macro's body",
+        "The operator `##` joins the token before it to the token after it, so it cannot stand at either end of a macro's body.";
     E0014 ERROR_DIRECTIVE: "#error directive",
         "The program reached an #error directive: its author refuses this configuration. The message says why.";
     E0015 INVALID_DEFINE_OPTION: "malformed -D option",
@@ -39,6 +37,8 @@ codes! {
         "The program reached a #warning directive; the message is its author's.";
     W0002 EXTRA_TOKENS: "extra text after a directive",
         "Text after a directive such as #endif or #else has no meaning. Put it into a comment.";
+    W0003 MACRO_REDEFINED: "macro redefined differently",
+        "A macro is given a second meaning while it still has the first; the second one counts from here on. Use #undef first if that is intended.";
     E0101 UNEXPECTED_TOKEN: "unexpected token",
         "The program does not follow the grammar of P4_16 at this place. The message says what would be right here.";
     E0102 MISSING_SEMICOLON: "missing semicolon",

@@ -1,0 +1,90 @@
+//! What stands between the braces of composites, errors and extern objects.
+
+use super::{Parsed, ProgramParser};
+use crate::ast::{Composite, CompositeKind, DeclarationKind, Field, FunctionPrototype, Ident, Method};
+use crate::token::TokenKind;
+
+impl ProgramParser<'_> {
+    /// `struct S<..> { fields }`, `header`, `header_union`
+    pub(super) fn composite(&mut self) -> Parsed<DeclarationKind> {
+        let kind = match self.bump().kind {
+            TokenKind::Header => CompositeKind::Header,
+            TokenKind::HeaderUnion => CompositeKind::HeaderUnion,
+            _ => CompositeKind::Struct,
+        };
+        let name = self.declared_name("the name of a type", true)?;
+        self.scoped(|parser| {
+            let type_params = parser.type_parameters()?;
+            let fields = parser.braced("the fields", Self::field)?;
+            Ok(DeclarationKind::Composite(Composite {
+                kind,
+                name,
+                type_params,
+                fields,
+            }))
+        })
+    }
+
+    fn field(&mut self) -> Parsed<Field> {
+        let annotations = self.annotations()?;
+        let ty = self.type_reference()?;
+        let height = self.height;
+        let name = self.name("the name of a field")?;
+        self.height = height;
+        let ty = self.array_suffixes(ty)?;
+        self.expect_semicolon("the field")?;
+        Ok(Field { annotations, ty, name })
+    }
+
+    /// `{ A, B, C }`
+    pub(super) fn identifiers(&mut self, what: &str) -> Parsed<Vec<Ident>> {
+        let open = self.expect(TokenKind::LeftBrace, "before the names")?.span;
+        let name = format!("the name of {what}");
+        let first = self.name(&name)?;
+        let mut names = vec![first];
+        if self.eat(TokenKind::Comma) {
+            names.extend(self.comma_list(TokenKind::RightBrace, what, |parser| parser.name(&name))?);
+        }
+        self.expect_close(TokenKind::RightBrace, open, what)?;
+        Ok(names)
+    }
+
+    /// A method, abstract method or constructor of the extern object called `object`.
+    pub(super) fn method(&mut self, object: &str) -> Parsed<Method> {
+        let start = self.span();
+        let annotations = self.annotations()?;
+        let is_abstract = self.eat(TokenKind::Abstract);
+        let is_constructor = self.peek_at(1) == TokenKind::LeftParen && self.text(self.token()) == object;
+        let prototype = if is_constructor {
+            self.constructor()?
+        } else {
+            self.method_prototype()?
+        };
+        Ok(Method {
+            annotations,
+            is_abstract,
+            prototype,
+            span: self.since(start),
+        })
+    }
+
+    fn constructor(&mut self) -> Parsed<FunctionPrototype> {
+        let name = self.name("the name of the constructor")?;
+        let params = self.scoped(Self::parameters)?;
+        self.expect_semicolon("the constructor")?;
+        Ok(FunctionPrototype {
+            result: None,
+            name,
+            type_params: Vec::new(),
+            params,
+        })
+    }
+
+    fn method_prototype(&mut self) -> Parsed<FunctionPrototype> {
+        let result = self.result_type()?;
+        self.scopes_for_prototype(result, |parser, prototype| {
+            parser.expect_semicolon("the method")?;
+            Ok(prototype)
+        })
+    }
+}

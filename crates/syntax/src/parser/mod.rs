@@ -1,0 +1,454 @@
+//! Tokens to syntax tree: a recursive-descent parser that carries on after errors.
+//!
+//! The grammar is that of the P4_16 specification 1.2.5, appendix "P4 grammar", with what p4c accepts beyond it
+//! (a trailing comma in most lists, `a[lo +: width]`, `priority = ...` in entries).
+//! There is a file for each area; this one has what they share: the cursor, messages, recovery.
+//!
+//! **Types and values.** The grammar can be read only by one who knows which names are types: `a < b > (c)` is a call
+//! with a type argument if `b` is a type, and two comparisons if it is not. [`scope::Scopes`] keeps
+//! track of that while declarations go by, as they must stand before their use anyway.
+//!
+//! **Errors.** A function that cannot go on reports the error and returns [`Reported`]; the innermost loop over
+//! a list (statements, fields, declarations, ...) catches it, skips to where the next element probably begins
+//! ([`ProgramParser::recover`]), and goes on. A missing `;` at the end of a line is reported and then taken to be there.
+//!
+//! **Depth.** Recursion goes through [`ProgramParser::nested`], which counts it. Chains such as `a + a + a` make
+//! deep trees without recursion, so the height of each expression and type is kept, too. Thus trees never
+//! get deeper than [`NESTING_LIMIT`], and whoever walks one by recursion needs no care.
+
+mod annotations;
+mod declarations;
+mod expressions;
+mod keysets;
+mod lookahead;
+mod members;
+mod scope;
+mod statements;
+mod states;
+mod tables;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use crate::ast::{Ident, Program};
+use crate::codes::Code;
+use crate::codes::source as codes;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::preprocess::Preprocessed;
+use crate::source::Span;
+use crate::token::{Token, TokenKind};
+use scope::Scopes;
+
+/// How deep statements, expressions and types may be nested in each other.
+pub const NESTING_LIMIT: usize = 200;
+
+/// An error was reported, and what was to be read could not be read.
+struct Reported;
+
+type Parsed<T> = Result<T, Reported>;
+
+/// Reads a program. What could not be read is left out of the tree and reported.
+pub fn parse(input: &Preprocessed, diagnostics: &mut Diagnostics) -> Program {
+    let mut parser = ProgramParser {
+        input,
+        next: 0,
+        diagnostics,
+        scopes: Scopes::default(),
+        depth: 0,
+        height: 0,
+        no_greater: false,
+        unclosed_at: None,
+    };
+    parser.program()
+}
+
+struct ProgramParser<'a> {
+    input: &'a Preprocessed,
+    next: usize,
+    diagnostics: &'a mut Diagnostics,
+    scopes: Scopes,
+    /// How many [`ProgramParser::nested`] are active.
+    depth: usize,
+    /// The height of the tree of the expression or type that was read last.
+    height: usize,
+    /// Whether `>` ends the expression (that is, it stands between angle brackets).
+    no_greater: bool,
+    /// The token before which an unclosed brace was reported, so that its outer braces are not reported too.
+    unclosed_at: Option<usize>,
+}
+
+impl ProgramParser<'_> {
+    // ---- The cursor
+
+    fn token_at(&self, distance: usize) -> Token {
+        let tokens = &self.input.tokens;
+        tokens
+            .get(self.next + distance)
+            .copied()
+            .unwrap_or_else(|| tokens[tokens.len() - 1])
+    }
+
+    fn token(&self) -> Token {
+        self.token_at(0)
+    }
+
+    fn peek(&self) -> TokenKind {
+        self.token().kind
+    }
+
+    fn peek_at(&self, distance: usize) -> TokenKind {
+        self.token_at(distance).kind
+    }
+
+    fn at(&self, kind: TokenKind) -> bool {
+        self.peek() == kind
+    }
+
+    fn bump(&mut self) -> Token {
+        let token = self.token();
+        if token.kind != TokenKind::EndOfFile {
+            self.next += 1;
+        }
+        token
+    }
+
+    fn eat(&mut self, kind: TokenKind) -> bool {
+        let found = self.at(kind);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    fn span(&self) -> Span {
+        self.token().span
+    }
+
+    /// The span of the token that was read last.
+    fn previous_span(&self) -> Span {
+        let before = self.next.checked_sub(1);
+        before
+            .and_then(|index| self.input.tokens.get(index))
+            .map_or(self.span(), |token| token.span)
+    }
+
+    /// From a beginning to the token that was read last.
+    fn since(&self, start: Span) -> Span {
+        start.to(self.previous_span())
+    }
+
+    fn text(&self, token: Token) -> &str {
+        token.spelling(&self.input.interner)
+    }
+
+    // ---- Messages
+
+    /// What a token is called in a message.
+    fn describe(&self, token: Token) -> String {
+        match token.kind {
+            TokenKind::EndOfFile | TokenKind::EndOfPragma => token.kind.text().to_string(),
+            kind if kind.is_keyword() && kind != TokenKind::Underscore => format!("the keyword `{}`", kind.text()),
+            _ => format!("`{}`", shortened(self.text(token))),
+        }
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        self.diagnostics.push(diagnostic);
+        Reported
+    }
+
+    /// An error at the current token: what was expected and what stands there.
+    fn unexpected(&mut self, code: Code, expected: &str) -> Reported {
+        let diagnostic = self.unexpected_diagnostic(code, expected);
+        self.report(diagnostic)
+    }
+
+    fn unexpected_diagnostic(&self, code: Code, expected: &str) -> Diagnostic {
+        let token = self.token();
+        let message = format!("expected {expected}, found {}", self.describe(token));
+        let diagnostic = Diagnostic::error(code, token.span, message);
+        self.with_macro_note(diagnostic, token)
+    }
+
+    /// Says which macro a token came from.
+    fn with_macro_note(&self, diagnostic: Diagnostic, token: Token) -> Diagnostic {
+        let Some(used) = token
+            .origin
+            .and_then(|origin| self.input.macro_uses.get(origin.0 as usize))
+        else {
+            return diagnostic;
+        };
+        let name = self.input.interner.text(used.name);
+        diagnostic.secondary(used.definition, format!("in the expansion of the macro `{name}`"))
+    }
+
+    /// Reads a token that must be there; `place` says where, as in "after the name".
+    fn expect(&mut self, kind: TokenKind, place: &str) -> Parsed<Token> {
+        if self.at(kind) {
+            return Ok(self.bump());
+        }
+        let expected = format!("`{}` {place}", kind.text());
+        Err(self.unexpected(codes::UNEXPECTED_TOKEN, &expected))
+    }
+
+    /// Reads the partner of an opening bracket.
+    fn expect_close(&mut self, kind: TokenKind, open: Span, what: &str) -> Parsed<Token> {
+        if self.at(kind) {
+            return Ok(self.bump());
+        }
+        if kind == TokenKind::RightBrace && self.unclosed_at == Some(self.next) {
+            return Err(Reported);
+        }
+        let at_end = self.at(TokenKind::EndOfFile) || kind == TokenKind::RightBrace;
+        let code = if at_end {
+            codes::UNCLOSED_DELIMITER
+        } else {
+            codes::UNEXPECTED_TOKEN
+        };
+        let diagnostic = self.unexpected_diagnostic(code, &format!("`{}` after {what}", kind.text()));
+        self.unclosed_at = (kind == TokenKind::RightBrace).then_some(self.next);
+        Err(self.report(diagnostic.secondary(open, "opened here")))
+    }
+
+    /// Reads `;`. When it is missing at the end of a line, this is reported, and it is taken to be there.
+    fn expect_semicolon(&mut self, after: &str) -> Parsed<()> {
+        if self.eat(TokenKind::Semicolon) {
+            return Ok(());
+        }
+        let token = self.token();
+        let place = self.previous_span().after();
+        let message = format!("expected `;` after {after}, found {}", self.describe(token));
+        let diagnostic = Diagnostic::error(codes::MISSING_SEMICOLON, place, message).label("`;` is missing here");
+        let reported = self.report(self.with_macro_note(diagnostic, token));
+        let ends_here = token.starts_line || matches!(token.kind, TokenKind::RightBrace | TokenKind::EndOfFile);
+        if ends_here { Ok(()) } else { Err(reported) }
+    }
+
+    // ---- Depth
+
+    /// Runs a function that may recurse, unless it is nested too deeply already.
+    fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= NESTING_LIMIT {
+            return Err(self.report_depth());
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Sets the height of a tree from that of its highest part.
+    fn grow(&mut self, highest_part: usize) -> Parsed<()> {
+        self.height = highest_part + 1;
+        if self.height <= NESTING_LIMIT {
+            return Ok(());
+        }
+        self.height = 0;
+        Err(self.report_depth())
+    }
+
+    fn report_depth(&mut self) -> Reported {
+        let message = format!("this is nested more than {NESTING_LIMIT} levels deep");
+        let diagnostic = Diagnostic::error(codes::NESTING_TOO_DEEP, self.span(), message);
+        self.report(diagnostic.hint("split it with variables, actions or functions"))
+    }
+
+    // ---- Names
+
+    /// Whether the token at a distance is a name (`nonTypeName`, `TYPE_IDENTIFIER` or `list` in the grammar).
+    fn is_name_at(&self, distance: usize) -> bool {
+        self.is_plain_name_at(distance) || self.peek_at(distance) == TokenKind::List
+    }
+
+    /// The same without `list`.
+    fn is_plain_name_at(&self, distance: usize) -> bool {
+        use TokenKind::{Actions, Apply, Entries, Identifier, Key, Priority, State, Type};
+        matches!(
+            self.peek_at(distance),
+            Identifier | Actions | Apply | Entries | Key | Priority | State | Type
+        )
+    }
+
+    /// Whether the token at a distance is the name of a type that is in scope.
+    fn is_type_name_at(&self, distance: usize) -> bool {
+        let token = self.token_at(distance);
+        token.kind == TokenKind::Identifier && self.scopes.is_type(token.text)
+    }
+
+    fn ident_of(&self, token: Token) -> Ident {
+        Ident {
+            name: self.text(token).to_string(),
+            span: token.span,
+        }
+    }
+
+    /// Reads a name; `what` says of what, as in "the name of the table".
+    fn name(&mut self, what: &str) -> Parsed<Ident> {
+        if self.is_name_at(0) {
+            let token = self.bump();
+            return Ok(self.ident_of(token));
+        }
+        let token = self.token();
+        if token.kind.is_keyword() && token.kind != TokenKind::Underscore {
+            let message = format!("the keyword `{}` cannot be {what}", self.text(token));
+            let diagnostic = Diagnostic::error(codes::RESERVED_WORD, token.span, message);
+            return Err(self.report(self.with_macro_note(diagnostic, token)));
+        }
+        Err(self.unexpected(codes::EXPECTED_NAME, what))
+    }
+
+    /// Reads a name that is being declared, and makes it a type or a value.
+    fn declared_name(&mut self, what: &str, is_type: bool) -> Parsed<Ident> {
+        let token = self.token();
+        let ident = self.name(what)?;
+        self.scopes.declare(token.text, is_type);
+        Ok(ident)
+    }
+
+    fn scoped<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        self.scopes.push();
+        let result = inner(self);
+        self.scopes.pop();
+        result
+    }
+
+    // ---- Lists and recovery
+
+    /// Reads elements between braces until `}`; errors in one do not keep the others from being read.
+    fn braced<T>(&mut self, what: &str, mut element: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let open = self.expect(TokenKind::LeftBrace, &format!("before {what}"))?;
+        let mut list = Vec::new();
+        while !self.at_end_of_list() {
+            let before = self.next;
+            match element(self) {
+                Ok(item) => list.push(item),
+                Err(Reported) => self.recover(before),
+            }
+        }
+        // An unclosed brace is no reason to lose what was read.
+        let _ = self.expect_close(TokenKind::RightBrace, open.span, what);
+        Ok(list)
+    }
+
+    /// Whether a list in braces ends here: at `}`, at the end, or where only a brace left open explains what follows.
+    fn at_end_of_list(&self) -> bool {
+        matches!(self.peek(), TokenKind::RightBrace | TokenKind::EndOfFile)
+            || self.diagnostics.is_full()
+            || self.at_top_level_keyword()
+    }
+
+    /// Whether a line begins with a keyword that begins declarations at top level only.
+    fn at_top_level_keyword(&self) -> bool {
+        use TokenKind::{Control, Enum, Extern, Header, HeaderUnion, Package, Parser, Struct, Typedef};
+        let token = self.token();
+        token.starts_line
+            && matches!(
+                token.kind,
+                Control | Enum | Extern | Header | HeaderUnion | Package | Parser | Struct | Typedef
+            )
+    }
+
+    /// Skips what could not be read: past the next `;` or group in braces, or up to `}` or the beginning of a declaration.
+    fn recover(&mut self, started_at: usize) {
+        let mut moved = self.next > started_at;
+        loop {
+            match self.peek() {
+                TokenKind::EndOfFile | TokenKind::RightBrace => return,
+                TokenKind::Semicolon => {
+                    self.bump();
+                    return;
+                }
+                TokenKind::LeftBrace => {
+                    self.skip_group();
+                    self.eat(TokenKind::Semicolon);
+                    return;
+                }
+                kind if moved && self.token().starts_line && begins_element(kind) => return,
+                _ => {
+                    self.bump();
+                }
+            }
+            moved = true;
+        }
+    }
+
+    /// Skips a group in braces, with the groups in it.
+    fn skip_group(&mut self) {
+        let mut depth = 0_usize;
+        while !self.at(TokenKind::EndOfFile) {
+            match self.bump().kind {
+                TokenKind::LeftBrace => depth += 1,
+                TokenKind::RightBrace => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Reads `element , element , ...` until the closing token, which is not read. A comma may stand at the end.
+    fn comma_list<T>(
+        &mut self,
+        close: TokenKind,
+        what: &str,
+        mut element: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        let mut list = Vec::new();
+        while !self.at(close) {
+            list.push(element(self)?);
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        if self.at(close) {
+            return Ok(list);
+        }
+        let expected = format!("`,` or `{}` after {what}", close.text());
+        Err(self.unexpected(codes::UNEXPECTED_TOKEN, &expected))
+    }
+}
+
+/// Whether a keyword begins a declaration, property or statement: a good place to go on after an error.
+fn begins_element(kind: TokenKind) -> bool {
+    use TokenKind::*;
+    matches!(
+        kind,
+        Action
+            | Actions
+            | Apply
+            | Const
+            | Control
+            | Enum
+            | Entries
+            | Extern
+            | Header
+            | HeaderUnion
+            | Key
+            | Package
+            | Parser
+            | State
+            | Struct
+            | Table
+            | Transition
+            | Typedef
+            | If
+            | Switch
+            | For
+            | Return
+            | Exit
+            | At
+            | ValueSet
+    )
+}
+
+/// A token's text for a message: not more than a few words of it.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let line = text.lines().next().unwrap_or("");
+    if line.chars().count() <= LONGEST && line.len() == text.len() {
+        return text.to_string();
+    }
+    format!("{}...", line.chars().take(LONGEST).collect::<String>())
+}

@@ -1,0 +1,442 @@
+//! Directives: the lines that begin with `#`.
+
+use super::{Conditional, MAX_INCLUDE_DEPTH, Macro, Preprocessor};
+use crate::codes::Code;
+use crate::codes::source as codes;
+use crate::diagnostic::{Diagnostic, Severity, closest_name};
+use crate::lexer::unescape;
+use crate::source::Span;
+use crate::token::{Symbol, Token, TokenKind};
+use std::rc::Rc;
+
+const DIRECTIVES: [&str; 14] = [
+    "include", "define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif", "error", "warning", "line",
+    "pragma", "ident",
+];
+
+impl Preprocessor<'_> {
+    /// Carries out the directive whose `#` was just read.
+    pub(super) fn directive(&mut self, hash: Token) {
+        let line = self.rest_of_line();
+        let Some((name, rest)) = line.split_first() else { return };
+        let span = hash.span.to(name.span);
+        let text = self.interner.text(name.text);
+        match text {
+            "include" => self.include(span, rest),
+            "define" => self.define(span, rest),
+            "undef" => self.undef(span, rest),
+            "if" => {
+                let taken = self.condition(span, rest);
+                self.begin_conditional(span, taken);
+            }
+            "ifdef" | "ifndef" => {
+                let wanted = text == "ifdef";
+                let taken = self.condition_defined(span, rest) == Some(wanted);
+                self.begin_conditional(span, taken);
+            }
+            "elif" | "else" | "endif" => self.continue_conditional(span, text == "endif", text == "else", rest),
+            "error" => self.message(Severity::Error, codes::ERROR_DIRECTIVE, span, rest),
+            "warning" => self.message(Severity::Warning, codes::WARNING_DIRECTIVE, span, rest),
+            "line" => self.line_directive(span, rest),
+            "pragma" | "ident" => {}
+            _ if name.kind == TokenKind::Integer => self.line_directive(span, &line),
+            _ => {
+                let spelling = name.spelling(&self.interner);
+                let diagnostic = Diagnostic::error(
+                    codes::UNKNOWN_DIRECTIVE,
+                    span,
+                    format!("`#{spelling}` is not a preprocessor directive"),
+                );
+                self.diagnostics.push(diagnostic.did_you_mean(spelling, DIRECTIVES));
+            }
+        }
+    }
+
+    /// The tokens up to the end of the line, which is read too.
+    fn rest_of_line(&mut self) -> Vec<Token> {
+        let mut line = Vec::new();
+        while let Some(token) = self.peek_file() {
+            if token.kind == TokenKind::EndOfFile {
+                break;
+            }
+            self.advance();
+            if token.kind == TokenKind::Newline {
+                break;
+            }
+            line.push(token);
+        }
+        line
+    }
+
+    fn peek_file(&self) -> Option<Token> {
+        let frame = self.frames.last()?;
+        frame.tokens.get(frame.next).copied()
+    }
+
+    fn malformed(&mut self, span: Span, message: &str) {
+        self.diagnostics
+            .push(Diagnostic::error(codes::MALFORMED_DIRECTIVE, span, message));
+    }
+
+    fn warn_extra(&mut self, rest: &[Token]) {
+        if let (Some(first), Some(last)) = (rest.first(), rest.last()) {
+            let span = first.span.to(last.span);
+            self.diagnostics.push(Diagnostic::warning(
+                codes::EXTRA_TOKENS,
+                span,
+                "this text has no effect",
+            ));
+        }
+    }
+
+    fn message(&mut self, severity: Severity, code: Code, span: Span, rest: &[Token]) {
+        let end = rest.last().map_or(span, |token| token.span);
+        let text = rest.first().map_or("", |first| self.sources.text(first.span.to(end)));
+        let text = if text.is_empty() {
+            "no message is given".to_string()
+        } else {
+            unescape(text.trim())
+        };
+        self.diagnostics
+            .push(Diagnostic::new(severity, code, span.to(end), text));
+    }
+
+    // ---- #include
+
+    fn include(&mut self, span: Span, rest: &[Token]) {
+        let expanded;
+        let rest = match rest.first() {
+            Some(first) if !matches!(first.kind, TokenKind::StringLiteral | TokenKind::LeftAngle) => {
+                expanded = self.expand_list(rest.to_vec());
+                &expanded
+            }
+            _ => rest,
+        };
+        let Some((path, system)) = self.include_path(rest) else {
+            return self.malformed(span, "`#include` needs \"file\" or <file>");
+        };
+        let end = rest.last().map_or(span, |token| token.span);
+        self.include_file(span.to(end), &path, system);
+    }
+
+    /// The path in `"path"` or `<path>`, and whether it was the latter.
+    fn include_path(&self, rest: &[Token]) -> Option<(String, bool)> {
+        let (first, rest) = rest.split_first()?;
+        match first.kind {
+            TokenKind::StringLiteral => Some((unescape(self.interner.text(first.text)), false)),
+            TokenKind::LeftAngle => {
+                let close = rest.iter().position(|token| token.kind == TokenKind::RightAngle)?;
+                let same_file = rest[close].origin.is_none() && first.origin.is_none();
+                let inside = if same_file {
+                    self.sources
+                        .text(Span {
+                            start: first.span.end,
+                            end: rest[close].span.start,
+                            ..first.span
+                        })
+                        .to_string()
+                } else {
+                    rest[..close]
+                        .iter()
+                        .map(|token| token.spelling(&self.interner))
+                        .collect()
+                };
+                Some((inside.trim().to_string(), true))
+            }
+            _ => None,
+        }
+    }
+
+    fn include_file(&mut self, span: Span, path: &str, system: bool) {
+        if self.frames.len() >= MAX_INCLUDE_DEPTH {
+            return self.report_include_depth(span);
+        }
+        let from = self.frames.last().and_then(|frame| self.sources.file(frame.file));
+        let from = from.map_or(String::new(), |file| file.name.to_string());
+        let Some(found) = self.search.find(path, &from, system) else {
+            let searched = self.search.include_paths.join(", ");
+            let mut diagnostic = Diagnostic::error(
+                codes::INCLUDE_NOT_FOUND,
+                span,
+                format!("the file `{path}` was not found"),
+            );
+            if !searched.is_empty() {
+                diagnostic = diagnostic.note(format!("folders searched: {searched}"));
+            }
+            let library = ["core.p4", "v1model.p4", "psa.p4"];
+            let hint = match closest_name(path, library) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => "name the folder that contains it with -I".to_string(),
+            };
+            return self.diagnostics.push(diagnostic.hint(hint));
+        };
+        let known = self.sources.find(&found.name).filter(|id| self.files.contains_key(id));
+        let file = known.unwrap_or_else(|| self.sources.add(&found.name, found.text, Some(span)));
+        self.open(file);
+    }
+
+    fn report_include_depth(&mut self, span: Span) {
+        let name = |index: usize| {
+            let file = self.frames.get(index).and_then(|frame| self.sources.file(frame.file));
+            file.map_or(String::new(), |file| file.name.to_string())
+        };
+        let innermost = name(self.frames.len() - 1);
+        let mut cycle = vec![innermost.clone()];
+        for index in (0..self.frames.len() - 1).rev() {
+            cycle.push(name(index));
+            if name(index) == innermost {
+                break;
+            }
+        }
+        cycle.reverse();
+        let message = format!("files are included more than {MAX_INCLUDE_DEPTH} deep");
+        let mut diagnostic = Diagnostic::error(codes::INCLUDE_TOO_DEEP, span, message);
+        if cycle.first() == cycle.last() {
+            diagnostic = diagnostic.note(format!("they include each other: {}", cycle.join(" -> ")));
+        }
+        self.diagnostics
+            .push(diagnostic.hint("protect the file with #ifndef NAME, #define NAME, ... #endif"));
+    }
+
+    // ---- #define, #undef
+
+    fn define(&mut self, span: Span, rest: &[Token]) {
+        let Some((name, rest)) = rest.split_first().filter(|(name, _)| name.kind.is_word()) else {
+            return self.malformed(span, "`#define` needs the name of a macro");
+        };
+        if self.interner.text(name.text) == "defined" {
+            return self.malformed(name.span, "`defined` cannot be the name of a macro");
+        }
+        let is_function = rest
+            .first()
+            .is_some_and(|token| token.kind == TokenKind::LeftParen && !token.spaced);
+        let (parameters, variadic, body) = if is_function {
+            let Some((parameters, variadic, body)) = self.macro_parameters(&rest[1..]) else {
+                return self.malformed(
+                    span.to(name.span),
+                    "the macro's parameters are not names between commas",
+                );
+            };
+            (Some(parameters), variadic, body)
+        } else {
+            (None, false, rest)
+        };
+        let at_ends = [body.first(), body.last()].into_iter().flatten();
+        if let Some(paste) = at_ends.into_iter().find(|token| token.kind == TokenKind::HashHash) {
+            let message = "`##` needs a token on both sides";
+            return self
+                .diagnostics
+                .push(Diagnostic::error(codes::INVALID_PASTE, paste.span, message));
+        }
+        let body = body.to_vec();
+        self.add_macro(Macro {
+            name: name.text,
+            definition: name.span,
+            parameters,
+            variadic,
+            body,
+        });
+    }
+
+    fn add_macro(&mut self, new: Macro) {
+        if let Some(old) = self.macros.get(&new.name).filter(|old| !same_meaning(old, &new)) {
+            let name = self.interner.text(new.name);
+            let message = format!("the macro `{name}` is defined a second time, differently");
+            let diagnostic = Diagnostic::warning(codes::MACRO_REDEFINED, new.definition, message);
+            self.diagnostics
+                .push(diagnostic.secondary(old.definition, "first defined here"));
+        }
+        self.macros.insert(new.name, Rc::new(new));
+    }
+
+    /// Reads the parameters after `(`: their names, whether the last one is variadic, and the macro's body.
+    fn macro_parameters<'t>(&mut self, tokens: &'t [Token]) -> Option<(Vec<Symbol>, bool, &'t [Token])> {
+        let close = tokens.iter().position(|token| token.kind == TokenKind::RightParen)?;
+        let (inside, body) = (&tokens[..close], &tokens[close + 1..]);
+        let mut names = Vec::new();
+        if inside.is_empty() {
+            return Some((names, false, body));
+        }
+        let mut variadic = false;
+        for parameter in inside.split(|token| token.kind == TokenKind::Comma) {
+            if variadic {
+                return None;
+            }
+            match parameter {
+                [dots] if dots.kind == TokenKind::Dots => {
+                    variadic = true;
+                    names.push(self.interner.intern("__VA_ARGS__"));
+                }
+                [name, dots] if name.kind.is_word() && dots.kind == TokenKind::Dots => {
+                    variadic = true;
+                    names.push(name.text);
+                }
+                [name] if name.kind.is_word() && !names.contains(&name.text) => names.push(name.text),
+                _ => return None,
+            }
+        }
+        Some((names, variadic, body))
+    }
+
+    fn undef(&mut self, span: Span, rest: &[Token]) {
+        match rest.split_first() {
+            Some((name, rest)) if name.kind.is_word() => {
+                self.macros.remove(&name.text);
+                self.warn_extra(rest);
+            }
+            _ => self.malformed(span, "`#undef` needs the name of a macro"),
+        }
+    }
+
+    // ---- #line
+
+    fn line_directive(&mut self, span: Span, rest: &[Token]) {
+        let tokens = self.expand_list(rest.to_vec());
+        let number = tokens.first().filter(|token| token.kind == TokenKind::Integer);
+        let Some(line) = number.and_then(|token| self.interner.text(token.text).parse::<u32>().ok()) else {
+            return self.malformed(span, "`#line` needs a line number");
+        };
+        let name = tokens.get(1).filter(|token| token.kind == TokenKind::StringLiteral);
+        let name = name.map(|token| unescape(self.interner.text(token.text)));
+        let next_line = self.last_span.end;
+        self.sources
+            .add_line_directive(span.file, next_line, line, name.as_deref());
+    }
+
+    // ---- #if and its relatives
+
+    fn condition_defined(&mut self, span: Span, rest: &[Token]) -> Option<bool> {
+        match rest.split_first() {
+            Some((name, rest)) if name.kind.is_word() => {
+                self.warn_extra(rest);
+                Some(self.macros.contains_key(&name.text) || self.is_builtin(name.text))
+            }
+            _ => {
+                self.malformed(span, "the name of a macro is missing");
+                None
+            }
+        }
+    }
+
+    fn begin_conditional(&mut self, span: Span, taken: bool) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.conditionals.push(Conditional {
+                span,
+                taken,
+                in_else: false,
+            });
+            if !taken {
+                self.skip_branches();
+            }
+        }
+    }
+
+    /// `#elif`, `#else` or `#endif` after a branch that was read.
+    fn continue_conditional(&mut self, span: Span, is_endif: bool, is_else: bool, rest: &[Token]) {
+        let Some(conditional) = self.frames.last_mut().and_then(|frame| frame.conditionals.last_mut()) else {
+            let message = "there is no `#if` to which this belongs";
+            return self
+                .diagnostics
+                .push(Diagnostic::error(codes::UNBALANCED_CONDITIONAL, span, message));
+        };
+        let (opened, misplaced) = (conditional.span, conditional.in_else && !is_endif);
+        conditional.in_else |= is_else;
+        if misplaced {
+            self.report_after_else(span, opened);
+        }
+        if is_endif || is_else {
+            self.warn_extra(rest);
+        }
+        if is_endif {
+            self.end_conditional();
+        } else {
+            self.skip_branches();
+        }
+    }
+
+    fn end_conditional(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.conditionals.pop();
+        }
+    }
+
+    fn report_after_else(&mut self, span: Span, opened: Span) {
+        let message = "only `#endif` can follow `#else`";
+        let diagnostic = Diagnostic::error(codes::UNBALANCED_CONDITIONAL, span, message);
+        self.diagnostics
+            .push(diagnostic.secondary(opened, "the condition begins here"));
+    }
+
+    /// Skips lines up to a branch of the innermost conditional that is to be read, or past its `#endif`.
+    fn skip_branches(&mut self) {
+        let mut depth = 0;
+        while let Some(token) = self.peek_file() {
+            if token.kind == TokenKind::EndOfFile {
+                return;
+            }
+            self.advance();
+            if token.kind != TokenKind::Hash || !token.starts_line {
+                continue;
+            }
+            let line = self.rest_of_line();
+            let Some((name, rest)) = line.split_first() else {
+                continue;
+            };
+            match (self.interner.text(name.text), depth) {
+                ("if" | "ifdef" | "ifndef", _) => depth += 1,
+                ("endif", 0) => {
+                    self.warn_extra(rest);
+                    return self.end_conditional();
+                }
+                ("endif", _) => depth -= 1,
+                ("elif" | "else", 0) => {
+                    if self.enter_branch(token.span.to(name.span), name, rest) {
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the branch that begins with this `#elif` or `#else` is to be read.
+    fn enter_branch(&mut self, span: Span, name: &Token, rest: &[Token]) -> bool {
+        let is_else = self.interner.text(name.text) == "else";
+        let Some(conditional) = self.frames.last_mut().and_then(|frame| frame.conditionals.last_mut()) else {
+            return true;
+        };
+        let (opened, after_else, taken) = (conditional.span, conditional.in_else, conditional.taken);
+        conditional.in_else |= is_else;
+        if after_else {
+            self.report_after_else(span, opened);
+            return false;
+        }
+        if taken {
+            return false;
+        }
+        let chosen = is_else || self.condition(span, rest);
+        if let Some(conditional) = self.frames.last_mut().and_then(|frame| frame.conditionals.last_mut()) {
+            conditional.taken = chosen;
+        }
+        chosen
+    }
+}
+
+/// Whether two definitions of a macro are the same: equal tokens, with white space at the same places.
+fn same_meaning(left: &Macro, right: &Macro) -> bool {
+    let key = |token: &Token| (token.kind, token.text, token.spaced);
+    let bodies = left.body.len() == right.body.len()
+        && left
+            .body
+            .iter()
+            .zip(&right.body)
+            .enumerate()
+            .all(|(index, (left, right))| {
+                if index == 0 {
+                    (left.kind, left.text) == (right.kind, right.text)
+                } else {
+                    key(left) == key(right)
+                }
+            });
+    left.parameters == right.parameters && left.variadic == right.variadic && bodies
+}

@@ -1,0 +1,385 @@
+//! The preprocessor: includes, macros and conditional text, as in C (P4_16 specification, "Preprocessing").
+//!
+//! It works on tokens, not on text. The state is a stack of files ([`Frame`]) and, on top of it, a stack of token
+//! lists that macros expanded to ([`Pending`]); [`Preprocessor::read`] takes the next token from the top.
+//!
+//! ```text
+//!  read ◄─ pending: tokens of macro uses being rescanned   (top first)
+//!       ◄─ frames:  files being read, innermost include on top; directives are carried out here
+//! ```
+//!
+//! A macro is not expanded again while tokens of its own expansion are pending, and a name that was met in that
+//! time is *painted* and never expanded: this is what makes expansion end. That output stays bounded, too, is the
+//! budget's work ([`MAX_TOKENS`]): each token that is read or made is paid for, and when nothing is left the
+//! input simply ends, with an error.
+//!
+//! A token from a macro's body carries the span of the macro's use, and a [`MacroUse`] that tells the
+//! parser which macro that was; a token from a macro's argument keeps the span of the argument.
+
+mod condition;
+mod directives;
+mod expand;
+
+use crate::codes::source as codes;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::lexer::tokenize;
+use crate::source::{FileId, SourceMap, SourceSearch, Span};
+use crate::token::{Interner, MacroUse, Symbol, Token, TokenKind};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// How many tokens may be read and made in all.
+pub const MAX_TOKENS: usize = 2_000_000;
+/// How deep files may include each other.
+pub const MAX_INCLUDE_DEPTH: usize = 64;
+/// How deep macro calls may stand in arguments of macro calls, and parentheses in conditions.
+pub const MAX_MACRO_NESTING: usize = 100;
+/// The largest source file, in bytes.
+pub const MAX_FILE_SIZE: usize = 64 << 20;
+
+/// Which macro a token came from.
+#[derive(Clone, Copy, Debug)]
+pub struct MacroUseInfo {
+    /// The macro's name.
+    pub name: Symbol,
+    /// Where the macro is defined.
+    pub definition: Span,
+}
+
+/// What the parser gets.
+pub struct Preprocessed {
+    /// The program's tokens; the last is [`TokenKind::EndOfFile`].
+    pub tokens: Vec<Token>,
+    /// The texts of the tokens.
+    pub interner: Interner,
+    /// What [`Token::origin`] points into.
+    pub macro_uses: Vec<MacroUseInfo>,
+}
+
+/// Reads the program in the file `main` of `sources`, and all that it includes.
+///
+/// `defines` are macros as the `-D` option takes them: `NAME` or `NAME=VALUE`.
+pub fn preprocess(
+    main: FileId,
+    defines: &[String],
+    search: &SourceSearch,
+    sources: &mut SourceMap,
+    diagnostics: &mut Diagnostics,
+) -> Preprocessed {
+    let mut preprocessor = Preprocessor::new(search, sources, diagnostics);
+    preprocessor.open(main);
+    preprocessor.define_options(defines);
+    let tokens = preprocessor.run();
+    Preprocessed {
+        tokens,
+        interner: preprocessor.interner,
+        macro_uses: preprocessor.macro_uses,
+    }
+}
+
+/// A file being read.
+struct Frame {
+    file: FileId,
+    tokens: Rc<[Token]>,
+    next: usize,
+    conditionals: Vec<Conditional>,
+}
+
+/// An `#if` whose `#endif` has not been read yet.
+struct Conditional {
+    span: Span,
+    /// Whether one of its branches has been chosen.
+    taken: bool,
+    /// Whether its `#else` has been read.
+    in_else: bool,
+}
+
+/// Tokens that are read before the file goes on.
+struct Pending {
+    tokens: Vec<Token>,
+    next: usize,
+    /// The macro whose expansion they are; it is disabled until they have been read.
+    expansion_of: Option<Symbol>,
+}
+
+/// A macro's definition.
+#[derive(Debug, PartialEq)]
+struct Macro {
+    name: Symbol,
+    definition: Span,
+    /// None for an object-like macro.
+    parameters: Option<Vec<Symbol>>,
+    /// Whether the last parameter takes any number of arguments.
+    variadic: bool,
+    body: Vec<Token>,
+}
+
+struct Preprocessor<'a> {
+    search: &'a SourceSearch<'a>,
+    sources: &'a mut SourceMap,
+    diagnostics: &'a mut Diagnostics,
+    interner: Interner,
+    files: HashMap<FileId, Rc<[Token]>>,
+    frames: Vec<Frame>,
+    pending: Vec<Pending>,
+    /// Whether only pending tokens are read: the arguments of a macro, or a directive's line.
+    isolated: bool,
+    nesting: usize,
+    macros: HashMap<Symbol, Rc<Macro>>,
+    disabled: HashMap<Symbol, usize>,
+    macro_uses: Vec<MacroUseInfo>,
+    budget: usize,
+    last_span: Span,
+}
+
+impl<'a> Preprocessor<'a> {
+    fn new(search: &'a SourceSearch, sources: &'a mut SourceMap, diagnostics: &'a mut Diagnostics) -> Self {
+        Preprocessor {
+            search,
+            sources,
+            diagnostics,
+            interner: Interner::default(),
+            files: HashMap::new(),
+            frames: Vec::new(),
+            pending: Vec::new(),
+            isolated: false,
+            nesting: 0,
+            macros: HashMap::new(),
+            disabled: HashMap::new(),
+            macro_uses: Vec::new(),
+            budget: MAX_TOKENS,
+            last_span: Span::NONE,
+        }
+    }
+
+    /// Reads everything and keeps what the parser wants.
+    fn run(&mut self) -> Vec<Token> {
+        let mut out = Vec::new();
+        let mut in_pragma = false;
+        loop {
+            let token = self.next_expanded();
+            if in_pragma && matches!(token.kind, TokenKind::Newline | TokenKind::EndOfFile) {
+                out.push(Token {
+                    kind: TokenKind::EndOfPragma,
+                    ..token
+                });
+                in_pragma = false;
+            }
+            match token.kind {
+                TokenKind::Newline => {}
+                TokenKind::EndOfFile => {
+                    out.push(token);
+                    return out;
+                }
+                kind if is_unreadable(kind) => self.report_unreadable(token),
+                kind => {
+                    in_pragma |= kind == TokenKind::Pragma;
+                    out.push(token);
+                }
+            }
+        }
+    }
+
+    /// Starts to read a file.
+    fn open(&mut self, file: FileId) {
+        let Some(source) = self.sources.file(file) else { return };
+        let text = source.text.clone();
+        if text.len() > MAX_FILE_SIZE {
+            let message = format!("the file has {} bytes; at most {MAX_FILE_SIZE} are read", text.len());
+            return self.diagnostics.push(Diagnostic::error(
+                codes::SOURCE_TOO_LARGE,
+                Span::new(file, 0, 0),
+                message,
+            ));
+        }
+        let interner = &mut self.interner;
+        let tokens = self
+            .files
+            .entry(file)
+            .or_insert_with(|| tokenize(file, &text, interner).into());
+        self.frames.push(Frame {
+            file,
+            tokens: tokens.clone(),
+            next: 0,
+            conditionals: Vec::new(),
+        });
+    }
+
+    /// Defines the macros of `-D` options, by reading a file of `#define` lines.
+    fn define_options(&mut self, defines: &[String]) {
+        let mut text = String::from("#define __p4c__ 1\n");
+        for define in defines {
+            let (name, value) = define.split_once('=').unwrap_or((define, "1"));
+            let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            if name.is_empty() || !name.bytes().all(is_name) || name.as_bytes()[0].is_ascii_digit() {
+                let message = format!("`{name}` cannot be the name of a macro");
+                self.diagnostics
+                    .push(Diagnostic::error(codes::INVALID_DEFINE_OPTION, Span::NONE, message));
+            } else {
+                text.push_str(&format!("#define {name} {}\n", value.replace(['\n', '\r'], " ")));
+            }
+        }
+        let file = self.sources.add("<command line>", text, None);
+        self.open(file);
+    }
+
+    /// Pays for tokens; false, and an end of all input, when there is nothing left to pay with.
+    fn pay(&mut self, tokens: usize) -> bool {
+        if self.budget >= tokens {
+            self.budget -= tokens;
+            return true;
+        }
+        if self.budget > 0 || tokens > 0 && !self.frames.is_empty() {
+            self.budget = 0;
+            self.frames.clear();
+            self.pending.clear();
+            let message = format!("the program has more than {MAX_TOKENS} tokens after macro expansion");
+            let diagnostic = Diagnostic::error(codes::TOO_MANY_TOKENS, self.last_span, message);
+            self.diagnostics
+                .push(diagnostic.hint("look for macros or includes that double at each step"));
+        }
+        false
+    }
+
+    /// The next token, macros not yet expanded.
+    fn read(&mut self) -> Token {
+        while let Some(pending) = self.pending.last_mut() {
+            if let Some(token) = pending.tokens.get(pending.next) {
+                pending.next += 1;
+                return *token;
+            }
+            let finished = self.pending.pop();
+            if let Some(name) = finished.and_then(|pending| pending.expansion_of) {
+                self.enable(name);
+            }
+        }
+        if self.isolated {
+            self.end_of_file()
+        } else {
+            self.read_file()
+        }
+    }
+
+    fn enable(&mut self, name: Symbol) {
+        if let Some(count) = self.disabled.get_mut(&name) {
+            *count -= 1;
+            if *count == 0 {
+                self.disabled.remove(&name);
+            }
+        }
+    }
+
+    fn end_of_file(&mut self) -> Token {
+        Token {
+            kind: TokenKind::EndOfFile,
+            text: self.interner.intern(""),
+            span: self.last_span.after(),
+            origin: None,
+            spaced: true,
+            starts_line: true,
+            painted: false,
+        }
+    }
+
+    /// The next token of the innermost file; directives are carried out on the way.
+    fn read_file(&mut self) -> Token {
+        loop {
+            let Some(token) = self.advance() else {
+                return self.end_of_file();
+            };
+            match token.kind {
+                TokenKind::Hash if token.starts_line => self.directive(token),
+                TokenKind::EndOfFile => {
+                    self.close_frame();
+                    if !self.frames.is_empty() {
+                        return Token {
+                            kind: TokenKind::Newline,
+                            ..token
+                        };
+                    }
+                }
+                _ => return token,
+            }
+        }
+    }
+
+    /// The next token of the innermost file as it stands there.
+    fn advance(&mut self) -> Option<Token> {
+        let frame = self.frames.last_mut()?;
+        let token = *frame.tokens.get(frame.next).or(frame.tokens.last())?;
+        frame.next += 1;
+        self.last_span = token.span;
+        if token.kind == TokenKind::UnterminatedComment {
+            self.report_unreadable(token);
+        }
+        self.pay(1).then_some(token)
+    }
+
+    /// Ends a file: its conditionals must be closed.
+    fn close_frame(&mut self) {
+        let Some(frame) = self.frames.pop() else { return };
+        for conditional in frame.conditionals {
+            let message = "this condition has no `#endif`";
+            let diagnostic = Diagnostic::error(codes::UNBALANCED_CONDITIONAL, conditional.span, message);
+            self.diagnostics
+                .push(diagnostic.hint("add `#endif` before the end of the file"));
+        }
+    }
+
+    fn report_unreadable(&mut self, token: Token) {
+        let text = self.interner.text(token.text);
+        let diagnostic = match token.kind {
+            TokenKind::UnterminatedComment => {
+                let start = Span {
+                    end: token.span.start + 2,
+                    ..token.span
+                };
+                Diagnostic::error(codes::UNTERMINATED_COMMENT, start, "this comment has no end")
+                    .hint("close it with `*/`")
+            }
+            TokenKind::UnterminatedString => {
+                Diagnostic::error(codes::UNTERMINATED_STRING, token.span, "this string has no end")
+                    .hint("close it with `\"`")
+            }
+            _ => {
+                let message = format!("the character `{}` has no meaning in P4", text.escape_debug());
+                let diagnostic = Diagnostic::error(codes::UNKNOWN_CHARACTER, token.span, message);
+                match ascii_lookalike(text) {
+                    Some(ascii) => diagnostic.hint(format!("did you mean `{ascii}`?")),
+                    None => diagnostic,
+                }
+            }
+        };
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// The name, definition and use of the macro a token came from are known by this number.
+    fn add_macro_use(&mut self, name: Symbol, definition: Span) -> MacroUse {
+        self.macro_uses.push(MacroUseInfo { name, definition });
+        MacroUse(self.macro_uses.len() as u32 - 1)
+    }
+}
+
+fn is_unreadable(kind: TokenKind) -> bool {
+    matches!(
+        kind,
+        TokenKind::Unknown | TokenKind::UnterminatedString | TokenKind::UnterminatedComment
+    )
+}
+
+/// The ASCII character that a typographic one usually stands for.
+fn ascii_lookalike(text: &str) -> Option<&'static str> {
+    match text {
+        "\u{201c}" | "\u{201d}" | "\u{2018}" | "\u{2019}" | "'" => Some("\""),
+        "\u{2013}" | "\u{2014}" | "\u{2212}" => Some("-"),
+        "\u{ff1b}" | "\u{37e}" => Some(";"),
+        "\u{2026}" => Some("..."),
+        "\u{2264}" => Some("<="),
+        "\u{2265}" => Some(">="),
+        "\u{2260}" => Some("!="),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
