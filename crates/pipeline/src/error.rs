@@ -16,8 +16,6 @@ pub enum LoadError {
         name: String,
         /// Size asked for.
         size: u64,
-        /// Largest possible.
-        limit: u64,
     },
     /// An entry of the program does not fit its table.
     Entry {
@@ -33,8 +31,11 @@ impl fmt::Display for LoadError {
         match self {
             LoadError::MissingBlock(name) => write!(f, "the program has no {name}"),
             LoadError::MissingIntrinsic(name) => write!(f, "standard_metadata has no field {name}"),
-            LoadError::TooLarge { name, size, limit } => {
-                write!(f, "`{name}` has size {size}; the limit is {limit}")
+            LoadError::TooLarge { name, size } => {
+                write!(
+                    f,
+                    "`{name}` has size {size}, which needs more memory than one object may take"
+                )
             }
             LoadError::Entry { table, error } => write!(f, "entry of table `{table}`: {error}"),
         }
@@ -142,12 +143,12 @@ pub enum ControlError {
         /// What is wrong.
         problem: &'static str,
     },
-    /// The table needs a priority (larger than 0), or must not have one.
+    /// A priority that is not a number of 32 bits with a sign.
     Priority {
         /// P4 name of the table.
         name: String,
-        /// Whether one is needed.
-        required: bool,
+        /// What was given.
+        given: i64,
     },
     /// The action may not be used there.
     ActionNotAllowed {
@@ -219,11 +220,7 @@ impl fmt::Display for ControlError {
                 write!(f, "there is no {kind} `{name}`")?;
                 write_names(f, "; there is ", known)
             }
-            ControlError::Ambiguous {
-                kind,
-                name,
-                candidates,
-            } => {
+            ControlError::Ambiguous { kind, name, candidates } => {
                 write!(f, "`{name}` may be several {kind}s")?;
                 write_names(f, ": ", candidates)
             }
@@ -236,40 +233,14 @@ impl fmt::Display for ControlError {
                 write!(f, "`{name}` has {expected} {what}, not {given}")
             }
             ControlError::ValueTooWide { name, field, width } => {
-                write!(
-                    f,
-                    "`{name}`: the value for `{field}` does not fit in {width} bits"
-                )
+                write!(f, "`{name}`: the value for `{field}` does not fit in {width} bits")
             }
-            ControlError::WrongMatchKind {
-                name,
-                field,
-                expected,
-            } => {
+            ControlError::WrongMatchKind { name, field, expected } => {
                 write!(f, "`{name}`: `{field}` is matched as {expected}")
             }
-            ControlError::InvalidMatch {
-                name,
-                field,
-                problem,
-            } => write!(f, "`{name}`: `{field}` {problem}"),
-            ControlError::Priority {
-                name,
-                required: true,
-            } => {
-                write!(
-                    f,
-                    "`{name}` has ternary, range or optional fields: its entries need a priority of at least 1"
-                )
-            }
-            ControlError::Priority {
-                name,
-                required: false,
-            } => {
-                write!(
-                    f,
-                    "`{name}` has only exact and lpm fields: its entries have priority 0"
-                )
+            ControlError::InvalidMatch { name, field, problem } => write!(f, "`{name}`: `{field}` {problem}"),
+            ControlError::Priority { name, given } => {
+                write!(f, "`{name}`: a priority is at most {}, not {given}", i32::MAX)
             }
             ControlError::ActionNotAllowed { name, action, why } => {
                 write!(f, "`{name}` cannot use `{action}`: {why}")
@@ -280,10 +251,7 @@ impl fmt::Display for ControlError {
             ControlError::Full { name, size } => write!(f, "`{name}` is full: its size is {size}"),
             ControlError::InUse { name, what } => write!(f, "`{name}`: {what} is in use"),
             ControlError::OutOfRange { name, index, size } => {
-                write!(
-                    f,
-                    "`{name}` has {size} elements, so there is no index {index}"
-                )
+                write!(f, "`{name}` has {size} elements, so there is no index {index}")
             }
             ControlError::Unsuitable { name, expected } => write!(f, "`{name}` {expected}"),
         }

@@ -1,7 +1,7 @@
 //! A loaded program: architecture, tables and the chosen executor.
 //!
 //! ```text
-//!            control.rs: entries, registers, counters, groups by P4 names
+//!            control/: entries, registers, counters, groups by P4 names
 //!                                   │
 //!  IngressPacket ─► Worker::ingress ─► IngressDecision ─► the switch's queues ─► EgressPacket ─► Worker::egress ─► EgressDecision
 //! ```
@@ -14,22 +14,20 @@
 
 mod control;
 mod error;
+mod layout;
 mod load;
+mod objects;
 mod outcome;
 mod packet;
 mod replication;
 pub mod v1model;
 
-pub use control::{CounterValue, CrcParameters, CustomCrc, Entry, EntryAction, MeterRates};
+pub use control::{CrcParameters, CustomCrc, Entry, EntryAction, MeterRates};
 pub use error::{ControlError, LoadError, ObjectKind};
 pub use forebay_interp::{Event, NoTrace, Tracer};
-pub use load::{Options, Pipeline};
-pub use outcome::{
-    Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision,
-};
-pub use packet::{
-    EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes,
-    QueuedPacket,
-};
+pub use forebay_tables::CounterValue;
+pub use load::{Engine, Options, Pipeline};
+pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
+pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};
 pub use replication::{CloneSession, Replica};
 pub use v1model::Worker;

@@ -1,19 +1,40 @@
 //! From a program to a pipeline.
 
-use crate::error::LoadError;
+use crate::control::convert;
+use crate::error::{ControlError, LoadError};
+use crate::layout::Layout;
+use crate::objects::{CustomCrcs, LookupPlan, Snapshot, Stateful};
 use crate::outcome::DropCounters;
-use forebay_ir::Program;
-use std::sync::Arc;
+use crate::replication::ReplicationEngine;
+use forebay_ir::{MatchKind, Program, Unit};
+use forebay_tables::{
+    ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Implementation, KeySpec, MeterArray, MeterKind,
+    NewEntry, RegisterArray, Table, TableSpec,
+};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+
+/// What runs the bodies of a program. Every engine gives the same results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Engine {
+    /// `forebay-interp`, the reference.
+    #[default]
+    Interpreter,
+}
 
 /// Limits, and which executor runs the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
+    /// What runs the bodies.
+    pub engine: Engine,
     /// Operations that one body may execute for one packet.
     pub step_limit: u64,
     /// Resubmissions of one packet.
     pub resubmit_limit: u32,
     /// Recirculations of one packet.
     pub recirculate_limit: u32,
+    /// Clones from egress of a clone from egress of ... one packet.
+    pub clone_limit: u32,
     /// Bytes that a packet may have.
     pub packet_limit: u32,
 }
@@ -21,9 +42,11 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
+            engine: Engine::Interpreter,
             step_limit: 1_000_000,
             resubmit_limit: 1_000,
             recirculate_limit: 10_000,
+            clone_limit: 100,
             packet_limit: 65_535,
         }
     }
@@ -32,10 +55,17 @@ impl Default for Options {
 /// A loaded program with its tables, shared by all workers and the control plane.
 #[derive(Debug)]
 pub struct Pipeline {
-    program: Arc<Program>,
-    options: Options,
+    pub(crate) program: Program,
+    pub(crate) options: Options,
+    pub(crate) layout: Layout,
+    pub(crate) plan: LookupPlan,
+    pub(crate) stateful: Stateful,
+    snapshot: RwLock<Arc<Snapshot>>,
     drops: DropCounters,
 }
+
+/// Weights that a group of an action selector may add up to.
+const GROUP_WEIGHT_MAX: u64 = 65_536;
 
 impl Pipeline {
     /// Loads a program with default options.
@@ -43,12 +73,30 @@ impl Pipeline {
         Pipeline::load_with(program, Options::default())
     }
 
-    /// Loads a program.
+    /// Loads a program, which has passed the verifier of `forebay-ir`: tables with the entries that stand in the
+    /// program, registers with their first values, everything else empty.
     pub fn load_with(program: Program, options: Options) -> Result<Pipeline, LoadError> {
+        let layout = Layout::new(&program)?;
+        let tables = (0..program.tables.len()).map(|index| load_table(&program, index));
+        let snapshot = Snapshot {
+            tables: tables.collect::<Result<_, _>>()?,
+            profiles: program
+                .action_profiles
+                .iter()
+                .map(|profile| Arc::new(new_profile(profile)))
+                .collect(),
+            value_sets: program.value_sets.iter().map(|_| Arc::default()).collect(),
+            replication: Arc::new(ReplicationEngine::default()),
+            custom_crcs: Arc::new(CustomCrcs::default()),
+        };
         Ok(Pipeline {
-            program: Arc::new(program),
-            options,
+            layout,
+            plan: LookupPlan::new(&program),
+            stateful: load_stateful(&program)?,
+            snapshot: RwLock::new(Arc::new(snapshot)),
             drops: DropCounters::default(),
+            program,
+            options,
         })
     }
 
@@ -57,7 +105,7 @@ impl Pipeline {
         &self.program
     }
 
-    /// Limits.
+    /// Limits and executor.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -66,4 +114,179 @@ impl Pipeline {
     pub fn drops(&self) -> &DropCounters {
         &self.drops
     }
+
+    /// What the control plane wrote until now.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Exclusive access for a writer. Workers that hold the present snapshot keep it.
+    pub(crate) fn snapshot_mut(&self) -> RwLockWriteGuard<'_, Arc<Snapshot>> {
+        self.snapshot.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn new_profile(profile: &forebay_ir::ActionProfile) -> ActionProfile {
+    ActionProfile::new(profile.size.try_into().unwrap_or(usize::MAX), GROUP_WEIGHT_MAX)
+}
+
+/// Entries that a table holds: those of the program are never too many.
+fn table_size(table: &forebay_ir::Table) -> usize {
+    usize::try_from(table.size)
+        .unwrap_or(usize::MAX)
+        .max(table.entries.len())
+}
+
+fn load_table(program: &Program, index: usize) -> Result<Arc<Table>, LoadError> {
+    let declared = &program.tables[index];
+    let mut table = Table::new(table_spec(program, declared));
+    for entry in &declared.entries {
+        insert_program_entry(program, declared, &mut table, entry).map_err(|error| LoadError::Entry {
+            table: declared.name.clone(),
+            error,
+        })?;
+    }
+    if declared.entries_are_const {
+        table.seal();
+    }
+    Ok(Arc::new(table))
+}
+
+fn insert_program_entry(
+    program: &Program,
+    declared: &forebay_ir::Table,
+    table: &mut Table,
+    entry: &forebay_ir::TableEntry,
+) -> Result<(), ControlError> {
+    let key = convert::key_from_control(declared, &entry.matches)?;
+    let priority = convert::priority(declared, entry.priority)?;
+    let call = convert::call_of_program(declared, &entry.action);
+    let mut new = NewEntry::new(key, priority, forebay_tables::EntryAction::Call(call));
+    new.is_const = entry.is_const;
+    table
+        .insert(new)
+        .map_err(|error| convert::table_error(program, declared, error))?;
+    Ok(())
+}
+
+fn table_spec(program: &Program, table: &forebay_ir::Table) -> TableSpec {
+    let implementation = match table.implementation {
+        None => Implementation::Direct,
+        Some(profile) if program.action_profiles[profile.index()].selector.is_some() => Implementation::Selector,
+        Some(_) => Implementation::Profile,
+    };
+    TableSpec {
+        keys: table
+            .keys
+            .iter()
+            .map(|key| KeySpec {
+                width: key.width,
+                kind: match_kind(key.match_kind),
+            })
+            .collect(),
+        size: table_size(table),
+        actions: table
+            .actions
+            .iter()
+            .map(|action| action_spec(program, action))
+            .collect(),
+        default_action: convert::call_of_program(table, &table.default_action),
+        const_default: table.default_is_const,
+        implementation,
+    }
+}
+
+fn action_spec(program: &Program, listed: &forebay_ir::TableAction) -> ActionSpec {
+    let scope = match (listed.table_only, listed.default_only) {
+        (true, _) => ActionScope::TableOnly,
+        (false, true) => ActionScope::DefaultOnly,
+        (false, false) => ActionScope::TableAndDefault,
+    };
+    let widths = program.actions[listed.action.index()]
+        .params
+        .iter()
+        .map(|param| param.width)
+        .collect();
+    ActionSpec::new(forebay_tables::ActionId(listed.action.0), widths, scope)
+}
+
+/// The match kind in the words of `forebay-tables`.
+pub(crate) fn match_kind(kind: MatchKind) -> forebay_tables::MatchKind {
+    match kind {
+        MatchKind::Exact => forebay_tables::MatchKind::Exact,
+        MatchKind::Lpm => forebay_tables::MatchKind::Lpm,
+        MatchKind::Ternary => forebay_tables::MatchKind::Ternary,
+        MatchKind::Range => forebay_tables::MatchKind::Range,
+        MatchKind::Optional => forebay_tables::MatchKind::Optional,
+        MatchKind::Selector => forebay_tables::MatchKind::Selector,
+    }
+}
+
+fn load_stateful(program: &Program) -> Result<Stateful, LoadError> {
+    Ok(Stateful {
+        registers: program.registers.iter().map(load_register).collect::<Result<_, _>>()?,
+        counters: (0..program.counters.len())
+            .map(|index| load_counter(program, index))
+            .collect::<Result<_, _>>()?,
+        meters: (0..program.meters.len())
+            .map(|index| load_meter(program, index))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn load_register(register: &forebay_ir::Register) -> Result<RegisterArray, LoadError> {
+    let array = sized(&register.name, register.size, |size| {
+        RegisterArray::new(register.width, size).ok()
+    })?;
+    initialise(&array, register);
+    Ok(array)
+}
+
+/// Gives every element, all of which are 0, its value at the start.
+pub(crate) fn initialise(array: &RegisterArray, register: &forebay_ir::Register) {
+    if !register.initial.is_zero() {
+        for index in 0..register.size {
+            array.write(index, &register.initial);
+        }
+    }
+}
+
+fn load_counter(program: &Program, index: usize) -> Result<CounterArray, LoadError> {
+    let counter = &program.counters[index];
+    let kind = match counter.unit {
+        Unit::Packets => CounterKind::Packets,
+        Unit::Bytes => CounterKind::Bytes,
+        Unit::PacketsAndBytes => CounterKind::PacketsAndBytes,
+    };
+    let of_table = |table: &&forebay_ir::Table| table.direct_counter.is_some_and(|id| id.index() == index);
+    let size = counter
+        .size
+        .unwrap_or_else(|| direct_size(program.tables.iter().filter(of_table)));
+    sized(&counter.name, size, |size| CounterArray::new(kind, size).ok())
+}
+
+fn load_meter(program: &Program, index: usize) -> Result<MeterArray, LoadError> {
+    let meter = &program.meters[index];
+    let kind = match meter.unit {
+        Unit::Bytes => MeterKind::Bytes,
+        Unit::Packets | Unit::PacketsAndBytes => MeterKind::Packets,
+    };
+    let of_table = |table: &&forebay_ir::Table| table.direct_meter.is_some_and(|direct| direct.meter.index() == index);
+    let size = meter
+        .size
+        .unwrap_or_else(|| direct_size(program.tables.iter().filter(of_table)));
+    sized(&meter.name, size, |size| MeterArray::new(kind, size).ok())
+}
+
+/// Elements of a direct counter or meter: one for each slot of its table.
+fn direct_size<'a>(tables: impl Iterator<Item = &'a forebay_ir::Table>) -> u64 {
+    tables.map(|table| table_size(table) as u64).max().unwrap_or(0)
+}
+
+fn sized<A>(name: &str, size: u64, make: impl FnOnce(usize) -> Option<A>) -> Result<A, LoadError> {
+    let array = usize::try_from(size).ok().and_then(make);
+    array.ok_or_else(|| LoadError::TooLarge {
+        name: name.to_string(),
+        size,
+    })
 }

@@ -46,6 +46,10 @@ drop_reasons! {
     ResubmitLimit = "resubmit_limit",
     /// The packet was recirculated more often than [`crate::Options::recirculate_limit`].
     RecirculateLimit = "recirculate_limit",
+    /// A clone from egress was cloned more often than [`crate::Options::clone_limit`]. Counts clones.
+    CloneLimit = "clone_limit",
+    /// A packet sent more digests than it may. Counts digests; the packet itself goes on.
+    DigestLimit = "digest_limit",
     /// The packet would become longer than [`crate::Options::packet_limit`] bytes.
     PacketTooLong = "packet_too_long",
     /// The traffic manager's queue was full. Counted by the switch.
@@ -102,8 +106,8 @@ pub struct DigestMessage {
     pub values: Vec<Bits>,
 }
 
-/// What ingress decided; for one packet there may be several, in this order: clones, digests, then what becomes of the
-/// packet itself.
+/// What ingress decided. For one packet there may be several decisions, in this order: clones, digests, and what becomes
+/// of the packet itself: one drop, resubmission or unicast, or one copy for each member of a multicast group.
 #[derive(Clone, Debug)]
 pub enum IngressDecision {
     /// To the traffic manager: the packet itself, a multicast replica or a clone.

@@ -89,6 +89,8 @@ pub struct Passes {
     pub resubmissions: u32,
     /// Recirculations.
     pub recirculations: u32,
+    /// Clones of clones from egress since then.
+    pub egress_clones: u32,
 }
 
 /// A packet between ingress and egress: what the traffic manager queues.
@@ -109,8 +111,8 @@ pub struct QueuedPacket {
     pub(crate) state: Box<State>,
     /// The frame as it entered ingress.
     pub(crate) bytes: Vec<u8>,
-    /// Where the part that the parser left begins in `bytes`.
-    pub(crate) payload_offset: usize,
+    /// Where the part that the parser left begins in `bytes`, in bits.
+    pub(crate) payload_bit: usize,
     /// `standard_metadata.packet_length` for egress.
     pub(crate) packet_length: u32,
     /// Length of the frame that ingress received; counters and meters count it.
@@ -119,8 +121,8 @@ pub struct QueuedPacket {
     pub(crate) truncate_to: Option<u32>,
     /// See [`IngressPacket::passes`].
     pub(crate) passes: Passes,
-    /// See [`IngressArguments::ingress_port`].
-    pub(crate) ingress_port: u32,
+    /// With what it entered ingress.
+    pub(crate) arguments: IngressArguments,
 }
 
 impl QueuedPacket {

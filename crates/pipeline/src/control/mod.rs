@@ -1,0 +1,87 @@
+//! The control plane's side of a loaded program: everything is written and read by P4 names.
+//!
+//! A name may be shortened to any suffix that begins after a dot and is not ambiguous, as on BMv2's command line
+//! (`ipv4_lpm` for `MyIngress.ipv4_lpm`). Values may have any width as long as the number fits.
+
+pub(crate) mod convert;
+pub(crate) mod names;
+mod objects;
+mod replication;
+mod tables;
+
+use forebay_bits::Bits;
+use forebay_ir::EntryMatch;
+
+/// A table entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// One for each key field that is not of kind `selector`, in order.
+    pub matches: Vec<EntryMatch>,
+    /// The larger wins; without meaning, and read back as 0, in tables whose fields are all exact or lpm.
+    pub priority: i64,
+    /// What it invokes.
+    pub action: EntryAction,
+}
+
+/// What a table entry invokes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryAction {
+    /// An action with its data.
+    Call {
+        /// Name of the action.
+        action: String,
+        /// One for each parameter.
+        args: Vec<Bits>,
+    },
+    /// A member of the table's action profile.
+    Member(u32),
+    /// A group of the table's action selector.
+    Group(u32),
+}
+
+impl EntryAction {
+    /// An action with its data.
+    pub fn call(action: &str, args: Vec<Bits>) -> Self {
+        EntryAction::Call {
+            action: action.to_string(),
+            args,
+        }
+    }
+}
+
+/// Configuration of a two-rate three-colour meter (RFC 2698), in packets or bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeterRates {
+    /// Committed information rate, per second.
+    pub committed_rate: u64,
+    /// Committed burst size.
+    pub committed_burst: u64,
+    /// Peak information rate, per second.
+    pub peak_rate: u64,
+    /// Peak burst size.
+    pub peak_burst: u64,
+}
+
+/// Which of the two CRCs with parameters of the control plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CustomCrc {
+    /// `crc16_custom`
+    Crc16,
+    /// `crc32_custom`
+    Crc32,
+}
+
+/// Parameters of a CRC in the usual model (polynomial without its highest term).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrcParameters {
+    /// Polynomial.
+    pub polynomial: u32,
+    /// Start value.
+    pub initial: u32,
+    /// Exclusive or of the result.
+    pub final_xor: u32,
+    /// Whether the bits of each byte are taken from the least significant.
+    pub reflect_input: bool,
+    /// Whether the result's bits are reversed.
+    pub reflect_output: bool,
+}

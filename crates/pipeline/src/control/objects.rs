@@ -1,0 +1,165 @@
+//! Registers, counters, meters and custom CRCs.
+
+use crate::control::convert::fit;
+use crate::control::names::resolve;
+use crate::control::{CrcParameters, CustomCrc, MeterRates};
+use crate::error::{ControlError, ObjectKind};
+use crate::load::{Pipeline, initialise};
+use forebay_bits::Bits;
+use forebay_tables::crc::Crc;
+use forebay_tables::{CounterValue, MeterConfig, MeterError};
+use std::sync::Arc;
+
+impl Pipeline {
+    /// An element of a register array.
+    pub fn read_register(&self, register: &str, index: u64) -> Result<Bits, ControlError> {
+        let id = self.register_index(register)?;
+        self.check_register_index(id, index)?;
+        Ok(self.stateful.registers[id].read(index))
+    }
+
+    /// Changes an element of a register array.
+    pub fn write_register(&self, register: &str, index: u64, value: &Bits) -> Result<(), ControlError> {
+        let id = self.register_index(register)?;
+        self.check_register_index(id, index)?;
+        let declared = &self.program.registers[id];
+        let value = fit(&declared.name, "an element", value, declared.width)?;
+        self.stateful.registers[id].write(index, &value);
+        Ok(())
+    }
+
+    /// Sets all elements to their value at the start.
+    pub fn reset_register(&self, register: &str) -> Result<(), ControlError> {
+        let id = self.register_index(register)?;
+        self.stateful.registers[id].reset();
+        initialise(&self.stateful.registers[id], &self.program.registers[id]);
+        Ok(())
+    }
+
+    /// An element of a counter array.
+    pub fn read_counter(&self, counter: &str, index: u64) -> Result<CounterValue, ControlError> {
+        let id = self.counter_index(counter, index)?;
+        Ok(self.stateful.counters[id].read(index))
+    }
+
+    /// Changes an element of a counter array.
+    pub fn write_counter(&self, counter: &str, index: u64, value: CounterValue) -> Result<(), ControlError> {
+        let id = self.counter_index(counter, index)?;
+        self.stateful.counters[id].write(index, value);
+        Ok(())
+    }
+
+    /// Sets a meter's rates; without rates it is always green.
+    pub fn configure_meter(&self, meter: &str, index: u64, rates: Option<MeterRates>) -> Result<(), ControlError> {
+        let id = self.meter_index(meter, index)?;
+        let configured = self.stateful.meters[id].configure(index, rates.map(rates_to_tables));
+        configured.map_err(|error| meter_error(&self.program.meters[id].name, index, error))
+    }
+
+    /// A meter's rates, if it was configured.
+    pub fn meter_rates(&self, meter: &str, index: u64) -> Result<Option<MeterRates>, ControlError> {
+        let id = self.meter_index(meter, index)?;
+        Ok(self.stateful.meters[id].config(index).map(rates_from_tables))
+    }
+
+    /// Changes the parameters of `crc16_custom` or `crc32_custom`. They hold for all uses of the algorithm.
+    pub fn set_custom_crc(&self, which: CustomCrc, parameters: CrcParameters) -> Result<(), ControlError> {
+        let width = match which {
+            CustomCrc::Crc16 => 16,
+            CustomCrc::Crc32 => 32,
+        };
+        let name = format!("crc{width}_custom");
+        let number = |field: &str, value: u32| fit(&name, field, &Bits::new(32, value.into()), width);
+        let crc = Crc::new(forebay_tables::crc::CrcParameters {
+            width,
+            polynomial: number("polynomial", parameters.polynomial)?.to_u64(),
+            initial: number("initial", parameters.initial)?.to_u64(),
+            final_xor: number("final_xor", parameters.final_xor)?.to_u64(),
+            reflect_data: parameters.reflect_input,
+            reflect_remainder: parameters.reflect_output,
+        });
+        let mut guard = self.snapshot_mut();
+        let crcs = Arc::make_mut(&mut Arc::make_mut(&mut guard).custom_crcs);
+        match which {
+            CustomCrc::Crc16 => crcs.crc16 = crc,
+            CustomCrc::Crc32 => crcs.crc32 = crc,
+        }
+        Ok(())
+    }
+
+    fn register_index(&self, name: &str) -> Result<usize, ControlError> {
+        resolve(
+            ObjectKind::Register,
+            name,
+            self.program.registers.iter().map(|register| register.name.as_str()),
+        )
+    }
+
+    fn check_register_index(&self, id: usize, index: u64) -> Result<(), ControlError> {
+        let declared = &self.program.registers[id];
+        check_index(&declared.name, index, Some(declared.size))
+    }
+
+    fn counter_index(&self, name: &str, index: u64) -> Result<usize, ControlError> {
+        let names = self.program.counters.iter().map(|counter| counter.name.as_str());
+        let id = resolve(ObjectKind::Counter, name, names)?;
+        let declared = &self.program.counters[id];
+        check_index(&declared.name, index, declared.size).map(|()| id)
+    }
+
+    fn meter_index(&self, name: &str, index: u64) -> Result<usize, ControlError> {
+        let names = self.program.meters.iter().map(|meter| meter.name.as_str());
+        let id = resolve(ObjectKind::Meter, name, names)?;
+        let declared = &self.program.meters[id];
+        check_index(&declared.name, index, declared.size).map(|()| id)
+    }
+}
+
+/// `size` is `None` for a direct object.
+fn check_index(name: &str, index: u64, size: Option<u64>) -> Result<(), ControlError> {
+    match size {
+        Some(size) if index < size => Ok(()),
+        Some(size) => Err(ControlError::OutOfRange {
+            name: name.to_string(),
+            index,
+            size,
+        }),
+        None => Err(ControlError::Unsuitable {
+            name: name.to_string(),
+            expected: "belongs to a table's entries: name the table and the entry",
+        }),
+    }
+}
+
+pub(crate) fn rates_to_tables(rates: MeterRates) -> MeterConfig {
+    MeterConfig {
+        committed_rate: rates.committed_rate,
+        committed_burst: rates.committed_burst,
+        peak_rate: rates.peak_rate,
+        peak_burst: rates.peak_burst,
+    }
+}
+
+pub(crate) fn rates_from_tables(config: MeterConfig) -> MeterRates {
+    MeterRates {
+        committed_rate: config.committed_rate,
+        committed_burst: config.committed_burst,
+        peak_rate: config.peak_rate,
+        peak_burst: config.peak_burst,
+    }
+}
+
+pub(crate) fn meter_error(name: &str, index: u64, error: MeterError) -> ControlError {
+    let name = name.to_string();
+    match error {
+        MeterError::NoSuchIndex { len } => ControlError::OutOfRange {
+            name,
+            index,
+            size: len as u64,
+        },
+        MeterError::CommittedAbovePeak => ControlError::Unsuitable {
+            name,
+            expected: "needs a peak rate that is at least the committed rate",
+        },
+    }
+}

@@ -1,0 +1,214 @@
+//! Tables and stateful objects of a loaded program, as an executor sees them.
+//!
+//! There are two kinds. What only the control plane writes (table entries, profile members, value sets, replication)
+//! is in a [`Snapshot`]: a worker takes it once for a burst and reads it without a lock, while a write makes new
+//! versions of what it changes. What packets write (registers, counters, meters) is in [`Stateful`], shared by all and
+//! synchronised inside.
+
+use crate::replication::ReplicationEngine;
+use forebay_bits::Bits;
+use forebay_interp::{Lookup, Objects, PacketFacts};
+use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
+use forebay_tables::crc::{Crc, CrcParameters};
+use forebay_tables::{ActionProfile, ActionRef, CounterArray, KeyMatch, MeterArray, MeterColor, RegisterArray, Table};
+use std::sync::Arc;
+
+/// What the control plane writes. A clone shares everything with its original.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    /// By [`forebay_ir::TableId`].
+    pub(crate) tables: Vec<Arc<Table>>,
+    /// By [`forebay_ir::ActionProfileId`].
+    pub(crate) profiles: Vec<Arc<ActionProfile>>,
+    /// By [`forebay_ir::ValueSetId`]: elements, each with its components.
+    pub(crate) value_sets: Vec<Arc<Vec<Vec<KeyMatch>>>>,
+    /// Multicast groups and clone sessions.
+    pub(crate) replication: Arc<ReplicationEngine>,
+    /// The CRCs with parameters of the control plane.
+    pub(crate) custom_crcs: Arc<CustomCrcs>,
+}
+
+/// `crc16_custom` and `crc32_custom`.
+#[derive(Clone, Debug)]
+pub(crate) struct CustomCrcs {
+    pub(crate) crc16: Crc,
+    pub(crate) crc32: Crc,
+}
+
+impl Default for CustomCrcs {
+    fn default() -> Self {
+        CustomCrcs {
+            crc16: Crc::new(CrcParameters::CRC_16),
+            crc32: Crc::new(CrcParameters::CRC_32),
+        }
+    }
+}
+
+/// What packets write.
+#[derive(Debug)]
+pub(crate) struct Stateful {
+    /// By [`RegisterId`].
+    pub(crate) registers: Vec<RegisterArray>,
+    /// By [`CounterId`]; a direct counter has an element for each slot of its table.
+    pub(crate) counters: Vec<CounterArray>,
+    /// By [`MeterId`]; a direct meter has an element for each slot of its table.
+    pub(crate) meters: Vec<MeterArray>,
+}
+
+/// Answers to questions that every lookup asks, prepared when the program is loaded.
+#[derive(Debug)]
+pub(crate) struct LookupPlan {
+    /// By table and by [`forebay_ir::ActionId`]: index into [`forebay_ir::Table::actions`].
+    action_index: Vec<Vec<Option<u32>>>,
+    /// By table: the algorithm of its selector and the bits of the hash that count.
+    selector: Vec<Option<(HashAlgorithm, u32)>>,
+}
+
+impl LookupPlan {
+    pub(crate) fn new(program: &Program) -> Self {
+        let selector = |table: &forebay_ir::Table| {
+            let profile = table.implementation?;
+            program.action_profiles[profile.index()].selector
+        };
+        LookupPlan {
+            action_index: program
+                .tables
+                .iter()
+                .map(|table| action_indices(program, table))
+                .collect(),
+            selector: program.tables.iter().map(selector).collect(),
+        }
+    }
+
+    /// The index in the table's list of an action.
+    pub(crate) fn action_index(&self, table: TableId, action: forebay_tables::ActionId) -> Option<u32> {
+        self.action_index[table.index()][action.0 as usize]
+    }
+}
+
+/// A member of a profile that several tables share may name another table's instance of an action: the instance of the
+/// same name is meant.
+fn action_indices(program: &Program, table: &forebay_ir::Table) -> Vec<Option<u32>> {
+    let listed = |id: usize| table.actions.iter().position(|listed| listed.action.index() == id);
+    let named = |name: &str| {
+        table
+            .actions
+            .iter()
+            .position(|listed| program.actions[listed.action.index()].name == name)
+    };
+    let actions = program.actions.iter().enumerate();
+    actions
+        .map(|(id, action)| listed(id).or_else(|| named(&action.name)).map(|index| index as u32))
+        .collect()
+}
+
+/// All objects during one burst.
+#[derive(Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) plan: &'a LookupPlan,
+    pub(crate) stateful: &'a Stateful,
+    pub(crate) snapshot: &'a Snapshot,
+}
+
+impl View<'_> {
+    fn hit_side_effects(&self, table_id: TableId, slot: u64, packet: PacketFacts) -> Option<u8> {
+        let table = &self.program.tables[table_id.index()];
+        if let Some(counter) = table.direct_counter {
+            self.count(counter, slot, packet);
+        }
+        table
+            .direct_meter
+            .and_then(|direct| self.execute_meter(direct.meter, slot, packet))
+    }
+
+    /// The bits that pick a member of a group.
+    fn selector_hash(&self, table_id: TableId, key: &[Bits]) -> u64 {
+        let Some((algorithm, width)) = self.plan.selector[table_id.index()] else {
+            return 0;
+        };
+        let input = self.snapshot.tables[table_id.index()].selector_input(key);
+        let hash = self.hash(algorithm, &input);
+        if width < u64::BITS {
+            hash & ((1 << width) - 1)
+        } else {
+            hash
+        }
+    }
+}
+
+impl Objects for View<'_> {
+    fn lookup(&self, table_id: TableId, key: &[Bits], packet: PacketFacts) -> Lookup<'_> {
+        let table = &self.program.tables[table_id.index()];
+        let found = self.snapshot.tables[table_id.index()].lookup(key);
+        let color = found.hit.and_then(|entry| {
+            if table.supports_timeout {
+                entry.record_hit(packet.timestamp_us.saturating_mul(1000));
+            }
+            self.hit_side_effects(table_id, entry.slot() as u64, packet)
+        });
+        let call = match found.action {
+            ActionRef::Call(call) => Some(call),
+            reference => table.implementation.and_then(|profile| {
+                let hash = match reference {
+                    ActionRef::Group(_) => self.selector_hash(table_id, key),
+                    _ => 0,
+                };
+                self.snapshot.profiles[profile.index()].resolve(reference, hash)
+            }),
+        };
+        let action = call.and_then(|call| {
+            self.plan
+                .action_index(table_id, call.action)
+                .map(|index| (index, call.args.as_slice()))
+        });
+        Lookup {
+            hit: found.hit.is_some(),
+            action,
+            color,
+        }
+    }
+
+    fn value_set_contains(&self, set: ValueSetId, components: &[Bits]) -> bool {
+        self.snapshot.value_sets[set.index()].iter().any(|element| {
+            element
+                .iter()
+                .zip(components)
+                .all(|(condition, component)| condition.matches(component))
+        })
+    }
+
+    fn read_register(&self, register: RegisterId, index: u64) -> Bits {
+        self.stateful.registers[register.index()].read(index)
+    }
+
+    fn write_register(&self, register: RegisterId, index: u64, value: &Bits) {
+        self.stateful.registers[register.index()].write(index, value);
+    }
+
+    fn count(&self, counter: CounterId, index: u64, packet: PacketFacts) {
+        self.stateful.counters[counter.index()].count(index, packet.length_bytes.into());
+    }
+
+    fn execute_meter(&self, meter: MeterId, index: u64, packet: PacketFacts) -> Option<u8> {
+        let meters = &self.stateful.meters[meter.index()];
+        let inside = usize::try_from(index).is_ok_and(|index| index < meters.len());
+        let now_ns = packet.timestamp_us.saturating_mul(1000);
+        inside.then(|| meters.execute(index, packet.length_bytes.into(), MeterColor::Green, now_ns) as u8)
+    }
+
+    fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
+        use forebay_tables::HashAlgorithm as Computed;
+        let computed = match algorithm {
+            HashAlgorithm::Crc32 => Computed::Crc32,
+            HashAlgorithm::Crc32Custom => return self.snapshot.custom_crcs.crc32.compute(data),
+            HashAlgorithm::Crc16 => Computed::Crc16,
+            HashAlgorithm::Crc16Custom => return self.snapshot.custom_crcs.crc16.compute(data),
+            HashAlgorithm::Random => Computed::Random,
+            HashAlgorithm::Identity => Computed::Identity,
+            HashAlgorithm::Csum16 => Computed::Csum16,
+            HashAlgorithm::Xor16 => Computed::Xor16,
+        };
+        computed.compute(data)
+    }
+}

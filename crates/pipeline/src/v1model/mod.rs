@@ -1,0 +1,228 @@
+//! What v1model does before, between and after the controls, with the meaning of BMv2's simple_switch.
+//!
+//! ```text
+//!              ┌────────────── resubmit: the frame as it came ──────────────┐
+//!              ▼                                                            │
+//!  frame ─► parser ─► verify checksum ─► ingress ─► clones, digests ─► resubmit? ─► multicast? ─► drop? ─► unicast
+//!              ▲                                       │                                │                    │
+//!              │                              parsed again, metadata reset              └──► traffic manager ◄┘
+//!              │                                       └───────────────────────────────────────►  │
+//!              │                                        ┌──── clones: headers and payload ────────►│
+//!              │                                        │                                          ▼
+//!              └── recirculate: the new frame ◄── deparser ◄── compute checksum ◄── drop? ◄── clones ◄── egress
+//! ```
+//!
+//! [`Worker::ingress`] is everything from the frame to the traffic manager, [`Worker::egress`] everything behind it.
+//! They decide and count; queues, ports and time are the switch's.
+//!
+//! # Order
+//!
+//! After ingress, as in simple_switch: clone, digests, then the first that applies of resubmit, multicast
+//! (`mcast_grp` is not 0), drop (`egress_spec` is [`DROP_PORT`]), unicast. After egress: clone, then the first that
+//! applies of drop, recirculate, transmit. A parser error drops nothing: ingress runs and reads `parser_error`.
+//!
+//! # What a copy contains
+//!
+//! | copy | headers | metadata | payload |
+//! |---|---|---|---|
+//! | multicast replica | as ingress left them | as ingress left it, `egress_rid` of the member | same |
+//! | clone from ingress | parsed again from the frame that entered ingress | zero, but for the field list | same |
+//! | clone from egress | as egress left them | zero, but for the field list | same |
+//! | resubmitted | parsed again from the same frame | zero, but for the field list and the switch's arguments | same |
+//! | recirculated | parsed again from the deparsed frame | the same | same |
+//!
+//! # Where simple_switch and its documentation differ
+//!
+//! simple_switch loses `ingress_port` and the timestamp of resubmitted and recirculated packets, though its
+//! documentation says that nothing but `instance_type` changes. Here they stay. It also forgets `truncate` in replicas
+//! and recirculated packets; here the limit holds wherever the packet is deparsed.
+
+mod egress;
+mod ingress;
+mod pool;
+
+use crate::load::Pipeline;
+use crate::objects::View;
+use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
+use crate::packet::{EgressPacket, IngressPacket, Preserved};
+use forebay_bits::Bits;
+use forebay_interp::{Buffers, Ended, Event, Preserve, Requests, State, Tracer};
+use pool::Pool;
+use std::sync::Arc;
+
+/// `egress_spec` of a packet that is to be dropped.
+pub const DROP_PORT: u32 = 511;
+
+/// Runs packets through a shared pipeline. Each thread has its own, with its own buffers.
+#[derive(Debug)]
+pub struct Worker {
+    pipeline: Arc<Pipeline>,
+    pool: Pool,
+    requests: Requests,
+    buffers: Buffers,
+}
+
+/// What is the same for all packets of a burst.
+#[derive(Clone, Copy)]
+struct Burst<'a> {
+    pipeline: &'a Pipeline,
+    view: &'a View<'a>,
+}
+
+/// Decisions about one packet of a burst.
+struct Decisions<'a, D> {
+    packet: usize,
+    list: &'a mut Vec<Decided<D>>,
+}
+
+impl<D> Decisions<'_, D> {
+    fn push(&mut self, decision: D) {
+        self.list.push(Decided {
+            packet: self.packet,
+            decision,
+        });
+    }
+}
+
+impl Worker {
+    /// A worker of a pipeline.
+    pub fn new(pipeline: Arc<Pipeline>) -> Self {
+        Worker {
+            pipeline,
+            pool: Pool::default(),
+            requests: Requests::default(),
+            buffers: Buffers::default(),
+        }
+    }
+
+    /// The pipeline.
+    pub fn pipeline(&self) -> &Arc<Pipeline> {
+        &self.pipeline
+    }
+
+    /// Parser, checksum verification and ingress of a burst, in order. Takes all packets and appends decisions, those
+    /// of one packet together.
+    ///
+    /// What the control plane has written when the burst begins holds for the whole burst.
+    pub fn ingress<T: Tracer>(
+        &mut self,
+        packets: &mut Vec<IngressPacket>,
+        decisions: &mut Vec<Decided<IngressDecision>>,
+        tracer: &mut T,
+    ) {
+        self.burst(|worker, burst| {
+            for (packet, arrived) in packets.drain(..).enumerate() {
+                let decisions = &mut Decisions {
+                    packet,
+                    list: decisions,
+                };
+                worker.ingress_packet(burst, arrived, decisions, tracer);
+            }
+        });
+    }
+
+    /// Egress, checksum computation and deparser of a burst, in order. Takes all packets and appends decisions, those
+    /// of one packet together.
+    pub fn egress<T: Tracer>(
+        &mut self,
+        packets: &mut Vec<EgressPacket>,
+        decisions: &mut Vec<Decided<EgressDecision>>,
+        tracer: &mut T,
+    ) {
+        self.burst(|worker, burst| {
+            for (packet, dequeued) in packets.drain(..).enumerate() {
+                let decisions = &mut Decisions {
+                    packet,
+                    list: decisions,
+                };
+                worker.egress_packet(burst, dequeued, decisions, tracer);
+            }
+        });
+    }
+
+    fn burst(&mut self, run: impl FnOnce(&mut Worker, Burst<'_>)) {
+        let pipeline = Arc::clone(&self.pipeline);
+        let snapshot = pipeline.snapshot();
+        let view = View {
+            program: &pipeline.program,
+            plan: &pipeline.plan,
+            stateful: &pipeline.stateful,
+            snapshot: &snapshot,
+        };
+        run(
+            self,
+            Burst {
+                pipeline: &pipeline,
+                view: &view,
+            },
+        );
+    }
+
+    /// An empty buffer for a packet's bytes; one that was given back, if there is one.
+    pub fn buffer(&mut self) -> Vec<u8> {
+        self.pool.buffer()
+    }
+
+    /// Gives a buffer back for later packets.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.pool.recycle(buffer);
+    }
+}
+
+/// Whether a control has ended in a way that lets the packet go on.
+fn completed(ended: Ended) -> Result<(), DropReason> {
+    match ended {
+        Ended::Returned | Ended::Exited | Ended::Rejected(_) => Ok(()),
+        Ended::StepLimit => Err(DropReason::StepLimit),
+        Ended::AssertFailed => Err(DropReason::AssertFailed),
+    }
+}
+
+/// The present values of the slots of a field list.
+fn preserved(pipeline: &Pipeline, preserve: Preserve, state: &State) -> Preserved {
+    let slots = preserve
+        .field_list
+        .and_then(|index| pipeline.program.field_lists.get(&index));
+    Preserved(
+        slots
+            .into_iter()
+            .flatten()
+            .map(|&slot| (slot, state.get(slot).clone()))
+            .collect(),
+    )
+}
+
+fn restore(state: &mut State, preserved: Preserved) {
+    for (slot, value) in preserved.0 {
+        state.set(slot, value);
+    }
+}
+
+fn set_optional(state: &mut State, slot: Option<forebay_ir::SlotId>, value: impl Into<u128>) {
+    if let Some(slot) = slot {
+        state.set_number(slot, value.into());
+    }
+}
+
+/// The value of a slot that a program may not have; 0 then.
+fn get_optional(state: &State, slot: Option<forebay_ir::SlotId>) -> u64 {
+    slot.map_or(0, |slot| state.get(slot).to_u64())
+}
+
+fn port(value: &Bits) -> u32 {
+    value.to_u64() as u32
+}
+
+/// Reports a decision; the text is made only when somebody traces.
+fn verdict<T: Tracer>(tracer: &mut T, text: impl FnOnce() -> String) {
+    if T::ON {
+        tracer.event(Event::Verdict { text: &text() });
+    }
+}
+
+fn min_option(a: Option<u32>, b: Option<u32>) -> Option<u32> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, None) | (None, one) => one,
+    }
+}
