@@ -1,1 +1,38 @@
-fn main() {}
+//! The `forebay` command.
+//!
+//! One file for each subcommand in `commands`; beside it what they share: loading a program (`program`), reading an STF
+//! file (`stf_file`), showing a packet's way (`trace_printer`), counting ports (`port_table`), writing (`output`). What
+//! the commands *do* is in the other crates.
+//!
+//! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
+//! program has errors, a test failed), 2 it could not be asked (usage, files, interfaces, rights).
+
+mod commands;
+mod output;
+mod port_table;
+mod program;
+mod stf_file;
+mod trace_printer;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// A P4 platform: check, test and run data planes written in P4_16.
+#[derive(Parser)]
+#[command(name = "forebay", version, max_term_width = 100)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    let status = match CommandLine::parse().command.run() {
+        Ok(status) => status,
+        Err(error) if output::is_broken_pipe(&error) => commands::Status::Good,
+        Err(error) => {
+            eprintln!("forebay: {error:#}");
+            commands::Status::Unable
+        }
+    };
+    ExitCode::from(status.code())
+}

@@ -1,0 +1,36 @@
+//! `forebay build`: the files that a compiled program consists of.
+
+use super::Status;
+use crate::output;
+use crate::program::{self, ProgramArguments};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `forebay build`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    program: ProgramArguments,
+    /// The folder to write to; made if it does not exist
+    #[arg(short = 'o', value_name = "DIR")]
+    output: PathBuf,
+}
+
+/// Writes the files and says which.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    let compilation = program::compile(&arguments.program)?;
+    compilation.report();
+    let Some(program) = &compilation.program else {
+        return Ok(Status::Bad);
+    };
+    let folder = &arguments.output;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    write(folder, "ir.txt", &forebay_ir::text::write(program))?;
+    Ok(Status::Good)
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<()> {
+    let path = folder.join(name);
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    output::print(&format!("{}\n", path.display()))
+}

@@ -1,0 +1,31 @@
+//! `forebay check`: errors and warnings of a program.
+
+use super::Status;
+use crate::output;
+use crate::program::{self, ProgramArguments};
+use anyhow::Result;
+
+/// Arguments of `forebay check`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    program: ProgramArguments,
+    /// Print the messages as JSON to the standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Checks the program.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    let compilation = program::compile(&arguments.program)?;
+    if arguments.json {
+        output::print_json(&compilation.messages_json())?;
+    } else {
+        compilation.report();
+    }
+    Ok(if compilation.program.is_some() {
+        Status::Good
+    } else {
+        Status::Bad
+    })
+}

@@ -1,0 +1,64 @@
+//! The subcommands.
+
+mod build;
+mod check;
+mod explain;
+mod run;
+mod test;
+mod trace;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// All is well.
+    Good,
+    /// What was asked about is wrong: the program has errors, a test failed.
+    Bad,
+    /// It could not be asked: usage, files, interfaces, rights, a test that does not suit the program.
+    Unable,
+}
+
+impl Status {
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Status::Good => 0,
+            Status::Bad => 1,
+            Status::Unable => 2,
+        }
+    }
+}
+
+/// The subcommands with their arguments.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Check a program and report its errors and warnings
+    Check(check::Arguments),
+    /// Compile a program: P4Info, intermediate representation, graphs
+    Build(build::Arguments),
+    /// Run STF tests against a program, in memory
+    Test(test::Arguments),
+    /// Run a program as a switch between interfaces
+    Run(run::Arguments),
+    /// Show step by step what a program does with packets
+    Trace(trace::Arguments),
+    /// Explain the code of an error or a warning
+    Explain(explain::Arguments),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self) -> Result<Status> {
+        match self {
+            Command::Check(arguments) => check::run(&arguments),
+            Command::Build(arguments) => build::run(&arguments),
+            Command::Test(arguments) => test::run(&arguments),
+            Command::Run(arguments) => run::run(&arguments),
+            Command::Trace(arguments) => trace::run(&arguments),
+            Command::Explain(arguments) => explain::run(&arguments),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `forebay trace`: what a program does with packets, step by step.
+
+use super::Status;
+use crate::output;
+use crate::program::{self, ProgramArguments};
+use crate::stf_file;
+use crate::trace_printer::TracePrinter;
+use anyhow::{Context, Result, anyhow, bail};
+use forebay_packet::pcap;
+use forebay_pipeline::Pipeline;
+use forebay_stf::{Command, Located, Test};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Arguments of `forebay trace`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    program: ProgramArguments,
+    /// Packets from a capture file
+    #[arg(
+        long,
+        value_name = "FILE.pcap",
+        required_unless_present = "hex",
+        conflicts_with = "hex"
+    )]
+    packet: Option<PathBuf>,
+    /// A packet in hexadecimal; blanks do not matter
+    #[arg(long)]
+    hex: Option<String>,
+    /// The port on which they arrive
+    #[arg(long, default_value_t = 0)]
+    port: u32,
+    /// Table entries, clone sessions and multicast groups: an STF file, whose packets are passed over
+    #[arg(long, value_name = "FILE.stf")]
+    entries: Option<PathBuf>,
+    /// Print the steps as JSON, an object on a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Traces the packets.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    let compilation = program::compile(&arguments.program)?;
+    compilation.report();
+    let Some(program) = compilation.program else {
+        return Ok(Status::Bad);
+    };
+    let packets = packets(arguments)?;
+    let pipeline = Arc::new(Pipeline::load(program).context("the program cannot be loaded")?);
+    if let Some(path) = &arguments.entries {
+        stf_file::apply_entries(path, &pipeline)?;
+    }
+    let mut printer = TracePrinter::new(pipeline.clone());
+    let outcome = forebay_stf::run(&sending(packets, arguments.port), pipeline, &mut printer);
+    if let Some(failure) = outcome
+        .failures
+        .iter()
+        .find(|failure| outcome.is_invalid() || failure.line.is_none())
+    {
+        bail!("{}", failure.message);
+    }
+    if arguments.json {
+        output::print(
+            &printer
+                .take_json()
+                .iter()
+                .map(|event: &Value| format!("{event}\n"))
+                .collect::<String>(),
+        )?;
+    } else {
+        output::print(&printer.take_text())?;
+    }
+    Ok(Status::Good)
+}
+
+fn packets(arguments: &Arguments) -> Result<Vec<Vec<u8>>> {
+    match (&arguments.packet, &arguments.hex) {
+        (Some(path), _) => read_capture(path),
+        (None, Some(hex)) => Ok(vec![parse_hex(hex)?]),
+        (None, None) => bail!("give packets with --packet or --hex"),
+    }
+}
+
+fn read_capture(path: &Path) -> Result<Vec<Vec<u8>>> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let packets = pcap::read_all(&bytes).with_context(|| format!("{} is no capture file", path.display()))?;
+    Ok(packets.iter().map(|packet| packet.data().to_vec()).collect())
+}
+
+fn parse_hex(text: &str) -> Result<Vec<u8>> {
+    let digits: Vec<u32> = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| {
+            c.to_digit(16)
+                .ok_or_else(|| anyhow!("`{c}` in --hex is no hexadecimal digit"))
+        })
+        .collect::<Result<_>>()?;
+    if digits.is_empty() || digits.len() % 2 == 1 {
+        bail!(
+            "--hex wants whole bytes, two digits each; there are {} digits",
+            digits.len()
+        );
+    }
+    Ok(digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect())
+}
+
+/// A test that sends the packets; the n-th stands on line n.
+fn sending(packets: Vec<Vec<u8>>, port: u32) -> Test {
+    let commands = packets.into_iter().zip(1..).map(|(data, line)| {
+        let value = Command::Packet { port, data };
+        Located { line, column: 1, value }
+    });
+    Test {
+        commands: commands.collect(),
+    }
+}
