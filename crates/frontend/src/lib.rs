@@ -1,1 +1,91 @@
-//! compile(): P4 sources to program and diagnostics.
+//! P4 sources to program and diagnostics: the front end as one pure function.
+//!
+//! ```text
+//!  text ─► syntax ─► check ─► lower ─► IR
+//!          (tree)    (typed program)   P4Info
+//! ```
+//!
+//! [`compile`] never fails otherwise than by a diagnostic: a user's mistake is not a `Result::Err`, not a panic and not
+//! a log line. It opens no file; see [`SourceProvider`].
+
+use forebay_check::hir;
+use forebay_ir as ir;
+use forebay_syntax::diagnostic::Diagnostics;
+use forebay_syntax::source::{SourceMap, SourceProvider};
+use forebay_syntax::{ParseOptions, parse_program};
+
+/// How a program is to be compiled.
+pub struct Options<'a> {
+    /// Reads files.
+    pub provider: &'a dyn SourceProvider,
+    /// Folders in which `#include` looks (`-I`), before the built-in `core.p4`, `v1model.p4` and `psa.p4`.
+    pub include_paths: &'a [String],
+    /// Macros defined from outside (`-D`), as `NAME` or `NAME=VALUE`.
+    pub defines: &'a [String],
+}
+
+impl<'a> Options<'a> {
+    /// Options with a provider and nothing else set.
+    pub fn new(provider: &'a dyn SourceProvider) -> Options<'a> {
+        Options { provider, include_paths: &[], defines: &[] }
+    }
+}
+
+/// A program that was looked at by the front end alone.
+pub struct Checked {
+    /// The files that were read; the program's own is the first.
+    pub sources: SourceMap,
+    /// The typed program; none when there is an error.
+    pub typed: Option<hir::Program>,
+    /// The messages.
+    pub diagnostics: Diagnostics,
+}
+
+/// A program that was compiled.
+pub struct Compiled {
+    /// The files that were read; the program's own is the first.
+    pub sources: SourceMap,
+    /// What executes; none when there is an error.
+    pub program: Option<ir::Program>,
+    /// The messages.
+    pub diagnostics: Diagnostics,
+}
+
+/// Parses and checks a program for any architecture. One whose architecture can be executed is elaborated too, to find
+/// the mistakes that show only then.
+pub fn check(path: &str, options: &Options) -> Checked {
+    let mut checked = parse_and_check(path, options);
+    if let Some(typed) = &checked.typed
+        && forebay_lower::is_executable(typed)
+    {
+        let (program, diagnostics) = forebay_lower::lower(typed, &checked.sources);
+        checked.diagnostics.extend(diagnostics);
+        if program.is_none() {
+            checked.typed = None;
+        }
+    }
+    checked
+}
+
+/// Compiles a program for an architecture that can be executed.
+pub fn compile(path: &str, options: &Options) -> Compiled {
+    let Checked { sources, typed, mut diagnostics } = parse_and_check(path, options);
+    let program = typed.and_then(|typed| {
+        let (program, messages) = forebay_lower::lower(&typed, &sources);
+        diagnostics.extend(messages);
+        program
+    });
+    Compiled { sources, program, diagnostics }
+}
+
+fn parse_and_check(path: &str, options: &Options) -> Checked {
+    let mut parse_options = ParseOptions::new(options.provider);
+    parse_options.include_paths = options.include_paths;
+    parse_options.defines = options.defines;
+    let parsed = parse_program(path, &parse_options);
+    let mut diagnostics = parsed.diagnostics;
+    let (typed, messages) = forebay_check::check(&parsed.program);
+    let syntax_errors = diagnostics.has_errors();
+    diagnostics.extend(messages);
+    Checked { sources: parsed.sources, typed: typed.filter(|_| !syntax_errors), diagnostics }
+}

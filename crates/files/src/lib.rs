@@ -1,0 +1,64 @@
+//! P4 sources from the file system.
+//!
+//! The front end opens no file: it asks a [`SourceProvider`]. This is the one that the command and the development tools
+//! give it.
+
+use forebay_syntax::source::SourceProvider;
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+
+/// A file larger than this is not taken for a source. The largest P4 programs known have some hundred kilobytes.
+pub const SIZE_LIMIT_BYTES: u64 = 64 << 20;
+
+/// Reads sources from the file system.
+#[derive(Clone, Debug, Default)]
+pub struct FileSources {
+    /// Files that are treated as if they did not exist.
+    hidden: Vec<PathBuf>,
+}
+
+impl FileSources {
+    /// Reads any file.
+    pub fn new() -> FileSources {
+        FileSources::default()
+    }
+
+    /// Treats a file as if it did not exist, so that the search for an include goes on.
+    pub fn hide(mut self, path: impl Into<PathBuf>) -> FileSources {
+        self.hidden.push(path.into());
+        self
+    }
+}
+
+impl SourceProvider for FileSources {
+    /// The file's text; none when it cannot be read, is no regular file, or is larger than [`SIZE_LIMIT_BYTES`]. Bytes
+    /// that are not UTF-8 are replaced, and reported by the lexer if they stand outside a comment.
+    fn read(&self, path: &str) -> Option<String> {
+        if self.hidden.iter().any(|hidden| hidden.as_os_str() == path) {
+            return None;
+        }
+        let file = File::open(path).ok()?;
+        let metadata = file.metadata().ok()?;
+        if !metadata.is_file() || metadata.len() > SIZE_LIMIT_BYTES {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        file.take(SIZE_LIMIT_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_files_only() {
+        let this = concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs");
+        assert!(FileSources::new().read(this).is_some());
+        assert!(FileSources::new().hide(this).read(this).is_none());
+        assert!(FileSources::new().read(env!("CARGO_MANIFEST_DIR")).is_none());
+        assert!(FileSources::new().read("/no/such/file").is_none());
+    }
+}
