@@ -202,10 +202,7 @@ mod tests {
     fn burst_of(payloads: &[&[u8]]) -> Burst {
         let mut burst = Burst::new(4);
         for payload in payloads {
-            burst
-                .allocate()
-                .expect("the burst has room")
-                .set_data(payload);
+            burst.allocate().expect("the burst has room").set_data(payload);
         }
         burst
     }

@@ -37,13 +37,7 @@ impl Sum {
 
     /// The sum with the pseudo-header of IPv4 added.
     #[must_use]
-    pub fn add_ipv4_pseudo_header(
-        self,
-        source: Ipv4Addr,
-        destination: Ipv4Addr,
-        protocol: u8,
-        length: u16,
-    ) -> Sum {
+    pub fn add_ipv4_pseudo_header(self, source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, length: u16) -> Sum {
         self.add_bytes(&source.octets())
             .add_bytes(&destination.octets())
             .add_word(u16::from(protocol))
@@ -52,13 +46,7 @@ impl Sum {
 
     /// The sum with the pseudo-header of IPv6 added.
     #[must_use]
-    pub fn add_ipv6_pseudo_header(
-        self,
-        source: Ipv6Addr,
-        destination: Ipv6Addr,
-        next_header: u8,
-        length: u32,
-    ) -> Sum {
+    pub fn add_ipv6_pseudo_header(self, source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, length: u32) -> Sum {
         self.add_bytes(&source.octets())
             .add_bytes(&destination.octets())
             .add_bytes(&length.to_be_bytes())

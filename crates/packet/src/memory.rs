@@ -145,11 +145,15 @@ impl Port for MemoryPort {
         self.counters
     }
 
+    /// Nothing will come to an empty loopback before something is sent, nor to a port whose other
+    /// end is gone.
     fn readiness(&self) -> Readiness {
-        if self.waiting() > 0 {
-            Readiness::Now
-        } else {
-            Readiness::Unknown
+        // In this order: the other end may send its last packets and go between two looks.
+        let alone = Arc::ptr_eq(&self.incoming, &self.outgoing) || Arc::strong_count(&self.incoming) == 1;
+        match self.waiting() {
+            0 if alone => Readiness::Never,
+            0 => Readiness::Unknown,
+            _ => Readiness::Now,
         }
     }
 }
@@ -173,10 +177,7 @@ mod tests {
         let (mut left, right) = MemoryPort::pair("left", "right", 2);
         let mut burst = Burst::new(8);
         for byte in 0..5 {
-            burst
-                .allocate()
-                .expect("there is room")
-                .set_data(&[byte; 60]);
+            burst.allocate().expect("there is room").set_data(&[byte; 60]);
         }
         assert_eq!(left.send(&mut burst, 0), Ok(2));
         assert!(burst.is_empty());
@@ -202,7 +203,20 @@ mod tests {
     fn a_loopback_returns_what_it_sends() {
         let mut port = MemoryPort::loopback("loop", 4);
         port.inject(b"again");
+        assert_eq!(port.readiness(), Readiness::Now);
         assert_eq!(port.extract().as_deref(), Some(&b"again"[..]));
+        assert_eq!(port.readiness(), Readiness::Never);
+    }
+
+    #[test]
+    fn a_port_left_alone_says_that_nothing_will_come() {
+        let (mut left, mut right) = MemoryPort::pair("left", "right", 4);
+        left.inject(b"last");
+        assert_eq!(left.readiness(), Readiness::Unknown);
+        drop(left);
+        assert_eq!(right.readiness(), Readiness::Now);
+        right.extract();
+        assert_eq!(right.readiness(), Readiness::Never);
     }
 
     #[test]
@@ -212,16 +226,10 @@ mod tests {
         let mut created = 0;
         for round in 0..50 {
             for _ in 0..8 {
-                sending
-                    .allocate()
-                    .expect("the burst was sent")
-                    .set_data(b"x");
+                sending.allocate().expect("the burst was sent").set_data(b"x");
             }
-            left.send(&mut sending, 0)
-                .expect("memory ports do not fail");
-            right
-                .receive(&mut receiving, 8, 0)
-                .expect("memory ports do not fail");
+            left.send(&mut sending, 0).expect("memory ports do not fail");
+            right.receive(&mut receiving, 8, 0).expect("memory ports do not fail");
             receiving.clear();
             let now = sending.buffers_created()
                 + receiving.buffers_created()

@@ -236,10 +236,7 @@ mod tests {
     fn a_new_packet_is_empty_with_room_at_both_ends() {
         let packet = Packet::new();
         assert!(packet.is_empty());
-        assert_eq!(
-            (packet.headroom(), packet.tailroom()),
-            (DEFAULT_HEADROOM, DEFAULT_ROOM)
-        );
+        assert_eq!((packet.headroom(), packet.tailroom()), (DEFAULT_HEADROOM, DEFAULT_ROOM));
     }
 
     #[test]
@@ -259,10 +256,7 @@ mod tests {
         assert_eq!(packet.len(), 1004);
         assert!(packet.data()[..1000].iter().all(|&byte| byte == 7));
         assert_eq!(&packet.data()[1000..], b"tail");
-        assert!(
-            packet.headroom() > 0,
-            "growing leaves headroom for the next header"
-        );
+        assert!(packet.headroom() > 0, "growing leaves headroom for the next header");
     }
 
     #[test]

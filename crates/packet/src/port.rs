@@ -81,12 +81,8 @@ impl DropReason {
             DropReason::ReceiveQueueFull => {
                 Some("the switch cannot keep up: lower the rate or raise net.core.rmem_max")
             }
-            DropReason::TooLong => {
-                Some("raise the interface's MTU: ip link set dev NAME mtu BYTES")
-            }
-            DropReason::Unsegmentable => {
-                Some("switch offloads off: ethtool -K NAME gro off gso off tso off")
-            }
+            DropReason::TooLong => Some("raise the interface's MTU: ip link set dev NAME mtu BYTES"),
+            DropReason::Unsegmentable => Some("switch offloads off: ethtool -K NAME gro off gso off tso off"),
             _ => None,
         }
     }
@@ -304,8 +300,7 @@ mod tests {
             assert_eq!(reason as usize, index);
             counters.count_drops(reason, index as u64 + 1);
         }
-        let names: std::collections::BTreeSet<_> =
-            DropReason::ALL.into_iter().map(DropReason::name).collect();
+        let names: std::collections::BTreeSet<_> = DropReason::ALL.into_iter().map(DropReason::name).collect();
         assert_eq!(names.len(), DropReason::ALL.len());
         assert_eq!(counters.total_drops(), 45);
         assert_eq!(counters.drops(DropReason::InjectedLoss), 9);

@@ -9,10 +9,7 @@ type Record = (u64, Vec<u8>);
 
 fn records() -> impl Strategy<Value = Vec<Record>> {
     let time = 0..u64::from(u32::MAX) * 1_000_000_000;
-    proptest::collection::vec(
-        (time, proptest::collection::vec(any::<u8>(), 0..3000)),
-        0..12,
-    )
+    proptest::collection::vec((time, proptest::collection::vec(any::<u8>(), 0..3000)), 0..12)
 }
 
 fn write(records: &[Record], unit: TimestampUnit) -> Vec<u8> {

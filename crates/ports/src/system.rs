@@ -165,7 +165,7 @@ pub(crate) fn set_interface_up(socket: BorrowedFd<'_>, name: &str) -> io::Result
 pub(crate) fn attach_tap(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     let mut request = interface_request(name)?;
     request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as c_short;
-    interface_ioctl(tun, libc::TUNSETIFF as u64, &mut request)
+    interface_ioctl(tun, libc::TUNSETIFF, &mut request)
 }
 
 /// The names of all interfaces in this thread's network namespace.

@@ -20,12 +20,7 @@ impl<P: Port, W: Write + Send> Capture<P, W> {
 }
 
 /// Writes `packets`; a full disk puts the port out of order rather than losing evidence silently.
-fn write_all<W: Write>(
-    writer: &mut Writer<W>,
-    port: &str,
-    packets: &[Packet],
-    now_ns: u64,
-) -> Result<(), PortError> {
+fn write_all<W: Write>(writer: &mut Writer<W>, port: &str, packets: &[Packet], now_ns: u64) -> Result<(), PortError> {
     for packet in packets {
         writer
             .write(now_ns, packet.data(), packet.len())
@@ -50,12 +45,7 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let before = burst.len();
         let result = self.port.receive(burst, max, now_ns);
-        write_all(
-            &mut self.writer,
-            self.port.name(),
-            &burst.as_slice()[before..],
-            now_ns,
-        )?;
+        write_all(&mut self.writer, self.port.name(), &burst.as_slice()[before..], now_ns)?;
         result
     }
 
@@ -78,9 +68,7 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
     }
 
     fn flush(&mut self) -> Result<(), PortError> {
-        self.writer
-            .flush()
-            .map_err(|error| failed(self.port.name(), &error))?;
+        self.writer.flush().map_err(|error| failed(self.port.name(), &error))?;
         self.port.flush()
     }
 }
@@ -115,8 +103,7 @@ mod tests {
         let mut port = Capture::new(near, writer);
         far.inject(b"first");
         let mut burst = Burst::default();
-        port.receive(&mut burst, 8, 11)
-            .expect("memory ports do not fail");
+        port.receive(&mut burst, 8, 11).expect("memory ports do not fail");
         burst.clear();
         burst.allocate().expect("there is room").set_data(b"second");
         port.send(&mut burst, 22).expect("memory ports do not fail");

@@ -41,8 +41,7 @@ impl<P: Port> Delay<P> {
         for packet in self.arrivals.iter_mut() {
             if self.line.len() < self.limit {
                 packet.timestamp_ns = now_ns.saturating_add(self.delay_ns);
-                self.line
-                    .push_back(std::mem::replace(packet, self.spares.take()));
+                self.line.push_back(std::mem::replace(packet, self.spares.take()));
             } else {
                 self.overflowed += 1;
             }
@@ -55,10 +54,7 @@ impl<P: Port> Delay<P> {
     fn deliver(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> usize {
         let mut count = 0;
         while count < max && !burst.is_full() {
-            let Some(mut packet) = self
-                .line
-                .pop_front_if(|packet| packet.timestamp_ns <= now_ns)
-            else {
+            let Some(mut packet) = self.line.pop_front_if(|packet| packet.timestamp_ns <= now_ns) else {
                 break;
             };
             self.delivered.count_received(packet.len());
@@ -108,9 +104,7 @@ impl<P: Port> Port for Delay<P> {
         match (self.line.front(), self.port.readiness()) {
             (_, Readiness::Now) => Readiness::Now,
             (None, readiness) => readiness,
-            (Some(packet), Readiness::At(time_ns)) => {
-                Readiness::At(time_ns.min(packet.timestamp_ns))
-            }
+            (Some(packet), Readiness::At(time_ns)) => Readiness::At(time_ns.min(packet.timestamp_ns)),
             (Some(packet), _) => Readiness::At(packet.timestamp_ns),
         }
     }

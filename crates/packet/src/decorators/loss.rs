@@ -91,27 +91,21 @@ mod tests {
         for number in 0..100 {
             far.inject(&[number]);
         }
-        port.receive(&mut burst, 100, 0)
-            .expect("memory ports do not fail");
+        port.receive(&mut burst, 100, 0).expect("memory ports do not fail");
         let received = burst.iter().map(|packet| packet.data()[0]).collect();
         burst.clear();
         for number in 0..100 {
             burst.allocate().expect("there is room").set_data(&[number]);
         }
         port.send(&mut burst, 0).expect("memory ports do not fail");
-        let sent = std::iter::from_fn(|| far.extract())
-            .map(|frame| frame[0])
-            .collect();
+        let sent = std::iter::from_fn(|| far.extract()).map(|frame| frame[0]).collect();
         (received, sent, port.counters())
     }
 
     #[test]
     fn the_same_seed_loses_the_same_packets_in_order() {
         let (received, sent, counters) = survivors(0.3, 1);
-        assert_eq!(
-            survivors(0.3, 1),
-            (received.clone(), sent.clone(), counters)
-        );
+        assert_eq!(survivors(0.3, 1), (received.clone(), sent.clone(), counters));
         assert_ne!(survivors(0.3, 2).0, received);
         assert!(received.is_sorted() && sent.is_sorted());
         let survived = (received.len() + sent.len()) as u64;

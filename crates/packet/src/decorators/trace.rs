@@ -37,16 +37,14 @@ impl<P: Port, S: TraceSink> Port for Trace<P, S> {
         let before = burst.len();
         let result = self.port.receive(burst, max, now_ns);
         for packet in &burst.as_slice()[before..] {
-            self.sink
-                .packet(self.port.name(), Direction::Received, packet, now_ns);
+            self.sink.packet(self.port.name(), Direction::Received, packet, now_ns);
         }
         result
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
         for packet in burst.iter() {
-            self.sink
-                .packet(self.port.name(), Direction::Sent, packet, now_ns);
+            self.sink.packet(self.port.name(), Direction::Sent, packet, now_ns);
         }
         self.port.send(burst, now_ns)
     }
@@ -80,17 +78,13 @@ mod tests {
         let (near, mut far) = MemoryPort::pair("near", "far", 8);
         let seen = Arc::new(Mutex::new(Vec::new()));
         let log = seen.clone();
-        let mut port = Trace::new(
-            near,
-            move |port: &str, direction: Direction, packet: &Packet, now| {
-                let line = (port.to_owned(), direction, packet.data().to_vec(), now);
-                log.lock().expect("no thread panicked").push(line);
-            },
-        );
+        let mut port = Trace::new(near, move |port: &str, direction: Direction, packet: &Packet, now| {
+            let line = (port.to_owned(), direction, packet.data().to_vec(), now);
+            log.lock().expect("no thread panicked").push(line);
+        });
         far.inject(b"in");
         let mut burst = Burst::default();
-        port.receive(&mut burst, 8, 1)
-            .expect("memory ports do not fail");
+        port.receive(&mut burst, 8, 1).expect("memory ports do not fail");
         port.send(&mut burst, 2).expect("memory ports do not fail");
         assert_eq!(
             *seen.lock().expect("no thread panicked"),

@@ -70,13 +70,9 @@ impl Resolution {
         let ticks = u128::from(ticks);
         let nanoseconds = match self {
             Resolution::Decimal(exponent @ 0..=9) => ticks * 10u128.pow(9 - exponent),
-            Resolution::Decimal(exponent) => 10u128
-                .checked_pow(exponent - 9)
-                .map_or(0, |divisor| ticks / divisor),
+            Resolution::Decimal(exponent) => 10u128.checked_pow(exponent - 9).map_or(0, |divisor| ticks / divisor),
             // 2^64 · 10^9 needs 94 bits, so the product is exact.
-            Resolution::Binary(exponent) => {
-                (ticks * 1_000_000_000).checked_shr(exponent).unwrap_or(0)
-            }
+            Resolution::Binary(exponent) => (ticks * 1_000_000_000).checked_shr(exponent).unwrap_or(0),
         };
         u64::try_from(nanoseconds).unwrap_or(u64::MAX)
     }
@@ -157,11 +153,7 @@ impl Section {
         Ok(())
     }
 
-    fn read_interface<R: Read>(
-        &mut self,
-        source: &mut Source<R>,
-        body_length: u32,
-    ) -> Result<(), PcapError> {
+    fn read_interface<R: Read>(&mut self, source: &mut Source<R>, body_length: u32) -> Result<(), PcapError> {
         if !(8..=MAX_DESCRIPTION_BYTES).contains(&body_length) {
             return Err(block_length(source, body_length));
         }
@@ -187,8 +179,7 @@ impl Section {
     /// Takes the two options that change timestamps. Options that do not fit end the list, as the
     /// end-of-options marker does.
     fn apply_options(&self, interface: &mut Interface, mut options: &[u8]) {
-        while let Some((&[code_0, code_1, length_0, length_1], rest)) = options.split_first_chunk()
-        {
+        while let Some((&[code_0, code_1, length_0, length_1], rest)) = options.split_first_chunk() {
             let code = self.order.u16([code_0, code_1]);
             let length = usize::from(self.order.u16([length_0, length_1]));
             let Some(value) = rest.get(..length) else {
@@ -223,8 +214,7 @@ impl Section {
             return Err(block_length(source, body_length));
         }
         let header = source.array::<20>()?;
-        let [interface, high, low, captured, original] =
-            [0, 1, 2, 3, 4].map(|index| self.order.word(&header, index));
+        let [interface, high, low, captured, original] = [0, 1, 2, 3, 4].map(|index| self.order.word(&header, index));
         let interface = self.interface(source, interface)?;
         let ticks = (u64::from(high) << 32) | u64::from(low);
         read_data(source, packet, captured, body_length - 20)?;
@@ -319,11 +309,7 @@ mod tests {
     /// The body of an interface description: link type, snapshot length, then options.
     fn interface(big: bool, link_type: u16, options: &[(u16, &[u8])]) -> Vec<u8> {
         let half = |value: u16| {
-            if big {
-                value.to_be_bytes()
-            } else {
-                value.to_le_bytes()
-            }
+            if big { value.to_be_bytes() } else { value.to_le_bytes() }
         };
         let mut body = half(link_type).to_vec();
         body.extend([0; 6]);
@@ -339,13 +325,7 @@ mod tests {
     fn enhanced(word: fn(u32) -> [u8; 4], interface: u32, ticks: u64, data: &[u8]) -> Vec<u8> {
         let length = data.len() as u32;
         let mut body = Vec::new();
-        for value in [
-            interface,
-            (ticks >> 32) as u32,
-            ticks as u32,
-            length,
-            length + 100,
-        ] {
+        for value in [interface, (ticks >> 32) as u32, ticks as u32, length, length + 100] {
             body.extend(word(value));
         }
         body.extend(data);
@@ -353,27 +333,12 @@ mod tests {
         body
     }
 
-    fn file(
-        big: bool,
-        link_type: u16,
-        options: &[(u16, &[u8])],
-        packet_interface: u32,
-        ticks: u64,
-    ) -> Vec<u8> {
-        let word = if big {
-            u32::to_be_bytes
-        } else {
-            u32::to_le_bytes
-        };
+    fn file(big: bool, link_type: u16, options: &[(u16, &[u8])], packet_interface: u32, ticks: u64) -> Vec<u8> {
+        let word = if big { u32::to_be_bytes } else { u32::to_le_bytes };
         let mut bytes = section(word);
         block(&mut bytes, word, 1, &interface(big, link_type, options));
         block(&mut bytes, word, 5, &[0; 16]); // statistics, skipped
-        block(
-            &mut bytes,
-            word,
-            6,
-            &enhanced(word, packet_interface, ticks, b"hello"),
-        );
+        block(&mut bytes, word, 6, &enhanced(word, packet_interface, ticks, b"hello"));
         bytes
     }
 

@@ -26,10 +26,7 @@ pub(super) struct Header {
 
 impl Header {
     /// Reads the file header behind its magic number.
-    pub(super) fn read<R: Read>(
-        source: &mut Source<R>,
-        magic: [u8; 4],
-    ) -> Result<Header, PcapError> {
+    pub(super) fn read<R: Read>(source: &mut Source<R>, magic: [u8; 4]) -> Result<Header, PcapError> {
         let (order, nanoseconds_per_fraction) = [Order::Little, Order::Big]
             .into_iter()
             .find_map(|order| match order.u32(magic) {
@@ -51,16 +48,11 @@ impl Header {
     }
 
     /// Reads the next record; false at the end of the file.
-    pub(super) fn read_record<R: Read>(
-        &self,
-        source: &mut Source<R>,
-        packet: &mut Packet,
-    ) -> Result<bool, PcapError> {
+    pub(super) fn read_record<R: Read>(&self, source: &mut Source<R>, packet: &mut Packet) -> Result<bool, PcapError> {
         let Some(header) = source.begin::<16>()? else {
             return Ok(false);
         };
-        let [seconds, fraction, captured, original] =
-            [0, 1, 2, 3].map(|index| self.order.word(&header, index));
+        let [seconds, fraction, captured, original] = [0, 1, 2, 3].map(|index| self.order.word(&header, index));
         if captured as usize > MAX_RECORD_BYTES {
             let what = "a packet";
             return Err(source.error(Problem::Length {
@@ -70,8 +62,8 @@ impl Header {
         }
         source.packet(packet, captured as usize)?;
         packet.original_length = original;
-        packet.timestamp_ns = (u64::from(seconds) * 1_000_000_000)
-            .saturating_add(u64::from(fraction) * self.nanoseconds_per_fraction);
+        packet.timestamp_ns =
+            (u64::from(seconds) * 1_000_000_000).saturating_add(u64::from(fraction) * self.nanoseconds_per_fraction);
         Ok(true)
     }
 }
@@ -152,12 +144,6 @@ mod tests {
             what,
             length: u64::from(u32::MAX),
         };
-        assert_eq!(
-            error,
-            PcapError {
-                offset: 24,
-                problem
-            }
-        );
+        assert_eq!(error, PcapError { offset: 24, problem });
     }
 }

@@ -52,9 +52,7 @@ impl fmt::Display for PcapError {
         write!(formatter, "at byte {}: ", self.offset)?;
         match &self.problem {
             Problem::Empty => formatter.write_str("the file is empty"),
-            Problem::NotACapture {
-                magic: [a, b, c, d],
-            } => write!(
+            Problem::NotACapture { magic: [a, b, c, d] } => write!(
                 formatter,
                 "not a pcap or pcapng file (it starts with {a:02x} {b:02x} {c:02x} {d:02x})"
             ),

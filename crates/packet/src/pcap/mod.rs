@@ -2,7 +2,7 @@
 //!
 //! [`Reader`] looks at the first four bytes and reads whatever it finds: classic pcap in both byte
 //! orders with micro- or nanoseconds (draft-ietf-opsawg-pcap), or pcapng
-//! (draft-ietf-opsawg-pcapng). One record at a time goes into a [`Packet`](crate::Packet), so memory is
+//! (draft-ietf-opsawg-pcapng). One record at a time goes into a [`Packet`], so memory is
 //! bounded by [`MAX_RECORD_BYTES`] whatever the file claims. Every error carries the offset of the
 //! byte where the record, block or header at fault begins.
 //!

@@ -33,14 +33,7 @@ impl<W: Write> Writer<W> {
         };
         let version_2_4 = 0x0004_0002;
         let snapshot_length = MAX_RECORD_BYTES as u32;
-        for word in [
-            magic,
-            version_2_4,
-            0,
-            0,
-            snapshot_length,
-            u32::from(LINK_TYPE_ETHERNET),
-        ] {
+        for word in [magic, version_2_4, 0, 0, snapshot_length, u32::from(LINK_TYPE_ETHERNET)] {
             output.write_all(&word.to_le_bytes())?;
         }
         Ok(Writer { output, unit })
