@@ -1,1 +1,42 @@
-fn main() {}
+//! Development commands.
+//!
+//! ```text
+//! cargo xtask conformance --p4c DIR    p4c's own programs against Forebay
+//! cargo xtask bless                    rewrite the golden diagnostics of tests/errors
+//! ```
+
+mod bless;
+mod conformance;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Development commands of Forebay")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run p4c's own programs and compare with what docs/conformance.json records
+    Conformance(conformance::Arguments),
+    /// One program, as the conformance runner's child process
+    #[command(hide = true)]
+    ConformanceWorker(conformance::WorkerArguments),
+    /// Rewrite the golden diagnostics of tests/errors
+    Bless,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::ConformanceWorker(arguments) => conformance::run_worker(&arguments),
+        Command::Bless => bless::run(),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::from(2)
+    })
+}

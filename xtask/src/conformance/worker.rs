@@ -1,0 +1,76 @@
+//! What the child process does with one program.
+
+use super::corpus::Category;
+use anyhow::{Context, Result};
+use forebay_files::FileSources;
+use forebay_frontend::{Compiled, Options};
+use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_syntax::render;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Whether the program is as it should be; if not, why. An `Err` of the outer kind is a failure of the environment.
+pub type Verdict = std::result::Result<(), String>;
+
+/// Handles one program.
+pub fn run(category: Category, program: &Path, companion: Option<&Path>, p4c: &Path) -> Result<Verdict> {
+    let include_folder = p4c.join("p4include");
+    // The files that Forebay has itself are its own; p4c's folder serves the rest.
+    let provider = ["core.p4", "v1model.p4"]
+        .iter()
+        .fold(FileSources::new(), |provider, own| provider.hide(include_folder.join(own)));
+    let include_paths = [include_folder.display().to_string(), include_folder.join("bmv2").display().to_string()];
+    let provider = provider.hide(include_folder.join("bmv2").join("psa.p4"));
+    let mut options = Options::new(&provider);
+    options.include_paths = &include_paths;
+    let program = program.display().to_string();
+    match category {
+        Category::Accepted => Ok(accepted(&program, &options)),
+        Category::Rejected => Ok(rejected(&program, &options)),
+        Category::Stf => stf(&program, companion.context("an STF test belongs to the program")?, &options),
+        Category::P4info => Ok(Err("not compared yet".to_string())),
+    }
+}
+
+fn accepted(program: &str, options: &Options) -> Verdict {
+    let checked = forebay_frontend::check(program, options);
+    if checked.diagnostics.has_errors() {
+        return Err(render::render_all(&checked.diagnostics, &checked.sources, false));
+    }
+    Ok(())
+}
+
+fn rejected(program: &str, options: &Options) -> Verdict {
+    let checked = forebay_frontend::check(program, options);
+    if checked.diagnostics.has_errors() { Ok(()) } else { Err("accepted".to_string()) }
+}
+
+fn compile(program: &str, options: &Options) -> std::result::Result<Compiled, String> {
+    let compiled = forebay_frontend::compile(program, options);
+    match compiled.program {
+        Some(_) => Ok(compiled),
+        None => Err(render::render_all(&compiled.diagnostics, &compiled.sources, false)),
+    }
+}
+
+fn stf(program: &str, test: &Path, options: &Options) -> Result<Verdict> {
+    let text = std::fs::read_to_string(test).with_context(|| test.display().to_string())?;
+    let compiled = match compile(program, options) {
+        Ok(compiled) => compiled,
+        Err(messages) => return Ok(Err(messages)),
+    };
+    let test = match forebay_stf::parse(&text) {
+        Ok(test) => test,
+        Err(errors) => return Ok(Err(errors.iter().map(|e| format!("STF: {e}")).collect::<Vec<_>>().join("\n"))),
+    };
+    let program = compiled.program.expect("compile() gives only programs without errors");
+    let pipeline = match Pipeline::load(program) {
+        Ok(pipeline) => Arc::new(pipeline),
+        Err(error) => return Ok(Err(format!("load: {error}"))),
+    };
+    let outcome = forebay_stf::run(&test, pipeline, &mut NoTrace);
+    if outcome.passed() {
+        return Ok(Ok(()));
+    }
+    Ok(Err(outcome.failures.iter().map(|failure| failure.to_string()).collect::<Vec<_>>().join("\n")))
+}
