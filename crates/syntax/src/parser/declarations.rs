@@ -555,6 +555,7 @@ impl ProgramParser<'_> {
         let start = self.span();
         let annotations = self.annotations()?;
         let derived = match self.peek() {
+            _ if is_new => None,
             TokenKind::Header | TokenKind::HeaderUnion | TokenKind::Struct => Some(self.composite()?),
             TokenKind::Enum => Some(self.enumeration()?),
             _ => None,

@@ -301,15 +301,12 @@ impl ProgramParser<'_> {
     fn expected_expression(&mut self) -> super::Reported {
         let diagnostic = self.unexpected_diagnostic(codes::EXPECTED_EXPRESSION, "an expression");
         let hint = match self.peek() {
-            TokenKind::Underscore | TokenKind::Default => Some("`_` and `default` stand only in keysets and arguments"),
-            TokenKind::Assign => Some("to compare, write `==`"),
-            _ => None,
+            TokenKind::Underscore | TokenKind::Default => "`_` and `default` stand only in keysets and arguments",
+            TokenKind::Assign => "to compare, write `==`",
+            _ if self.begins_type(0) => "to convert a value to a type, write `(TYPE) value`",
+            _ => return self.report(diagnostic),
         };
-        let diagnostic = match hint {
-            Some(hint) => diagnostic.hint(hint),
-            None => diagnostic,
-        };
-        self.report(diagnostic)
+        self.report(diagnostic.hint(hint))
     }
 
     fn integer(&mut self) -> Parsed<ExprKind> {

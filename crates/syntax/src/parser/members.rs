@@ -2,6 +2,8 @@
 
 use super::{Parsed, ProgramParser};
 use crate::ast::{Composite, CompositeKind, DeclarationKind, Field, FunctionPrototype, Ident, Method};
+use crate::codes::source as codes;
+use crate::diagnostic::Diagnostic;
 use crate::token::TokenKind;
 
 impl ProgramParser<'_> {
@@ -58,7 +60,7 @@ impl ProgramParser<'_> {
         let prototype = if is_constructor {
             self.constructor()?
         } else {
-            self.method_prototype()?
+            self.method_prototype(object)?
         };
         Ok(Method {
             annotations,
@@ -80,8 +82,17 @@ impl ProgramParser<'_> {
         })
     }
 
-    fn method_prototype(&mut self) -> Parsed<FunctionPrototype> {
+    fn method_prototype(&mut self, object: &str) -> Parsed<FunctionPrototype> {
         let result = self.result_type()?;
+        if self.at(TokenKind::LeftParen) {
+            let diagnostic = Diagnostic::error(
+                codes::EXPECTED_NAME,
+                result.span,
+                "a method needs a result type and a name",
+            );
+            let hint = format!("a constructor is called `{object}`, as its extern, and has no type parameters");
+            return Err(self.report(diagnostic.hint(hint)));
+        }
         self.scopes_for_prototype(result, |parser, prototype| {
             parser.expect_semicolon("the method")?;
             Ok(prototype)

@@ -352,8 +352,13 @@ impl ProgramParser<'_> {
     /// Skips what could not be read: past the next `;` or group in braces, or up to `}` or the beginning of a declaration.
     fn recover(&mut self, started_at: usize) {
         let mut moved = self.next > started_at;
+        let mut open = self.open_braces(started_at);
         loop {
             match self.peek() {
+                TokenKind::RightBrace if open > 0 => {
+                    self.bump();
+                    open -= 1;
+                }
                 TokenKind::EndOfFile | TokenKind::RightBrace => return,
                 TokenKind::Semicolon => {
                     self.bump();
@@ -371,6 +376,17 @@ impl ProgramParser<'_> {
             }
             moved = true;
         }
+    }
+
+    /// How many braces that were opened since a token are still open: those of an expression that could not be read.
+    fn open_braces(&self, started_at: usize) -> usize {
+        self.input.tokens[started_at..self.next]
+            .iter()
+            .fold(0, |open: usize, token| match token.kind {
+                TokenKind::LeftBrace => open + 1,
+                TokenKind::RightBrace => open.saturating_sub(1),
+                _ => open,
+            })
     }
 
     /// Skips a group in braces, with the groups in it.

@@ -240,6 +240,9 @@ impl ProgramParser<'_> {
         self.scoped(|parser| {
             if parser.is_plain_name_at(0) && parser.peek_at(1) == TokenKind::In {
                 let variable = parser.name("the name of a variable")?;
+                let message = "the variable of this loop has no type";
+                let diagnostic = Diagnostic::error(codes::EXPECTED_TYPE, variable.span, message);
+                parser.report(diagnostic.hint("such a loop declares its variable: `for (bit<8> i in 1 .. 6)`"));
                 return parser.for_in(annotations, open, None, variable);
             }
             let start = parser.span();

@@ -156,8 +156,10 @@ impl<'a> Preprocessor<'a> {
     fn run(&mut self) -> Vec<Token> {
         let mut out = Vec::new();
         let mut in_pragma = false;
+        let mut annotation = AnnotationTracker::default();
         loop {
             let token = self.next_expanded();
+            let free_text = annotation.follow(token.kind) || in_pragma;
             if in_pragma && matches!(token.kind, TokenKind::Newline | TokenKind::EndOfFile) {
                 out.push(Token {
                     kind: TokenKind::EndOfPragma,
@@ -171,6 +173,7 @@ impl<'a> Preprocessor<'a> {
                     out.push(token);
                     return out;
                 }
+                TokenKind::Unknown if free_text => out.push(token),
                 kind if is_unreadable(kind) => self.report_unreadable(token),
                 kind => {
                     in_pragma |= kind == TokenKind::Pragma;
@@ -357,6 +360,32 @@ impl<'a> Preprocessor<'a> {
     fn add_macro_use(&mut self, name: Symbol, definition: Span) -> MacroUse {
         self.macro_uses.push(MacroUseInfo { name, definition });
         MacroUse(self.macro_uses.len() as u32 - 1)
+    }
+}
+
+/// Finds the bodies of annotations `@name(...)`, which may contain anything.
+#[derive(Default)]
+struct AnnotationTracker {
+    /// How much of `@`, name, `(` was seen before the current token.
+    seen: u8,
+    depth: usize,
+}
+
+impl AnnotationTracker {
+    /// Takes note of the next token; true if it stands in the body of an annotation.
+    fn follow(&mut self, kind: TokenKind) -> bool {
+        match kind {
+            TokenKind::LeftParen if self.depth > 0 || self.seen == 2 => self.depth += 1,
+            TokenKind::RightParen => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        self.seen = match (self.seen, kind) {
+            (seen, TokenKind::Newline) => seen,
+            (_, TokenKind::At) => 1,
+            (1, kind) if kind.is_word() => 2,
+            _ => 0,
+        };
+        self.depth > 0
     }
 }
 
