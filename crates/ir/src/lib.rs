@@ -18,9 +18,15 @@
 //! [`text`] prints a program and reads it back, [`verify`] states and checks every invariant, [`dot`] draws graphs.
 
 mod body;
+pub mod dot;
+mod evaluate;
 mod expr;
 mod object;
+pub mod passes;
 mod program;
+pub mod text;
+pub mod verify;
+mod visit;
 
 pub use body::*;
 pub use expr::*;

@@ -252,4 +252,3 @@ pub struct Digest {
     /// Fields: name and width.
     pub fields: Vec<(String, u32)>,
 }
-

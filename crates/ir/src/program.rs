@@ -1,7 +1,8 @@
 //! A whole program: storage, objects, bodies and the role that each body plays in the architecture.
 
 use crate::{
-    Action, ActionProfile, Body, Counter, Digest, Expr, Meter, Op, Register, SelectCase, Statement, Table, Terminator, ValueSet,
+    Action, ActionProfile, Body, Counter, Digest, Expr, Meter, Op, Register, SelectCase, Statement, Table, Terminator,
+    ValueSet,
 };
 use std::collections::BTreeMap;
 
@@ -220,7 +221,10 @@ pub struct Location {
 impl Statement {
     /// A statement without a place.
     pub fn new(op: Op) -> Self {
-        Statement { op, location: Location::default() }
+        Statement {
+            op,
+            location: Location::default(),
+        }
     }
 }
 
@@ -236,10 +240,14 @@ impl Terminator {
     pub fn successors(&self) -> Vec<BlockId> {
         match self {
             Terminator::Jump(next) | Terminator::Apply { next, .. } => vec![*next],
-            Terminator::Branch { then_block, else_block, .. } => vec![*then_block, *else_block],
-            Terminator::Select { cases, default, .. } => {
-                cases.iter().map(|case| case.target).chain(std::iter::once(*default)).collect()
-            }
+            Terminator::Branch {
+                then_block, else_block, ..
+            } => vec![*then_block, *else_block],
+            Terminator::Select { cases, default, .. } => cases
+                .iter()
+                .map(|case| case.target)
+                .chain(std::iter::once(*default))
+                .collect(),
             Terminator::Return | Terminator::Exit | Terminator::Reject(_) => Vec::new(),
         }
     }
@@ -265,5 +273,21 @@ impl Expr {
             Expr::ZeroExtend(width, _) | Expr::SignExtend(width, _) | Expr::Truncate(width, _) => *width,
             Expr::Mux { then_value, .. } => then_value.width(program),
         }
+    }
+}
+
+impl Body {
+    /// For each block, whether a path leads to it from the entry.
+    pub fn reachable_blocks(&self) -> Vec<bool> {
+        let mut reached = vec![false; self.blocks.len()];
+        let mut pending = vec![BlockId(0)];
+        while let Some(block) = pending.pop() {
+            if let Some(seen) = reached.get_mut(block.index())
+                && !std::mem::replace(seen, true)
+            {
+                pending.extend(self.blocks[block.index()].terminator.successors());
+            }
+        }
+        reached
     }
 }

@@ -1,0 +1,308 @@
+//! Removal of stores to local slots that nothing reads.
+//!
+//! Only slots of kind [`SlotKind::Local`] can be dead: everything else is seen by the architecture or by the next
+//! control. A local slot belongs to one body when only that body, or the key of a table that only it applies, names
+//! it. For such slots liveness is computed along the control flow. A local slot that several bodies name is dead when
+//! none of them reads it.
+//!
+//! A body may run more than once for a packet (a table can be applied in two places, so an action can run twice), and
+//! a local slot is not cleared in between. Hence what is live at the entry of a body is live at its end.
+
+use crate::{Block, Body, BodyId, Op, Program, SlotId, SlotKind, Terminator};
+use std::collections::BTreeMap;
+
+/// Removes assignments to local slots whose value is never used, and other operations that only compute one. What can
+/// fail (`lookahead`) or changes something else (random numbers, meters) stays.
+pub fn remove_dead_stores(program: &mut Program) -> bool {
+    let uses = Uses::of(program);
+    let mut bodies = std::mem::take(&mut program.bodies);
+    let mut changed = false;
+    for (index, body) in bodies.iter_mut().enumerate() {
+        changed |= remove_unread(body, &uses);
+        changed |= Liveness::new(BodyId(index as u32), program, &uses).remove_from(body);
+    }
+    program.bodies = bodies;
+    changed
+}
+
+/// Who names a slot.
+#[derive(Clone, Copy, PartialEq)]
+enum User {
+    Nobody,
+    One(BodyId),
+    Several,
+}
+
+/// Who names each slot, and whether anyone reads it.
+struct Uses {
+    user: Vec<User>,
+    read: Vec<bool>,
+}
+
+impl Uses {
+    fn of(program: &Program) -> Uses {
+        let slots = program.slots.len();
+        let mut uses = Uses {
+            user: vec![User::Nobody; slots],
+            read: vec![false; slots],
+        };
+        for (index, slot) in program.slots.iter().enumerate() {
+            if slot.kind != SlotKind::Local {
+                uses.outside(SlotId(index as u32));
+            }
+        }
+        for slot in program.intrinsic.values().chain(program.field_lists.values().flatten()) {
+            uses.outside(*slot);
+        }
+        for slot in program
+            .tables
+            .iter()
+            .filter_map(|table| table.direct_meter.as_ref()?.slot)
+        {
+            uses.user[slot.index()] = User::Several;
+        }
+        for (index, body) in program.bodies.iter().enumerate() {
+            for block in &body.blocks {
+                uses.block(block, BodyId(index as u32), program);
+            }
+        }
+        uses
+    }
+
+    /// A slot that something outside bodies reads.
+    fn outside(&mut self, slot: SlotId) {
+        self.user[slot.index()] = User::Several;
+        self.read[slot.index()] = true;
+    }
+
+    fn block(&mut self, block: &Block, body: BodyId, program: &Program) {
+        for statement in &block.statements {
+            statement.op.for_each_slot_read(&mut |slot| self.read(slot, body));
+            statement.op.target().iter().for_each(|slot| self.named(*slot, body));
+        }
+        for_each_terminator_read(&block.terminator, program, &mut |slot| self.read(slot, body));
+        if let Terminator::Apply { hit, action_run, .. } = &block.terminator {
+            hit.iter().chain(action_run).for_each(|slot| self.named(*slot, body));
+        }
+    }
+
+    fn read(&mut self, slot: SlotId, body: BodyId) {
+        self.read[slot.index()] = true;
+        self.named(slot, body);
+    }
+
+    fn named(&mut self, slot: SlotId, body: BodyId) {
+        let user = &mut self.user[slot.index()];
+        *user = match *user {
+            User::Nobody => User::One(body),
+            User::One(other) if other == body => User::One(body),
+            User::One(_) | User::Several => User::Several,
+        };
+    }
+}
+
+/// The slots that a terminator reads, those of the key of the table that it applies included.
+fn for_each_terminator_read(terminator: &Terminator, program: &Program, visit: &mut impl FnMut(SlotId)) {
+    for expr in terminator.exprs() {
+        expr.for_each_slot(visit);
+    }
+    if let Terminator::Apply { table, .. } = terminator {
+        for key in &program.tables[table.index()].keys {
+            key.expr.for_each_slot(visit);
+        }
+    }
+}
+
+/// Whether an operation does nothing but write its target.
+fn only_writes(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Assign { .. } | Op::PacketLength { .. } | Op::RegisterRead { .. } | Op::Hash { .. }
+    )
+}
+
+/// Removes stores to slots that nobody reads at all.
+fn remove_unread(body: &mut Body, uses: &Uses) -> bool {
+    let mut changed = false;
+    for block in &mut body.blocks {
+        let before = block.statements.len();
+        block.statements.retain(|statement| {
+            let unread = statement.op.target().is_some_and(|slot| !uses.read[slot.index()]);
+            !(unread && only_writes(&statement.op))
+        });
+        changed |= block.statements.len() != before;
+    }
+    changed
+}
+
+/// A set of the slots that belong to one body.
+#[derive(Clone, PartialEq)]
+struct SlotSet(Vec<u64>);
+
+impl SlotSet {
+    fn insert(&mut self, index: usize) {
+        self.0[index / 64] |= 1 << (index % 64);
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.0[index / 64] &= !(1 << (index % 64));
+    }
+
+    fn contains(&self, index: usize) -> bool {
+        self.0[index / 64] >> (index % 64) & 1 == 1
+    }
+
+    fn extend(&mut self, other: &SlotSet) {
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            *word |= other;
+        }
+    }
+}
+
+/// Which of a body's own local slots are live where.
+struct Liveness<'a> {
+    program: &'a Program,
+    /// Dense numbers of the body's own slots.
+    numbers: BTreeMap<SlotId, usize>,
+    /// What is live at the end of the body: what is live at its entry.
+    at_end: SlotSet,
+    /// What is live at the beginning of each block.
+    at_start: Vec<SlotSet>,
+}
+
+impl<'a> Liveness<'a> {
+    fn new(body: BodyId, program: &'a Program, uses: &Uses) -> Self {
+        let own = (0..program.slots.len() as u32)
+            .map(SlotId)
+            .filter(|slot| uses.user[slot.index()] == User::One(body));
+        let numbers: BTreeMap<SlotId, usize> = own.enumerate().map(|(number, slot)| (slot, number)).collect();
+        let at_end = SlotSet(vec![0; numbers.len().div_ceil(64)]);
+        Liveness {
+            program,
+            numbers,
+            at_end,
+            at_start: Vec::new(),
+        }
+    }
+
+    fn remove_from(mut self, body: &mut Body) -> bool {
+        if self.numbers.is_empty() || body.blocks.is_empty() {
+            return false;
+        }
+        self.solve(body);
+        let mut changed = false;
+        for block in &mut body.blocks {
+            changed |= self.remove_from_block(block);
+        }
+        changed
+    }
+
+    /// Sets only grow, so this ends.
+    fn solve(&mut self, body: &Body) {
+        self.at_start = vec![self.at_end.clone(); body.blocks.len()];
+        loop {
+            let mut changed = false;
+            for (index, block) in body.blocks.iter().enumerate().rev() {
+                let mut live = self.before_terminator(&block.terminator);
+                for statement in block.statements.iter().rev() {
+                    self.step(&statement.op, &mut live);
+                }
+                changed |= live != self.at_start[index];
+                self.at_start[index] = live;
+            }
+            if !changed && self.at_end == self.at_start[0] {
+                return;
+            }
+            let entry = self.at_start[0].clone();
+            self.at_end.extend(&entry);
+        }
+    }
+
+    fn after_terminator(&self, terminator: &Terminator) -> SlotSet {
+        let mut live = self.at_end.clone();
+        let successors = terminator.successors();
+        // An action that exits, like the end of the body, leaves `at_end`; elsewhere only successors count.
+        if !successors.is_empty() && !matches!(terminator, Terminator::Apply { .. }) {
+            live.0.fill(0);
+        }
+        for successor in successors {
+            live.extend(&self.at_start[successor.index()]);
+        }
+        live
+    }
+
+    fn before_terminator(&self, terminator: &Terminator) -> SlotSet {
+        let mut live = self.after_terminator(terminator);
+        if let Terminator::Apply { hit, action_run, .. } = terminator {
+            hit.iter()
+                .chain(action_run)
+                .for_each(|slot| self.kill(*slot, &mut live));
+        }
+        for_each_terminator_read(terminator, self.program, &mut |slot| self.make_live(slot, &mut live));
+        live
+    }
+
+    /// From what is live after an operation to what is live before it.
+    fn step(&self, op: &Op, live: &mut SlotSet) {
+        if let Some(slot) = op.target() {
+            self.kill(slot, live);
+        }
+        if matches!(op, Op::Extract { .. } | Op::Advance { .. } | Op::Lookahead { .. }) {
+            // The parser may end here, before anything is written.
+            live.extend(&self.at_end);
+        }
+        op.for_each_slot_read(&mut |slot| self.make_live(slot, live));
+    }
+
+    fn remove_from_block(&self, block: &mut Block) -> bool {
+        let mut changed = self.forget_results(&mut block.terminator);
+        let mut live = self.before_terminator(&block.terminator);
+        let mut keep = vec![true; block.statements.len()];
+        for (index, statement) in block.statements.iter().enumerate().rev() {
+            let dead = statement.op.target().is_some_and(|slot| self.is_dead(slot, &live));
+            if dead && only_writes(&statement.op) {
+                keep[index] = false;
+                changed = true;
+            } else {
+                self.step(&statement.op, &mut live);
+            }
+        }
+        let mut keep = keep.into_iter();
+        block
+            .statements
+            .retain(|_| keep.next().expect("there is a mark for each statement"));
+        changed
+    }
+
+    /// Drops a table's results that nothing reads.
+    fn forget_results(&self, terminator: &mut Terminator) -> bool {
+        let live = self.after_terminator(terminator);
+        let Terminator::Apply { hit, action_run, .. } = terminator else {
+            return false;
+        };
+        let mut changed = false;
+        for result in [hit, action_run] {
+            if result.is_some_and(|slot| self.is_dead(slot, &live)) {
+                *result = None;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    fn is_dead(&self, slot: SlotId, live: &SlotSet) -> bool {
+        self.numbers.get(&slot).is_some_and(|number| !live.contains(*number))
+    }
+
+    fn make_live(&self, slot: SlotId, live: &mut SlotSet) {
+        if let Some(number) = self.numbers.get(&slot) {
+            live.insert(*number);
+        }
+    }
+
+    fn kill(&self, slot: SlotId, live: &mut SlotSet) {
+        if let Some(number) = self.numbers.get(&slot) {
+            live.remove(*number);
+        }
+    }
+}

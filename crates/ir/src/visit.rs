@@ -1,0 +1,277 @@
+//! What operations read and write, and access to the expressions inside them, for passes and executors.
+
+use crate::{DataItem, Expr, KeySet, Op, Program, SlotId, Terminator};
+
+impl Expr {
+    /// Calls `visit` with every slot that the expression reads.
+    pub fn for_each_slot(&self, visit: &mut impl FnMut(SlotId)) {
+        match self {
+            Expr::Slot(slot) => visit(*slot),
+            Expr::Const(_) | Expr::Param { .. } => {}
+            Expr::Unary(_, operand)
+            | Expr::Slice { operand, .. }
+            | Expr::ZeroExtend(_, operand)
+            | Expr::SignExtend(_, operand)
+            | Expr::Truncate(_, operand) => operand.for_each_slot(visit),
+            Expr::Binary(_, left, right) | Expr::Concat(left, right) => {
+                left.for_each_slot(visit);
+                right.for_each_slot(visit);
+            }
+            Expr::Mux {
+                condition,
+                then_value,
+                else_value,
+            } => {
+                condition.for_each_slot(visit);
+                then_value.for_each_slot(visit);
+                else_value.for_each_slot(visit);
+            }
+        }
+    }
+
+    /// Calls `visit` with every operand of this expression, not with theirs.
+    pub fn for_each_operand_mut(&mut self, visit: &mut impl FnMut(&mut Expr)) {
+        match self {
+            Expr::Slot(_) | Expr::Const(_) | Expr::Param { .. } => {}
+            Expr::Unary(_, operand)
+            | Expr::Slice { operand, .. }
+            | Expr::ZeroExtend(_, operand)
+            | Expr::SignExtend(_, operand)
+            | Expr::Truncate(_, operand) => visit(operand),
+            Expr::Binary(_, left, right) | Expr::Concat(left, right) => {
+                visit(left);
+                visit(right);
+            }
+            Expr::Mux {
+                condition,
+                then_value,
+                else_value,
+            } => {
+                visit(condition);
+                visit(then_value);
+                visit(else_value);
+            }
+        }
+    }
+}
+
+/// The expressions in an operation, as references of either kind: one list for [`Op::exprs`] and [`Op::exprs_mut`].
+macro_rules! op_exprs {
+    ($op:expr, $values:ident) => {
+        match $op {
+            Op::Assign { value, .. } => vec![value],
+            Op::Extract { varbit_bits, .. } => $values!(option varbit_bits),
+            Op::Advance { bits } => vec![bits],
+            Op::Truncate { bytes } => vec![bytes],
+            Op::RegisterRead { index, .. } | Op::Count { index, .. } | Op::ExecuteMeter { index, .. } => vec![index],
+            Op::RegisterWrite { index, value, .. } => vec![index, value],
+            Op::Hash { data, range, .. } => {
+                let mut exprs = $values!(data data);
+                if let Some((base, max)) = range {
+                    exprs.extend([base, max]);
+                }
+                exprs
+            }
+            Op::VerifyChecksum { condition, data, checksum, .. } => {
+                let mut exprs = $values!(data data);
+                exprs.extend([condition, checksum]);
+                exprs
+            }
+            Op::UpdateChecksum { condition, data, .. } => {
+                let mut exprs = $values!(data data);
+                exprs.push(condition);
+                exprs
+            }
+            Op::Random { low, high, .. } => vec![low, high],
+            Op::Digest { data, .. } => $values!(all data),
+            Op::Clone { session, field_list, .. } => {
+                let mut exprs = $values!(option field_list);
+                exprs.push(session);
+                exprs
+            }
+            Op::Resubmit { field_list } | Op::Recirculate { field_list } => $values!(option field_list),
+            Op::LogMessage { args, .. } => $values!(all args),
+            Op::Assert { condition, .. } | Op::Assume { condition, .. } => vec![condition],
+            Op::Lookahead { .. } | Op::PacketLength { .. } | Op::Emit { .. } => Vec::new(),
+        }
+    };
+}
+
+/// The same for terminators.
+macro_rules! terminator_exprs {
+    ($terminator:expr, $values:ident) => {
+        match $terminator {
+            Terminator::Branch { condition, .. } => vec![condition],
+            Terminator::Reject(error) => vec![error],
+            Terminator::Select { keys, cases, .. } => {
+                let mut exprs = $values!(all keys);
+                for keyset in $values!(keysets cases) {
+                    match keyset {
+                        KeySet::Equals(value) => exprs.push(value),
+                        KeySet::EqualsMasked { value, mask } => exprs.extend([value, mask]),
+                        KeySet::Any
+                        | KeySet::Exact(_)
+                        | KeySet::Mask { .. }
+                        | KeySet::Range { .. }
+                        | KeySet::ValueSet { .. } => {}
+                    }
+                }
+                exprs
+            }
+            Terminator::Jump(_) | Terminator::Apply { .. } | Terminator::Return | Terminator::Exit => Vec::new(),
+        }
+    };
+}
+
+macro_rules! shared {
+    (option $value:expr) => {
+        $value.iter().collect::<Vec<_>>()
+    };
+    (all $values:expr) => {
+        $values.iter().collect::<Vec<_>>()
+    };
+    (data $items:expr) => {
+        $items
+            .iter()
+            .filter_map(|item| {
+                if let DataItem::Value(value) = item {
+                    Some(value)
+                } else {
+                    None
+                }
+            })
+            .collect::<Vec<_>>()
+    };
+    (keysets $cases:expr) => {
+        $cases.iter().flat_map(|case| &case.keysets)
+    };
+}
+
+macro_rules! unique {
+    (option $value:expr) => {
+        $value.iter_mut().collect::<Vec<_>>()
+    };
+    (all $values:expr) => {
+        $values.iter_mut().collect::<Vec<_>>()
+    };
+    (data $items:expr) => {
+        $items
+            .iter_mut()
+            .filter_map(|item| {
+                if let DataItem::Value(value) = item {
+                    Some(value)
+                } else {
+                    None
+                }
+            })
+            .collect::<Vec<_>>()
+    };
+    (keysets $cases:expr) => {
+        $cases.iter_mut().flat_map(|case| &mut case.keysets)
+    };
+}
+
+impl Op {
+    /// The expressions that the operation evaluates.
+    pub fn exprs(&self) -> Vec<&Expr> {
+        op_exprs!(self, shared)
+    }
+
+    /// The expressions that the operation evaluates, to be changed.
+    pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
+        op_exprs!(self, unique)
+    }
+
+    /// Calls `visit` with every slot that the operation reads, in expressions and as varbit data. The fields of a
+    /// header that is emitted do not count.
+    pub fn for_each_slot_read(&self, visit: &mut impl FnMut(SlotId)) {
+        for expr in self.exprs() {
+            expr.for_each_slot(visit);
+        }
+        let (Op::Hash { data, .. } | Op::VerifyChecksum { data, .. } | Op::UpdateChecksum { data, .. }) = self else {
+            return;
+        };
+        for item in data {
+            if let DataItem::Varbit { value, length } = item {
+                visit(*value);
+                visit(*length);
+            }
+        }
+    }
+
+    /// The slot that the operation writes. [`Op::Extract`] writes a header's instead.
+    pub fn target(&self) -> Option<SlotId> {
+        match self {
+            Op::Assign { slot, .. }
+            | Op::Lookahead { slot }
+            | Op::PacketLength { slot }
+            | Op::RegisterRead { slot, .. }
+            | Op::ExecuteMeter { slot, .. }
+            | Op::Hash { slot, .. }
+            | Op::UpdateChecksum { slot, .. }
+            | Op::Random { slot, .. } => Some(*slot),
+            Op::Extract { .. }
+            | Op::Advance { .. }
+            | Op::Emit { .. }
+            | Op::RegisterWrite { .. }
+            | Op::Count { .. }
+            | Op::VerifyChecksum { .. }
+            | Op::Digest { .. }
+            | Op::Clone { .. }
+            | Op::Resubmit { .. }
+            | Op::Recirculate { .. }
+            | Op::Truncate { .. }
+            | Op::LogMessage { .. }
+            | Op::Assert { .. }
+            | Op::Assume { .. } => None,
+        }
+    }
+
+    /// Every slot that the operation writes.
+    pub fn slots_written(&self, program: &Program) -> Vec<SlotId> {
+        match self {
+            Op::Extract { header, .. } => program.headers[header.index()].slots().collect(),
+            _ => self.target().into_iter().collect(),
+        }
+    }
+}
+
+impl crate::Header {
+    /// All slots of the header: validity, fields, varbit length.
+    pub fn slots(&self) -> impl Iterator<Item = SlotId> + '_ {
+        let fields = self
+            .fields
+            .iter()
+            .flat_map(|field| [Some(field.slot), field.length])
+            .flatten();
+        std::iter::once(self.valid).chain(fields)
+    }
+}
+
+impl Terminator {
+    /// The expressions that the terminator evaluates. A table's key is the table's.
+    pub fn exprs(&self) -> Vec<&Expr> {
+        terminator_exprs!(self, shared)
+    }
+
+    /// The expressions that the terminator evaluates, to be changed.
+    pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
+        terminator_exprs!(self, unique)
+    }
+
+    /// The references to blocks, to be changed.
+    pub fn successors_mut(&mut self) -> Vec<&mut crate::BlockId> {
+        match self {
+            Terminator::Jump(next) | Terminator::Apply { next, .. } => vec![next],
+            Terminator::Branch {
+                then_block, else_block, ..
+            } => vec![then_block, else_block],
+            Terminator::Select { cases, default, .. } => cases
+                .iter_mut()
+                .map(|case| &mut case.target)
+                .chain(std::iter::once(default))
+                .collect(),
+            Terminator::Return | Terminator::Exit | Terminator::Reject(_) => Vec::new(),
+        }
+    }
+}
