@@ -1,7 +1,7 @@
 //! Parses every `.p4` file of a folder, lists those with errors, and says how many there were and how long it took.
 //!
 //! ```text
-//! cargo run -p forebay-syntax --example parse_all -- [-v] [-I FOLDER]... FOLDER|FILE...
+//! cargo run -p forebay-syntax --example parse_all -- [-v] [-I FOLDER]... [-D MACRO]... FOLDER|FILE...
 //! ```
 
 use forebay_syntax::{ParseOptions, parse_program, render};
@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 
 fn main() -> std::io::Result<()> {
     let mut include_paths = Vec::new();
+    let mut defines = Vec::new();
     let mut roots = Vec::new();
     let mut verbose = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "-I" => include_paths.extend(arguments.next()),
+            "-D" => defines.extend(arguments.next()),
             "-v" => verbose = true,
             _ => roots.push(PathBuf::from(argument)),
         }
@@ -39,6 +41,7 @@ fn main() -> std::io::Result<()> {
         let begin = Instant::now();
         let options = ParseOptions {
             include_paths: &include_paths,
+            defines: &defines,
             ..ParseOptions::new(&read)
         };
         let parsed = parse_program(&file.to_string_lossy(), &options);

@@ -17,6 +17,7 @@
 //! get deeper than [`NESTING_LIMIT`], and whoever walks one by recursion needs no care.
 
 mod annotations;
+mod controls;
 mod declarations;
 mod expressions;
 mod keysets;

@@ -382,6 +382,7 @@ impl Preprocessor<'_> {
             let Some((name, rest)) = line.split_first() else {
                 continue;
             };
+            let mut begins_branch = false;
             match (self.interner.text(name.text), depth) {
                 ("if" | "ifdef" | "ifndef", _) => depth += 1,
                 ("endif", 0) => {
@@ -389,12 +390,11 @@ impl Preprocessor<'_> {
                     return self.end_conditional();
                 }
                 ("endif", _) => depth -= 1,
-                ("elif" | "else", 0) => {
-                    if self.enter_branch(token.span.to(name.span), name, rest) {
-                        return;
-                    }
-                }
+                ("elif" | "else", 0) => begins_branch = true,
                 _ => {}
+            }
+            if begins_branch && self.enter_branch(token.span.to(name.span), name, rest) {
+                return;
             }
         }
     }

@@ -1,0 +1,205 @@
+//! Declarations of parsers, controls and packages, and the bodies of controls.
+
+use super::{Parsed, ProgramParser, Reported};
+use crate::ast::{
+    Annotation, Block, Control, ControlBody, Declaration, DeclarationKind, Ident, Package, Param, Parser,
+};
+use crate::codes::source as codes;
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::token::TokenKind;
+
+/// The head that parsers and controls share.
+struct BlockHead {
+    name: Ident,
+    type_params: Vec<Ident>,
+    params: Vec<Param>,
+}
+
+impl ProgramParser<'_> {
+    /// Reads the head of a parser or control after its keyword. The name becomes a type.
+    fn block_head(&mut self, what: &str) -> Parsed<BlockHead> {
+        let name = self.name(what)?;
+        let type_params = self.type_parameters()?;
+        let params = self.parameters()?;
+        Ok(BlockHead {
+            name,
+            type_params,
+            params,
+        })
+    }
+
+    /// Declares the name after the current keyword as a type, so that its own declaration can mention it.
+    fn declare_next_as_type(&mut self) {
+        let name = self.token_at(1);
+        self.scopes.declare(name.text, true);
+    }
+
+    fn constructor_parameters(&mut self) -> Parsed<Vec<Param>> {
+        if self.at(TokenKind::LeftParen) {
+            self.parameters()
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    pub(super) fn parser_declaration(&mut self) -> Parsed<DeclarationKind> {
+        self.declare_next_as_type();
+        self.bump();
+        self.scoped(|parser| {
+            let BlockHead {
+                name,
+                type_params,
+                params,
+            } = parser.block_head("the name of a parser")?;
+            if parser.eat(TokenKind::Semicolon) {
+                let constructor_params = Vec::new();
+                return Ok(DeclarationKind::Parser(Parser {
+                    name,
+                    type_params,
+                    params,
+                    constructor_params,
+                    body: None,
+                }));
+            }
+            let constructor_params = parser.constructor_parameters()?;
+            let body = Some(parser.parser_body(name.span)?);
+            Ok(DeclarationKind::Parser(Parser {
+                name,
+                type_params,
+                params,
+                constructor_params,
+                body,
+            }))
+        })
+    }
+
+    pub(super) fn control_declaration(&mut self) -> Parsed<DeclarationKind> {
+        self.declare_next_as_type();
+        self.bump();
+        self.scoped(|parser| {
+            let BlockHead {
+                name,
+                type_params,
+                params,
+            } = parser.block_head("the name of a control")?;
+            if parser.eat(TokenKind::Semicolon) {
+                let constructor_params = Vec::new();
+                return Ok(DeclarationKind::Control(Control {
+                    name,
+                    type_params,
+                    params,
+                    constructor_params,
+                    body: None,
+                }));
+            }
+            let constructor_params = parser.constructor_parameters()?;
+            let body = Some(parser.control_body(name.span)?);
+            Ok(DeclarationKind::Control(Control {
+                name,
+                type_params,
+                params,
+                constructor_params,
+                body,
+            }))
+        })
+    }
+
+    /// `{ declarations apply { .. } }`
+    fn control_body(&mut self, name: Span) -> Parsed<ControlBody> {
+        let open = self
+            .expect(TokenKind::LeftBrace, "and the body of the control, or `;`")?
+            .span;
+        let mut locals = Vec::new();
+        let mut apply = None;
+        while !self.at_end_of_list() {
+            let before = self.next;
+            match self.control_element(&mut locals, &mut apply) {
+                Ok(()) => {}
+                Err(Reported) => self.recover(before),
+            }
+        }
+        if apply.is_none() && self.at(TokenKind::RightBrace) {
+            let diagnostic = Diagnostic::error(codes::MISSING_APPLY, name, "this control has no apply block");
+            self.report(diagnostic.hint("end its body with `apply { }`"));
+        }
+        let _ = self.expect_close(TokenKind::RightBrace, open, "the body of the control");
+        let (apply_annotations, apply) = match apply {
+            Some(apply) => apply,
+            None => (
+                Vec::new(),
+                Block {
+                    annotations: Vec::new(),
+                    statements: Vec::new(),
+                    span: name,
+                },
+            ),
+        };
+        Ok(ControlBody {
+            locals,
+            apply,
+            apply_annotations,
+        })
+    }
+
+    fn control_element(
+        &mut self,
+        locals: &mut Vec<Declaration>,
+        apply: &mut Option<(Vec<Annotation>, Block)>,
+    ) -> Parsed<()> {
+        let start = self.span();
+        let annotations = self.annotations()?;
+        if let Some((_, block)) = apply {
+            let message = "nothing can follow the apply block of a control";
+            let diagnostic = Diagnostic::error(codes::MISPLACED_DECLARATION, self.span(), message);
+            return Err(self.report(
+                diagnostic
+                    .secondary(block.span, "the apply block")
+                    .hint("move it before `apply`"),
+            ));
+        }
+        if self.at(TokenKind::Apply) && matches!(self.peek_at(1), TokenKind::LeftBrace | TokenKind::At) {
+            self.bump();
+            let block_annotations = self.annotations()?;
+            *apply = Some((annotations, self.block(block_annotations)?));
+            return Ok(());
+        }
+        let kind = match self.peek() {
+            TokenKind::Const => self.constant()?,
+            TokenKind::Action => self.action()?,
+            TokenKind::Table => self.table()?,
+            TokenKind::State | TokenKind::ValueSet => return Err(self.misplaced()),
+            _ if self.at_local_declaration() => self.variable_or_instance()?,
+            _ => {
+                let expected = "a declaration or the apply block of the control";
+                let diagnostic = self.unexpected_diagnostic(codes::UNEXPECTED_TOKEN, expected);
+                let options = ["action", "table", "const", "a variable", "an instance", "apply"];
+                return Err(self.report(diagnostic.options(options)));
+            }
+        };
+        locals.push(Declaration {
+            annotations,
+            kind,
+            span: self.since(start),
+        });
+        Ok(())
+    }
+
+    pub(super) fn package(&mut self) -> Parsed<DeclarationKind> {
+        self.declare_next_as_type();
+        self.bump();
+        self.scoped(|parser| {
+            let BlockHead {
+                name,
+                type_params,
+                params,
+            } = parser.block_head("the name of a package")?;
+            parser.expect_semicolon("the package")?;
+            Ok(DeclarationKind::Package(Package {
+                name,
+                type_params,
+                params,
+            }))
+        })
+    }
+}
