@@ -1,9 +1,14 @@
 //! From the command line to a program.
 
 use crate::output;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
+use forebay_files::FileSources;
+use forebay_frontend::{Checked, Compiled, Options};
 use forebay_ir::Program;
+use forebay_syntax::diagnostic::Diagnostics;
+use forebay_syntax::render;
+use forebay_syntax::source::SourceMap;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -26,6 +31,10 @@ impl ProgramArguments {
     pub fn path(&self) -> &Path {
         &self.program
     }
+
+    fn is_compiled(&self) -> bool {
+        self.program.extension().is_some_and(|extension| extension == "ir")
+    }
 }
 
 /// What executes a program.
@@ -35,61 +44,107 @@ pub enum Engine {
     Interp,
 }
 
-/// A program, if there were no errors, and what there is to say of it.
-pub struct Compilation {
-    /// The program.
-    pub program: Option<Program>,
+/// What there is to say of a program.
+pub struct Report {
+    /// Whether the program has no errors.
+    pub good: bool,
     /// For people; empty when there is nothing to say.
     messages: String,
-    json: Value,
+    /// The messages as JSON.
+    pub json: Value,
 }
 
-impl Compilation {
+impl Report {
+    fn new(good: bool, sources: &SourceMap, diagnostics: &Diagnostics) -> Report {
+        let messages = render::render_all(diagnostics, sources, output::colour());
+        Report {
+            good,
+            messages,
+            json: render::to_json(diagnostics, sources),
+        }
+    }
+
     /// Writes the messages to the standard error.
-    pub fn report(&self) {
+    pub fn print(&self) {
         eprint!("{}", self.messages);
     }
-
-    /// The messages as JSON.
-    pub fn messages_json(&self) -> Value {
-        self.json.clone()
-    }
 }
 
-/// Reads and compiles a program. An error is that it cannot be read; what is wrong *with* it is in the compilation.
-pub fn compile(arguments: &ProgramArguments) -> Result<Compilation> {
+/// Looks for mistakes, also in programs for architectures that cannot be executed.
+///
+/// # Errors
+/// When the program cannot be read; what is wrong *with* it is in the report.
+pub fn check(arguments: &ProgramArguments) -> Result<Report> {
+    if arguments.is_compiled() {
+        return Ok(read_ir(arguments.path())?.1);
+    }
+    let Checked {
+        sources,
+        typed,
+        diagnostics,
+    } = with_options(arguments, forebay_frontend::check)?;
+    Ok(Report::new(typed.is_some(), &sources, &diagnostics))
+}
+
+/// Compiles a program and prints the messages to the standard error; none when there is an error.
+///
+/// # Errors
+/// When the program cannot be read.
+pub fn compile(arguments: &ProgramArguments) -> Result<Option<Program>> {
+    let (program, report) = if arguments.is_compiled() {
+        read_ir(arguments.path())?
+    } else {
+        let Compiled {
+            sources,
+            program,
+            diagnostics,
+        } = with_options(arguments, forebay_frontend::compile)?;
+        let report = Report::new(program.is_some(), &sources, &diagnostics);
+        (program, report)
+    };
+    report.print();
+    Ok(program)
+}
+
+fn with_options<T>(arguments: &ProgramArguments, front_end: impl Fn(&str, &Options) -> T) -> Result<T> {
     let path = arguments.path();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    if path.extension().is_some_and(|extension| extension == "ir") {
-        return Ok(read_ir(path, &text));
-    }
-    let _ = (&arguments.include, &arguments.define, output::colour());
-    bail!("{}: only compiled programs (.ir) can be read", path.display())
+    // The front end asks for files by name and gets none for whatever reason; only here the reason can be said.
+    std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let provider = FileSources::new();
+    let options = Options {
+        provider: &provider,
+        include_paths: &arguments.include,
+        defines: &arguments.define,
+    };
+    Ok(front_end(&path.to_string_lossy(), &options))
 }
 
-fn read_ir(path: &Path, text: &str) -> Compilation {
-    let (program, problems) = match forebay_ir::text::read(text) {
-        Err(error) => (None, vec![error.to_string()]),
+fn read_ir(path: &Path) -> Result<(Option<Program>, Report)> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let (program, problems) = match forebay_ir::text::read(&text) {
+        Err(error) => (None, vec![format!("{}:{error}", path.display())]),
         Ok(program) => {
-            let problems: Vec<String> = forebay_ir::verify::verify(&program)
-                .iter()
-                .map(|error| format!(" {error}"))
-                .collect();
-            (problems.is_empty().then_some(program), problems)
+            let problems = forebay_ir::verify::verify(&program);
+            (
+                Some(program),
+                problems
+                    .iter()
+                    .map(|problem| format!("{}: {problem}", path.display()))
+                    .collect(),
+            )
         }
     };
-    let messages = problems
-        .iter()
-        .map(|problem| format!("error: {}:{problem}\n", path.display()))
-        .collect();
+    let program = program.filter(|_| problems.is_empty());
+    let messages = problems.iter().map(|problem| format!("error: {problem}\n")).collect();
     let diagnostics: Vec<Value> = problems
         .iter()
         .map(|problem| json!({ "severity": "error", "message": problem }))
         .collect();
     let json = json!({ "errors": diagnostics.len(), "warnings": 0, "suppressed": 0, "diagnostics": diagnostics });
-    Compilation {
-        program,
+    let report = Report {
+        good: program.is_some(),
         messages,
         json,
-    }
+    };
+    Ok((program, report))
 }

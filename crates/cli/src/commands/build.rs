@@ -18,14 +18,12 @@ pub struct Arguments {
 
 /// Writes the files and says which.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let compilation = program::compile(&arguments.program)?;
-    compilation.report();
-    let Some(program) = &compilation.program else {
+    let Some(program) = program::compile(&arguments.program)? else {
         return Ok(Status::Bad);
     };
     let folder = &arguments.output;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    write(folder, "ir.txt", &forebay_ir::text::write(program))?;
+    write(folder, "ir.txt", &forebay_ir::text::write(&program))?;
     Ok(Status::Good)
 }
 

@@ -17,15 +17,11 @@ pub struct Arguments {
 
 /// Checks the program.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let compilation = program::compile(&arguments.program)?;
+    let report = program::check(&arguments.program)?;
     if arguments.json {
-        output::print_json(&compilation.messages_json())?;
+        output::print_json(&report.json)?;
     } else {
-        compilation.report();
+        report.print();
     }
-    Ok(if compilation.program.is_some() {
-        Status::Good
-    } else {
-        Status::Bad
-    })
+    Ok(if report.good { Status::Good } else { Status::Bad })
 }

@@ -55,9 +55,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// Runs the switch until a signal, the end of the duration, or the end of all input.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let compilation = program::compile(&arguments.program)?;
-    compilation.report();
-    let Some(program) = compilation.program else {
+    let Some(program) = program::compile(&arguments.program)? else {
         return Ok(Status::Bad);
     };
     let Engine::Interp = arguments.engine;

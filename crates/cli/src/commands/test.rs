@@ -42,9 +42,7 @@ struct Ran {
 
 /// Runs the tests.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let compilation = program::compile(&arguments.program)?;
-    compilation.report();
-    let Some(program) = compilation.program else {
+    let Some(program) = program::compile(&arguments.program)? else {
         return Ok(Status::Unable);
     };
     let Engine::Interp = arguments.engine;

@@ -42,9 +42,7 @@ pub struct Arguments {
 
 /// Traces the packets.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let compilation = program::compile(&arguments.program)?;
-    compilation.report();
-    let Some(program) = compilation.program else {
+    let Some(program) = program::compile(&arguments.program)? else {
         return Ok(Status::Bad);
     };
     let packets = packets(arguments)?;
