@@ -14,7 +14,7 @@ fn the_sample_program_is_written_as_it_was_read() {
     let written = text::write(&program);
     let without_layout = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sample = include_str!("everything.ir.txt");
-    assert_eq!(without_layout(&written), without_layout(&sample));
+    assert_eq!(without_layout(&written), without_layout(sample));
     assert_eq!(text::read(&written), Ok(program));
 }
 
@@ -107,7 +107,7 @@ fn nesting_has_a_limit() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
     /// Whatever a program says, reading what was written gives it back.
     #[test]

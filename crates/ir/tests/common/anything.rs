@@ -452,7 +452,7 @@ pub const BINARY: &[BinaryOp] = &[
 
 fn expr(c: &mut Choices, depth: u32) -> Expr {
     let kind = if depth == 0 { c.below(3) } else { c.below(12) };
-    let mut operand = |c: &mut Choices| Box::new(expr(c, depth.saturating_sub(1)));
+    let operand = |c: &mut Choices| Box::new(expr(c, depth.saturating_sub(1)));
     match kind {
         0 => Expr::Const(constant(c)),
         1 => Expr::Slot(slot(c)),
