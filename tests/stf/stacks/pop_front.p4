@@ -1,0 +1,55 @@
+// pop_front moves the elements down; the last ones become invalid.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> count;
+}
+
+header item_t {
+    bit<8> value;
+}
+
+struct headers_t {
+    input_t input;
+    item_t[4] stack;
+}
+
+struct meta_t {}
+
+// Reads `count` items.
+parser TestParser(packet_in packet, out headers_t hdr, inout meta_t meta,
+                  inout standard_metadata_t standard_metadata) {
+    bit<8> left;
+
+    state start {
+        packet.extract(hdr.input);
+        left = hdr.input.count;
+        transition items;
+    }
+
+    state items {
+        transition select(left) {
+            0: accept;
+            default: item;
+        }
+    }
+
+    state item {
+        packet.extract(hdr.stack.next);
+        left = left - 1;
+        transition items;
+    }
+}
+
+#define PARSER TestParser
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        hdr.stack.pop_front(1);
+        standard_metadata.egress_spec = 2;
+    }
+}
+
+#include "../include/skeleton.p4"
