@@ -195,7 +195,10 @@ impl ProgramParser<'_> {
             _ => {
                 let token = self.token();
                 let message = format!("expected an assignment or a call, found {}", self.describe(token));
-                let diagnostic = Diagnostic::error(codes::EXPECTED_STATEMENT, token.span, message);
+                let mut diagnostic = Diagnostic::error(codes::EXPECTED_STATEMENT, token.span, message);
+                if token.kind == TokenKind::EqualEqual {
+                    diagnostic = diagnostic.hint("to assign, write `=`");
+                }
                 Err(self.report(self.with_macro_note(diagnostic, token)))
             }
         }
