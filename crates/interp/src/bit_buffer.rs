@@ -45,8 +45,7 @@ impl BitBuffer {
     pub fn push_from(&mut self, source: &[u8], start_bit: usize) {
         let end = source.len() * 8;
         if self.bits.is_multiple_of(8) && start_bit.is_multiple_of(8) {
-            self.bytes
-                .extend_from_slice(source.get(start_bit / 8..).unwrap_or(&[]));
+            self.bytes.extend_from_slice(source.get(start_bit / 8..).unwrap_or(&[]));
             self.bits = self.bytes.len() * 8;
             return;
         }

@@ -8,10 +8,7 @@ use crate::requests::Requests;
 use crate::state::State;
 use crate::trace::{Event, Tracer};
 use forebay_bits::Bits;
-use forebay_ir::{
-    BlockId, Body, BodyId, Expr, KeySet, Location, Op, Program, SelectCase, SlotId, TableId,
-    Terminator,
-};
+use forebay_ir::{BlockId, Body, BodyId, Expr, KeySet, Location, Op, Program, SelectCase, SlotId, TableId, Terminator};
 
 /// How a body ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,9 +156,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
                 if !self.take_step() {
                     return Ended::StepLimit;
                 }
-                if let Flow::End(ended) =
-                    self.execute(&statement.op, statement.location, action_data)
-                {
+                if let Flow::End(ended) = self.execute(&statement.op, statement.location, action_data) {
                     return ended;
                 }
             }
@@ -201,19 +196,15 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
                 }
                 Ok(if taken { *then_block } else { *else_block })
             }
-            Terminator::Select {
-                keys,
-                cases,
-                default,
-            } => Ok(self.select(keys, cases, *default, location, action_data)),
+            Terminator::Select { keys, cases, default } => {
+                Ok(self.select(keys, cases, *default, location, action_data))
+            }
             Terminator::Apply {
                 table,
                 hit,
                 action_run,
                 next,
-            } => self
-                .apply(*table, *hit, *action_run, location)
-                .map(|()| *next),
+            } => self.apply(*table, *hit, *action_run, location).map(|()| *next),
             Terminator::Return => Err(Ended::Returned),
             Terminator::Exit => Err(Ended::Exited),
             Terminator::Reject(error) => {
@@ -230,15 +221,8 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
     /// Ends a parser with an error.
     pub(crate) fn reject(&mut self, error: u32, location: Location) -> Ended {
         if T::ON {
-            let name = self
-                .program
-                .errors
-                .get(error as usize)
-                .map_or("error", String::as_str);
-            self.tracer.event(Event::ParserError {
-                error: name,
-                location,
-            });
+            let name = self.program.errors.get(error as usize).map_or("error", String::as_str);
+            self.tracer.event(Event::ParserError { error: name, location });
         }
         Ended::Rejected(error)
     }
@@ -299,8 +283,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
                     let count = following
                         .take_while(|(keyset, index)| is_component(keyset, *set, *index))
                         .count();
-                    self.objects
-                        .value_set_contains(*set, &keys[position..position + count])
+                    self.objects.value_set_contains(*set, &keys[position..position + count])
                 }
                 KeySet::ValueSet { .. } => true,
             })
@@ -324,9 +307,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
             (index, &self.program.actions[id.index()], args)
         });
         if T::ON {
-            let (name, args) = action.map_or(("", &[][..]), |(_, action, args)| {
-                (action.name.as_str(), args)
-            });
+            let (name, args) = action.map_or(("", &[][..]), |(_, action, args)| (action.name.as_str(), args));
             self.tracer.event(Event::Lookup {
                 table: table_id,
                 key: &key,
@@ -340,9 +321,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         if let Some(slot) = hit {
             self.assign(slot, Bits::from_bool(found.hit), location);
         }
-        if let (Some(slot), Some(color)) =
-            (table.direct_meter.and_then(|meter| meter.slot), found.color)
-        {
+        if let (Some(slot), Some(color)) = (table.direct_meter.and_then(|meter| meter.slot), found.color) {
             let width = self.program.slot(slot).width;
             self.assign(slot, Bits::new(width, color.into()), location);
         }
@@ -378,10 +357,9 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
                 self.assign(*slot, value, location);
                 Flow::Continue
             }
-            Op::Extract { .. }
-            | Op::Advance { .. }
-            | Op::Lookahead { .. }
-            | Op::PacketLength { .. } => self.parser_op(op, location),
+            Op::Extract { .. } | Op::Advance { .. } | Op::Lookahead { .. } | Op::PacketLength { .. } => {
+                self.parser_op(op, location)
+            }
             Op::Emit { header } => {
                 self.emit(*header, location);
                 Flow::Continue

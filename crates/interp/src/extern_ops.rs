@@ -11,22 +11,14 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
     /// Executes an extern's operation.
     pub(crate) fn extern_op(&mut self, op: &'a Op, location: Location, action_data: &[Bits]) {
         match op {
-            Op::RegisterRead {
-                register,
-                index,
-                slot,
-            } => {
+            Op::RegisterRead { register, index, slot } => {
                 let index = self.index(index, action_data);
                 let value = self.objects.read_register(*register, index);
                 let name = &self.program.registers[register.index()].name;
                 self.trace_extern("register.read", name, Some(index), Some(&value), location);
                 self.assign(*slot, value, location);
             }
-            Op::RegisterWrite {
-                register,
-                index,
-                value,
-            } => {
+            Op::RegisterWrite { register, index, value } => {
                 let index = self.index(index, action_data);
                 let value = self.eval(value, action_data);
                 let name = &self.program.registers[register.index()].name;
@@ -44,13 +36,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
                 let color = self.objects.execute_meter(*meter, index, self.facts);
                 let color = color.map(|color| Bits::new(self.width(*slot), color.into()));
                 let name = &self.program.meters[meter.index()].name;
-                self.trace_extern(
-                    "meter.execute_meter",
-                    name,
-                    Some(index),
-                    color.as_ref(),
-                    location,
-                );
+                self.trace_extern("meter.execute_meter", name, Some(index), color.as_ref(), location);
                 if let Some(color) = color {
                     self.assign(*slot, color, location);
                 }
@@ -135,33 +121,18 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
             }
             Op::Resubmit { field_list } => {
                 let preserve = self.preserve(field_list.as_ref(), action_data);
-                self.trace_extern(
-                    "resubmit",
-                    "",
-                    preserve.field_list.map(u64::from),
-                    None,
-                    location,
-                );
+                self.trace_extern("resubmit", "", preserve.field_list.map(u64::from), None, location);
                 self.requests.resubmit = Some(preserve);
             }
             Op::Recirculate { field_list } => {
                 let preserve = self.preserve(field_list.as_ref(), action_data);
-                self.trace_extern(
-                    "recirculate",
-                    "",
-                    preserve.field_list.map(u64::from),
-                    None,
-                    location,
-                );
+                self.trace_extern("recirculate", "", preserve.field_list.map(u64::from), None, location);
                 self.requests.recirculate = Some(preserve);
             }
             Op::Truncate { bytes } => {
                 let bytes = self.eval(bytes, action_data).to_u64().min(u32::MAX.into()) as u32;
                 self.trace_extern("truncate", "", Some(bytes.into()), None, location);
-                let least = self
-                    .requests
-                    .truncate_to
-                    .map_or(bytes, |before| before.min(bytes));
+                let least = self.requests.truncate_to.map_or(bytes, |before| before.min(bytes));
                 self.requests.truncate_to = Some(least);
             }
             other => unreachable!("{other:?} is executed elsewhere"),
@@ -183,14 +154,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
     }
 
     /// `base + hash mod max`, a `max` of 0 being taken as 1 (BMv2).
-    fn hash_in_range(
-        &self,
-        hash: u64,
-        base: &Expr,
-        max: &Expr,
-        slot: SlotId,
-        action_data: &[Bits],
-    ) -> Bits {
+    fn hash_in_range(&self, hash: u64, base: &Expr, max: &Expr, slot: SlotId, action_data: &[Bits]) -> Bits {
         let base = self.eval(base, action_data).to_u128();
         let max = self.eval(max, action_data).to_u128().max(1);
         Bits::new(self.width(slot), base.wrapping_add(u128::from(hash) % max))
@@ -198,13 +162,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
 
     /// The hash of data items, one after the other without gaps, zeros up to a whole byte, and the payload behind them
     /// if it is asked for.
-    fn hash(
-        &mut self,
-        algorithm: HashAlgorithm,
-        data: &[DataItem],
-        payload: bool,
-        action_data: &[Bits],
-    ) -> u64 {
+    fn hash(&mut self, algorithm: HashAlgorithm, data: &[DataItem], payload: bool, action_data: &[Bits]) -> u64 {
         let mut input = std::mem::take(&mut self.buffers.hash_input);
         input.clear();
         for item in data {
@@ -227,23 +185,14 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         hash
     }
 
-    fn digest(
-        &mut self,
-        digest: DigestId,
-        data: &[Expr],
-        location: Location,
-        action_data: &[Bits],
-    ) {
+    fn digest(&mut self, digest: DigestId, data: &[Expr], location: Location, action_data: &[Bits]) {
         let name = &self.program.digests[digest.index()].name;
         self.trace_extern("digest", name, None, None, location);
         if self.requests.digests.len() >= DIGESTS_MAX {
             self.requests.digests_lost += 1;
             return;
         }
-        let values = data
-            .iter()
-            .map(|value| self.eval(value, action_data))
-            .collect();
+        let values = data.iter().map(|value| self.eval(value, action_data)).collect();
         self.requests.digests.push(DigestRequest { digest, values });
     }
 
@@ -261,10 +210,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
             text.push_str(&values.next().unwrap_or_else(|| "{}".to_string()));
             text.push_str(piece);
         }
-        self.tracer.event(Event::Log {
-            text: &text,
-            location,
-        });
+        self.tracer.event(Event::Log { text: &text, location });
     }
 
     fn trace_extern(

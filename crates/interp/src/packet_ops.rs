@@ -12,10 +12,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
     /// Executes an operation that only parsers have.
     pub(crate) fn parser_op(&mut self, op: &'a Op, location: Location) -> Flow {
         match op {
-            Op::Extract {
-                header,
-                varbit_bits,
-            } => self.extract(*header, varbit_bits.as_ref(), location),
+            Op::Extract { header, varbit_bits } => self.extract(*header, varbit_bits.as_ref(), location),
             Op::Advance { bits } => {
                 let bits = self.eval(bits, &[]).to_u64_saturating();
                 if bits > self.bits_left() {
@@ -73,14 +70,8 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
             };
             let value = read_bits(self.packet, self.cursor, present);
             self.cursor += present as usize;
-            self.state.set(
-                field.slot,
-                if present == width {
-                    value
-                } else {
-                    value.zext(width)
-                },
-            );
+            self.state
+                .set(field.slot, if present == width { value } else { value.zext(width) });
             if let Some(length) = field.length {
                 self.state.set_number(length, present.into());
             }
@@ -105,10 +96,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
 
     fn trace_extract(&mut self, id: HeaderId, location: Location) {
         let fields = &self.program.headers[id.index()].fields;
-        let values: Vec<Bits> = fields
-            .iter()
-            .map(|field| self.state.get(field.slot).clone())
-            .collect();
+        let values: Vec<Bits> = fields.iter().map(|field| self.state.get(field.slot).clone()).collect();
         self.tracer.event(Event::Extract {
             header: id,
             fields: &values,

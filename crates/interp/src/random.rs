@@ -35,9 +35,7 @@ mod tests {
     fn stays_between_its_bounds_and_repeats_with_its_seed() {
         let draw = |seed| {
             let mut random = Random::new(seed);
-            (0..1000)
-                .map(|_| random.between(10, 12).unwrap())
-                .collect::<Vec<_>>()
+            (0..1000).map(|_| random.between(10, 12).unwrap()).collect::<Vec<_>>()
         };
         let drawn = draw(7);
         assert!(

@@ -15,11 +15,7 @@ impl State {
     /// All slots zero (P4_16 §8.25: invalid headers; uninitialised values are zero here).
     pub fn new(program: &Program) -> Self {
         State {
-            slots: program
-                .slots
-                .iter()
-                .map(|slot| Bits::zero(slot.width))
-                .collect(),
+            slots: program.slots.iter().map(|slot| Bits::zero(slot.width)).collect(),
         }
     }
 
