@@ -16,6 +16,8 @@ pub struct TracePrinter {
     pipeline: Arc<Pipeline>,
     /// How deep in bodies the packet is.
     depth: usize,
+    /// Whether it is in a parser state, whose steps stand deeper.
+    in_state: bool,
     steps: Vec<Step>,
     /// Steps beyond [`MAX_STEPS`].
     left_out: u64,
@@ -33,6 +35,7 @@ impl TracePrinter {
         TracePrinter {
             pipeline,
             depth: 0,
+            in_state: false,
             steps: Vec::new(),
             left_out: 0,
         }
@@ -58,9 +61,10 @@ impl TracePrinter {
             return;
         }
         let place = place(self.pipeline.program(), location);
+        let indent = 2 * (self.depth + usize::from(self.in_state));
         let text = match &place {
-            Some(place) => format!("{:indent$}{text}  [{place}]", "", indent = self.depth * 2),
-            None => format!("{:indent$}{text}", "", indent = self.depth * 2),
+            Some(place) => format!("{:indent$}{text}  [{place}]", ""),
+            None => format!("{:indent$}{text}", ""),
         };
         if let (Some(object), Some(place)) = (json.as_object_mut(), place) {
             object.insert("place".to_string(), Value::String(place));
@@ -71,7 +75,7 @@ impl TracePrinter {
 
 impl Observer for TracePrinter {
     fn packet_enters(&mut self, line: u32, port: u32, data: &[u8]) {
-        self.depth = 0;
+        (self.depth, self.in_state) = (0, false);
         let text = format!("packet {line} on port {port}, {} bytes: {}", data.len(), hex(data));
         let json = json!({ "event": "packet_enters", "line": line, "port": port, "bytes": hex(data) });
         self.push(&text, Location::default(), json);
@@ -90,6 +94,9 @@ impl Tracer for TracePrinter {
     const ON: bool = true;
 
     fn event(&mut self, event: Event<'_>) {
+        if matches!(event, Event::ParserState { .. } | Event::Leave { .. }) {
+            self.in_state = false;
+        }
         if matches!(event, Event::Leave { .. }) {
             self.depth = self.depth.saturating_sub(1).max(1);
         }
@@ -97,8 +104,10 @@ impl Tracer for TracePrinter {
         if let Some((text, location, json)) = describe(pipeline.program(), &event) {
             self.push(&text, location, json);
         }
-        if matches!(event, Event::Enter { .. }) {
-            self.depth += 1;
+        match event {
+            Event::Enter { .. } => self.depth += 1,
+            Event::ParserState { .. } => self.in_state = true,
+            _ => {}
         }
     }
 }

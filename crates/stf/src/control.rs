@@ -122,10 +122,7 @@ impl Controller {
             Command::MirroringDelete { session } => replication.delete_session(pipeline, *session)?,
             Command::MirroringGet { session } => return replication.describe_session(*session).map(Applied::Note),
             Command::MulticastGroupCreate { group } => replication.create_group(pipeline, *group)?,
-            Command::MulticastNodeCreate { rid, ports } => {
-                let node = replication.create_node(*rid, ports)?;
-                return Ok(Applied::Note(format!("multicast node {node}")));
-            }
+            Command::MulticastNodeCreate { rid, ports } => replication.create_node(*rid, ports)?,
             Command::MulticastNodeUpdate { node, ports } => replication.update_node(pipeline, *node, ports)?,
             Command::MulticastNodeAssociate { group, node } => replication.associate(pipeline, *group, *node)?,
             _ => {}

@@ -60,7 +60,7 @@ impl ExpectedPacket {
         } else {
             format!("{} bytes", packet.len())
         };
-        format!("{length}; {wrong} hexadecimal digits differ\n")
+        format!("{length}; differing hexadecimal digits: {wrong}\n")
     }
 
     fn diff_line(&self, text: &mut String, packet: &[u8], start: usize, end: usize) {
@@ -167,7 +167,7 @@ mod tests {
         let diff = expected("01020304$").diff(&[1, 2, 0x13, 4, 5]);
         assert_eq!(
             diff,
-            "expected exactly 4 bytes, received 5; 1 hexadecimal digits differ\n    \
+            "expected exactly 4 bytes, received 5; differing hexadecimal digits: 1\n    \
              0: expected 01 02 03 04 $\n       \
              received 01 02 13 04 05\n                      \
              ^     ^^\n"

@@ -38,14 +38,14 @@ impl Replication {
         self.write_group(pipeline, group)
     }
 
-    /// The number of the new node.
-    pub(crate) fn create_node(&mut self, rid: u32, ports: &[u32]) -> Result<usize, String> {
+    /// Nodes are numbered from 0 as they come.
+    pub(crate) fn create_node(&mut self, rid: u32, ports: &[u32]) -> Result<(), String> {
         let rid = u16::try_from(rid).map_err(|_| format!("replication id {rid} is larger than 65535"))?;
         self.nodes.push(Node {
             rid,
             ports: ports.iter().copied().collect(),
         });
-        Ok(self.nodes.len() - 1)
+        Ok(())
     }
 
     pub(crate) fn update_node(&mut self, pipeline: &Pipeline, node: u32, ports: &[u32]) -> Result<(), String> {

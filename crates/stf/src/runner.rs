@@ -180,7 +180,7 @@ impl Run {
                 .extend(packets.iter().map(|packet| unexpected(port, packet)));
         }
         let message = format!(
-            "port {port}, which the test does not name, has sent {} packets",
+            "port {port}, which the test does not name, has sent packets: {}",
             packets.len()
         );
         self.outcome.notes.push(Note { line: None, message });
@@ -190,7 +190,7 @@ impl Run {
         for (reason, count) in self.switch.pipeline().drops().nonzero() {
             self.outcome.notes.push(Note {
                 line: None,
-                message: format!("{count} packets dropped: {reason}"),
+                message: format!("packets dropped for {reason}: {count}"),
             });
         }
     }

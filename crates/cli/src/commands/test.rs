@@ -31,6 +31,9 @@ pub struct Arguments {
     /// Print what happens to each packet
     #[arg(long)]
     trace: bool,
+    /// Print what commands say and what was dropped, also for tests that pass
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 /// A test file and how it went.
@@ -51,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         let outcome = stf_file::read(&path).and_then(|test| run_test(&program, &test, arguments.trace));
         let test = Ran { path, outcome };
         if !arguments.json {
-            output::print(&test.text())?;
+            output::print(&test.text(arguments.verbose))?;
         }
         ran.push(test);
     }
@@ -131,7 +134,7 @@ impl Ran {
     }
 
     /// A line for the test, and below it what failed and what is worth knowing.
-    fn text(&self) -> String {
+    fn text(&self, verbose: bool) -> String {
         let verdict = match self.status() {
             Status::Good => "passed",
             Status::Bad => "FAILED",
@@ -145,13 +148,18 @@ impl Ran {
             Ok(outcome) => {
                 let _ = writeln!(
                     text,
-                    " ({} packets in, {} out)",
+                    " (packets: {} in, {} out)",
                     outcome.packets_in, outcome.packets_out
                 );
                 for failure in &outcome.failures {
                     let _ = writeln!(text, "{}", indented(&failure.to_string()));
                 }
-                for note in &outcome.notes {
+                let notes = if verbose || !outcome.passed() {
+                    &outcome.notes[..]
+                } else {
+                    &[]
+                };
+                for note in notes {
                     let _ = writeln!(text, "{}", indented(&format!("note: {note}")));
                 }
             }

@@ -1,0 +1,279 @@
+//! The command as a user sees it: exit codes, what it prints and where.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a run of the command left.
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn forebay(arguments: &[&str]) -> Ran {
+    let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(arguments)
+        .output()
+        .expect("the command runs");
+    Ran {
+        code: output.status.code().expect("it was not killed"),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// A program whose packets say what shall happen to them.
+fn program() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../switch/tests/operations.ir").to_string()
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("the file can be written");
+    path.to_string_lossy().into_owned()
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// A capture file of packets, without the `.pcap` support of the library under test.
+fn capture(folder: &Path, name: &str, packets: &[&[u8]]) -> String {
+    let mut bytes = Vec::new();
+    for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 1] {
+        bytes.extend(word.to_le_bytes());
+    }
+    for packet in packets {
+        for word in [1, 0, packet.len() as u32, packet.len() as u32] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(*packet);
+    }
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).expect("the file can be written");
+    path.to_string_lossy().into_owned()
+}
+
+const GOOD: &str = "packet 0 0003aa\nexpect 3 0003aa $\n";
+const BAD: &str = "packet 0 0003aa\nexpect 3 0003ab $\n";
+
+#[test]
+fn exit_codes_of_tests() {
+    let folder = folder();
+    let good = write(folder.path(), "good.stf", GOOD);
+    let bad = write(folder.path(), "bad.stf", BAD);
+    let wrong = write(folder.path(), "wrong.stf", "paket 0 00\n");
+    let unsuited = write(folder.path(), "unsuited.stf", "add nope k:1 a()\n");
+    for (tests, code) in [
+        (vec![&good], 0),
+        (vec![&good, &bad], 1),
+        (vec![&bad, &wrong], 2),
+        (vec![&unsuited], 2),
+    ] {
+        let program = program();
+        let arguments: Vec<&str> = ["test", &program]
+            .into_iter()
+            .chain(tests.iter().map(|test| test.as_str()))
+            .collect();
+        assert_eq!(forebay(&arguments).code, code, "{tests:?}");
+    }
+}
+
+#[test]
+fn a_line_for_each_test_and_a_difference_to_read() {
+    let folder = folder();
+    let good = write(folder.path(), "good.stf", GOOD);
+    let bad = write(folder.path(), "bad.stf", BAD);
+    let ran = forebay(&["test", &program(), &good, &bad]);
+    let stdout = ran.stdout.replace(&*folder.path().to_string_lossy(), "DIR");
+    assert_eq!(
+        stdout,
+        "passed  DIR/good.stf (packets: 1 in, 1 out)\n\
+         FAILED  DIR/bad.stf (packets: 1 in, 1 out)\n        \
+         line 2: the packet from port 3 (because of line 1) differs: 3 bytes; differing hexadecimal digits: 1\n            \
+         0: expected 00 03 ab\n               \
+         received 00 03 aa\n                               \
+         ^\n\
+         1 of 2 tests passed\n"
+    );
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn tests_are_found_beside_the_program() {
+    let folder = folder();
+    let program = write(
+        folder.path(),
+        "router.ir",
+        &std::fs::read_to_string(program()).expect("the program"),
+    );
+    assert_eq!(forebay(&["test", &program]).code, 2, "there is none");
+    write(folder.path(), "router.stf", GOOD);
+    write(folder.path(), "router-2.stf", GOOD);
+    write(folder.path(), "other.stf", BAD);
+    let ran = forebay(&["test", &program]);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("2 of 2 tests passed\n"));
+}
+
+#[test]
+fn results_as_json() {
+    let folder = folder();
+    let bad = write(folder.path(), "bad.stf", BAD);
+    let ran = forebay(&["test", &program(), &bad, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(json[0]["passed"], false);
+    assert_eq!(json[0]["failures"][0]["line"], 2);
+    assert_eq!(json[0]["failures"][0]["kind"], "different");
+}
+
+#[test]
+fn a_trace_shows_the_way() {
+    let ran = forebay(&["trace", &program(), "--hex", "00 03 aa", "--port", "1"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines[0], "packet 1 on port 1, 3 bytes: 0003aa");
+    assert!(lines.contains(&"  control Ingress"), "{}", ran.stdout);
+    assert!(
+        lines.contains(&"    standard_metadata.egress_spec = 3 (was 1)"),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(lines.last(), Some(&"sent by port 3, 3 bytes: 0003aa"));
+}
+
+#[test]
+fn a_trace_of_a_capture_as_json() {
+    let folder = folder();
+    let capture = capture(folder.path(), "in.pcap", &[&[0, 3], &[1, 0]]);
+    let ran = forebay(&["trace", &program(), "--packet", &capture, "--json"]);
+    let events: Vec<serde_json::Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let count = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    assert_eq!((count("packet_enters"), count("packet_leaves")), (2, 1));
+}
+
+#[test]
+fn a_switch_between_capture_files() {
+    let folder = folder();
+    let input = capture(folder.path(), "in.pcap", &[&[0, 1, 7], &[0, 1, 8], &[7, 1], &[1, 0]]);
+    let output = folder.path().join("out.pcap").to_string_lossy().into_owned();
+    let entries = write(
+        folder.path(),
+        "entries.stf",
+        "packet 0 00\nadd choose argument:0x01 forward(port:1)\n",
+    );
+    let ports = [format!("0@pcap:{input}"), format!("1@pcap:,{output}")];
+    let ran = forebay(&[
+        "run",
+        &program(),
+        "-i",
+        &ports[0],
+        "-i",
+        &ports[1],
+        "--entries",
+        &entries,
+        "--stats-interval",
+        "0",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("ingress_drop 1"), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .ends_with("4 packets received, 0 copies made, 3 sent, 1 dropped\n"),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(
+        std::fs::read(output).expect("the output").len(),
+        24 + 3 * 16 + 3 + 3 + 2
+    );
+}
+
+#[test]
+fn a_running_switch_stops_on_a_signal() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(["run", &program(), "-i", "0@mem:", "--json", "--stats-interval", "0.01"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    let mut first_line = String::new();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().expect("its output"));
+    std::io::BufRead::read_line(&mut stdout, &mut first_line).expect("a line");
+    let json: serde_json::Value = serde_json::from_str(&first_line).expect("JSON");
+    assert_eq!(json["ports"][0]["port"], 0);
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .expect("kill runs");
+    assert!(killed.success());
+    std::io::copy(&mut stdout, &mut std::io::sink()).expect("the rest");
+    assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn what_cannot_be_done_is_said_plainly() {
+    let missing = PathBuf::from("no/such/program.p4").to_string_lossy().into_owned();
+    for (arguments, part) in [
+        (vec!["check", &missing], "cannot read no/such/program.p4"),
+        (vec!["explain", "E9999"], "there is no code `E9999`"),
+        (
+            vec!["run", &program(), "-i", "0@no-such-if"],
+            "there is no interface `no-such-if`",
+        ),
+        (vec!["run", &program(), "-i", "x@lo"], "not a port number"),
+        (
+            vec!["trace", &program(), "--hex", "0g"],
+            "`g` in --hex is no hexadecimal digit",
+        ),
+        (vec!["test", &program(), "--engine", "nope"], "invalid value 'nope'"),
+    ] {
+        let ran = forebay(&arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}");
+        assert!(ran.stderr.contains(part), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_broken_program_is_the_programs_fault() {
+    let folder = folder();
+    let broken = write(folder.path(), "broken.ir", "program v1model x");
+    let ran = forebay(&["check", &broken]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("broken.ir:1:17: expected a declaration"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(forebay(&["test", &broken, "x.stf"]).code, 2);
+    let json: serde_json::Value = serde_json::from_str(&forebay(&["check", &broken, "--json"]).stdout).expect("JSON");
+    assert_eq!(json["errors"], 1);
+}
+
+#[test]
+fn a_build_can_be_read_again() {
+    let folder = folder();
+    let output = folder.path().join("out").to_string_lossy().into_owned();
+    let ran = forebay(&["build", &program(), "-o", &output]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for path in ran.stdout.lines() {
+        assert!(Path::new(path).is_file(), "{path}");
+    }
+    let again = folder.path().join("again.ir");
+    std::fs::copy(folder.path().join("out/ir.txt"), &again).expect("ir.txt is there");
+    assert_eq!(forebay(&["check", &again.to_string_lossy()]).code, 0);
+}
+
+#[test]
+fn codes_are_explained() {
+    let all = forebay(&["explain"]);
+    assert!(all.stdout.contains("E0301  type mismatch"));
+    assert!(
+        forebay(&["explain", "e0301"])
+            .stdout
+            .starts_with("E0301: type mismatch\n\n")
+    );
+}
