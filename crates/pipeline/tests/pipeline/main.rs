@@ -1,0 +1,5 @@
+//! Pipelines that are loaded from the text form of the IR, written by the control plane and met by packets.
+
+mod common;
+mod control;
+mod v1model;
