@@ -1,0 +1,358 @@
+//! Arguments of calls (§6.8, §8.20): which argument belongs to which parameter, inference of type arguments, directions.
+
+use super::count_text;
+use crate::checker::Checker;
+use crate::hir::*;
+use crate::types::Substitution;
+use crate::unify::{Inference, Mode};
+use forebay_syntax::ast::{self, Direction};
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
+
+/// Something with parameters that is called or constructed.
+pub(crate) struct Callable {
+    /// Its name for messages.
+    pub(crate) what: String,
+    /// Type parameters to infer.
+    pub(crate) type_params: Vec<TypeVarId>,
+    /// Parameters.
+    pub(crate) params: Vec<Param>,
+    /// Result.
+    pub(crate) result: Type,
+    /// Type parameters that are known: those of the extern, control or parser around.
+    pub(crate) outer: Substitution,
+    /// What arguments without direction must be.
+    pub(crate) strictness: Strictness,
+}
+
+/// What is asked of arguments for parameters without direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strictness {
+    /// A call: compile-time values.
+    Call,
+    /// A direct call of an action: any value.
+    Action,
+    /// A constructor: compile-time values, objects among them.
+    Constructor,
+}
+
+/// A call with everything found out.
+pub(crate) struct BoundCall {
+    /// One for each parameter.
+    pub(crate) args: Vec<Argument>,
+    /// One for each type parameter.
+    pub(crate) type_args: Vec<Type>,
+    /// The result's type.
+    pub(crate) result: Type,
+}
+
+impl Checker {
+    /// Whether a call with these arguments could be meant for these parameters.
+    pub(crate) fn fits(&self, params: &[Param], args: &[ast::Arg]) -> bool {
+        self.assign_arguments(params, args).is_ok()
+    }
+
+    /// Reports why a call does not fit; true if it fits.
+    pub(crate) fn report_misfit(&mut self, what: &str, params: &[Param], args: &[ast::Arg], span: Span) -> bool {
+        let Err(message) = self.assign_arguments(params, args) else { return true };
+        let text = self.params_text(params);
+        let diagnostic = Diagnostic::error(codes::WRONG_ARGUMENTS, span, format!("{what}: {message}"));
+        self.report(diagnostic.note(format!("the parameters are {text}")));
+        false
+    }
+
+    /// For each parameter the index of its argument, or what is wrong.
+    fn assign_arguments(&self, params: &[Param], args: &[ast::Arg]) -> Result<Vec<Option<usize>>, String> {
+        let mut assigned = vec![None; params.len()];
+        let named = args.iter().filter(|arg| arg.name.is_some()).count();
+        if named != 0 && named != args.len() {
+            return Err("either all arguments or none must be named".to_string());
+        }
+        for (index, arg) in args.iter().enumerate() {
+            let position = match &arg.name {
+                None => index,
+                Some(name) => match params.iter().position(|param| self.param_name(param) == name.name) {
+                    Some(position) => position,
+                    None => return Err(format!("there is no parameter `{}`", name.name)),
+                },
+            };
+            match assigned.get_mut(position) {
+                None => {
+                    let takes = count_text(params.len(), "argument");
+                    return Err(format!("it takes {takes}, but {} are given", args.len()));
+                }
+                Some(slot @ None) => *slot = Some(index),
+                Some(Some(_)) => return Err(format!("the argument `{}` is given twice", self.param_name(&params[position]))),
+            }
+        }
+        let missing = params
+            .iter()
+            .zip(&assigned)
+            .find(|(param, arg)| arg.is_none() && !param.optional && param.default.is_none());
+        match missing {
+            Some((param, _)) => Err(format!("no argument is given for `{}`", self.param_name(param))),
+            None => Ok(assigned),
+        }
+    }
+
+    /// Checks the arguments of a call, infers type arguments and converts the arguments.
+    pub(crate) fn bind_call(
+        &mut self,
+        callable: &Callable,
+        explicit: &[ast::Type],
+        args: &[ast::Arg],
+        span: Span,
+    ) -> Option<BoundCall> {
+        let mut inference = Inference::new(&callable.type_params);
+        if !self.bind_explicit(&mut inference, callable, explicit, span) {
+            return None;
+        }
+        self.bind_with(inference, callable, args, span)
+    }
+
+    fn bind_explicit(&mut self, inference: &mut Inference, callable: &Callable, explicit: &[ast::Type], span: Span) -> bool {
+        if explicit.is_empty() {
+            return true;
+        }
+        let types: Vec<Type> = explicit.iter().map(|ty| self.resolve_type_arg(ty)).collect();
+        if types.len() != callable.type_params.len() {
+            let takes = count_text(callable.type_params.len(), "type argument");
+            let message = format!("{} takes {takes}, but {} are given", callable.what, types.len());
+            self.error(codes::TYPE_ARGUMENTS, span, message);
+            return false;
+        }
+        for (var, ty) in callable.type_params.iter().zip(types) {
+            if !ty.is_unknown() {
+                inference.found.bind(*var, ty);
+            }
+        }
+        true
+    }
+
+    /// As [`Checker::bind_call`], with some type arguments known already.
+    pub(crate) fn bind_with(
+        &mut self,
+        mut inference: Inference,
+        callable: &Callable,
+        args: &[ast::Arg],
+        span: Span,
+    ) -> Option<BoundCall> {
+        let assigned = match self.assign_arguments(&callable.params, args) {
+            Ok(assigned) => assigned,
+            Err(message) => {
+                self.error(codes::WRONG_ARGUMENTS, span, format!("{}: {message}", callable.what));
+                return None;
+            }
+        };
+        let mut values: Vec<Option<Expr>> = Vec::new();
+        for index in &assigned {
+            values.push(index.and_then(|index| self.check_argument(&args[index])));
+        }
+        let wanted: Vec<Type> =
+            callable.params.iter().map(|param| callable.outer.apply(self.param_type(param))).collect();
+        self.infer(&mut inference, callable, &wanted, &values)?;
+        let type_args = self.solved(&inference, callable, &assigned, span)?;
+        let found = Substitution::new(&callable.type_params, &type_args);
+        let mut bound = Vec::new();
+        for (position, param) in callable.params.iter().enumerate() {
+            let ty = found.apply(&wanted[position]);
+            let given = assigned[position].map(|index| args[index].span);
+            bound.push(self.convert_argument(callable, param, &ty, values[position].take(), given));
+        }
+        let result = found.apply(&callable.outer.apply(&callable.result));
+        Some(BoundCall { args: bound, type_args, result })
+    }
+
+    /// The value of an argument; none for `_`.
+    fn check_argument(&mut self, arg: &ast::Arg) -> Option<Expr> {
+        if matches!(arg.value.kind, ast::ExprKind::DontCare) {
+            return None;
+        }
+        Some(self.check_value(&arg.value))
+    }
+
+    /// Unifies parameters with arguments, numbers without width last.
+    fn infer(&mut self, inference: &mut Inference, callable: &Callable, wanted: &[Type], values: &[Option<Expr>]) -> Option<()> {
+        let mut fine = true;
+        for widthless in [false, true] {
+            for (position, value) in values.iter().enumerate() {
+                let Some(value) = value else { continue };
+                if (value.ty == Type::Int) != widthless {
+                    continue;
+                }
+                let direction = callable.params[position].direction;
+                fine &= self.infer_one(inference, &wanted[position], value, direction);
+            }
+        }
+        fine.then_some(())
+    }
+
+    fn infer_one(&mut self, inference: &mut Inference, wanted: &Type, value: &Expr, direction: Direction) -> bool {
+        let mode = match direction {
+            Direction::Out | Direction::InOut => Mode::Exact,
+            Direction::In | Direction::None => Mode::Convertible,
+        };
+        if matches!(value.kind, ExprKind::Aggregate(_)) && !wanted.any(&|ty| matches!(ty, Type::Var(_))) {
+            return true;
+        }
+        let ty = without_dots(value);
+        if inference.unify(&self.program, wanted, &ty, mode) {
+            return true;
+        }
+        let wanted = inference.found.apply(wanted);
+        let message =
+            format!("expected an argument of type {}, found {}", self.show(&wanted), self.show(&value.ty));
+        let mut diagnostic = Diagnostic::error(codes::TYPE_MISMATCH, value.span, message);
+        if self.cast_allowed(&wanted, &value.ty) && mode == Mode::Convertible {
+            diagnostic = diagnostic.hint(format!("write an explicit cast: ({}) ...", self.show(&wanted)));
+        }
+        self.report(diagnostic);
+        false
+    }
+
+    /// The type arguments found, or a message about the one that was not.
+    fn solved(
+        &mut self,
+        inference: &Inference,
+        callable: &Callable,
+        assigned: &[Option<usize>],
+        span: Span,
+    ) -> Option<Vec<Type>> {
+        let mut types = Vec::new();
+        for var in &callable.type_params {
+            let ty = inference.found.apply(&Type::Var(*var));
+            let unsolved = ty.any(&|ty| matches!(ty, Type::Var(id) if callable.type_params.contains(id)));
+            if unsolved {
+                if !self.only_in_absent(callable, *var, assigned) {
+                    let name = &self.program.type_vars[var.index()].name;
+                    let message = format!("the type parameter {name} of {} cannot be inferred", callable.what);
+                    let diagnostic = Diagnostic::error(codes::CANNOT_INFER, span, message);
+                    self.report(diagnostic.hint("give the type arguments explicitly, in angle brackets"));
+                    return None;
+                }
+                types.push(Type::Unknown);
+                continue;
+            }
+            if !self.check_inferred(&ty, callable, *var, span) {
+                return None;
+            }
+            types.push(ty);
+        }
+        Some(types)
+    }
+
+    /// Whether a type parameter occurs only in optional parameters that got no argument.
+    fn only_in_absent(&self, callable: &Callable, var: TypeVarId, assigned: &[Option<usize>]) -> bool {
+        let mentions = |ty: &Type| ty.any(&|ty| *ty == Type::Var(var));
+        let mut mentioned = false;
+        for (param, arg) in callable.params.iter().zip(assigned) {
+            if mentions(self.param_type(param)) {
+                if arg.is_some() || !param.optional && param.default.is_none() {
+                    return false;
+                }
+                mentioned = true;
+            }
+        }
+        mentioned || callable.strictness == Strictness::Constructor && callable.params.is_empty()
+    }
+
+    /// A type found for a type parameter must be one that values can have here.
+    fn check_inferred(&mut self, ty: &Type, callable: &Callable, var: TypeVarId, span: Span) -> bool {
+        let runtime = callable.params.iter().any(|param| {
+            param.direction != Direction::None && self.param_type(param).any(&|ty| *ty == Type::Var(var))
+        });
+        if runtime && ty.any(&|ty| *ty == Type::Int) {
+            let message = format!("the argument of {} has a number without a width", callable.what);
+            let diagnostic = Diagnostic::error(codes::UNKNOWN_WIDTH, span, message);
+            self.report(diagnostic.hint("give it a width, as in 8w5 or (bit<8>) 5"));
+            return false;
+        }
+        let not_data = ty.any(&|ty| {
+            matches!(
+                ty,
+                Type::Table(_)
+                    | Type::ApplyResult(_)
+                    | Type::ActionRun(_)
+                    | Type::Record(_)
+                    | Type::Set(_)
+                    | Type::ValueSet(_)
+                    | Type::Void
+            )
+        }) || matches!(ty, Type::Parser(..) | Type::Control(..) | Type::Package(..))
+            && callable.strictness != Strictness::Constructor;
+        if not_data {
+            let message = format!("{} cannot be called with a value of type {}", callable.what, self.show(ty));
+            self.error(codes::CANNOT_INFER, span, message);
+        }
+        !not_data
+    }
+
+    fn convert_argument(
+        &mut self,
+        callable: &Callable,
+        param: &Param,
+        ty: &Type,
+        value: Option<Expr>,
+        given: Option<Span>,
+    ) -> Argument {
+        let Some(value) = value else {
+            return match (given, &param.default) {
+                (Some(span), _) => self.discard(param, ty, span),
+                (None, Some(default)) => Argument::Value((**default).clone()),
+                (None, None) => Argument::Absent,
+            };
+        };
+        let name = self.param_name(param).to_string();
+        match param.direction {
+            Direction::Out | Direction::InOut => {
+                self.require_lvalue(&value, &format!("the argument for `{name}`"));
+                Argument::Value(self.exact(value, ty))
+            }
+            Direction::In => Argument::Value(self.coerce(value, ty)),
+            Direction::None => {
+                let value = self.coerce(value, ty);
+                if callable.strictness != Strictness::Action {
+                    self.require_constant(&value, &format!("the argument for `{name}`"));
+                }
+                Argument::Value(value)
+            }
+        }
+    }
+
+    /// An argument for an `out` or `inout` parameter: there are no conversions.
+    fn exact(&mut self, value: Expr, ty: &Type) -> Expr {
+        if !matches!(value.kind, ExprKind::Invalid) && !self.same_type(ty, &value.ty) {
+            let message = format!(
+                "an out or inout argument must have exactly the type {}, but this has type {}",
+                self.show(ty),
+                self.show(&value.ty)
+            );
+            self.error(codes::TYPE_MISMATCH, value.span, message);
+        }
+        value
+    }
+
+    /// `_` as an argument: only `out` results can be thrown away.
+    fn discard(&mut self, param: &Param, ty: &Type, span: Span) -> Argument {
+        if param.optional {
+            return Argument::Absent;
+        }
+        if param.direction != Direction::Out {
+            let message = format!("`_` can only stand for an out parameter, and `{}` is none", self.param_name(param));
+            self.error(codes::WRONG_ARGUMENTS, span, message);
+        } else if ty.is_unknown() {
+            let message = format!("the type of the argument for `{}` cannot be inferred", self.param_name(param));
+            self.error(codes::CANNOT_INFER, span, message);
+        }
+        Argument::Discard
+    }
+}
+
+/// The type of an argument; a list that ends in `...` counts as unknown, since the parameter decides its length.
+fn without_dots(value: &Expr) -> Type {
+    match &value.kind {
+        ExprKind::Aggregate(elements) if elements.last().is_some_and(crate::coerce::is_dots) => Type::Unknown,
+        _ => value.ty.clone(),
+    }
+}

@@ -1,0 +1,111 @@
+//! What core.p4's externs ask of their arguments beyond their types (§6.8.1, §12.8, §16): extract, lookahead, emit,
+//! verify and static_assert.
+
+use super::arguments::BoundCall;
+use crate::checker::Checker;
+use crate::hir::*;
+use forebay_syntax::ast::CompositeKind;
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::source::Span;
+
+impl Checker {
+    /// verify belongs to parsers; static_assert is evaluated at once.
+    pub(super) fn check_core_function(&mut self, name: &str, args: &[Argument], span: Span) {
+        match name {
+            "verify" if self.context.parser.is_none() => {
+                self.error(codes::CALL_NOT_ALLOWED, span, "verify can only be called in parsers");
+            }
+            "static_assert" => self.check_static_assert(args, span),
+            _ => {}
+        }
+    }
+
+    fn check_static_assert(&mut self, args: &[Argument], span: Span) {
+        let Some(Argument::Value(condition)) = args.first() else { return };
+        match condition.kind {
+            ExprKind::Bool(true) | ExprKind::Invalid => {}
+            ExprKind::Bool(false) => {
+                let text = match args.get(1) {
+                    Some(Argument::Value(Expr { kind: ExprKind::String(text), .. })) => format!(": {text}"),
+                    _ => String::new(),
+                };
+                self.error(codes::STATIC_ASSERT_FAILED, span, format!("static assertion failed{text}"));
+            }
+            _ => self.error(codes::NOT_CONSTANT, span, "the condition of static_assert must be a compile-time constant"),
+        }
+    }
+
+    /// The methods of packet_in and packet_out.
+    pub(super) fn check_core_method(&mut self, extern_name: &str, method: &str, call: &BoundCall, span: Span) {
+        match (extern_name, method) {
+            ("packet_in", "extract") => self.check_extract(call, span),
+            ("packet_in", "lookahead") => {
+                if let Some(ty) = call.type_args.first() {
+                    self.check_lookahead(&ty.clone(), span);
+                }
+            }
+            ("packet_out", "emit") => {
+                if let Some(ty) = call.type_args.first()
+                    && !self.can_be_emitted(ty)
+                {
+                    let message = format!("a value of type {} cannot be emitted: it has parts that are no headers", self.show(ty));
+                    self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn check_extract(&mut self, call: &BoundCall, span: Span) {
+        let Some(ty) = call.type_args.first() else { return };
+        if ty.is_unknown() || matches!(ty, Type::Var(_)) {
+            return;
+        }
+        if !self.program.is_header(ty) {
+            let message = format!("only headers can be extracted, not a value of type {}", self.show(ty));
+            self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
+            return;
+        }
+        let has_varbit = self.has_varbit_or_union(ty);
+        if call.args.len() == 1 && has_varbit {
+            let message = "a header with a varbit field needs a second argument: the number of bits of that field";
+            self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
+        } else if call.args.len() == 2 && !has_varbit {
+            let message = "the header has no varbit field, so extract takes no second argument";
+            self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
+        }
+    }
+
+    fn check_lookahead(&mut self, ty: &Type, span: Span) {
+        let data = crate::size::size_in_bits(&self.program, ty).is_some() || ty.any(&|ty| matches!(ty, Type::Var(_)));
+        if !data || self.has_varbit_or_union(ty) {
+            let message = format!("lookahead needs a type of fixed size, which {} is not", self.show(ty));
+            self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
+        }
+    }
+
+    /// Whether the size of values of this type varies.
+    pub(crate) fn has_varbit_or_union(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Varbit(_) => true,
+            Type::Composite(id, args) => {
+                self.program.composites[id.index()].kind == CompositeKind::HeaderUnion
+                    || self.program.field_types(*id, args).iter().any(|ty| self.has_varbit_or_union(ty))
+            }
+            _ => ty.parts().into_iter().any(|part| self.has_varbit_or_union(part)),
+        }
+    }
+
+    fn can_be_emitted(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Unknown | Type::Var(_) => true,
+            Type::Composite(id, args) => match self.program.composites[id.index()].kind {
+                CompositeKind::Header | CompositeKind::HeaderUnion => true,
+                CompositeKind::Struct => self.program.field_types(*id, args).iter().all(|ty| self.can_be_emitted(ty)),
+            },
+            Type::Stack(element, _) => self.can_be_emitted(element),
+            Type::Tuple(types) => types.iter().all(|ty| self.can_be_emitted(ty)),
+            _ => false,
+        }
+    }
+}

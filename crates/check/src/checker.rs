@@ -1,0 +1,207 @@
+//! The checker's state: the program built so far, the scopes, the messages, and where in the program we are.
+
+use crate::hir::*;
+use crate::scope::{Entity, Scopes};
+use forebay_syntax::ast;
+use forebay_syntax::codes::Code;
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
+use forebay_syntax::source::Span;
+use std::rc::Rc;
+
+/// How deep expressions and types may be nested.
+pub(crate) const NESTING_LIMIT: u32 = 200;
+
+/// The state of a run.
+pub(crate) struct Checker {
+    /// What has been checked so far.
+    pub(crate) program: Program,
+    /// What there is to say.
+    pub(crate) diagnostics: Diagnostics,
+    /// The names that are visible.
+    pub(crate) scopes: Scopes,
+    /// Where we are.
+    pub(crate) context: Context,
+    /// How deep the present expression or type is nested.
+    pub(crate) depth: u32,
+    no_annotations: Annotations,
+}
+
+/// Where in the program the checker is: what surrounds the present place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Context {
+    /// Inside this parser.
+    pub(crate) parser: Option<ParserId>,
+    /// Inside this control.
+    pub(crate) control: Option<ControlId>,
+    /// Inside a parser state.
+    pub(crate) in_state: bool,
+    /// Inside an action.
+    pub(crate) in_action: bool,
+    /// Inside a control's apply block.
+    pub(crate) in_apply: bool,
+    /// Inside a function or method with this result.
+    pub(crate) result: Option<Type>,
+    /// Inside the table of this name.
+    pub(crate) table: Option<String>,
+    /// Inside a keyset of a `select`.
+    pub(crate) in_keyset: bool,
+    /// How many loops are around.
+    pub(crate) loops: u32,
+    /// The type of `this`.
+    pub(crate) this: Option<Type>,
+    /// Names of declarations that are not complete: mentioning them is recursion.
+    pub(crate) defining: Vec<String>,
+}
+
+impl Checker {
+    /// Nothing checked, nothing declared.
+    pub(crate) fn new() -> Checker {
+        Checker {
+            program: Program::default(),
+            diagnostics: Diagnostics::new(),
+            scopes: Scopes::new(),
+            context: Context::default(),
+            depth: 0,
+            no_annotations: Rc::new(Vec::new()),
+        }
+    }
+
+    /// Reports an error without further details.
+    pub(crate) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(code, span, message));
+    }
+
+    /// Reports a message.
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// The type as P4 text.
+    pub(crate) fn show(&self, ty: &Type) -> String {
+        self.program.display(ty)
+    }
+
+    /// Annotations of a declaration, shared.
+    pub(crate) fn annotations(&mut self, annotations: &[ast::Annotation]) -> Annotations {
+        if annotations.is_empty() {
+            return self.no_annotations.clone();
+        }
+        self.check_annotations(annotations);
+        Rc::new(annotations.to_vec())
+    }
+
+    /// Declares a name, with an error when the innermost scope has it already.
+    pub(crate) fn define(&mut self, name: &ast::Ident, entity: Entity) {
+        if name.name == "_" {
+            self.error(codes::INVALID_NAME, name.span, "`_` cannot be the name of a declaration");
+            return;
+        }
+        if let Some(earlier) = self.scopes.find_here(&name.name) {
+            let place = earlier.span;
+            self.duplicate(&name.name, name.span, place);
+            return;
+        }
+        if self.scopes.depth() > 2
+            && let Some(earlier) = self.scopes.find_around(&name.name)
+            && matches!(earlier.entity, Entity::Var(_) | Entity::Constant(_))
+        {
+            let place = earlier.span;
+            let message = format!("`{}` hides another declaration", name.name);
+            self.report(
+                Diagnostic::warning(codes::SHADOWED_NAME, name.span, message).secondary(place, "the one that is hidden"),
+            );
+        }
+        self.scopes.insert(&name.name, entity, name.span);
+    }
+
+    /// Reports that a name is declared twice.
+    pub(crate) fn duplicate(&mut self, name: &str, span: Span, earlier: Span) {
+        let message = format!("`{name}` is declared twice");
+        self.report(
+            Diagnostic::error(codes::DUPLICATE_DECLARATION, span, message).secondary(earlier, "first declared here"),
+        );
+    }
+
+    /// Reports duplicates among names and returns whether there are any.
+    pub(crate) fn check_distinct<'a>(&mut self, names: impl IntoIterator<Item = &'a ast::Ident>) -> bool {
+        let mut seen: std::collections::HashMap<&str, Span> = std::collections::HashMap::new();
+        let mut found = false;
+        for name in names {
+            if let Some(earlier) = seen.insert(&name.name, name.span) {
+                self.duplicate(&name.name, name.span, earlier);
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// Runs `work` one level deeper, or reports that the program is nested too deeply and returns none.
+    pub(crate) fn nested<T>(&mut self, span: Span, work: impl FnOnce(&mut Checker) -> T) -> Option<T> {
+        if self.depth >= NESTING_LIMIT {
+            self.error(codes::TOO_DEEP, span, "the program is nested too deeply here");
+            return None;
+        }
+        self.depth += 1;
+        let result = work(self);
+        self.depth -= 1;
+        Some(result)
+    }
+
+    /// Runs `work` in a scope of its own.
+    pub(crate) fn scoped<T>(&mut self, work: impl FnOnce(&mut Checker) -> T) -> T {
+        self.scopes.push();
+        let result = work(self);
+        self.scopes.pop();
+        result
+    }
+
+    /// Runs `work` with a changed context, and restores it.
+    pub(crate) fn within<T>(
+        &mut self,
+        change: impl FnOnce(&mut Context),
+        work: impl FnOnce(&mut Checker) -> T,
+    ) -> T {
+        let saved = self.context.clone();
+        change(&mut self.context);
+        let result = work(self);
+        self.context = saved;
+        result
+    }
+
+    /// An expression that stands where an error was reported.
+    pub(crate) fn invalid(&self, span: Span) -> Expr {
+        Expr { kind: ExprKind::Invalid, ty: Type::Unknown, span }
+    }
+
+    /// Adds a variable.
+    pub(crate) fn add_var(&mut self, name: &ast::Ident, ty: Type, kind: VarKind, annotations: Annotations) -> VarId {
+        let id = VarId(self.program.vars.len() as u32);
+        self.program.vars.push(Var { name: name.name.clone(), ty, kind, annotations, span: name.span });
+        id
+    }
+
+    /// The name of a parameter.
+    pub(crate) fn param_name(&self, param: &Param) -> &str {
+        &self.program.vars[param.var.index()].name
+    }
+
+    /// The declared type of a parameter.
+    pub(crate) fn param_type(&self, param: &Param) -> &Type {
+        &self.program.vars[param.var.index()].ty
+    }
+
+    /// Reports a name that is not declared.
+    pub(crate) fn unknown_name(&mut self, name: &ast::Ident, what: &str, test: impl Fn(&Entity) -> bool) {
+        if self.context.defining.contains(&name.name) {
+            let message = format!("`{}` refers to itself; P4 has no recursion", name.name);
+            self.error(codes::RECURSION, name.span, message);
+            return;
+        }
+        let visible = self.scopes.visible(test);
+        let message = format!("no {what} named `{}` is declared here", name.name);
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message)
+            .did_you_mean(&name.name, visible.iter().map(String::as_str));
+        self.report(diagnostic);
+    }
+}

@@ -1,0 +1,331 @@
+//! Implicit conversions (§8.11.2, §8.12, §8.13): fitting an expression to the type that is wanted.
+//!
+//! `int` becomes `bit<W>` or `int<W>`, an enum with representation its underlying type, a list or structure-valued expression the
+//! struct, header, tuple, stack or list that it initialises. Aggregates are fitted element by element, so the result is in
+//! order of declaration and all its parts have their final types.
+
+use crate::checker::Checker;
+use crate::fold;
+use crate::hir::*;
+use crate::unify::{Inference, Mode};
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
+use num_bigint::BigInt;
+use num_traits::{One, Zero};
+
+impl Checker {
+    /// The expression with the wanted type; reports a mismatch.
+    pub(crate) fn coerce(&mut self, expr: Expr, wanted: &Type) -> Expr {
+        if wanted.is_unknown() || matches!(expr.kind, ExprKind::Invalid) {
+            return expr;
+        }
+        match &expr.kind {
+            ExprKind::InvalidHeader if expr.ty.is_unknown() => self.coerce_invalid_header(expr, wanted),
+            ExprKind::DefaultValue if expr.ty.is_unknown() => Expr { ty: wanted.clone(), ..expr },
+            ExprKind::Aggregate(_) if expr.ty != *wanted => self.coerce_aggregate(expr, wanted),
+            ExprKind::Ternary(..) if expr.ty != *wanted && is_aggregate_type(&expr.ty) => {
+                self.coerce_ternary(expr, wanted)
+            }
+            _ if expr.ty == *wanted || expr.ty.is_unknown() => expr,
+            _ if self.converts(wanted, &expr.ty) => {
+                if *wanted == Type::Int || !expr.ty.is_number() && !matches!(expr.ty, Type::Enum(_)) {
+                    return expr;
+                }
+                self.convert(expr, wanted)
+            }
+            _ => self.mismatch(expr, wanted),
+        }
+    }
+
+    fn coerce_ternary(&mut self, expr: Expr, wanted: &Type) -> Expr {
+        let ExprKind::Ternary(condition, left, right) = expr.kind else { return expr };
+        let left = self.coerce(*left, wanted);
+        let right = self.coerce(*right, wanted);
+        let kind = ExprKind::Ternary(condition, Box::new(left), Box::new(right));
+        Expr { kind, ty: wanted.clone(), span: expr.span }
+    }
+
+    /// Whether a value of type `actual` can stand where `wanted` is wanted.
+    pub(crate) fn converts(&self, wanted: &Type, actual: &Type) -> bool {
+        Inference::default().unify(&self.program, wanted, actual, Mode::Convertible)
+    }
+
+    /// Whether two types are the same, unknown parts aside.
+    pub(crate) fn same_type(&self, left: &Type, right: &Type) -> bool {
+        Inference::default().unify(&self.program, left, right, Mode::Exact)
+    }
+
+    fn mismatch(&mut self, expr: Expr, wanted: &Type) -> Expr {
+        let message = format!("expected a value of type {}, found {}", self.show(wanted), self.show(&expr.ty));
+        let mut diagnostic = Diagnostic::error(codes::TYPE_MISMATCH, expr.span, message);
+        if self.cast_allowed(wanted, &expr.ty) {
+            diagnostic = diagnostic.hint(format!("write an explicit cast: ({}) ...", self.show(wanted)));
+        }
+        self.report(diagnostic);
+        self.invalid(expr.span)
+    }
+
+    fn coerce_invalid_header(&mut self, expr: Expr, wanted: &Type) -> Expr {
+        if self.program.is_header(wanted) || self.program.is_union(wanted) {
+            return Expr { ty: wanted.clone(), ..expr };
+        }
+        let message = format!("`{{#}}` is an invalid header, but a value of type {} is wanted", self.show(wanted));
+        self.error(codes::TYPE_MISMATCH, expr.span, message);
+        self.invalid(expr.span)
+    }
+
+    fn coerce_aggregate(&mut self, expr: Expr, wanted: &Type) -> Expr {
+        let Expr { kind: ExprKind::Aggregate(elements), ty, span } = expr else { return expr };
+        if let Type::Record(fields) = &ty {
+            let names: Vec<String> = fields.iter().map(|(name, _)| name.clone()).collect();
+            return self.coerce_record(names, elements, wanted, &ty, span);
+        }
+        let types = match (wanted, &ty) {
+            (Type::Composite(id, args), Type::Tuple(_)) if !self.program.is_union(wanted) => {
+                self.program.field_types(*id, args)
+            }
+            (Type::Tuple(types), Type::Tuple(_)) => types.to_vec(),
+            (Type::Stack(element, size), Type::Tuple(_)) => vec![(**element).clone(); *size as usize],
+            (Type::List(element), Type::Tuple(_)) => vec![(**element).clone(); elements.len()],
+            _ if self.same_type(wanted, &ty) => return Expr { kind: ExprKind::Aggregate(elements), ty, span },
+            _ => return self.mismatch(Expr { kind: ExprKind::Aggregate(elements), ty, span }, wanted),
+        };
+        let Some(elements) = self.fill_defaults(elements, types.len(), wanted, span) else {
+            return self.invalid(span);
+        };
+        let elements = elements.into_iter().zip(&types).map(|(element, ty)| self.coerce(element, ty)).collect();
+        Expr { kind: ExprKind::Aggregate(elements), ty: wanted.clone(), span }
+    }
+
+    /// Replaces a `...` at the end by default values, and checks the number of elements.
+    fn fill_defaults(&mut self, mut elements: Vec<Expr>, count: usize, wanted: &Type, span: Span) -> Option<Vec<Expr>> {
+        let given = elements.len();
+        if let Some(last) = elements.last()
+            && is_dots(last)
+            && given <= count + 1
+        {
+            let dots = elements.pop()?;
+            while elements.len() < count {
+                elements.push(dots.clone());
+            }
+        }
+        if elements.len() == count {
+            return Some(elements);
+        }
+        let message = format!("{} has {count} elements, but {given} are given", self.show(wanted));
+        let diagnostic = Diagnostic::error(codes::WRONG_SHAPE, span, message);
+        self.report(if given < count { diagnostic.hint("end the list with `...` to fill in default values") } else { diagnostic });
+        None
+    }
+
+    fn coerce_record(&mut self, names: Vec<String>, elements: Vec<Expr>, wanted: &Type, ty: &Type, span: Span) -> Expr {
+        let Type::Composite(id, args) = wanted else {
+            if self.same_type(wanted, ty) {
+                return Expr { kind: ExprKind::Aggregate(elements), ty: ty.clone(), span };
+            }
+            return self.mismatch(Expr { kind: ExprKind::Aggregate(elements), ty: ty.clone(), span }, wanted);
+        };
+        let types = self.program.field_types(*id, args);
+        let fields: Vec<String> =
+            self.program.composites[id.index()].fields.iter().map(|field| field.name.clone()).collect();
+        let mut values: Vec<Option<Expr>> = vec![None; fields.len()];
+        let mut dots = None;
+        for (name, element) in names.iter().zip(elements) {
+            if name == "..." {
+                dots = Some(element);
+                continue;
+            }
+            match fields.iter().position(|field| field == name) {
+                Some(index) => values[index] = Some(self.coerce(element, &types[index])),
+                None => {
+                    let message = format!("{} has no field `{name}`", self.show(wanted));
+                    let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, element.span, message)
+                        .did_you_mean(name, fields.iter().map(String::as_str))
+                        .options(fields.clone());
+                    self.report(diagnostic);
+                    return self.invalid(span);
+                }
+            }
+        }
+        let missing: Vec<&str> =
+            fields.iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(name, _)| name.as_str()).collect();
+        if !missing.is_empty() && dots.is_none() {
+            let message = format!("no value is given for `{}` of {}", missing.join("`, `"), self.show(wanted));
+            let diagnostic = Diagnostic::error(codes::WRONG_SHAPE, span, message);
+            self.report(diagnostic.hint("end with `...` to fill in default values"));
+            return self.invalid(span);
+        }
+        let default = |ty: &Type| Expr { kind: ExprKind::DefaultValue, ty: ty.clone(), span };
+        let elements = values.into_iter().zip(&types).map(|(value, ty)| value.unwrap_or_else(|| default(ty))).collect();
+        Expr { kind: ExprKind::Aggregate(elements), ty: wanted.clone(), span }
+    }
+
+    /// An enum with representation as its underlying number; anything else itself.
+    pub(crate) fn to_number(&mut self, expr: Expr) -> Expr {
+        let ty = self.program.representation(&expr.ty);
+        if ty == expr.ty { expr } else { self.convert(expr, &ty) }
+    }
+
+    /// Converts without checking whether that is allowed; literals are folded, with a warning when bits are lost.
+    pub(crate) fn convert(&mut self, expr: Expr, to: &Type) -> Expr {
+        if let Some(value) = self.constant_number(&expr) {
+            let number = self.program.underlying(to);
+            if number == Type::Bool {
+                return Expr { kind: ExprKind::Bool(!value.is_zero()), ty: to.clone(), span: expr.span };
+            }
+            if number.is_number() {
+                if expr.ty == Type::Int && !fold::fits(&number, &value) {
+                    self.warn_truncated(expr.span, &value, to);
+                }
+                return Expr { kind: ExprKind::Int(fold::cast(&number, &value)), ty: to.clone(), span: expr.span };
+            }
+        }
+        if let ExprKind::Bool(value) = expr.kind {
+            let number = self.program.underlying(to);
+            let kind = if number.is_number() {
+                ExprKind::Int(if value { BigInt::one() } else { BigInt::zero() })
+            } else {
+                ExprKind::Bool(value)
+            };
+            return Expr { kind, ty: to.clone(), span: expr.span };
+        }
+        let span = expr.span;
+        Expr { kind: ExprKind::Cast(Box::new(expr)), ty: to.clone(), span }
+    }
+
+    fn warn_truncated(&mut self, span: Span, value: &BigInt, to: &Type) {
+        let message = format!("{value} does not fit {}; its upper bits are cut off", self.show(to));
+        self.report(Diagnostic::warning(codes::VALUE_TRUNCATED, span, message));
+    }
+
+    /// The number that a literal stands for, a member of an enum with representation included.
+    pub(crate) fn constant_number(&self, expr: &Expr) -> Option<BigInt> {
+        match &expr.kind {
+            ExprKind::Int(value) => Some(value.clone()),
+            ExprKind::EnumMember(id, index) => {
+                self.program.enums[id.index()].members.get(*index).and_then(|(_, value)| value.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the value is known at compile time, at the latest at elaboration.
+    pub(crate) fn is_constant(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Int(_)
+            | ExprKind::Bool(_)
+            | ExprKind::String(_)
+            | ExprKind::EnumMember(..)
+            | ExprKind::Error(_)
+            | ExprKind::MatchKind(_)
+            | ExprKind::Instance(_)
+            | ExprKind::This
+            | ExprKind::InvalidHeader
+            | ExprKind::DefaultValue
+            | ExprKind::Construct(_)
+            | ExprKind::Invalid => true,
+            ExprKind::Var(id) => matches!(
+                self.program.vars[id.index()].kind,
+                VarKind::Constructor | VarKind::Param(forebay_syntax::ast::Direction::None)
+            ),
+            ExprKind::Field(base, _)
+            | ExprKind::TupleElement(base, _)
+            | ExprKind::Slice(base, _, _)
+            | ExprKind::Unary(_, base)
+            | ExprKind::Cast(base) => self.is_constant(base),
+            ExprKind::Binary(_, left, right) | ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
+                self.is_constant(left) && self.is_constant(right)
+            }
+            ExprKind::Ternary(condition, left, right) => {
+                self.is_constant(condition) && self.is_constant(left) && self.is_constant(right)
+            }
+            ExprKind::Aggregate(elements) => elements.iter().all(|element| self.is_constant(element)),
+            ExprKind::Call(call) => self.is_constant_call(call),
+            _ => false,
+        }
+    }
+
+    /// Calls of `static_assert`, `@pure` functions and functions that make extern instances, with constant arguments.
+    fn is_constant_call(&self, call: &Call) -> bool {
+        let Callee::Function(id) = &call.callee else { return false };
+        let function = &self.program.functions[id.index()];
+        let foldable = function.name == "static_assert"
+            || crate::annotations::has(&function.annotations, "pure")
+            || matches!(function.result, Type::Extern(..));
+        foldable
+            && function.body.is_none()
+            && call.args.iter().all(|arg| match arg {
+                Argument::Value(value) => self.is_constant(value),
+                Argument::Discard | Argument::Absent => true,
+            })
+    }
+
+    /// Requires a compile-time value.
+    pub(crate) fn require_constant(&mut self, expr: &Expr, what: &str) -> bool {
+        let constant = self.is_constant(expr);
+        if !constant {
+            self.error(codes::NOT_CONSTANT, expr.span, format!("{what} must be a compile-time constant"));
+        }
+        constant
+    }
+
+    /// Whether the expression can be written.
+    pub(crate) fn is_lvalue(&self, expr: &Expr) -> bool {
+        use forebay_syntax::ast::Direction;
+        match &expr.kind {
+            ExprKind::Var(id) => matches!(
+                self.program.vars[id.index()].kind,
+                VarKind::Local | VarKind::Param(Direction::Out | Direction::InOut)
+            ),
+            ExprKind::Field(base, _)
+            | ExprKind::TupleElement(base, _)
+            | ExprKind::Index(base, _)
+            | ExprKind::StackNext(base)
+            | ExprKind::StackLast(base)
+            | ExprKind::Slice(base, _, _)
+            | ExprKind::PlusSlice(base, _, _) => self.is_lvalue(base),
+            ExprKind::Invalid => true,
+            _ => false,
+        }
+    }
+
+    /// Requires something that can be written.
+    pub(crate) fn require_lvalue(&mut self, expr: &Expr, what: &str) -> bool {
+        if self.is_lvalue(expr) {
+            return true;
+        }
+        let reason = self.why_read_only(expr);
+        let message = format!("{what} must be an l-value, something that can be written{reason}");
+        self.error(codes::NOT_ASSIGNABLE, expr.span, message);
+        false
+    }
+
+    fn why_read_only(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Var(id) => {
+                let var = &self.program.vars[id.index()];
+                let kind = match var.kind {
+                    VarKind::Param(forebay_syntax::ast::Direction::In) => "an `in` parameter",
+                    VarKind::Param(_) => "a parameter without direction",
+                    VarKind::Constructor => "a constructor parameter",
+                    VarKind::Local => return String::new(),
+                };
+                format!("; `{}` is {kind} and read-only", var.name)
+            }
+            ExprKind::Field(base, _) | ExprKind::Index(base, _) | ExprKind::Slice(base, _, _) => {
+                self.why_read_only(base)
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// Whether it is the `...` at the end of a list or structure.
+pub(crate) fn is_dots(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::DefaultValue) && expr.ty.is_unknown()
+}
+
+fn is_aggregate_type(ty: &Type) -> bool {
+    matches!(ty, Type::Tuple(_) | Type::Record(_))
+}

@@ -1,0 +1,94 @@
+//! Controls (§14).
+
+use super::Owner;
+use crate::checker::Checker;
+use crate::hir::*;
+use crate::scope::Entity;
+use forebay_syntax::ast::{self, DeclarationKind};
+use forebay_syntax::codes::check as codes;
+
+impl Checker {
+    /// A control or control type.
+    pub(super) fn declare_control(&mut self, item: &ast::Control, annotations: &[ast::Annotation]) {
+        let annotations = self.annotations(annotations);
+        self.scopes.push();
+        self.check_param_names(&item.type_params, &item.params, &item.constructor_params);
+        let type_params = self.declare_type_params(&item.type_params);
+        let params = self.declare_params(&item.params, Owner::Apply);
+        let constructor_params = self.declare_params(&item.constructor_params, Owner::Constructor);
+        self.define_params(&item.params, &params);
+        self.define_params(&item.constructor_params, &constructor_params);
+        let id = ControlId(self.program.controls.len() as u32);
+        self.program.controls.push(Control {
+            name: item.name.name.clone(),
+            type_params,
+            params,
+            constructor_params,
+            body: None,
+            annotations,
+            span: item.name.span,
+        });
+        if let Some(body) = &item.body {
+            let name = item.name.name.clone();
+            let body = self.within(
+                |context| {
+                    context.control = Some(id);
+                    context.defining.push(name);
+                },
+                |checker| checker.check_control_body(body),
+            );
+            self.program.controls[id.index()].body = Some(body);
+        }
+        self.scopes.pop();
+        self.define(&item.name, Entity::Control(id));
+    }
+
+    /// Type parameters, parameters and constructor parameters have different names.
+    pub(super) fn check_param_names(
+        &mut self,
+        type_params: &[ast::Ident],
+        params: &[ast::Param],
+        constructor_params: &[ast::Param],
+    ) {
+        let params = params.iter().map(|param| &param.name);
+        let constructor_params = constructor_params.iter().map(|param| &param.name);
+        self.check_distinct(type_params.iter().chain(params).chain(constructor_params));
+    }
+
+    fn check_control_body(&mut self, body: &ast::ControlBody) -> ControlBody {
+        let mut locals = Vec::new();
+        for declaration in &body.locals {
+            self.declare_control_local(declaration, &mut locals);
+        }
+        self.check_annotations(&body.apply_annotations);
+        let apply = self.within(|context| context.in_apply = true, |checker| checker.check_block(&body.apply));
+        ControlBody { locals, apply }
+    }
+
+    fn declare_control_local(&mut self, declaration: &ast::Declaration, locals: &mut Vec<Local>) {
+        let annotations = &declaration.annotations;
+        match &declaration.kind {
+            DeclarationKind::Constant(item) => self.declare_constant(item),
+            DeclarationKind::Variable(item) => {
+                let (var, value) = self.declare_variable(item, annotations);
+                locals.push(Local::Var(var, value));
+            }
+            DeclarationKind::Instantiation(item) => {
+                let instance = self.check_instantiation(item, annotations, declaration.span);
+                locals.extend(instance.map(Local::Instance));
+            }
+            DeclarationKind::Action(item) => {
+                let action = self.declare_action(item, annotations);
+                locals.extend(action.map(Local::Action));
+            }
+            DeclarationKind::Table(item) => {
+                let table = self.declare_table(item, annotations);
+                locals.extend(table.map(Local::Table));
+            }
+            _ => {
+                let message = "this cannot be declared in a control";
+                self.error(codes::MISPLACED_INSTANTIATION, declaration.span, message);
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Parsers (§13): locals, states, transitions and select.
+
+use super::Owner;
+use crate::checker::Checker;
+use crate::hir::*;
+use crate::scope::Entity;
+use forebay_syntax::ast::{self, DeclarationKind};
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use std::collections::HashMap;
+
+impl Checker {
+    /// A parser or parser type.
+    pub(super) fn declare_parser(&mut self, item: &ast::Parser, annotations: &[ast::Annotation]) {
+        let annotations = self.annotations(annotations);
+        self.scopes.push();
+        self.check_param_names(&item.type_params, &item.params, &item.constructor_params);
+        let type_params = self.declare_type_params(&item.type_params);
+        let params = self.declare_params(&item.params, Owner::Apply);
+        let constructor_params = self.declare_params(&item.constructor_params, Owner::Constructor);
+        self.define_params(&item.params, &params);
+        self.define_params(&item.constructor_params, &constructor_params);
+        let id = ParserId(self.program.parsers.len() as u32);
+        self.program.parsers.push(Parser {
+            name: item.name.name.clone(),
+            type_params,
+            params,
+            constructor_params,
+            body: None,
+            annotations,
+            span: item.name.span,
+        });
+        if let Some(body) = &item.body {
+            let name = item.name.name.clone();
+            let body = self.within(
+                |context| {
+                    context.parser = Some(id);
+                    context.defining.push(name);
+                },
+                |checker| checker.check_parser_body(body, &item.name),
+            );
+            self.program.parsers[id.index()].body = Some(body);
+        }
+        self.scopes.pop();
+        self.define(&item.name, Entity::Parser(id));
+    }
+
+    fn check_parser_body(&mut self, body: &ast::ParserBody, name: &ast::Ident) -> ParserBody {
+        let mut locals = Vec::new();
+        for declaration in &body.locals {
+            self.declare_parser_local(declaration, &mut locals);
+        }
+        let states = self.state_indices(&body.states);
+        let start = states.get("start").copied();
+        if start.is_none() {
+            let message = format!("the parser {} has no state named `start`", name.name);
+            self.error(codes::NO_START_STATE, name.span, message);
+        }
+        let checked: Vec<State> = body.states.iter().map(|state| self.check_state(state, &states)).collect();
+        if let Some(start) = start {
+            self.check_reachable_end(&checked, start, name);
+        }
+        ParserBody { locals, states: checked, start: start.unwrap_or(0) }
+    }
+
+    fn declare_parser_local(&mut self, declaration: &ast::Declaration, locals: &mut Vec<Local>) {
+        let annotations = &declaration.annotations;
+        match &declaration.kind {
+            DeclarationKind::Constant(item) => self.declare_constant(item),
+            DeclarationKind::Variable(item) => {
+                let (var, value) = self.declare_variable(item, annotations);
+                locals.push(Local::Var(var, value));
+            }
+            DeclarationKind::Instantiation(item) => {
+                let instance = self.check_instantiation(item, annotations, declaration.span);
+                locals.extend(instance.map(Local::Instance));
+            }
+            DeclarationKind::ValueSet(item) => locals.push(Local::ValueSet(self.declare_value_set(item, annotations))),
+            _ => {
+                let message = "this cannot be declared in a parser";
+                self.error(codes::MISPLACED_INSTANTIATION, declaration.span, message);
+            }
+        }
+    }
+
+    fn declare_value_set(&mut self, item: &ast::ValueSet, annotations: &[ast::Annotation]) -> ValueSetId {
+        let element = self.resolve_type(&item.ty);
+        let allowed = matches!(
+            element,
+            Type::Bool | Type::Bit(_) | Type::Signed(_) | Type::Enum(_) | Type::NewType(_) | Type::Tuple(_) | Type::Unknown
+        ) || self.program.composite_kind(&element) == Some(ast::CompositeKind::Struct);
+        if !allowed {
+            let message = format!("a value set cannot have elements of type {}", self.show(&element));
+            self.error(codes::INVALID_ELEMENT_TYPE, item.ty.span, message);
+        }
+        let size = self.check_value(&item.size);
+        if !size.ty.is_number() && !size.ty.is_unknown() {
+            self.error(codes::NOT_CONSTANT, item.size.span, "the size of a value set must be a number");
+        } else {
+            self.require_constant(&size, "the size of a value set");
+        }
+        let annotations = self.annotations(annotations);
+        let id = ValueSetId(self.program.value_sets.len() as u32);
+        let name = item.name.name.clone();
+        self.program.value_sets.push(ValueSet { name, element, size, annotations, span: item.name.span });
+        self.define(&item.name, Entity::ValueSet(id));
+        id
+    }
+
+    fn state_indices<'a>(&mut self, states: &'a [ast::ParserState]) -> HashMap<&'a str, usize> {
+        let mut indices: HashMap<&str, usize> = HashMap::new();
+        for (index, state) in states.iter().enumerate() {
+            let name = state.name.name.as_str();
+            if matches!(name, "accept" | "reject") {
+                let message = format!("the state `{name}` is built in and cannot be declared");
+                self.error(codes::BUILT_IN_STATE, state.name.span, message);
+            }
+            if let Some(earlier) = indices.insert(name, index) {
+                let place = states[earlier].name.span;
+                self.duplicate(name, state.name.span, place);
+            } else if let Some(entry) = self.scopes.find_here(name) {
+                let place = entry.span;
+                self.duplicate(name, state.name.span, place);
+            }
+        }
+        indices
+    }
+
+    fn check_state(&mut self, state: &ast::ParserState, states: &HashMap<&str, usize>) -> State {
+        let annotations = self.annotations(&state.annotations);
+        self.scopes.push();
+        let saved = self.context.clone();
+        self.context.in_state = true;
+        let statements = state.statements.iter().filter_map(|statement| self.check_statement(statement)).collect();
+        let transition = match &state.transition {
+            None => Transition::Direct(StateTarget::Reject),
+            Some(ast::Transition::Direct(name)) => Transition::Direct(self.state_target(name, states)),
+            Some(ast::Transition::Select(select)) => self.check_select(select, states),
+        };
+        self.context = saved;
+        self.scopes.pop();
+        State { name: state.name.name.clone(), statements, transition, annotations, span: state.name.span }
+    }
+
+    fn state_target(&mut self, name: &ast::Ident, states: &HashMap<&str, usize>) -> StateTarget {
+        match name.name.as_str() {
+            "accept" => StateTarget::Accept,
+            "reject" => StateTarget::Reject,
+            text => match states.get(text) {
+                Some(index) => StateTarget::State(*index),
+                None => {
+                    let mut options: Vec<&str> = states.keys().copied().chain(["accept", "reject"]).collect();
+                    options.sort_unstable();
+                    let message = format!("the parser has no state `{text}`");
+                    let diagnostic = Diagnostic::error(codes::UNKNOWN_STATE, name.span, message)
+                        .did_you_mean(text, options.iter().copied())
+                        .options(options.clone());
+                    self.report(diagnostic);
+                    StateTarget::Reject
+                }
+            },
+        }
+    }
+
+    fn check_select(&mut self, select: &ast::Select, states: &HashMap<&str, usize>) -> Transition {
+        let keys: Vec<Expr> = select.keys.iter().map(|key| self.check_select_key(key)).collect();
+        let types: Vec<Type> = keys.iter().map(|key| key.ty.clone()).collect();
+        let mut cases = Vec::new();
+        let mut catch_all = false;
+        for case in &select.cases {
+            if catch_all {
+                let message = "this case is never reached: an earlier one matches everything";
+                self.report(Diagnostic::warning(codes::UNREACHABLE_CASE, case.span, message));
+            }
+            let keysets = self.within(
+                |context| context.in_keyset = true,
+                |checker| checker.check_keysets(&case.keyset, &types),
+            );
+            let target = self.state_target(&case.state, states);
+            if let Some(keysets) = keysets {
+                catch_all |= keysets.iter().all(|keyset| matches!(keyset, KeySet::Any));
+                cases.push((keysets, target, case.span));
+            }
+        }
+        Transition::Select { keys, cases, span: select.span }
+    }
+
+    fn check_select_key(&mut self, key: &ast::Expr) -> Expr {
+        let checked = self.check_value(key);
+        let checked = match &checked.ty {
+            Type::Int => {
+                let message = "the expression in a select needs a width";
+                self.report(Diagnostic::error(codes::UNKNOWN_WIDTH, key.span, message).hint("write a width, as in 8w5"));
+                return self.invalid(key.span);
+            }
+            _ => checked,
+        };
+        let allowed = matches!(
+            self.program.unwrapped(&checked.ty),
+            Type::Bit(_) | Type::Signed(_) | Type::Bool | Type::Enum(_) | Type::Unknown
+        );
+        if !allowed {
+            let message = format!("an expression of type {} cannot be used in select", self.show(&checked.ty));
+            self.error(codes::INVALID_SELECT, key.span, message);
+            return self.invalid(key.span);
+        }
+        checked
+    }
+}

@@ -1,0 +1,437 @@
+//! Operators (§8.5 to §8.10), with constant folding.
+
+use crate::checker::Checker;
+use crate::fold::{self, FoldError};
+use crate::hir::*;
+use forebay_syntax::ast::{self, BinaryOp, UnaryOp};
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
+use num_bigint::BigInt;
+use num_traits::{Signed, Zero};
+
+impl Checker {
+    /// `op e`
+    pub(super) fn check_unary(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
+        let operand = self.check_value(operand);
+        let operand = if op == UnaryOp::Not { operand } else { self.to_number(operand) };
+        if operand.ty.is_unknown() && !matches!(operand.kind, ExprKind::InvalidHeader | ExprKind::DefaultValue) {
+            return self.invalid(span);
+        }
+        let ty = operand.ty.clone();
+        let defined = match op {
+            UnaryOp::Not => ty == Type::Bool,
+            UnaryOp::Negate | UnaryOp::Plus => ty.is_number(),
+            UnaryOp::Complement => ty.width().is_some(),
+        };
+        if !defined {
+            let message = format!("the operator `{}` is not defined on {}", unary_text(op), self.show(&ty));
+            let mut diagnostic = Diagnostic::error(codes::INVALID_OPERANDS, span, message);
+            if ty == Type::Int {
+                diagnostic = diagnostic.hint("give the number a width, as in 8w5");
+            }
+            self.report(diagnostic);
+            return self.invalid(span);
+        }
+        let kind = match &operand.kind {
+            ExprKind::Bool(value) => ExprKind::Bool(!value),
+            ExprKind::Int(value) => match fold::unary(op, &ty, value) {
+                Ok(value) => ExprKind::Int(value),
+                Err(_) => ExprKind::Unary(op, Box::new(operand)),
+            },
+            _ => ExprKind::Unary(op, Box::new(operand)),
+        };
+        Expr { kind, ty, span }
+    }
+
+    /// `a op b`. Chains of left-associative operators are walked in a loop, so that long ones do not nest.
+    pub(super) fn check_binary(&mut self, expr: &ast::Expr) -> Expr {
+        let mut chain = Vec::new();
+        let mut first = expr;
+        while let ast::ExprKind::Binary { op, left, right } = &first.kind {
+            chain.push((*op, right, first.span));
+            first = left;
+        }
+        let mut result = self.check_value(first);
+        while let Some((op, right, span)) = chain.pop() {
+            let right = self.check_value(right);
+            result = self.apply_binary(op, result, right, span);
+        }
+        result
+    }
+
+    /// An operator on two checked operands.
+    pub(crate) fn apply_binary(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+        if matches!(left.kind, ExprKind::Invalid) || matches!(right.kind, ExprKind::Invalid) {
+            return Expr { kind: ExprKind::Invalid, ty: unknown_result(op), span };
+        }
+        match op {
+            BinaryOp::And | BinaryOp::Or => self.logical(op, left, right, span),
+            BinaryOp::Eq | BinaryOp::Ne => self.equality(op, left, right, span),
+            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => self.ordering(op, left, right, span),
+            BinaryOp::Concat => self.concatenation(left, right, span),
+            BinaryOp::Shl | BinaryOp::Shr => self.shift(op, left, right, span),
+            BinaryOp::Div | BinaryOp::Mod => self.division(op, left, right, span),
+            _ => self.arithmetic(op, left, right, span),
+        }
+    }
+
+    fn undefined(&mut self, op: BinaryOp, left: &Expr, right: &Expr, span: Span) -> Expr {
+        let message = format!(
+            "the operator `{}` is not defined on {} and {}",
+            binary_text(op),
+            self.show(&left.ty),
+            self.show(&right.ty)
+        );
+        let mut diagnostic = Diagnostic::error(codes::INVALID_OPERANDS, span, message);
+        if op == BinaryOp::Add && left.ty == Type::String {
+            diagnostic = diagnostic.hint("strings are joined with `++`");
+        }
+        self.report(diagnostic);
+        Expr { kind: ExprKind::Invalid, ty: unknown_result(op), span }
+    }
+
+    fn logical(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+        if left.ty != Type::Bool || right.ty != Type::Bool {
+            return self.undefined(op, &left, &right, span);
+        }
+        let kind = match (&left.kind, &right.kind) {
+            (ExprKind::Bool(left), ExprKind::Bool(right)) => {
+                ExprKind::Bool(if op == BinaryOp::And { *left && *right } else { *left || *right })
+            }
+            (ExprKind::Bool(value), _) if *value == (op == BinaryOp::Or) => ExprKind::Bool(*value),
+            (ExprKind::Bool(_), _) => return Expr { span, ..right },
+            _ => ExprKind::Binary(op, Box::new(left), Box::new(right)),
+        };
+        Expr { kind, ty: Type::Bool, span }
+    }
+
+    /// Gives two numbers the same type: `int` takes the type of the other operand. Reports and returns none if that fails.
+    fn same_number(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Option<(Expr, Expr)> {
+        let left = self.to_number(left);
+        let right = self.to_number(right);
+        if !left.ty.is_number() || !right.ty.is_number() {
+            self.undefined(op, &left, &right, span);
+            return None;
+        }
+        let ty = if left.ty == Type::Int { right.ty.clone() } else { left.ty.clone() };
+        if left.ty != Type::Int && right.ty != Type::Int && left.ty != right.ty {
+            let message = format!(
+                "the operands of `{}` must have the same type, but these are {} and {}",
+                binary_text(op),
+                self.show(&left.ty),
+                self.show(&right.ty)
+            );
+            let hint = format!("cast one of them, as in ({}) ...", self.show(&left.ty));
+            self.report(Diagnostic::error(codes::WIDTH_MISMATCH, span, message).hint(hint));
+            return None;
+        }
+        Some((self.coerce(left, &ty), self.coerce(right, &ty)))
+    }
+
+    fn arithmetic(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+        let Some((left, right)) = self.same_number(op, left, right, span) else {
+            return self.invalid(span);
+        };
+        let saturating = matches!(op, BinaryOp::SatAdd | BinaryOp::SatSub);
+        if saturating && left.ty == Type::Int {
+            return self.undefined(op, &left, &right, span);
+        }
+        self.fold_or_build(op, left, right, span)
+    }
+
+    fn fold_or_build(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+        let ty = left.ty.clone();
+        if let (ExprKind::Int(left), ExprKind::Int(right)) = (&left.kind, &right.kind) {
+            return match fold::binary(op, &ty, left, right) {
+                Ok(value) => Expr { kind: ExprKind::Int(value), ty, span },
+                Err(error) => self.fold_error(error, ty, span),
+            };
+        }
+        Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span }
+    }
+
+    fn fold_error(&mut self, error: FoldError, ty: Type, span: Span) -> Expr {
+        let (code, message) = match error {
+            FoldError::DivisionByZero => (codes::DIVISION_BY_ZERO, "this divides by zero"),
+            FoldError::NegativeDivision => (codes::INVALID_DIVISION, "`/` and `%` are not defined on negative numbers"),
+            FoldError::NegativeShift => (codes::INVALID_SHIFT, "a shift by a negative amount is not defined"),
+            FoldError::TooLarge => (codes::OUT_OF_RANGE, "the value of this constant expression is too large"),
+            FoldError::NotDefined => (codes::INVALID_OPERANDS, "the operator is not defined on these values"),
+        };
+        self.error(code, span, message);
+        Expr { kind: ExprKind::Invalid, ty, span }
+    }
+
+    fn division(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+        let Some((left, right)) = self.same_number(op, left, right, span) else {
+            return self.invalid(span);
+        };
+        if matches!(left.ty, Type::Signed(_)) {
+            let message = format!("`{}` is not defined on signed values", binary_text(op));
+            self.error(codes::INVALID_DIVISION, span, message);
+            return Expr { kind: ExprKind::Invalid, ty: left.ty, span };
+        }
+        if let ExprKind::Int(value) = &right.kind {
+            if value.is_zero() {
+                return self.fold_error(FoldError::DivisionByZero, left.ty, span);
+            }
+            if value.is_negative() {
+                return self.fold_error(FoldError::NegativeDivision, left.ty, span);
+            }
+        }
+        self.fold_or_build(op, left, right, span)
+    }
+
+    fn shift(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+        let left = self.to_number(left);
+        let right = self.to_number(right);
+        if !left.ty.is_number() || !right.ty.is_number() {
+            return self.undefined(op, &left, &right, span);
+        }
+        if let ExprKind::Int(amount) = &right.kind {
+            if amount.is_negative() {
+                return self.fold_error(FoldError::NegativeShift, left.ty, span);
+            }
+            if let Some(width) = left.ty.width()
+                && *amount >= BigInt::from(width)
+            {
+                let message = format!("a {} shifted by {amount} loses all its bits", self.show(&left.ty));
+                self.report(Diagnostic::warning(codes::SHIFT_TOO_FAR, span, message));
+            }
+        } else if matches!(right.ty, Type::Signed(_)) {
+            self.error(codes::INVALID_SHIFT, right.span, "the amount of a shift must be an unsigned number");
+            return Expr { kind: ExprKind::Invalid, ty: left.ty, span };
+        }
+        let amount_known = matches!(right.kind, ExprKind::Int(_)) || self.is_constant(&right);
+        if !amount_known && left.ty == Type::Int {
+            let message = "a number without width can only be shifted by a compile-time constant";
+            let diagnostic = Diagnostic::error(codes::INVALID_SHIFT, span, message);
+            self.report(diagnostic.hint("give the left operand a width, as in 8w1 << amount"));
+            return self.invalid(span);
+        }
+        if !amount_known && right.ty == Type::Int {
+            self.error(codes::INVALID_SHIFT, right.span, "the amount of a shift must be a bit<W> or a constant");
+            return self.invalid(span);
+        }
+        self.fold_or_build(op, left, right, span)
+    }
+
+    fn concatenation(&mut self, left: Expr, right: Expr, span: Span) -> Expr {
+        if let (ExprKind::String(left), ExprKind::String(right)) = (&left.kind, &right.kind) {
+            return Expr { kind: ExprKind::String(format!("{left}{right}")), ty: Type::String, span };
+        }
+        if left.ty == Type::String && right.ty == Type::String {
+            let kind = ExprKind::Binary(BinaryOp::Concat, Box::new(left), Box::new(right));
+            return Expr { kind, ty: Type::String, span };
+        }
+        let left = self.to_number(left);
+        let right = self.to_number(right);
+        let (Some(left_width), Some(right_width)) = (left.ty.width(), right.ty.width()) else {
+            if left.ty == Type::Int || right.ty == Type::Int {
+                let place = if left.ty == Type::Int { left.span } else { right.span };
+                let message = "the operands of `++` need a width";
+                self.report(Diagnostic::error(codes::UNKNOWN_WIDTH, place, message).hint("write a width, as in 8w5"));
+                return self.invalid(span);
+            }
+            return self.undefined(BinaryOp::Concat, &left, &right, span);
+        };
+        let width = left_width.saturating_add(right_width);
+        if width > crate::resolve::MAX_WIDTH {
+            let message = format!("the concatenation has {width} bits, more than the {} allowed", crate::resolve::MAX_WIDTH);
+            self.error(codes::INVALID_WIDTH, span, message);
+            return self.invalid(span);
+        }
+        let ty = if matches!(left.ty, Type::Signed(_)) { Type::Signed(width) } else { Type::Bit(width) };
+        if let (ExprKind::Int(left), ExprKind::Int(right)) = (&left.kind, &right.kind) {
+            let value = fold::concat(&ty, left, right, right_width);
+            return Expr { kind: ExprKind::Int(value), ty, span };
+        }
+        Expr { kind: ExprKind::Binary(BinaryOp::Concat, Box::new(left), Box::new(right)), ty, span }
+    }
+
+    fn ordering(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+        let Some((left, right)) = self.same_number(op, left, right, span) else {
+            return Expr { kind: ExprKind::Invalid, ty: Type::Bool, span };
+        };
+        if let (ExprKind::Int(left), ExprKind::Int(right)) = (&left.kind, &right.kind)
+            && let Some(value) = fold::compare(op, left, right)
+        {
+            return Expr { kind: ExprKind::Bool(value), ty: Type::Bool, span };
+        }
+        Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty: Type::Bool, span }
+    }
+
+    fn equality(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+        let Some((left, right)) = self.comparable(left, right, span) else {
+            return Expr { kind: ExprKind::Invalid, ty: Type::Bool, span };
+        };
+        if let Some(equal) = constant_equal(&left, &right) {
+            return Expr { kind: ExprKind::Bool(equal == (op == BinaryOp::Eq)), ty: Type::Bool, span };
+        }
+        Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty: Type::Bool, span }
+    }
+
+    /// Gives two values that are compared with `==` the same type.
+    pub(crate) fn comparable(&mut self, left: Expr, right: Expr, span: Span) -> Option<(Expr, Expr)> {
+        let (left, right) = if left.ty == right.ty {
+            (left, right)
+        } else {
+            (self.to_number(left), self.to_number(right))
+        };
+        let untyped = |expr: &Expr| expr.ty.is_unknown() || matches!(expr.ty, Type::Record(_));
+        if untyped(&left) && untyped(&right) {
+            self.not_comparable(&left, &right, span);
+            return None;
+        }
+        let left_is_literal = matches!(left.kind, ExprKind::Aggregate(_) | ExprKind::InvalidHeader | ExprKind::DefaultValue);
+        let fit = |checker: &Checker, wanted: &Expr, given: &Expr| {
+            given.ty.is_unknown() || checker.converts(&wanted.ty, &given.ty)
+        };
+        let wanted = if !left_is_literal && left.ty != Type::Int && fit(self, &left, &right) {
+            left.ty.clone()
+        } else if fit(self, &right, &left) {
+            right.ty.clone()
+        } else if fit(self, &left, &right) {
+            left.ty.clone()
+        } else {
+            self.not_comparable(&left, &right, span);
+            return None;
+        };
+        if !self.has_equality(&wanted) {
+            self.not_comparable(&left, &right, span);
+            return None;
+        }
+        let left = self.coerce(left, &wanted);
+        let right = self.coerce(right, &wanted);
+        let failed = matches!(left.kind, ExprKind::Invalid) || matches!(right.kind, ExprKind::Invalid);
+        (!failed).then_some((left, right))
+    }
+
+    fn not_comparable(&mut self, left: &Expr, right: &Expr, span: Span) {
+        let message = format!("values of type {} and {} cannot be compared", self.show(&left.ty), self.show(&right.ty));
+        self.error(codes::NOT_COMPARABLE, span, message);
+    }
+
+    /// Whether values of the type can be compared with `==`.
+    fn has_equality(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Void
+            | Type::Var(_)
+            | Type::Extern(..)
+            | Type::Parser(..)
+            | Type::Control(..)
+            | Type::Package(..)
+            | Type::Table(_)
+            | Type::ApplyResult(_)
+            | Type::ActionRun(_)
+            | Type::ValueSet(_)
+            | Type::Record(_)
+            | Type::Set(_) => false,
+            Type::Stack(element, _) => self.has_equality(element),
+            _ => true,
+        }
+    }
+
+    /// `c ? a : b`
+    pub(super) fn check_ternary(&mut self, condition: &ast::Expr, left: &ast::Expr, right: &ast::Expr, span: Span) -> Expr {
+        let condition = self.check_condition(condition);
+        let left = self.check_value(left);
+        let right = self.check_value(right);
+        if matches!(left.kind, ExprKind::Invalid) || matches!(right.kind, ExprKind::Invalid) {
+            return self.invalid(span);
+        }
+        if left.ty == Type::Int && right.ty == Type::Int && !self.is_constant(&condition) {
+            let message = "at least one of the two values needs a width";
+            self.report(Diagnostic::error(codes::UNKNOWN_WIDTH, span, message).hint("write a width, as in 8w5"));
+            return self.invalid(span);
+        }
+        let ty = if left.ty == Type::Int || left.ty.is_unknown() || matches!(left.kind, ExprKind::Aggregate(_)) {
+            right.ty.clone()
+        } else {
+            left.ty.clone()
+        };
+        if !self.converts(&ty, &left.ty) || !self.converts(&ty, &right.ty) {
+            let message =
+                format!("the two values have different types, {} and {}", self.show(&left.ty), self.show(&right.ty));
+            self.error(codes::TYPE_MISMATCH, span, message);
+            return self.invalid(span);
+        }
+        let left = self.coerce(left, &ty);
+        let right = self.coerce(right, &ty);
+        match condition.kind {
+            ExprKind::Bool(true) => Expr { span, ..left },
+            ExprKind::Bool(false) => Expr { span, ..right },
+            _ => Expr { kind: ExprKind::Ternary(Box::new(condition), Box::new(left), Box::new(right)), ty, span },
+        }
+    }
+}
+
+/// Whether two constants of one type are equal, if both are literals.
+pub(crate) fn constant_equal(left: &Expr, right: &Expr) -> Option<bool> {
+    match (&left.kind, &right.kind) {
+        (ExprKind::Int(left), ExprKind::Int(right)) => Some(left == right),
+        (ExprKind::Bool(left), ExprKind::Bool(right)) => Some(left == right),
+        (ExprKind::String(left), ExprKind::String(right)) => Some(left == right),
+        (ExprKind::Error(left), ExprKind::Error(right)) => Some(left == right),
+        (ExprKind::MatchKind(left), ExprKind::MatchKind(right)) => Some(left == right),
+        (ExprKind::EnumMember(left_id, left), ExprKind::EnumMember(right_id, right)) if left_id == right_id => {
+            Some(left == right)
+        }
+        (ExprKind::Aggregate(left), ExprKind::Aggregate(right)) if left.len() == right.len() => {
+            left.iter().zip(right).try_fold(true, |equal, (left, right)| Some(equal & constant_equal(left, right)?))
+        }
+        _ => None,
+    }
+}
+
+fn unknown_result(op: BinaryOp) -> Type {
+    match op {
+        BinaryOp::And
+        | BinaryOp::Or
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge => Type::Bool,
+        _ => Type::Unknown,
+    }
+}
+
+/// The operator as written.
+pub(crate) fn binary_text(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        BinaryOp::Mod => "%",
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::SatAdd => "|+|",
+        BinaryOp::SatSub => "|-|",
+        BinaryOp::Shl => "<<",
+        BinaryOp::Shr => ">>",
+        BinaryOp::Le => "<=",
+        BinaryOp::Ge => ">=",
+        BinaryOp::Lt => "<",
+        BinaryOp::Gt => ">",
+        BinaryOp::Eq => "==",
+        BinaryOp::Ne => "!=",
+        BinaryOp::BitAnd => "&",
+        BinaryOp::BitXor => "^",
+        BinaryOp::BitOr => "|",
+        BinaryOp::And => "&&",
+        BinaryOp::Or => "||",
+        BinaryOp::Concat => "++",
+    }
+}
+
+/// The operator as written.
+pub(crate) fn unary_text(op: UnaryOp) -> &'static str {
+    match op {
+        UnaryOp::Negate => "-",
+        UnaryOp::Plus => "+",
+        UnaryOp::Not => "!",
+        UnaryOp::Complement => "~",
+    }
+}

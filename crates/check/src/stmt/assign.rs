@@ -1,0 +1,42 @@
+//! Assignments (§12.1), also with an operator: `l op= e` is checked as `l = l op e`.
+
+use crate::checker::Checker;
+use crate::expr::operator::binary_text;
+use crate::hir::*;
+use forebay_syntax::ast::{self, BinaryOp};
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::source::Span;
+
+impl Checker {
+    /// `target = value` and `target op= value`
+    pub(super) fn check_assignment(
+        &mut self,
+        target: &ast::Expr,
+        op: Option<BinaryOp>,
+        value: &ast::Expr,
+        span: Span,
+    ) -> StatementKind {
+        let target = self.check_expr(target);
+        if !matches!(target.kind, ExprKind::Invalid) {
+            self.require_lvalue(&target, "the left side of an assignment");
+        }
+        let value = self.check_value(value);
+        let value = match op {
+            None => value,
+            Some(op) => self.combine(op, &target, value, span),
+        };
+        let ty = target.ty.clone();
+        let value = self.coerce(value, &ty);
+        StatementKind::Assign { target, value }
+    }
+
+    fn combine(&mut self, op: BinaryOp, target: &Expr, value: Expr, span: Span) -> Expr {
+        let number = matches!(target.ty, Type::Bit(_) | Type::Signed(_) | Type::Unknown);
+        if !number {
+            let message = format!("`{}=` is not defined on {}", binary_text(op), self.show(&target.ty));
+            self.error(codes::INVALID_OPERANDS, span, message);
+            return self.invalid(span);
+        }
+        self.apply_binary(op, target.clone(), value, span)
+    }
+}

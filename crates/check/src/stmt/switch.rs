@@ -1,0 +1,138 @@
+//! switch (§12.7), on the action that a table ran and on values.
+
+use crate::checker::Checker;
+use crate::expr::operator::constant_equal;
+use crate::hir::*;
+use crate::scope::Entity;
+use forebay_syntax::ast;
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
+
+impl Checker {
+    /// `switch (e) {..}`
+    pub(super) fn check_switch(&mut self, expr: &ast::Expr, cases: &[ast::SwitchCase], span: Span) -> Option<StatementKind> {
+        self.check_default_last(cases);
+        if let ast::ExprKind::Member { base, member } = &expr.kind
+            && member.name == "action_run"
+            && self.type_before_dot(base).is_none()
+        {
+            let apply = self.check_expr(base);
+            match apply.ty {
+                Type::ApplyResult(table) => return Some(self.check_action_switch(apply, table, cases)),
+                Type::Unknown => return None,
+                _ => {
+                    self.error(codes::INVALID_LABEL, span, "action_run exists only on the result of applying a table");
+                    return None;
+                }
+            }
+        }
+        let value = self.check_value(expr);
+        let allowed = matches!(
+            value.ty,
+            Type::Bit(_) | Type::Signed(_) | Type::Int | Type::Enum(_) | Type::Error | Type::NewType(_) | Type::Unknown
+        );
+        if !allowed {
+            let message = format!("switch takes numbers, enums and errors, not {}", self.show(&value.ty));
+            self.error(codes::INVALID_LABEL, expr.span, message);
+        }
+        Some(self.check_value_switch(value, cases))
+    }
+
+    fn check_default_last(&mut self, cases: &[ast::SwitchCase]) {
+        let default = cases.iter().position(|case| matches!(case.label.kind, ast::ExprKind::Default));
+        if let Some(case) = default.and_then(|index| cases.get(index + 1)) {
+            self.error(codes::INVALID_LABEL, case.span, "`default` must be the last label of a switch");
+        }
+    }
+
+    fn check_action_switch(&mut self, apply: Expr, table: TableId, cases: &[ast::SwitchCase]) -> StatementKind {
+        let mut groups = Vec::new();
+        let mut labels: Vec<Option<usize>> = Vec::new();
+        let mut seen: Vec<usize> = Vec::new();
+        for case in cases {
+            if matches!(case.label.kind, ast::ExprKind::Default) {
+                labels.push(None);
+            } else if let Some(action) = self.action_label(&case.label, table) {
+                if seen.contains(&action) {
+                    self.error(codes::INVALID_LABEL, case.label.span, "this label stands twice in the switch");
+                }
+                seen.push(action);
+                labels.push(Some(action));
+            }
+            if let Some(body) = &case.body {
+                groups.push((std::mem::take(&mut labels), self.check_block(body)));
+            }
+        }
+        if !labels.is_empty() {
+            groups.push((labels, Block::default()));
+        }
+        StatementKind::SwitchAction { apply, cases: groups }
+    }
+
+    fn action_label(&mut self, label: &ast::Expr, table: TableId) -> Option<usize> {
+        let actions: Vec<ActionId> =
+            self.program.tables[table.index()].actions.iter().map(|action| action.action).collect();
+        let names: Vec<String> =
+            actions.iter().map(|id| self.program.actions[id.index()].name.clone()).collect();
+        if let ast::ExprKind::Name(name) = &label.kind {
+            let index = match self.lookup(name) {
+                Some(Entity::Action(id)) => actions.iter().position(|action| *action == id),
+                _ => None,
+            };
+            if index.is_some() {
+                return index;
+            }
+        }
+        let text = crate::text::expr_text(label);
+        let message = format!("`{text}` is not an action of the table");
+        let diagnostic = Diagnostic::error(codes::INVALID_LABEL, label.span, message)
+            .did_you_mean(&text, names.iter().map(String::as_str))
+            .options(names.clone());
+        self.report(diagnostic);
+        None
+    }
+
+    fn check_value_switch(&mut self, value: Expr, cases: &[ast::SwitchCase]) -> StatementKind {
+        let mut groups = Vec::new();
+        let mut labels: Vec<Option<Expr>> = Vec::new();
+        let mut seen: Vec<Expr> = Vec::new();
+        for case in cases {
+            if matches!(case.label.kind, ast::ExprKind::Default) {
+                labels.push(None);
+            } else if let Some(label) = self.value_label(&case.label, &value) {
+                if seen.iter().any(|earlier| constant_equal(earlier, &label) == Some(true)) {
+                    self.error(codes::INVALID_LABEL, case.label.span, "this label stands twice in the switch");
+                }
+                seen.push(label.clone());
+                labels.push(Some(label));
+            }
+            if let Some(body) = &case.body {
+                groups.push((std::mem::take(&mut labels), self.check_block(body)));
+            }
+        }
+        if !labels.is_empty() {
+            groups.push((labels, Block::default()));
+        }
+        StatementKind::Switch { expr: value, cases: groups }
+    }
+
+    fn value_label(&mut self, label: &ast::Expr, value: &Expr) -> Option<Expr> {
+        let checked = self.check_value(label);
+        let fitted = match &value.ty {
+            Type::Enum(_) if checked.ty.is_number() => {
+                let number = self.program.representation(&value.ty);
+                let checked = self.coerce(checked, &number);
+                if matches!(checked.kind, ExprKind::Invalid) { checked } else { self.convert(checked, &value.ty) }
+            }
+            ty => {
+                let ty = ty.clone();
+                self.coerce(checked, &ty)
+            }
+        };
+        if matches!(fitted.kind, ExprKind::Invalid) {
+            return None;
+        }
+        self.require_constant(&fitted, "a label").then_some(fitted)
+    }
+}

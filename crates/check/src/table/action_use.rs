@@ -1,0 +1,255 @@
+//! Actions in tables (§14.2.1.2, §14.2.1.3): the action list, the default action, and the actions of entries.
+//!
+//! The list binds the directional parameters. The default action and entries repeat these arguments as written and add
+//! values for the action data.
+
+use crate::checker::Checker;
+use crate::hir::*;
+use crate::scope::Entity;
+use crate::text::expr_text;
+use forebay_syntax::ast::{self, Direction};
+use forebay_syntax::codes::Code;
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
+
+impl Checker {
+    /// `actions = {..}`
+    pub(super) fn check_action_list(&mut self, listed: &[ast::ActionRef], table: &mut Table) {
+        for reference in listed {
+            let Some(action) = self.find_action(&reference.name) else { continue };
+            if table.actions.iter().any(|earlier| earlier.action == action) {
+                let message = format!("the action `{}` is listed twice", reference.name.ident.name);
+                self.error(codes::DUPLICATE_DECLARATION, reference.span, message);
+                continue;
+            }
+            let args = self.bind_directional(action, reference);
+            let annotations = self.annotations(&reference.annotations);
+            table.actions.push(TableAction { action, args, annotations, span: reference.span });
+        }
+    }
+
+    fn find_action(&mut self, name: &ast::Name) -> Option<ActionId> {
+        match self.lookup(name) {
+            Some(Entity::Action(id)) => Some(id),
+            Some(Entity::Broken) => None,
+            Some(other) => {
+                let message = format!("`{}` is {}, not an action", name.ident.name, other.describe());
+                self.error(codes::INVALID_ACTION_LIST, name.ident.span, message);
+                None
+            }
+            None => {
+                self.unknown_name(&name.ident, "action", |entity| matches!(entity, Entity::Action(_)));
+                None
+            }
+        }
+    }
+
+    /// The arguments in the action list: one for each directional parameter.
+    fn bind_directional(&mut self, action: ActionId, reference: &ast::ActionRef) -> Vec<Expr> {
+        let params = self.program.actions[action.index()].params.clone();
+        let args = reference.args.as_deref().unwrap_or(&[]);
+        let mut bound = Vec::new();
+        for arg in args {
+            self.check_list_argument(&params, arg);
+        }
+        for (index, param) in params.iter().enumerate() {
+            if param.direction == Direction::None {
+                continue;
+            }
+            let name = self.param_name(param).to_string();
+            match argument_for(args, index, &name) {
+                Some(arg) => bound.push(self.check_directional(param, arg)),
+                None => match &param.default {
+                    Some(default) => bound.push((**default).clone()),
+                    None => {
+                        let message = format!("the parameter `{name}` must be bound in the list of actions");
+                        self.error(codes::INVALID_ACTION_LIST, reference.span, message);
+                    }
+                },
+            }
+        }
+        let directional = params.iter().filter(|param| param.direction != Direction::None).count();
+        if args.len() > directional && args.iter().all(|arg| arg.name.is_none()) {
+            let message = "only directional parameters are bound here: action data is set by the control plane";
+            self.error(codes::INVALID_ACTION_LIST, reference.span, message);
+        }
+        bound
+    }
+
+    fn check_list_argument(&mut self, params: &[Param], arg: &ast::Arg) {
+        let Some(name) = &arg.name else { return };
+        match params.iter().find(|param| self.param_name(param) == name.name) {
+            Some(param) if param.direction != Direction::None => {}
+            Some(_) => {
+                let message = format!("`{}` is action data, which the control plane sets", name.name);
+                self.error(codes::INVALID_ACTION_LIST, arg.span, message);
+            }
+            None => {
+                let message = format!("the action has no parameter `{}`", name.name);
+                self.error(codes::WRONG_ARGUMENTS, arg.span, message);
+            }
+        }
+    }
+
+    fn check_directional(&mut self, param: &Param, arg: &ast::Arg) -> Expr {
+        let ty = self.param_type(param).clone();
+        let value = self.check_value(&arg.value);
+        if param.direction == Direction::In {
+            return self.coerce(value, &ty);
+        }
+        self.require_lvalue(&value, "the argument");
+        if !self.same_type(&ty, &value.ty) {
+            let message = format!("expected an argument of type {}, found {}", self.show(&ty), self.show(&value.ty));
+            self.error(codes::TYPE_MISMATCH, arg.span, message);
+        }
+        value
+    }
+
+    /// `default_action = a(..);`
+    pub(super) fn check_default_action(
+        &mut self,
+        value: &ast::Expr,
+        property: &ast::TableProperty,
+        listed: &[ast::ActionRef],
+        table: &Table,
+    ) -> Option<DefaultAction> {
+        let (name, args) = match &value.kind {
+            ast::ExprKind::Name(name) => (name, None),
+            ast::ExprKind::Call { callee, type_args, args } => match &callee.kind {
+                ast::ExprKind::Name(name) => {
+                    if let Some(first) = type_args.first() {
+                        self.error(codes::TYPE_ARGUMENTS, first.span, "actions have no type parameters");
+                    }
+                    (name, Some(args.as_slice()))
+                }
+                _ => return self.not_an_action(value.span),
+            },
+            _ => return self.not_an_action(value.span),
+        };
+        let used = ActionUse { name, args, span: value.span, code: codes::INVALID_DEFAULT_ACTION };
+        let (action, args) = self.check_action_use(&used, listed, table)?;
+        if crate::annotations::has(&table.actions[action].annotations, "tableonly") {
+            let message = format!("the action `{}` is marked @tableonly, so it cannot be the default", name.ident.name);
+            self.error(codes::INVALID_DEFAULT_ACTION, value.span, message);
+        }
+        Some(DefaultAction { action, args, is_const: property.is_const, span: value.span })
+    }
+
+    fn not_an_action(&mut self, span: Span) -> Option<DefaultAction> {
+        self.error(codes::INVALID_DEFAULT_ACTION, span, "the default action must be an action of the table");
+        None
+    }
+
+    /// An action of the list with values for its action data: the index in the list, and the values.
+    pub(super) fn check_action_use(
+        &mut self,
+        used: &ActionUse,
+        listed: &[ast::ActionRef],
+        table: &Table,
+    ) -> Option<(usize, Vec<Expr>)> {
+        let action = self.find_action(used.name)?;
+        let Some(index) = table.actions.iter().position(|entry| entry.action == action) else {
+            let names: Vec<String> =
+                listed.iter().map(|reference| reference.name.ident.name.clone()).collect();
+            let message = format!("the action `{}` is not in the list of actions of the table", used.name.ident.name);
+            let diagnostic = Diagnostic::error(used.code, used.span, message)
+                .did_you_mean(&used.name.ident.name, names.iter().map(String::as_str))
+                .options(names.clone());
+            self.report(diagnostic);
+            return None;
+        };
+        let reference = listed.iter().find(|reference| reference.span == table.actions[index].span)?;
+        let params = self.program.actions[action.index()].params.clone();
+        let args = used.args.unwrap_or(&[]);
+        if !self.check_use_shape(used, &params, args) {
+            return None;
+        }
+        let mut values = Vec::new();
+        for (position, param) in params.iter().enumerate() {
+            let name = self.param_name(param).to_string();
+            let arg = argument_for(args, position, &name);
+            if param.direction != Direction::None {
+                self.check_same_argument(used, reference, position, &name, arg);
+                continue;
+            }
+            values.push(self.action_data(used, param, &name, arg)?);
+        }
+        Some((index, values))
+    }
+
+    fn check_use_shape(&mut self, used: &ActionUse, params: &[Param], args: &[ast::Arg]) -> bool {
+        let named = args.iter().filter(|arg| arg.name.is_some()).count();
+        let message = if named != 0 && named != args.len() {
+            "either all arguments or none must be named".to_string()
+        } else if args.len() > params.len() {
+            format!("the action takes {} arguments, but {} are given", params.len(), args.len())
+        } else if let Some(name) = args
+            .iter()
+            .filter_map(|arg| arg.name.as_ref())
+            .find(|name| params.iter().all(|param| self.param_name(param) != name.name))
+        {
+            format!("the action has no parameter `{}`", name.name)
+        } else {
+            let names = args.iter().filter_map(|arg| arg.name.as_ref());
+            return !self.check_distinct(names);
+        };
+        self.error(used.code, used.span, message);
+        false
+    }
+
+    /// A directional argument must be the one in the action list.
+    fn check_same_argument(
+        &mut self,
+        used: &ActionUse,
+        reference: &ast::ActionRef,
+        position: usize,
+        name: &str,
+        arg: Option<&ast::Arg>,
+    ) {
+        let listed = argument_for(reference.args.as_deref().unwrap_or(&[]), position, name);
+        let same = match (listed, arg) {
+            (Some(listed), Some(arg)) => expr_text(&listed.value) == expr_text(&arg.value),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if !same {
+            let message = format!("the argument for `{name}` must be the same as in the list of actions");
+            self.error(used.code, arg.map_or(used.span, |arg| arg.span), message);
+        }
+    }
+
+    fn action_data(&mut self, used: &ActionUse, param: &Param, name: &str, arg: Option<&ast::Arg>) -> Option<Expr> {
+        let Some(arg) = arg else {
+            if let Some(default) = &param.default {
+                return Some((**default).clone());
+            }
+            self.error(used.code, used.span, format!("no value is given for the parameter `{name}`"));
+            return None;
+        };
+        let ty = self.param_type(param).clone();
+        let value = self.check_as(&arg.value, &ty);
+        self.require_constant(&value, "action data in the program");
+        Some(value)
+    }
+}
+
+/// An action mentioned in a default action or entry.
+pub(super) struct ActionUse<'a> {
+    /// Its name.
+    pub(super) name: &'a ast::Name,
+    /// Its arguments, if any are written.
+    pub(super) args: Option<&'a [ast::Arg]>,
+    /// The whole of it.
+    pub(super) span: Span,
+    /// The code of errors about it.
+    pub(super) code: Code,
+}
+
+/// The argument for a parameter, by name or position.
+fn argument_for<'a>(args: &'a [ast::Arg], position: usize, name: &str) -> Option<&'a ast::Arg> {
+    if args.iter().any(|arg| arg.name.is_some()) {
+        return args.iter().find(|arg| arg.name.as_ref().is_some_and(|ident| ident.name == name));
+    }
+    args.get(position)
+}

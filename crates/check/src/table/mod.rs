@@ -1,0 +1,217 @@
+//! Tables (§14.2): properties, keys and action lists.
+
+mod action_use;
+mod entries;
+
+use crate::checker::Checker;
+use crate::hir::*;
+use crate::scope::Entity;
+use crate::text::expr_text;
+use forebay_syntax::ast::{self, TablePropertyValue};
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+
+impl Checker {
+    /// `table t {..}`
+    pub(crate) fn declare_table(&mut self, item: &ast::Table, annotations: &[ast::Annotation]) -> Option<TableId> {
+        let control = self.context.control?;
+        let annotations = self.annotations(annotations);
+        self.check_distinct_properties(item);
+        let mut table = Table {
+            name: item.name.name.clone(),
+            control,
+            keys: Vec::new(),
+            actions: Vec::new(),
+            default_action: None,
+            entries: Vec::new(),
+            entries_are_const: false,
+            size: None,
+            properties: Vec::new(),
+            annotations,
+            span: item.name.span,
+        };
+        let name = item.name.name.clone();
+        self.within(
+            |context| {
+                context.table = Some(name.clone());
+                context.defining.push(name);
+            },
+            |checker| checker.check_properties(item, &mut table),
+        );
+        let id = TableId(self.program.tables.len() as u32);
+        self.program.tables.push(table);
+        self.define(&item.name, Entity::Table(id));
+        Some(id)
+    }
+
+    fn check_distinct_properties(&mut self, item: &ast::Table) {
+        for (index, property) in item.properties.iter().enumerate() {
+            self.check_annotations(&property.annotations);
+            let earlier = item.properties[..index].iter().find(|other| other.name.name == property.name.name);
+            if let Some(earlier) = earlier {
+                let message = format!("the property `{}` is given twice", property.name.name);
+                let diagnostic = Diagnostic::error(codes::DUPLICATE_PROPERTY, property.name.span, message);
+                self.report(diagnostic.secondary(earlier.name.span, "first given here"));
+            }
+        }
+    }
+
+    fn check_properties(&mut self, item: &ast::Table, table: &mut Table) {
+        let mut listed = None;
+        for property in &item.properties {
+            match &property.value {
+                TablePropertyValue::Key(keys) => {
+                    table.keys = keys.iter().map(|key| self.check_key(key)).collect();
+                }
+                TablePropertyValue::Actions(actions) => listed = Some(actions.as_slice()),
+                _ => {}
+            }
+        }
+        match listed {
+            Some(actions) => self.check_action_list(actions, table),
+            None => {
+                let message = format!("the table {} has no `actions` property", item.name.name);
+                self.error(codes::TABLE_WITHOUT_ACTIONS, item.name.span, message);
+            }
+        }
+        let listed = listed.unwrap_or(&[]);
+        for property in &item.properties {
+            self.check_other_property(property, listed, table);
+        }
+        if table.default_action.is_none() && item.properties.iter().all(|p| p.name.name != "default_action") {
+            self.check_no_action(item);
+        }
+    }
+
+    /// Without a default_action, a miss runs NoAction, so that must exist.
+    fn check_no_action(&mut self, item: &ast::Table) {
+        let found = match self.scopes.find_top("NoAction").map(|entry| &entry.entity) {
+            Some(Entity::Action(id)) => self.program.actions[id.index()].params.is_empty(),
+            _ => false,
+        };
+        if !found {
+            let message = format!(
+                "the table {} has no default_action, and there is no action NoAction without parameters to stand in",
+                item.name.name
+            );
+            let diagnostic = Diagnostic::error(codes::NO_ACTION_MISSING, item.name.span, message);
+            self.report(diagnostic.hint("add #include <core.p4>"));
+        }
+    }
+
+    fn check_key(&mut self, key: &ast::KeyElement) -> TableKey {
+        let expr = self.check_value(&key.expr);
+        let expr = if expr.ty == Type::Int {
+            let message = "a key needs a width";
+            self.error(codes::INVALID_KEY, key.expr.span, message);
+            self.invalid(key.expr.span)
+        } else {
+            expr
+        };
+        let scalar = matches!(
+            self.program.unwrapped(&expr.ty),
+            Type::Bit(_) | Type::Signed(_) | Type::Bool | Type::Error | Type::Enum(_) | Type::Unknown
+        );
+        if !scalar {
+            let message = format!("a value of type {} cannot be a table key", self.show(&expr.ty));
+            self.error(codes::INVALID_KEY, key.expr.span, message);
+        }
+        let named = crate::annotations::has(&key.annotations, "name");
+        if self.is_constant(&expr) && !matches!(expr.kind, ExprKind::Invalid) {
+            let message = "this key is the same for every packet";
+            self.report(Diagnostic::warning(codes::CONSTANT_KEY, key.expr.span, message));
+        } else if !named && !has_simple_name(&key.expr) {
+            let message = "a key that is not a plain field needs a @name annotation";
+            let diagnostic = Diagnostic::error(codes::INVALID_KEY, key.expr.span, message);
+            self.report(diagnostic.hint("write @name(\"...\") after the match kind, or use a variable"));
+        }
+        self.check_match_kind(&key.match_kind.ident);
+        let annotations = self.annotations(&key.annotations);
+        TableKey {
+            expr,
+            match_kind: key.match_kind.ident.name.clone(),
+            source_text: expr_text(&key.expr),
+            annotations,
+            span: key.expr.span,
+        }
+    }
+
+    fn check_match_kind(&mut self, name: &ast::Ident) {
+        if self.program.match_kinds.contains(&name.name) {
+            return;
+        }
+        let message = format!("there is no match kind `{}`", name.name);
+        let kinds = self.program.match_kinds.clone();
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_MATCH_KIND, name.span, message)
+            .did_you_mean(&name.name, kinds.iter().map(String::as_str))
+            .options(kinds.clone());
+        self.report(diagnostic);
+    }
+
+    fn check_other_property(&mut self, property: &ast::TableProperty, listed: &[ast::ActionRef], table: &mut Table) {
+        match (&property.value, property.name.name.as_str()) {
+            (TablePropertyValue::Key(_) | TablePropertyValue::Actions(_), _) => {}
+            (TablePropertyValue::Entries(entries), _) => {
+                table.entries_are_const = property.is_const;
+                self.check_entries(entries, property, listed, table);
+            }
+            (TablePropertyValue::Expr(value), "default_action") => {
+                table.default_action = self.check_default_action(value, property, listed, table);
+            }
+            (TablePropertyValue::Expr(value), "size") => table.size = Some(self.check_size(value)),
+            (TablePropertyValue::Expr(value), name) => {
+                let value = self.check_value(value);
+                table.properties.push(TableProperty {
+                    name: name.to_string(),
+                    value,
+                    is_const: property.is_const,
+                    span: property.span,
+                });
+            }
+            (TablePropertyValue::Flag, name) => {
+                let value = Expr { kind: ExprKind::Bool(true), ty: Type::Bool, span: property.span };
+                let property = TableProperty {
+                    name: name.to_string(),
+                    value,
+                    is_const: property.is_const,
+                    span: property.span,
+                };
+                table.properties.push(property);
+            }
+        }
+    }
+
+    fn check_size(&mut self, value: &ast::Expr) -> Expr {
+        let size = self.check_value(value);
+        let size = self.to_number(size);
+        if !size.ty.is_number() && !size.ty.is_unknown() {
+            let message = format!("the size of a table must be a number, not {}", self.show(&size.ty));
+            self.error(codes::INVALID_PROPERTY, value.span, message);
+        } else {
+            self.require_constant(&size, "the size of a table");
+        }
+        size
+    }
+}
+
+/// Whether the control plane can name a key after its expression: fields, elements, slices, isValid.
+fn has_simple_name(expr: &ast::Expr) -> bool {
+    match &expr.kind {
+        ast::ExprKind::Name(_) | ast::ExprKind::Int(_) | ast::ExprKind::Bool(_) | ast::ExprKind::Type(_) => true,
+        ast::ExprKind::Member { base, .. } => has_simple_name(base),
+        ast::ExprKind::Index { base, index } => has_simple_name(base) && has_simple_name(index),
+        ast::ExprKind::Slice { base, .. } => has_simple_name(base),
+        ast::ExprKind::PlusSlice { base, .. } => has_simple_name(base),
+        ast::ExprKind::Cast { operand, .. } => has_simple_name(operand),
+        ast::ExprKind::Binary { op: ast::BinaryOp::BitAnd, left, right } => {
+            has_simple_name(left) && matches!(right.kind, ast::ExprKind::Int(_) | ast::ExprKind::Name(_))
+        }
+        ast::ExprKind::Call { callee, args, .. } => match &callee.kind {
+            ast::ExprKind::Member { base, member } => {
+                member.name == "isValid" && args.is_empty() && has_simple_name(base)
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,16 @@
+//! Properties of whole declarations, checked when their parts are.
+
+mod names;
+mod returns;
+mod states;
+
+pub(crate) use returns::always_returns;
+
+use crate::checker::Checker;
+
+impl Checker {
+    /// Checks what can only be seen of the whole program.
+    pub(crate) fn validate(&mut self) {
+        self.check_control_plane_names();
+    }
+}
