@@ -24,13 +24,13 @@ impl PortTable {
     /// A line for each port: totals, rates over the last `seconds`, drops.
     pub fn text(&mut self, ports: &[PortReport], seconds: f64) -> String {
         let mut text = String::from(
-            "port  name             state        in packets      in rate      out packets     out rate   drops\n",
+            "port  name             state      packets in       rate in   packets out      rate out   drops\n",
         );
         for port in ports {
             let rates = self.interval(port, seconds);
             let _ = writeln!(
                 text,
-                "{:<5} {:<16} {:<8} {:>14} {:>12} {:>16} {:>12}   {}",
+                "{:<5} {:<16} {:<8} {:>12} {:>13} {:>13} {:>13}   {}",
                 port.number,
                 port.name,
                 state_name(port.state),

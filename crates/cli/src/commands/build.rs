@@ -4,6 +4,7 @@ use super::Status;
 use crate::output;
 use crate::program::{self, ProgramArguments};
 use anyhow::{Context, Result};
+use forebay_ir::Role;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `forebay build`.
@@ -24,7 +25,20 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let folder = &arguments.output;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     write(folder, "ir.txt", &forebay_ir::text::write(&program))?;
+    for (role, id) in &program.stages {
+        let name = graph_name(*role, &program.bodies[id.index()].name);
+        write(folder, &name, &forebay_ir::dot::body_graph(&program, *id))?;
+    }
     Ok(Status::Good)
+}
+
+/// `parser.dot`, or the control's own name.
+fn graph_name(role: Role, body: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    match role {
+        Role::Parser => "parser.dot".to_string(),
+        _ => format!("{}.dot", body.chars().map(plain).collect::<String>()),
+    }
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<()> {
