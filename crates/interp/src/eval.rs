@@ -54,7 +54,10 @@ mod tests {
             Bits::new(8, 0xBC)
         );
         assert_eq!(value(Expr::Unary(UnaryOp::Not, param())), Bits::new(16, 0x5432));
-        assert_eq!(value(Expr::Binary(BinaryOp::Shl, param(), constant(3, 4))), Bits::new(16, 0xBCD0));
+        assert_eq!(
+            value(Expr::Binary(BinaryOp::Shl, param(), constant(3, 4))),
+            Bits::new(16, 0xBCD0)
+        );
         assert_eq!(value(Expr::Concat(param(), constant(4, 0xE))), Bits::new(20, 0xABCDE));
         assert_eq!(value(Expr::ZeroExtend(20, param())), Bits::new(20, 0xABCD));
         assert_eq!(value(Expr::SignExtend(20, param())), Bits::new(20, 0xFABCD));

@@ -28,7 +28,6 @@ mod packet_ops;
 mod random;
 mod requests;
 mod state;
-mod text_trace;
 mod trace;
 
 pub use bit_buffer::BitBuffer;
@@ -38,5 +37,4 @@ pub use objects::{Lookup, Objects, PacketFacts};
 pub use random::Random;
 pub use requests::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve, Requests};
 pub use state::State;
-pub use text_trace::{TextTrace, describe};
 pub use trace::{Event, NoTrace, Tracer};

@@ -2,8 +2,7 @@
 
 use forebay_bits::Bits;
 use forebay_interp::{
-    Buffers, Ended, Execution, Input, Lookup, NoTrace, Objects, PacketFacts, Preserve, Requests, State, TextTrace,
-    Tracer,
+    Buffers, Ended, Event, Execution, Input, Lookup, NoTrace, Objects, PacketFacts, Preserve, Requests, State, Tracer,
 };
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId, text};
 use std::cell::{Cell, RefCell};
@@ -428,31 +427,97 @@ fn wide_values() {
     assert_eq!(run("control", blocks, &[]).slot("x"), 0x80);
 }
 
+/// Collects the events' names and most telling parts.
+#[derive(Default)]
+struct Events(Vec<String>);
+
+impl Tracer for Events {
+    const ON: bool = true;
+
+    fn event(&mut self, event: Event<'_>) {
+        self.0.push(match event {
+            Event::Enter { body, kind } => format!("enter {kind:?} {body}"),
+            Event::Leave { body, exit } => format!("leave {body} {exit}"),
+            Event::ParserState { name, .. } => format!("state {name}"),
+            Event::Extract { fields, cursor, .. } => format!("extract {fields:?} to {cursor}"),
+            Event::Advance { bits, .. } => format!("advance {bits}"),
+            Event::Select { keys, case, .. } => format!("select {keys:?} {case:?}"),
+            Event::Branch { taken, .. } => format!("branch {taken}"),
+            Event::Lookup {
+                key, hit, action, args, ..
+            } => format!("lookup {key:?} {hit} {action}{args:?}"),
+            Event::Assign { old, new, .. } => format!("assign {new} for {old}"),
+            Event::Extern {
+                name,
+                instance,
+                index,
+                value,
+                ..
+            } => format!("{name} {instance} {index:?} {value:?}"),
+            Event::Emit { valid, .. } => format!("emit {valid}"),
+            Event::Log { text, .. } => format!("log {text}"),
+            Event::AssertionFailed { text, .. } => format!("failed {text}"),
+            Event::ParserError { error, .. } => format!("error {error}"),
+            other => format!("{other:?}"),
+        });
+    }
+}
+
+fn trace(kind: &str, blocks: &str, packet: &[u8], objects: &FakeObjects) -> Vec<String> {
+    let mut events = Events::default();
+    execute(
+        program(&format!("body main {kind} {{\n{blocks}\n}}")),
+        packet,
+        objects,
+        1000,
+        &mut events,
+    );
+    events.0
+}
+
 #[test]
-fn a_trace_names_what_happened() {
+fn a_parser_is_traced() {
     let blocks = "block0 state start:\n extract h\n select (h.a) {\n (4w0xa) => block1\n default => block2\n }\n\
         block1 state more:\n log \"a is {} of {}\"(h.a, 8w0x10)\n advance(32w0x8)\n x = 8w0x3\n extract h\n return\n\
         block2:\n reject 32w0x2";
-    let program = program(&format!("body main parser {{\n{blocks}\n}}"));
-    let mut trace = TextTrace::new(&program);
-    execute(
-        program.clone(),
-        &[0xAB, 0xCD, 0xEF],
-        &FakeObjects::default(),
-        1000,
-        &mut trace,
-    );
     let expected = [
-        "enter parser main",
+        "enter Parser main",
         "state start",
-        "extract h {a=0xa b=0xbcd} up to bit 16",
-        "select (0xa): case 0",
+        "extract [4w0xa, 12w0xbcd] to 16",
+        "select [4w0xa] Some(0)",
         "state more",
-        "log: a is 10 of 16",
-        "advance 8 bits",
-        "x = 0x3 (was 0x0)",
-        "parser error PacketTooShort",
-        "leave main",
+        "log a is 10 of 16",
+        "advance 8",
+        "assign 8w0x3 for 8w0x0",
+        "error PacketTooShort",
+        "leave main false",
     ];
-    assert_eq!(trace.lines, expected);
+    assert_eq!(
+        trace("parser", blocks, &[0xAB, 0xCD, 0xEF], &FakeObjects::default()),
+        expected
+    );
+}
+
+#[test]
+fn a_control_is_traced() {
+    let blocks = "block0:\n apply t -> block1\nblock1:\n branch flag, block1, block2\n\
+        block2:\n register_write(r, 2w0x1, 16w0x5)\n assert(flag, \"flag\")\n return";
+    let objects = FakeObjects {
+        hit: true,
+        args: vec![Bits::new(8, 42)],
+        ..FakeObjects::default()
+    };
+    let expected = [
+        "enter Control main",
+        "lookup [8w0x0] true set[8w0x2a]",
+        "assign 16w0x2 for 16w0x0",
+        "enter Action set",
+        "assign 8w0x2a for 8w0x0",
+        "leave set false",
+        "branch false",
+        "register.write r Some(1) Some(16w0x5)",
+        "failed flag",
+        "leave main false",
+    ];
+    assert_eq!(trace("control", blocks, &[], &objects), expected);
 }

@@ -24,7 +24,7 @@ pub mod v1model;
 
 pub use control::{CrcParameters, CustomCrc, Entry, EntryAction, MeterRates};
 pub use error::{ControlError, LoadError, ObjectKind};
-pub use forebay_interp::{Event, NoTrace, TextTrace, Tracer};
+pub use forebay_interp::{Event, NoTrace, Tracer};
 pub use forebay_tables::CounterValue;
 pub use load::{Engine, Options, Pipeline};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};

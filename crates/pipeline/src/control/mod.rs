@@ -4,10 +4,13 @@
 //! (`ipv4_lpm` for `MyIngress.ipv4_lpm`). Values may have any width as long as the number fits.
 
 pub(crate) mod convert;
+mod direct;
 pub(crate) mod names;
 mod objects;
+mod profiles;
 mod replication;
 mod tables;
+mod value_sets;
 
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;

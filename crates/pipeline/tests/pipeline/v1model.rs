@@ -2,7 +2,8 @@
 
 use crate::common::{Blocks, enqueued, transmitted};
 use forebay_pipeline::{
-    CloneSession, DropReason, EgressDecision, IngressDecision, InstanceType, Options, Replica, TextTrace,
+    CloneSession, DropReason, EgressDecision, EgressPacket, Event, IngressDecision, InstanceType, Options, Replica,
+    Tracer,
 };
 
 fn session(replicas: &[(u32, u16)]) -> CloneSession {
@@ -492,24 +493,51 @@ fn decisions_say_which_packet_of_the_burst_they_are_about() {
     assert_eq!((decisions.len(), dropped), (4, vec![0, 2]));
 }
 
+/// Collects bodies and verdicts.
+#[derive(Default)]
+struct Steps(Vec<String>);
+
+impl Tracer for Steps {
+    const ON: bool = true;
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Enter { body, .. } => self.0.push(body.to_string()),
+            Event::Verdict { text } => self.0.push(text.to_string()),
+            _ => {}
+        }
+    }
+}
+
 #[test]
 fn a_trace_follows_a_packet_to_its_verdict() {
     let mut switch = Blocks::default().load();
-    let pipeline = std::sync::Arc::clone(&switch.pipeline);
-    let mut trace = TextTrace::new(pipeline.program());
-    let mut decisions = Vec::new();
+    let (mut steps, mut decisions, mut left) = (Steps::default(), Vec::new(), Vec::new());
     let packet = forebay_pipeline::IngressPacket::new(vec![1, 2], Default::default());
-    switch.worker.ingress(&mut vec![packet], &mut decisions, &mut trace);
-    let expected = [
-        "enter parser P",
-        "extract h {a=0x1 b=0x2} up to bit 16",
-        "leave P",
-        "enter control V",
-        "leave V",
-        "enter control I",
-        "sm.egress_spec = 0x1 (was 0x0)",
-        "leave I",
-        "enqueue for port 1",
-    ];
-    assert_eq!(trace.lines, expected);
+    switch.worker.ingress(&mut vec![packet], &mut decisions, &mut steps);
+    let packet = decisions
+        .pop()
+        .and_then(|decided| enqueued(decided.decision))
+        .expect("a packet");
+    switch.worker.egress(
+        &mut vec![EgressPacket {
+            packet,
+            arguments: Default::default(),
+        }],
+        &mut left,
+        &mut steps,
+    );
+    assert_eq!(
+        steps.0,
+        [
+            "P",
+            "V",
+            "I",
+            "enqueue for port 1",
+            "E",
+            "C",
+            "D",
+            "transmit 2 bytes on port 1"
+        ]
+    );
 }

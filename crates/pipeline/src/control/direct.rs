@@ -1,0 +1,99 @@
+//! Direct counters and meters: an element for each entry of a table.
+
+use crate::control::MeterRates;
+use crate::control::objects::{meter_error, rates_from_tables, rates_to_tables};
+use crate::error::ControlError;
+use crate::load::Pipeline;
+use forebay_ir::{CounterId, EntryMatch, MeterId, TableId};
+use forebay_tables::CounterValue;
+
+impl Pipeline {
+    /// The direct counter of an entry.
+    pub fn read_direct_counter(
+        &self,
+        table: &str,
+        matches: &[EntryMatch],
+        priority: i64,
+    ) -> Result<CounterValue, ControlError> {
+        let (counter, slot) = self.direct_counter(table, matches, priority)?;
+        Ok(self.stateful.counters[counter.index()].read(slot))
+    }
+
+    /// Changes the direct counter of an entry.
+    pub fn write_direct_counter(
+        &self,
+        table: &str,
+        matches: &[EntryMatch],
+        priority: i64,
+        value: CounterValue,
+    ) -> Result<(), ControlError> {
+        let (counter, slot) = self.direct_counter(table, matches, priority)?;
+        self.stateful.counters[counter.index()].write(slot, value);
+        Ok(())
+    }
+
+    /// Sets the rates of an entry's direct meter; without rates it is always green.
+    pub fn configure_direct_meter(
+        &self,
+        table: &str,
+        matches: &[EntryMatch],
+        priority: i64,
+        rates: Option<MeterRates>,
+    ) -> Result<(), ControlError> {
+        let (meter, slot) = self.direct_meter(table, matches, priority)?;
+        let name = &self.program.meters[meter.index()].name;
+        let configured = self.stateful.meters[meter.index()].configure(slot, rates.map(rates_to_tables));
+        configured.map_err(|error| meter_error(name, slot, error))
+    }
+
+    /// The rates of an entry's direct meter, if it was configured.
+    pub fn direct_meter_rates(
+        &self,
+        table: &str,
+        matches: &[EntryMatch],
+        priority: i64,
+    ) -> Result<Option<MeterRates>, ControlError> {
+        let (meter, slot) = self.direct_meter(table, matches, priority)?;
+        Ok(self.stateful.meters[meter.index()].config(slot).map(rates_from_tables))
+    }
+
+    pub(super) fn reset_direct_objects(&self, table: TableId, slot: u64) {
+        let declared = &self.program.tables[table.index()];
+        if let Some(counter) = declared.direct_counter {
+            self.stateful.counters[counter.index()].write(slot, CounterValue::default());
+        }
+        if let Some(direct) = declared.direct_meter {
+            // A slot of the table is always an index of its meter.
+            let _ = self.stateful.meters[direct.meter.index()].configure(slot, None);
+        }
+    }
+
+    /// The element of the direct counter that belongs to an entry.
+    fn direct_counter(
+        &self,
+        table: &str,
+        matches: &[EntryMatch],
+        priority: i64,
+    ) -> Result<(CounterId, u64), ControlError> {
+        let id = self.table_id(table)?;
+        let declared = &self.program.tables[id.index()];
+        let counter = declared.direct_counter.ok_or_else(|| ControlError::Unsuitable {
+            name: declared.name.clone(),
+            expected: "has no direct counter",
+        })?;
+        let entry = self.find(&self.snapshot().tables[id.index()], id, matches, priority)?;
+        Ok((counter, entry.slot() as u64))
+    }
+
+    /// The element of the direct meter that belongs to an entry.
+    fn direct_meter(&self, table: &str, matches: &[EntryMatch], priority: i64) -> Result<(MeterId, u64), ControlError> {
+        let id = self.table_id(table)?;
+        let declared = &self.program.tables[id.index()];
+        let direct = declared.direct_meter.ok_or_else(|| ControlError::Unsuitable {
+            name: declared.name.clone(),
+            expected: "has no direct meter",
+        })?;
+        let entry = self.find(&self.snapshot().tables[id.index()], id, matches, priority)?;
+        Ok((direct.meter, entry.slot() as u64))
+    }
+}
