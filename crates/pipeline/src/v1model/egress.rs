@@ -1,11 +1,12 @@
 //! From the traffic manager to a port, or back to ingress.
 
+use super::pass::Pass;
 use super::{
     Burst, DROP_PORT, Decisions, Worker, completed, min_option, port, preserved, restore, set_optional, verdict,
 };
 use crate::outcome::{DropReason, EgressDecision};
 use crate::packet::{EgressPacket, IngressPacket, InstanceType, Preserved, QueuedPacket};
-use forebay_interp::{CloneRequest, Execution, Input, PacketFacts, Tracer};
+use forebay_interp::{CloneRequest, Input, PacketFacts, Tracer};
 
 /// What becomes of a packet after egress.
 enum Fate {
@@ -27,7 +28,7 @@ impl Worker {
         let input = egress_input(burst, &packet, &arguments);
         match self.run_egress(burst, &mut packet, &input, tracer) {
             Ok(()) => {
-                if let Some(clone) = self.requests.clone {
+                if let Some(clone) = self.scratch.requests.clone {
                     self.clone_from_egress(burst, &packet, clone, decisions, tracer);
                 }
                 self.send_digests(burst, |message| decisions.push(EgressDecision::Digest(message)));
@@ -48,22 +49,20 @@ impl Worker {
         tracer: &mut T,
     ) -> Result<(), DropReason> {
         let layout = &burst.pipeline.layout;
-        self.requests.clear();
+        self.scratch.requests.clear();
         let bytes_before = layout.valid_header_bytes(&packet.state);
-        let ended = Execution::new(
-            &burst.pipeline.program,
-            burst.view,
+        let ended = Pass::new(
+            burst,
             input.for_packet(&packet.bytes),
             &mut packet.state,
-            &mut self.requests,
-            &mut self.buffers,
+            &mut self.scratch,
             tracer,
         )
         .run(layout.blocks.egress);
         completed(ended)?;
         let length = u64::from(packet.packet_length) + layout.valid_header_bytes(&packet.state);
         packet.packet_length = length.saturating_sub(bytes_before) as u32;
-        packet.truncate_to = min_option(packet.truncate_to, self.requests.truncate_to);
+        packet.truncate_to = min_option(packet.truncate_to, self.scratch.requests.truncate_to);
         Ok(())
     }
 
@@ -125,7 +124,7 @@ impl Worker {
         if port(packet.state.get(burst.pipeline.layout.slots.egress_spec)) == DROP_PORT {
             return Err(DropReason::EgressDrop);
         }
-        let recirculate = self.requests.recirculate;
+        let recirculate = self.scratch.requests.recirculate;
         let bytes = self.deparse(burst, packet, input, tracer)?;
         let Some(preserve) = recirculate else {
             return Ok(Fate::Leave(bytes));
@@ -150,22 +149,20 @@ impl Worker {
         tracer: &mut T,
     ) -> Result<Vec<u8>, DropReason> {
         let blocks = &burst.pipeline.layout.blocks;
-        self.buffers.output.clear();
-        let mut execution = Execution::new(
-            &burst.pipeline.program,
-            burst.view,
+        self.scratch.buffers.output.clear();
+        let mut pass = Pass::new(
+            burst,
             input.for_packet(&packet.bytes),
             &mut packet.state,
-            &mut self.requests,
-            &mut self.buffers,
+            &mut self.scratch,
             tracer,
         );
-        completed(execution.run(blocks.compute_checksum))?;
-        completed(execution.run(blocks.deparser))?;
+        completed(pass.run(blocks.compute_checksum))?;
+        completed(pass.run(blocks.deparser))?;
         let memory = self.pool.buffer();
-        self.buffers.output.push_from(&packet.bytes, packet.payload_bit);
-        let mut bytes = self.buffers.output.take(memory);
-        let truncate_to = min_option(packet.truncate_to, self.requests.truncate_to);
+        self.scratch.buffers.output.push_from(&packet.bytes, packet.payload_bit);
+        let mut bytes = self.scratch.buffers.output.take(memory);
+        let truncate_to = min_option(packet.truncate_to, self.scratch.requests.truncate_to);
         bytes.truncate(truncate_to.map_or(usize::MAX, |limit| limit as usize));
         if bytes.len() > burst.pipeline.options.packet_limit as usize {
             self.recycle(bytes);
@@ -215,7 +212,7 @@ impl Worker {
     }
 }
 
-/// The arguments of egress that executions need; the packet's bytes are borrowed only while one runs.
+/// The arguments of egress that passs need; the packet's bytes are borrowed only while one runs.
 struct EgressInput {
     cursor: usize,
     facts: PacketFacts,

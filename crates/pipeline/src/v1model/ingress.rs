@@ -1,14 +1,13 @@
 //! From a frame to the traffic manager.
 
+use super::pass::Pass;
 use super::{
     Burst, DROP_PORT, Decisions, Worker, completed, get_optional, port, preserved, restore, set_optional, verdict,
 };
 use crate::outcome::{DigestMessage, DropReason, IngressDecision};
 use crate::packet::{IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::Replica;
-use forebay_interp::{
-    CloneRequest, DigestRequest, Ended, Execution, Input, Objects, PacketFacts, Preserve, State, Tracer,
-};
+use forebay_interp::{CloneRequest, DigestRequest, Ended, Input, PacketFacts, Preserve, State, Tracer};
 
 /// Where ingress left a packet.
 struct Processed {
@@ -45,29 +44,23 @@ impl Worker {
         let layout = &burst.pipeline.layout;
         let mut state = self.pool.state(&layout.zero);
         begin(burst, packet, &mut state);
-        self.requests.clear();
-        let mut execution = Execution::new(
-            &burst.pipeline.program,
-            burst.view,
+        self.scratch.requests.clear();
+        let mut pass = Pass::new(
+            burst,
             ingress_input(burst, packet),
             &mut state,
-            &mut self.requests,
-            &mut self.buffers,
+            &mut self.scratch,
             tracer,
         );
-        let result = parse(burst, &mut execution)
-            .and_then(|()| completed(execution.run(layout.blocks.verify_checksum)))
+        let result = parse(burst, &mut pass)
+            .and_then(|()| completed(pass.run(layout.blocks.verify_checksum)))
             .and_then(|()| {
-                let checksum_error = execution.requests().checksum_error;
-                set_optional(
-                    execution.state(),
-                    layout.slots.checksum_error,
-                    u128::from(checksum_error),
-                );
-                let parsed_bytes = layout.valid_header_bytes(execution.state());
-                completed(execution.run(layout.blocks.ingress)).map(|()| parsed_bytes)
+                let checksum_error = pass.requests().checksum_error;
+                set_optional(pass.state(), layout.slots.checksum_error, u128::from(checksum_error));
+                let parsed_bytes = layout.valid_header_bytes(pass.state());
+                completed(pass.run(layout.blocks.ingress)).map(|()| parsed_bytes)
             });
-        let payload_bit = execution.cursor();
+        let payload_bit = pass.cursor();
         match result {
             Ok(parsed_bytes) => {
                 let headers = layout.valid_header_bytes(&state);
@@ -94,8 +87,8 @@ impl Worker {
         tracer: &mut T,
     ) {
         let slots = &burst.pipeline.layout.slots;
-        let resubmit = self.requests.resubmit;
-        if let Some(clone) = self.requests.clone {
+        let resubmit = self.scratch.requests.resubmit;
+        if let Some(clone) = self.scratch.requests.clone {
             self.clone_from_ingress(burst, &packet, &processed.state, clone, decisions, tracer);
         }
         self.send_digests(burst, |message| decisions.push(IngressDecision::Digest(message)));
@@ -137,7 +130,7 @@ impl Worker {
             bytes: packet.bytes,
             payload_bit: processed.payload_bit,
             packet_length: processed.packet_length,
-            truncate_to: self.requests.truncate_to,
+            truncate_to: self.scratch.requests.truncate_to,
             passes: packet.passes,
             arguments: packet.arguments,
         }
@@ -264,17 +257,15 @@ impl Worker {
         let mut state = self.pool.state(&layout.zero);
         state.set_number(layout.slots.ingress_port, packet.arguments.ingress_port.into());
         // Requests of the packet itself are still to be read; a parser makes none.
-        let mut execution = Execution::new(
-            &burst.pipeline.program,
-            burst.view,
+        let mut pass = Pass::new(
+            burst,
             ingress_input(burst, packet),
             &mut state,
-            &mut self.requests,
-            &mut self.buffers,
+            &mut self.scratch,
             tracer,
         );
-        let parsed = parse(burst, &mut execution);
-        let payload_bit = execution.cursor();
+        let parsed = parse(burst, &mut pass);
+        let payload_bit = pass.cursor();
         if let Err(reason) = parsed {
             self.pool.recycle_state(state);
             return Err(reason);
@@ -289,10 +280,10 @@ impl Worker {
     }
 
     pub(super) fn send_digests(&mut self, burst: Burst<'_>, mut send: impl FnMut(DigestMessage)) {
-        for DigestRequest { digest, values } in self.requests.digests.drain(..) {
+        for DigestRequest { digest, values } in self.scratch.requests.digests.drain(..) {
             send(DigestMessage { digest, values });
         }
-        for _ in 0..std::mem::take(&mut self.requests.digests_lost) {
+        for _ in 0..std::mem::take(&mut self.scratch.requests.digests_lost) {
             burst.pipeline.drops().count(DropReason::DigestLimit);
         }
     }
@@ -358,11 +349,11 @@ fn ingress_input<'a>(burst: Burst<'a>, packet: &'a IngressPacket) -> Input<'a> {
 }
 
 /// Runs the parser. A rejected packet goes on with `parser_error` set.
-fn parse<O: Objects, T: Tracer>(burst: Burst<'_>, execution: &mut Execution<'_, O, T>) -> Result<(), DropReason> {
+fn parse<T: Tracer>(burst: Burst<'_>, pass: &mut Pass<'_, T>) -> Result<(), DropReason> {
     let layout = &burst.pipeline.layout;
-    let ended = execution.run(layout.blocks.parser);
+    let ended = pass.run(layout.blocks.parser);
     if let Ended::Rejected(error) = ended {
-        set_optional(execution.state(), layout.slots.parser_error, error);
+        set_optional(pass.state(), layout.slots.parser_error, error);
     }
     completed(ended)
 }

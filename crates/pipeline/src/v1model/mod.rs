@@ -39,6 +39,7 @@
 
 mod egress;
 mod ingress;
+mod pass;
 mod pool;
 
 use crate::load::Pipeline;
@@ -46,7 +47,8 @@ use crate::objects::View;
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{EgressPacket, IngressPacket, Preserved};
 use forebay_bits::Bits;
-use forebay_interp::{Buffers, Ended, Event, Preserve, Requests, State, Tracer};
+use forebay_interp::{Ended, Event, Preserve, State, Tracer};
+use pass::Scratch;
 use pool::Pool;
 use std::sync::Arc;
 
@@ -58,8 +60,7 @@ pub const DROP_PORT: u32 = 511;
 pub struct Worker {
     pipeline: Arc<Pipeline>,
     pool: Pool,
-    requests: Requests,
-    buffers: Buffers,
+    scratch: Scratch,
 }
 
 /// What is the same for all packets of a burst.
@@ -90,8 +91,7 @@ impl Worker {
         Worker {
             pipeline,
             pool: Pool::default(),
-            requests: Requests::default(),
-            buffers: Buffers::default(),
+            scratch: Scratch::default(),
         }
     }
 
