@@ -1,1 +1,76 @@
-//! Elaboration: typed program to IR and P4Info.
+//! Elaboration: from the typed program of the checker to the [IR](forebay_ir).
+//!
+//! Everything that P4 has and the IR has not disappears here:
+//!
+//! * **instances**: [`elaborate`] walks the tree of instances from `main`, evaluates constructor arguments, gives every
+//!   object its control-plane name ([`names`]);
+//! * **structure**: [`storage`] flattens structs, headers, stacks and unions into slots, [`value`] is the same tree with
+//!   expressions at its leaves, [`place`] an l-value, [`assign`] copies the one into the other;
+//! * **calls**: [`call`] inlines functions, actions, sub-controls and sub-parsers with copy-in and copy-out;
+//! * **control flow**: [`graph`] builds basic blocks, [`statement`], [`loops`] and [`parser`] fill them, [`cleanup`] tidies
+//!   them up;
+//! * **architecture**: [`architecture`] knows the blocks of v1model, [`externs`] its extern functions and objects.
+//!
+//! # How variables are bound
+//!
+//! P4 has no recursion. So while a body is inlined, each variable of the source means one thing, and the
+//! [`environment`] is a plain vector from a variable to its meaning, overwritten whenever its declaration is
+//! inlined again. A control can own tables whose keys and actions read its variables, and those exist once for each
+//! *instance*: so the variables of an instance are bound once and remembered in it.
+//!
+//! # Failures
+//!
+//! What the program does wrong becomes a diagnostic, and lowering goes on with a zero in its place, to find
+//! more. Sizes that a program could choose without bound (slots, blocks, operations, depth of inlining) have [`limits`].
+
+mod action;
+mod architecture;
+mod assign;
+mod binding;
+mod build;
+mod call;
+mod cast;
+mod cleanup;
+mod compare;
+mod context;
+mod control;
+mod elaborate;
+mod entries;
+mod environment;
+mod expression;
+mod externs;
+mod graph;
+mod limits;
+mod loops;
+mod names;
+mod object;
+mod operator;
+mod parser;
+mod place;
+mod select;
+mod stack;
+mod statement;
+mod storage;
+mod switch;
+mod table;
+mod types;
+mod value;
+mod walk;
+
+use forebay_check::hir;
+use forebay_ir as ir;
+use forebay_syntax::diagnostic::Diagnostics;
+use forebay_syntax::source::SourceMap;
+
+/// Lowers a program without errors. The result is none exactly when the diagnostics have an error.
+pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program>, Diagnostics) {
+    let mut cx = context::Context::new(program, sources);
+    architecture::lower_main(&mut cx);
+    cx.finish()
+}
+
+/// Whether `main` instantiates a package of an architecture that [`lower`] knows. A program without `main`, or for
+/// another architecture, can be checked but not executed.
+pub fn is_executable(program: &hir::Program) -> bool {
+    architecture::main_package(program).is_some_and(|(name, _)| name == architecture::V1MODEL_PACKAGE)
+}

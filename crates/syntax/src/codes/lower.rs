@@ -1,5 +1,36 @@
-//! Codes E08xx: what lowering reports.
+//! Codes E08xx: what lowering reports, and the limits among E09xx that stand there.
 
 use super::codes;
 
-codes! {}
+codes! {
+    E0801 UNSUPPORTED_ARCHITECTURE: "architecture that cannot be executed",
+        "Any P4_16 program can be checked, but only programs for v1model, whose `main` is a `V1Switch(...)` with six blocks, can be built, tested and run.";
+    E0802 UNSUPPORTED_EXTERN: "extern that cannot be executed",
+        "The extern function, object or method is declared, but it is not part of the architecture, so there is nothing to execute. The message lists what there is.";
+    E0803 NO_MAIN: "program without main",
+        "A program that is to be executed instantiates the architecture's package under the name `main`: V1Switch(MyParser(), MyVerifyChecksum(), MyIngress(), MyEgress(), MyComputeChecksum(), MyDeparser()) main;";
+    E0804 UNSUPPORTED_TYPE: "type that cannot be used here",
+        "Values of this type cannot be stored, looked at or given by the control plane at this place. Action data and registers hold single values: bit<W>, int<W>, bool, enums and types made from them.";
+    E0805 NOT_COMPILE_TIME: "value not known at compile time",
+        "Sizes, entries, arguments of constructors and algorithms must be known when the program is compiled: literals, constants and constructor parameters.";
+    E0806 INVALID_PROPERTY: "wrong value of a table property",
+        "`implementation` takes an action_profile or action_selector, `counters` a direct_counter, `meters` a direct_meter.";
+    E0807 INVALID_ENTRY: "entry does not fit the match kind",
+        "An exact key takes one value; an lpm key a value or a mask of ones followed by zeros; a ternary key a value or any mask; a range key a value or a range; an optional key a value. `_` fits all but exact keys.";
+    E0808 UNSUPPORTED_MATCH_KIND: "match kind that cannot be executed",
+        "Tables can be executed with the match kinds exact, lpm, ternary, range, optional and selector.";
+    E0809 MISPLACED_CALL: "call in the wrong block",
+        "extract, lookahead, advance and verify belong into a parser, emit into the deparser.";
+    E0810 NOT_A_HEADER: "not a header",
+        "Only headers, and members of header unions, can be extracted. Extract the headers inside a struct one by one.";
+    E0811 UNSUPPORTED_EXPRESSION: "expression that cannot be executed",
+        "The program is correct P4, but this expression cannot be executed. The message says what would be needed.";
+    E0911 TOO_MANY_SLOTS: "too much storage",
+        "The headers, metadata and variables of the program, once all instances and stacks are flattened, are more than a packet can carry. Use smaller stacks or arrays.";
+    E0912 PROGRAM_TOO_LARGE: "program too large once inlined",
+        "Every call of a function, action, sub-parser or sub-control is inlined. Calls that call others several times grow exponentially with their depth.";
+    E0913 INLINING_TOO_DEEP: "calls nested too deeply",
+        "Calls are inlined in one another up to a fixed depth.";
+    E0914 SIZE_TOO_LARGE: "size too large",
+        "The size of a table, register, counter, meter or list is beyond what can be kept in memory.";
+}

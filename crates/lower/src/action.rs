@@ -1,0 +1,146 @@
+//! Actions as tables invoke them.
+//!
+//! Action data are parameters of the IR action; directional parameters are bound in the table's list of actions and
+//! disappear. So an action has one instance in the IR for each control instance, and one more for each table that binds
+//! arguments.
+
+use crate::binding::Actual;
+use crate::call;
+use crate::context::Context;
+use crate::control;
+use crate::expression;
+use crate::graph::{self, ExitMode};
+use crate::names;
+use crate::object::ObjectId;
+use crate::place;
+use crate::storage;
+use crate::types::{self, Scalar};
+use crate::value::Value;
+use crate::walk::{self, Node};
+use forebay_check::hir::{self, Callee, StatementKind};
+use forebay_ir::{self as ir, BodyId, BodyKind, Expr, SlotKind};
+use forebay_syntax::ast::Direction;
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::source::Span;
+use std::collections::HashSet;
+
+/// The IR action for an entry of a table's list.
+pub fn for_table(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -> ir::ActionId {
+    let shared = listed.args.is_empty();
+    if shared && let Some(known) = control::instance(cx, owner).and_then(|it| it.actions.get(&listed.action).copied()) {
+        return known;
+    }
+    let id = lower(cx, owner, listed.action, &listed.args, listed.span);
+    if shared && let Some(instance) = control::instance(cx, owner) {
+        instance.actions.insert(listed.action, id);
+    }
+    id
+}
+
+/// The action that does nothing, for tables without a default action in programs that have no `NoAction`.
+pub fn do_nothing(cx: &mut Context) -> ir::ActionId {
+    let interrupted = graph::begin(cx, "NoAction".to_string(), BodyKind::Action);
+    let body = graph::end(cx, interrupted);
+    add(cx, "NoAction".to_string(), Vec::new(), body)
+}
+
+fn add(cx: &mut Context, name: String, params: Vec<ir::ActionParam>, body: ir::Body) -> ir::ActionId {
+    let body_id = BodyId(cx.program.bodies.len() as u32);
+    cx.program.bodies.push(body);
+    let id = ir::ActionId(cx.program.actions.len() as u32);
+    cx.program.actions.push(ir::Action { name, params, body: body_id });
+    id
+}
+
+/// Control-plane name of an action used in a control.
+pub fn name(scope: &str, action: &hir::Action) -> String {
+    let scope = if action.control.is_some() { scope } else { "" };
+    names::control_plane_name(scope, &action.name, &action.annotations)
+}
+
+fn lower(cx: &mut Context, owner: ObjectId, id: hir::ActionId, args: &[hir::Expr], span: Span) -> ir::ActionId {
+    let action = &cx.hir.actions[id.index()];
+    let scope = control::instance(cx, owner).map_or(String::new(), |instance| instance.scope.path.clone());
+    let name = name(&scope, action);
+    let mode = exit_mode(cx, owner, id);
+    let interrupted = graph::begin(cx, name.clone(), BodyKind::Action);
+    let location = cx.location;
+    cx.location = cx.locate(action.span);
+    cx.body.exit = mode;
+    let mut params = Vec::new();
+    let mut actuals = Vec::new();
+    let mut bound = args.iter();
+    for param in &action.params {
+        if param.direction == Direction::None {
+            let value = data_param(cx, param, &mut params);
+            actuals.push(Actual::Value(value));
+        } else if let Some(arg) = bound.next() {
+            actuals.push(directional(cx, param.direction, arg));
+        } else {
+            actuals.push(Actual::Nothing);
+        }
+    }
+    call::inline_action(cx, id, actuals, span);
+    let body = graph::end(cx, interrupted);
+    cx.location = location;
+    add(cx, name, params, body)
+}
+
+fn directional(cx: &mut Context, direction: Direction, arg: &hir::Expr) -> Actual {
+    if direction == Direction::In && !place::is_stored(cx, arg) {
+        return Actual::Value(expression::expression(cx, arg));
+    }
+    Actual::Place(place::place(cx, arg))
+}
+
+/// A parameter that the control plane gives: it must fit one field of a table entry.
+fn data_param(cx: &mut Context, param: &hir::Param, params: &mut Vec<ir::ActionParam>) -> Value {
+    let var = &cx.hir.vars[param.var.index()];
+    let Some(Scalar { width, signed }) = types::scalar(cx, &var.ty) else {
+        let message = format!("the control plane cannot give `{}` a value of this type", var.name);
+        cx.error(codes::UNSUPPORTED_TYPE, var.span, message);
+        let ty = types::resolve(cx, &var.ty);
+        return crate::value::zero(cx, &ty);
+    };
+    let index = params.len() as u32;
+    params.push(ir::ActionParam { name: var.name.clone(), width, signed });
+    Value::Scalar(Expr::Param { index, width })
+}
+
+/// In a control that is inlined into another one, an action cannot leave both at once without the copies that the
+/// application must make: it sets a flag of the control instead.
+fn exit_mode(cx: &mut Context, owner: ObjectId, id: hir::ActionId) -> ExitMode {
+    let is_top = control::instance(cx, owner).is_none_or(|instance| instance.is_top);
+    if is_top || !may_exit(cx, id, &mut HashSet::new()) {
+        return ExitMode::Plain;
+    }
+    ExitMode::Flag(exit_flag(cx, owner))
+}
+
+fn exit_flag(cx: &mut Context, owner: ObjectId) -> ir::SlotId {
+    if let Some(flag) = control::instance(cx, owner).and_then(|instance| instance.exit_flag) {
+        return flag;
+    }
+    let path = control::instance(cx, owner).map_or(String::new(), |instance| instance.scope.path.clone());
+    let bit = Scalar { width: 1, signed: false };
+    let flag = storage::slot(cx, format!("{path}.$exit"), bit, SlotKind::Local);
+    if let Some(instance) = control::instance(cx, owner) {
+        instance.exit_flag = Some(flag);
+    }
+    flag
+}
+
+/// Whether an action, or one that it calls, contains `exit`.
+fn may_exit(cx: &Context, id: hir::ActionId, seen: &mut HashSet<hir::ActionId>) -> bool {
+    if !seen.insert(id) {
+        return false;
+    }
+    let mut exits = false;
+    let mut called = Vec::new();
+    walk::block(&cx.hir.actions[id.index()].body, &mut |node| match node {
+        Node::Statement(hir::Statement { kind: StatementKind::Exit, .. }) => exits = true,
+        Node::Call(hir::Call { callee: Callee::Action(callee), .. }) => called.push(*callee),
+        _ => {}
+    });
+    exits || called.into_iter().any(|callee| may_exit(cx, callee, seen))
+}

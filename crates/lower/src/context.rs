@@ -1,0 +1,112 @@
+//! What lowering carries along: the program it reads, the program it writes, and the messages.
+
+use crate::environment::Environment;
+use crate::graph::BodyBuilder;
+use crate::object::{Object, ObjectId};
+use forebay_check::hir;
+use forebay_ir as ir;
+use forebay_syntax::codes::Code;
+use forebay_syntax::diagnostic::{Diagnostic, Diagnostics, Severity};
+use forebay_syntax::source::{SourceMap, Span};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The state of lowering one program.
+pub struct Context<'a> {
+    /// The typed program.
+    pub hir: &'a hir::Program,
+    /// Its sources, for lines and for the text of assertions.
+    pub sources: &'a SourceMap,
+    /// The program being built.
+    pub program: ir::Program,
+    /// Messages.
+    pub diagnostics: Diagnostics,
+    /// What variables, type variables and instances mean now.
+    pub environment: Environment,
+    /// Every object of the instance tree.
+    pub objects: Vec<Object>,
+    /// The body being built.
+    pub body: BodyBuilder,
+    /// The control whose body or action is being lowered.
+    pub control: Option<ObjectId>,
+    /// The place of the statement being lowered.
+    pub location: ir::Location,
+    /// Operations and blocks built until now.
+    pub operations: usize,
+    /// Nesting of expressions and statements.
+    pub depth: usize,
+    /// Nesting of inlined calls.
+    pub inline_depth: usize,
+    /// Whether a limit was exceeded: everything returns as soon as it can.
+    pub aborted: bool,
+    files: HashMap<Arc<str>, u32>,
+}
+
+impl<'a> Context<'a> {
+    /// Before anything is lowered.
+    pub fn new(hir: &'a hir::Program, sources: &'a SourceMap) -> Context<'a> {
+        let mut program = ir::Program::new(ir::Architecture::V1Model);
+        program.errors = hir.errors.clone();
+        Context {
+            hir,
+            sources,
+            program,
+            diagnostics: Diagnostics::new(),
+            environment: Environment::new(hir),
+            objects: Vec::new(),
+            body: BodyBuilder::new(String::new(), ir::BodyKind::Control),
+            control: None,
+            location: ir::Location::default(),
+            operations: 0,
+            depth: 0,
+            inline_depth: 0,
+            aborted: false,
+            files: HashMap::new(),
+        }
+    }
+
+    /// The program, unless there were errors, and the messages.
+    pub fn finish(self) -> (Option<ir::Program>, Diagnostics) {
+        let failed = self.diagnostics.iter().any(|d| d.severity == Severity::Error);
+        ((!failed).then_some(self.program), self.diagnostics)
+    }
+
+    /// Reports an error.
+    pub fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(code, span, message));
+    }
+
+    /// Reports an error after which there is no point in going on.
+    pub fn abort(&mut self, code: Code, span: Span, message: String) {
+        if !self.aborted {
+            self.error(code, span, message);
+        }
+        self.aborted = true;
+    }
+
+    /// The place that a span stands for.
+    pub fn locate(&mut self, span: Span) -> ir::Location {
+        let Some(location) = self.sources.location(span) else { return ir::Location::default() };
+        let file = match self.files.get(&location.file) {
+            Some(file) => *file,
+            None => {
+                let file = self.program.files.len() as u32;
+                self.program.files.push(location.file.to_string());
+                self.files.insert(location.file, file);
+                file
+            }
+        };
+        ir::Location { file, line: location.line }
+    }
+
+    /// An object.
+    pub fn object(&self, id: ObjectId) -> &Object {
+        &self.objects[id.0]
+    }
+
+    /// Adds an object.
+    pub fn add_object(&mut self, object: Object) -> ObjectId {
+        self.objects.push(object);
+        ObjectId(self.objects.len() - 1)
+    }
+}

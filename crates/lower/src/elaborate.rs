@@ -1,0 +1,255 @@
+//! The instance tree.
+//!
+//! An instance is evaluated once, with the values of its constructor arguments; what it declares inside becomes its
+//! children. This happens before anything is lowered, so that it is known how often each control is applied.
+
+use crate::context::Context;
+use crate::environment::Binding;
+use crate::expression;
+use crate::externs;
+use crate::names;
+use crate::object::{ControlInstance, Object, ObjectId, ParserInstance, Scope};
+use crate::types;
+use crate::value::Value;
+use crate::walk::{self, Node};
+use forebay_check::hir::{self, Callee, ExprKind, Local, Param, StatementKind, Type};
+use std::collections::HashMap;
+
+/// Elaborates every instance at the top level.
+pub fn top_level(cx: &mut Context) {
+    let hir = cx.hir;
+    for id in &hir.top_instances {
+        let declaration = &hir.instances[id.index()];
+        let path = top_level_name(cx, declaration);
+        if let Some(object) = make(cx, declaration, path) {
+            cx.environment.bind_instance(*id, object);
+        }
+    }
+}
+
+/// At the top level, parsers and controls are known to the control plane by their type's name.
+fn top_level_name(cx: &Context, declaration: &hir::Instance) -> String {
+    let of_type = |name: &str, annotations: &[_]| names::control_plane_name("", name, annotations);
+    match &declaration.ty {
+        Type::Control(id, _) => {
+            let control = &cx.hir.controls[id.index()];
+            of_type(&control.name, &control.annotations)
+        }
+        Type::Parser(id, _) => {
+            let parser = &cx.hir.parsers[id.index()];
+            of_type(&parser.name, &parser.annotations)
+        }
+        _ => of_type(&declaration.name, &declaration.annotations),
+    }
+}
+
+/// Elaborates a declared instance inside `scope`.
+fn declared(cx: &mut Context, id: hir::InstanceId, scope: &str) -> Option<ObjectId> {
+    let hir = cx.hir;
+    let declaration = &hir.instances[id.index()];
+    let path = names::control_plane_name(scope, &declaration.name, &declaration.annotations);
+    let object = make(cx, declaration, path)?;
+    cx.environment.bind_instance(id, object);
+    Some(object)
+}
+
+/// Elaborates an instance without a declaration: an argument of a constructor (named after the parameter, or at the top
+/// level after its type) or the value of a table property.
+pub fn anonymous(cx: &mut Context, declaration: &hir::Instance, scope: &str, name: &str) -> Option<ObjectId> {
+    let path = if scope.is_empty() && !is_extern(&declaration.ty) {
+        top_level_name(cx, declaration)
+    } else {
+        names::control_plane_name(scope, name, &declaration.annotations)
+    };
+    make(cx, declaration, path)
+}
+
+fn is_extern(ty: &Type) -> bool {
+    matches!(ty, Type::Extern(..))
+}
+
+fn make(cx: &mut Context, declaration: &hir::Instance, path: String) -> Option<ObjectId> {
+    let hir = cx.hir;
+    let ty = types::resolve(cx, &declaration.ty);
+    match &ty {
+        Type::Extern(id, type_args) => {
+            let constructors = &hir.externs[id.index()].constructors;
+            let params = declaration.constructor.and_then(|index| constructors.get(index));
+            let args = arguments(cx, declaration, params.map_or(&[], |method| &method.params), &path);
+            let object = externs::construct(cx, *id, type_args, declaration.constructor, args, path, declaration.span);
+            Some(cx.add_object(object))
+        }
+        Type::Control(id, type_args) => {
+            let args = arguments(cx, declaration, &hir.controls[id.index()].constructor_params, &path);
+            Some(control(cx, *id, type_args, args, path))
+        }
+        Type::Parser(id, type_args) => {
+            let args = arguments(cx, declaration, &hir.parsers[id.index()].constructor_params, &path);
+            Some(parser(cx, *id, type_args, args, path))
+        }
+        Type::Package(id, _) => {
+            let args = arguments(cx, declaration, &hir.packages[id.index()].params, "");
+            Some(cx.add_object(Object::Package(args)))
+        }
+        _ => None,
+    }
+}
+
+/// Constructor arguments, in the environment of the declaration.
+fn arguments(cx: &mut Context, declaration: &hir::Instance, params: &[Param], path: &str) -> Vec<Option<Value>> {
+    let mut values = Vec::new();
+    for (index, arg) in declaration.args.iter().enumerate() {
+        let Some(arg) = arg else {
+            values.push(None);
+            continue;
+        };
+        let value = match &arg.kind {
+            ExprKind::Construct(inner) => {
+                let param = params.get(index).map(|param| cx.hir.vars[param.var.index()].name.clone());
+                let name = param.unwrap_or_else(|| inner.name.clone());
+                anonymous(cx, inner, path, &name).map_or(Value::Void, Value::Object)
+            }
+            _ => expression::expression(cx, arg),
+        };
+        values.push(Some(value));
+    }
+    values
+}
+
+/// The scope of an instance: its type and constructor arguments, which are bound on the way.
+fn scope(
+    cx: &mut Context,
+    path: String,
+    type_params: &[hir::TypeVarId],
+    type_args: &[Type],
+    params: &[Param],
+    args: Vec<Option<Value>>,
+) -> Scope {
+    let types: Vec<_> = type_params.iter().copied().zip(type_args.iter().cloned()).collect();
+    let values = args.into_iter().map(|arg| Binding::Value(arg.unwrap_or(Value::Void)));
+    let vars: Vec<_> = params.iter().map(|param| param.var).zip(values).collect();
+    let scope = Scope { path, types, vars, instances: Vec::new() };
+    install(cx, &scope);
+    scope
+}
+
+/// Makes a scope's bindings those of now.
+pub fn install(cx: &mut Context, scope: &Scope) {
+    for (var, ty) in &scope.types {
+        cx.environment.bind_type(*var, ty.clone());
+    }
+    for (var, binding) in &scope.vars {
+        cx.environment.bind(*var, binding.clone());
+    }
+    for (instance, object) in &scope.instances {
+        cx.environment.bind_instance(*instance, *object);
+    }
+}
+
+fn control(
+    cx: &mut Context,
+    id: hir::ControlId,
+    type_args: &[Type],
+    args: Vec<Option<Value>>,
+    path: String,
+) -> ObjectId {
+    let control = &cx.hir.controls[id.index()];
+    let mut scope = scope(cx, path, &control.type_params, type_args, &control.constructor_params, args);
+    if let Some(body) = &control.body {
+        locals(cx, &body.locals, &mut scope);
+        statement_instances(cx, &body.apply.statements, &mut scope);
+        count_applications(cx, &body.apply.statements);
+    }
+    cx.add_object(Object::Control(ControlInstance {
+        control: id,
+        scope,
+        apply_sites: 0,
+        is_bound: false,
+        is_top: false,
+        tables: HashMap::new(),
+        actions: HashMap::new(),
+        exit_flag: None,
+    }))
+}
+
+fn parser(
+    cx: &mut Context,
+    id: hir::ParserId,
+    type_args: &[Type],
+    args: Vec<Option<Value>>,
+    path: String,
+) -> ObjectId {
+    let parser = &cx.hir.parsers[id.index()];
+    let mut scope = scope(cx, path, &parser.type_params, type_args, &parser.constructor_params, args);
+    let mut value_sets = HashMap::new();
+    if let Some(body) = &parser.body {
+        locals(cx, &body.locals, &mut scope);
+        for state in &body.states {
+            statement_instances(cx, &state.statements, &mut scope);
+            count_applications(cx, &state.statements);
+        }
+        for local in &body.locals {
+            if let Local::ValueSet(set) = local {
+                let lowered = crate::select::declare_value_set(cx, *set, &scope.path);
+                value_sets.insert(*set, lowered);
+            }
+        }
+    }
+    cx.add_object(Object::Parser(ParserInstance { parser: id, scope, value_sets }))
+}
+
+fn locals(cx: &mut Context, locals: &[Local], scope: &mut Scope) {
+    for local in locals {
+        if let Local::Instance(id) = local {
+            child(cx, *id, scope);
+        }
+    }
+}
+
+/// Instances declared in blocks and parser states.
+fn statement_instances(cx: &mut Context, statements: &[hir::Statement], scope: &mut Scope) {
+    let mut found = Vec::new();
+    walk::statements(statements, &mut |node| {
+        if let Node::Statement(hir::Statement { kind: StatementKind::Instance(id), .. }) = node {
+            found.push(*id);
+        }
+    });
+    for id in found {
+        child(cx, id, scope);
+    }
+}
+
+fn child(cx: &mut Context, id: hir::InstanceId, scope: &mut Scope) {
+    let path = scope.path.clone();
+    if let Some(object) = declared(cx, id, &path) {
+        scope.instances.push((id, object));
+    }
+}
+
+/// Counts where controls are applied: one that is applied at several places cannot share the storage of its arguments.
+fn count_applications(cx: &mut Context, statements: &[hir::Statement]) {
+    let mut receivers = Vec::new();
+    walk::statements(statements, &mut |node| {
+        if let Node::Call(hir::Call { callee: Callee::Apply(receiver), .. }) = node {
+            receivers.push(&receiver.kind);
+        }
+    });
+    for receiver in receivers {
+        let object = match receiver {
+            ExprKind::Instance(id) => cx.environment.instance(*id),
+            ExprKind::Var(var) => match cx.environment.var(*var) {
+                Some(Binding::Value(Value::Object(object))) => Some(*object),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(Object::Control(control)) = object.map(|id| &mut cx.objects[id.0]) {
+            control.apply_sites += 1;
+        }
+    }
+}
+
+/// Elaborates the instance that is the value of a table property, with a given name.
+pub fn property(cx: &mut Context, declaration: &hir::Instance, name: String) -> Option<ObjectId> {
+    make(cx, declaration, name)
+}

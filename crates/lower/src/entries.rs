@@ -1,0 +1,210 @@
+//! Entries in the program (§14.2.1.4).
+//!
+//! Priorities of the IR are those of P4Runtime: positive, the larger wins. Programs may count in the other direction
+//! (`largest_priority_wins = false`, or the older annotation `@priority`), or leave priorities to the order of the entries,
+//! of which the first wins.
+
+use crate::context::Context;
+use crate::expression;
+use crate::table;
+use crate::value::Value;
+use forebay_bits::Bits;
+use forebay_check::{annotations, hir};
+use forebay_ir::{self as ir, EntryMatch, Expr, MatchKind};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::source::Span;
+use num_traits::ToPrimitive;
+
+/// Lowers a table's entries.
+pub fn lower(
+    cx: &mut Context,
+    table: &hir::Table,
+    keys: &[ir::TableKey],
+    actions: &[ir::TableAction],
+) -> Vec<ir::TableEntry> {
+    let priorities = priorities(cx, table, keys);
+    let mut entries = Vec::new();
+    for (entry, priority) in table.entries.iter().zip(priorities) {
+        let mut matches = Vec::new();
+        for (key, keyset) in keys.iter().zip(&entry.keysets) {
+            if key.match_kind != MatchKind::Selector {
+                matches.push(lower_match(cx, key, keyset, entry.span));
+            }
+        }
+        let args = table::action_data(cx, actions, entry.action, &entry.args);
+        entries.push(ir::TableEntry {
+            matches,
+            priority,
+            action: ir::ActionCall { action: entry.action as u32, args },
+            is_const: entry.is_const || table.entries_are_const,
+            location: cx.locate(entry.span),
+        });
+    }
+    entries
+}
+
+/// A priority for each entry, the larger wins; zeros for tables in which the matches themselves decide.
+fn priorities(cx: &mut Context, table: &hir::Table, keys: &[ir::TableKey]) -> Vec<i64> {
+    let count = table.entries.len();
+    let decides = |key: &ir::TableKey| {
+        matches!(key.match_kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional)
+    };
+    if !keys.iter().any(decides) {
+        return vec![0; count];
+    }
+    if table.entries.iter().any(|entry| annotations::has(&entry.annotations, "priority")) {
+        return reversed(annotated_priorities(table));
+    }
+    let largest_wins = property(cx, table, "largest_priority_wins") != Some(Value::boolean(false));
+    let delta = match property(cx, table, "priority_delta") {
+        Some(Value::Scalar(Expr::Const(bits))) => bits.to_u64_saturating().min(u64::from(u32::MAX)) as i64,
+        Some(Value::Integer(number)) => number.to_i64().unwrap_or(1),
+        _ => 1,
+    };
+    let written = table.entries.iter().any(|entry| entry.priority.is_some());
+    let values = if written {
+        written_priorities(cx, table, largest_wins, delta)
+    } else {
+        let rank = |index| if largest_wins { count as i64 - 1 - index } else { index };
+        (0..count as i64).map(|index| 1 + delta * rank(index)).collect()
+    };
+    if largest_wins { values } else { reversed(values) }
+}
+
+/// `@priority(n)`, or the place in the list; the smaller wins.
+fn annotated_priorities(table: &hir::Table) -> Vec<i64> {
+    let entries = table.entries.iter().enumerate();
+    let priority = |(index, entry): (usize, &hir::TableEntry)| {
+        let written = annotations::int_arg(&entry.annotations, "priority").and_then(|number| number.to_i64());
+        written.unwrap_or(index as i64 + 1)
+    };
+    entries.map(priority).collect()
+}
+
+/// `priority = n`, or the distance from the entry before.
+fn written_priorities(cx: &mut Context, table: &hir::Table, largest_wins: bool, delta: i64) -> Vec<i64> {
+    let mut values = Vec::new();
+    let mut last = 1;
+    for entry in &table.entries {
+        let step = if largest_wins { -delta } else { delta };
+        last = match &entry.priority {
+            Some(priority) => match expression::expression(cx, priority) {
+                Value::Integer(number) => number.to_i64().unwrap_or(i64::from(i32::MAX)),
+                Value::Scalar(Expr::Const(bits)) => bits.to_u64_saturating().min(i32::MAX as u64) as i64,
+                _ => last + step,
+            },
+            None if values.is_empty() => last,
+            None => last + step,
+        };
+        values.push(last);
+    }
+    values
+}
+
+/// Positive priorities in the opposite order.
+fn reversed(values: Vec<i64>) -> Vec<i64> {
+    let largest = values.iter().copied().max().unwrap_or(0);
+    values.into_iter().map(|value| largest.saturating_sub(value).saturating_add(1)).collect()
+}
+
+fn property(cx: &mut Context, table: &hir::Table, name: &str) -> Option<Value> {
+    let property = table.properties.iter().find(|property| property.name == name)?;
+    Some(expression::expression(cx, &property.value))
+}
+
+fn lower_match(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span: Span) -> EntryMatch {
+    let width = key.width;
+    let ones = Bits::ones(width);
+    match key.match_kind {
+        MatchKind::Exact | MatchKind::Selector => match keyset {
+            hir::KeySet::Value(value) => EntryMatch::Exact(table::constant(cx, value, width)),
+            hir::KeySet::Mask(value, mask) if table::constant(cx, mask, width) == ones => {
+                EntryMatch::Exact(table::constant(cx, value, width))
+            }
+            _ => invalid(cx, key, span, "one value", EntryMatch::Exact(Bits::zero(width))),
+        },
+        MatchKind::Lpm => match masked(cx, keyset, width) {
+            Some((value, mask)) => match prefix_length(&mask) {
+                Some(prefix_length) => EntryMatch::Lpm { value, prefix_length },
+                None => {
+                    let fallback = EntryMatch::Lpm { value, prefix_length: 0 };
+                    invalid(cx, key, span, "a mask of ones followed by zeros", fallback)
+                }
+            },
+            None => {
+                let fallback = EntryMatch::Lpm { value: Bits::zero(width), prefix_length: 0 };
+                invalid(cx, key, span, "a value or a prefix", fallback)
+            }
+        },
+        MatchKind::Ternary => match masked(cx, keyset, width) {
+            Some((value, mask)) => EntryMatch::Ternary { value, mask },
+            None => {
+                let fallback = EntryMatch::Ternary { value: Bits::zero(width), mask: Bits::zero(width) };
+                invalid(cx, key, span, "a value or a mask", fallback)
+            }
+        },
+        MatchKind::Range => match keyset {
+            hir::KeySet::Range(low, high) => {
+                EntryMatch::Range { low: table::constant(cx, low, width), high: table::constant(cx, high, width) }
+            }
+            hir::KeySet::Value(value) => {
+                let value = table::constant(cx, value, width);
+                EntryMatch::Range { low: value.clone(), high: value }
+            }
+            hir::KeySet::Any => EntryMatch::Range { low: Bits::zero(width), high: ones },
+            _ => invalid(cx, key, span, "a range", EntryMatch::Range { low: Bits::zero(width), high: ones }),
+        },
+        MatchKind::Optional => match keyset {
+            hir::KeySet::Any => EntryMatch::Optional(None),
+            hir::KeySet::Value(value) => EntryMatch::Optional(Some(table::constant(cx, value, width))),
+            _ => invalid(cx, key, span, "a value or `_`", EntryMatch::Optional(None)),
+        },
+    }
+}
+
+/// A keyset as value and mask, the value zero where the mask is; none for a range.
+fn masked(cx: &mut Context, keyset: &hir::KeySet, width: u32) -> Option<(Bits, Bits)> {
+    match keyset {
+        hir::KeySet::Any => Some((Bits::zero(width), Bits::zero(width))),
+        hir::KeySet::Value(value) => Some((table::constant(cx, value, width), Bits::ones(width))),
+        hir::KeySet::Mask(value, mask) => {
+            let mask = table::constant(cx, mask, width);
+            Some((table::constant(cx, value, width).and(&mask), mask))
+        }
+        hir::KeySet::Range(..) | hir::KeySet::ValueSet(_) => None,
+    }
+}
+
+/// The number of leading ones, if nothing but zeros follows them.
+fn prefix_length(mask: &Bits) -> Option<u32> {
+    let width = mask.width();
+    let length = (0..width).rev().take_while(|bit| mask.bit(*bit)).count() as u32;
+    let rest_is_zero = (0..width - length).all(|bit| !mask.bit(bit));
+    rest_is_zero.then_some(length)
+}
+
+fn invalid(cx: &mut Context, key: &ir::TableKey, span: Span, expected: &str, fallback: EntryMatch) -> EntryMatch {
+    if !cx.aborted {
+        let message = format!("the key `{}` needs {expected} here", key.name);
+        cx.error(codes::INVALID_ENTRY, span, message);
+    }
+    fallback
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_recognised() {
+        assert_eq!(prefix_length(&Bits::new(8, 0xF0)), Some(4));
+        assert_eq!(prefix_length(&Bits::new(8, 0)), Some(0));
+        assert_eq!(prefix_length(&Bits::ones(8)), Some(8));
+        assert_eq!(prefix_length(&Bits::new(8, 0x0F)), None);
+    }
+
+    #[test]
+    fn reversing_keeps_priorities_positive() {
+        assert_eq!(reversed(vec![1, 5, 3]), vec![5, 1, 3]);
+    }
+}

@@ -1,0 +1,118 @@
+//! Hashes and checksums.
+
+use super::{Args, receive};
+use crate::assign;
+use crate::context::Context;
+use crate::graph;
+use crate::place::Place;
+use crate::storage::{self, Storage};
+use crate::value::Value;
+use forebay_ir::{DataItem, Expr, HashAlgorithm, Op, SlotId};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::source::Span;
+
+/// An algorithm by its name in `HashAlgorithm`.
+pub fn algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorithm {
+    match name {
+        "crc32" => HashAlgorithm::Crc32,
+        "crc32_custom" => HashAlgorithm::Crc32Custom,
+        "crc16" => HashAlgorithm::Crc16,
+        "crc16_custom" => HashAlgorithm::Crc16Custom,
+        "random" => HashAlgorithm::Random,
+        "identity" => HashAlgorithm::Identity,
+        "csum16" => HashAlgorithm::Csum16,
+        "xor16" => HashAlgorithm::Xor16,
+        _ => {
+            if !name.is_empty() {
+                cx.error(codes::UNSUPPORTED_EXTERN, span, format!("the hash algorithm `{name}` is not known"));
+            }
+            HashAlgorithm::Crc32
+        }
+    }
+}
+
+fn algorithm_argument(cx: &mut Context, args: &Args, index: usize) -> HashAlgorithm {
+    let name = args.member(cx, index);
+    algorithm(cx, &name, args.span(index))
+}
+
+/// `hash(result, algorithm, base, data, max)`
+pub fn hash(cx: &mut Context, args: &Args) {
+    let algorithm = algorithm_argument(cx, args, 1);
+    let base = args.scalar(cx, 2);
+    let data = args.value(cx, 3);
+    let data = data_items(cx, &data);
+    let max = args.scalar(cx, 4);
+    receive(cx, args.place(0), &args.ty(0), |slot| Op::Hash { algorithm, data, range: Some((base, max)), slot });
+}
+
+/// `verify_checksum(condition, data, checksum, algorithm)`
+pub fn verify(cx: &mut Context, args: &Args, payload: bool) {
+    let condition = args.scalar(cx, 0);
+    let data = args.value(cx, 1);
+    let data = data_items(cx, &data);
+    let checksum = args.scalar(cx, 2);
+    let algorithm = algorithm_argument(cx, args, 3);
+    graph::emit(cx, Op::VerifyChecksum { condition, data, checksum, algorithm, payload });
+}
+
+/// `update_checksum(condition, data, checksum, algorithm)`: the checksum keeps its value when the condition fails.
+pub fn update(cx: &mut Context, args: &Args, payload: bool) {
+    let condition = args.scalar(cx, 0);
+    let data = args.value(cx, 1);
+    let data = data_items(cx, &data);
+    let algorithm = algorithm_argument(cx, args, 3);
+    let Some(place) = args.place(2) else { return };
+    if let Some(Storage::Scalar(slot)) = place.as_storage() {
+        graph::emit(cx, Op::UpdateChecksum { condition, data, slot: *slot, algorithm, payload });
+        return;
+    }
+    let slot = copy_of(cx, place, args);
+    graph::emit(cx, Op::UpdateChecksum { condition, data, slot, algorithm, payload });
+    assign::write(cx, place, Value::Scalar(Expr::Slot(slot)));
+}
+
+fn copy_of(cx: &mut Context, place: &Place, args: &Args) -> SlotId {
+    let value = crate::place::read(cx, place, &args.ty(2)).expr();
+    let value = value.unwrap_or(crate::build::constant(16, 0));
+    let slot = storage::temporary(cx, value.width(&cx.program));
+    graph::assign(cx, slot, value);
+    slot
+}
+
+/// `Checksum16.get(data)`
+pub fn checksum16(cx: &mut Context, args: &Args) -> Value {
+    let data = args.value(cx, 0);
+    let data = data_items(cx, &data);
+    let slot = storage::temporary(cx, 16);
+    graph::emit(cx, Op::Hash { algorithm: HashAlgorithm::Csum16, data, range: None, slot });
+    Value::Scalar(Expr::Slot(slot))
+}
+
+/// A value as what is hashed: its scalars and varbits in order, headers by their fields.
+fn data_items(cx: &mut Context, value: &Value) -> Vec<DataItem> {
+    let mut items = Vec::new();
+    collect(cx, value, &mut items);
+    items
+}
+
+fn collect(cx: &mut Context, value: &Value, items: &mut Vec<DataItem>) {
+    match value {
+        Value::Scalar(expr) => items.push(DataItem::Value(expr.clone())),
+        Value::Varbit { value, length } => {
+            let value = as_slot(cx, value);
+            let length = as_slot(cx, length);
+            items.push(DataItem::Varbit { value, length });
+        }
+        _ => value.components().iter().for_each(|component| collect(cx, component, items)),
+    }
+}
+
+fn as_slot(cx: &mut Context, expr: &Expr) -> SlotId {
+    if let Expr::Slot(slot) = expr {
+        return *slot;
+    }
+    let slot = storage::temporary(cx, expr.width(&cx.program));
+    graph::assign(cx, slot, expr.clone());
+    slot
+}

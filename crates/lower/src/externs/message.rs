@@ -1,0 +1,82 @@
+//! Digests, log messages, assertions.
+
+use super::Args;
+use crate::context::Context;
+use crate::graph;
+use crate::names;
+use crate::types;
+use crate::value::Value;
+use forebay_check::hir::{Call, Type};
+use forebay_ir::{Digest, DigestId, Expr, Op};
+
+/// `digest(receiver, data)`
+pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
+    let receiver = match args.scalar(cx, 0) {
+        Expr::Const(bits) => bits.to_u64_saturating() as u32,
+        _ => 0,
+    };
+    let data = args.value(cx, 1);
+    let data = data.scalars();
+    let ty = call.type_args.first().cloned().unwrap_or_else(|| args.ty(1));
+    let ty = types::resolve(cx, &ty);
+    let name = types::name(cx, &ty).unwrap_or_else(|| format!("digest_{receiver}"));
+    let mut field_names = Vec::new();
+    leaf_names(cx, &ty, String::new(), &mut field_names);
+    let fields = field_names.into_iter().zip(&data).map(|(name, expr)| (name, expr.width(&cx.program))).collect();
+    let digest = declare(cx, Digest { name, receiver, fields });
+    graph::emit(cx, Op::Digest { digest, data });
+}
+
+fn declare(cx: &mut Context, digest: Digest) -> DigestId {
+    let known = cx.program.digests.iter().position(|known| *known == digest);
+    let index = known.unwrap_or_else(|| {
+        cx.program.digests.push(digest);
+        cx.program.digests.len() - 1
+    });
+    DigestId(index as u32)
+}
+
+/// Names of the scalars of a type, in the order of their values.
+fn leaf_names(cx: &Context, ty: &Type, name: String, names: &mut Vec<String>) {
+    match ty {
+        Type::Composite(id, args) => {
+            for (field, ty) in types::fields(cx, *id, args) {
+                leaf_names(cx, &ty, names::join(&name, &field), names);
+            }
+        }
+        Type::Record(fields) => {
+            for (field, ty) in fields.iter() {
+                leaf_names(cx, ty, names::join(&name, field), names);
+            }
+        }
+        Type::Tuple(elements) => {
+            for (index, ty) in elements.iter().enumerate() {
+                leaf_names(cx, ty, names::join(&name, &index.to_string()), names);
+            }
+        }
+        Type::Stack(element, size) => {
+            for index in 0..*size {
+                leaf_names(cx, element, format!("{name}[{index}]"), names);
+            }
+        }
+        _ => names.push(name),
+    }
+}
+
+/// `log_msg(format)`, `log_msg(format, data)`
+pub fn log(cx: &mut Context, args: &Args) {
+    let Value::Text(format) = args.value(cx, 0) else { return };
+    let data = args.value(cx, 1);
+    graph::emit(cx, Op::LogMessage { format, args: data.scalars() });
+}
+
+/// `assert(condition)`, `assume(condition)`
+pub fn assertion(cx: &mut Context, args: &Args, is_assumption: bool) {
+    let condition = args.scalar(cx, 0);
+    let text = cx.sources.text(args.span(0)).to_string();
+    let op = match is_assumption {
+        true => Op::Assume { condition, text },
+        false => Op::Assert { condition, text },
+    };
+    graph::emit(cx, op);
+}

@@ -1,0 +1,285 @@
+//! Extern functions and objects of the core library and of v1model, recognised by their names.
+//!
+//! [`packet`]: `packet_in`, `packet_out`, `verify`. [`state`]: counters, meters, registers, action profiles.
+//! [`checksum`]: hashes and checksums. [`traffic`]: what asks the traffic manager for something.
+//! [`message`]: what people or the control plane are told.
+
+mod checksum;
+mod message;
+mod packet;
+mod state;
+mod traffic;
+
+use crate::assign;
+use crate::binding::{self, Actual};
+use crate::build;
+use crate::context::Context;
+use crate::expression;
+use crate::graph;
+use crate::object::{Object, ObjectId};
+use crate::place::{self, Place};
+use crate::storage::{self, Storage};
+use crate::types;
+use crate::value::{self, Value};
+use forebay_check::hir::{self, Argument, Call, Param, Type};
+use forebay_ir::{Expr, Op, SlotId};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
+
+/// Extern functions that can be called.
+const FUNCTIONS: &[&str] = &[
+    "verify",
+    "static_assert",
+    "mark_to_drop",
+    "random",
+    "digest",
+    "hash",
+    "verify_checksum",
+    "verify_checksum_with_payload",
+    "update_checksum",
+    "update_checksum_with_payload",
+    "clone",
+    "clone3",
+    "clone_preserving_field_list",
+    "resubmit",
+    "resubmit_preserving_field_list",
+    "recirculate",
+    "recirculate_preserving_field_list",
+    "truncate",
+    "log_msg",
+    "assert",
+    "assume",
+];
+
+/// Extern objects that can be instantiated.
+const OBJECTS: &[&str] = &[
+    "counter",
+    "direct_counter",
+    "meter",
+    "direct_meter",
+    "register",
+    "action_profile",
+    "action_selector",
+    "Checksum16",
+];
+
+/// Evaluated arguments of an extern call.
+pub struct Args<'a> {
+    actuals: Vec<Actual>,
+    exprs: &'a [Argument],
+    params: &'a [Param],
+}
+
+impl Args<'_> {
+    fn evaluate<'a>(cx: &mut Context, params: &'a [Param], exprs: &'a [Argument]) -> Args<'a> {
+        Args { actuals: binding::evaluate(cx, params, exprs), exprs, params }
+    }
+
+    /// The value of an argument.
+    pub fn value(&self, cx: &mut Context, index: usize) -> Value {
+        match self.actuals.get(index) {
+            Some(Actual::Value(value) | Actual::ReadPlace(_, value)) => value.clone(),
+            Some(Actual::Place(place)) => place::read(cx, place, &self.ty(index)),
+            Some(Actual::Nothing) | None => Value::Void,
+        }
+    }
+
+    /// The value of an argument of a scalar type; an `int` gets 32 bits.
+    pub fn scalar(&self, cx: &mut Context, index: usize) -> Expr {
+        match self.value(cx, index) {
+            Value::Scalar(expr) => expr,
+            Value::Integer(number) => Expr::Const(forebay_bits::Bits::from_bigint(32, &number)),
+            _ => {
+                if !cx.aborted {
+                    cx.error(codes::UNSUPPORTED_EXPRESSION, self.span(index), "a single value is needed here");
+                }
+                build::constant(32, 0)
+            }
+        }
+    }
+
+    /// The place of an `out` or `inout` argument; none for `_`.
+    pub fn place(&self, index: usize) -> Option<&Place> {
+        match self.actuals.get(index) {
+            Some(Actual::Place(place) | Actual::ReadPlace(place, _)) => Some(place),
+            _ => None,
+        }
+    }
+
+    /// The expression of an argument.
+    pub fn expr(&self, index: usize) -> Option<&hir::Expr> {
+        match self.exprs.get(index) {
+            Some(Argument::Value(expr)) => Some(expr),
+            _ => None,
+        }
+    }
+
+    /// The type of an argument.
+    pub fn ty(&self, index: usize) -> Type {
+        self.expr(index).map_or(Type::Unknown, |expr| expr.ty.clone())
+    }
+
+    /// The place of an argument in the source.
+    pub fn span(&self, index: usize) -> Span {
+        self.expr(index).map_or(Span::NONE, |expr| expr.span)
+    }
+
+    /// The name of the enum member that an argument is, for enums of the architecture, whose members are known by name.
+    pub fn member(&self, cx: &mut Context, index: usize) -> String {
+        let value = self.value(cx, index);
+        let ty = self.params.get(index).map(|param| cx.hir.vars[param.var.index()].ty.clone());
+        member_name(cx, &value, ty.as_ref().unwrap_or(&Type::Unknown), self.span(index))
+    }
+}
+
+/// The name of the enum member that a compile-time value is; an error otherwise.
+pub fn member_name(cx: &mut Context, value: &Value, ty: &Type, span: Span) -> String {
+    let ty = types::resolve(cx, ty);
+    if let (Value::Scalar(Expr::Const(bits)), Type::Enum(id)) = (value, &ty) {
+        let members = &cx.hir.enums[id.index()].members;
+        if let Some((name, _)) = members.get(bits.to_u64_saturating() as usize) {
+            return name.clone();
+        }
+    }
+    if !cx.aborted {
+        cx.error(codes::NOT_COMPILE_TIME, span, "this must be a member of the enum, known at compile time");
+    }
+    String::new()
+}
+
+/// Makes an extern object.
+pub fn construct(
+    cx: &mut Context,
+    id: hir::ExternId,
+    type_args: &[Type],
+    constructor: Option<usize>,
+    args: Vec<Option<Value>>,
+    path: String,
+    span: Span,
+) -> Object {
+    let declaration = &cx.hir.externs[id.index()];
+    let params = constructor.and_then(|index| declaration.constructors.get(index)).map_or(&[][..], |it| &it.params);
+    let types: Vec<Type> = params.iter().map(|param| cx.hir.vars[param.var.index()].ty.clone()).collect();
+    let made = state::Made { type_args, args, types, path, span };
+    match declaration.name.as_str() {
+        "counter" => state::counter(cx, made),
+        "direct_counter" => state::direct_counter(cx, made),
+        "meter" => state::meter(cx, made),
+        "direct_meter" => state::direct_meter(cx, made),
+        "register" => state::register(cx, made),
+        "action_profile" => state::action_profile(cx, made),
+        "action_selector" => state::action_selector(cx, made),
+        "Checksum16" => Object::Checksum16,
+        name => {
+            unsupported(cx, "extern object", name, OBJECTS, span);
+            Object::Unsupported
+        }
+    }
+}
+
+fn unsupported(cx: &mut Context, what: &str, name: &str, known: &[&'static str], span: Span) {
+    let message = format!("the {what} `{name}` is not part of v1model and cannot be executed");
+    let diagnostic = Diagnostic::error(codes::UNSUPPORTED_EXTERN, span, message);
+    cx.diagnostics.push(diagnostic.did_you_mean(name, known.iter().copied()).options(known.iter().copied()));
+}
+
+/// Calls an extern function.
+pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) -> Value {
+    let hir = cx.hir;
+    let function = &hir.functions[id.index()];
+    let args = Args::evaluate(cx, &function.params, &call.args);
+    match function.name.as_str() {
+        "verify" => packet::verify(cx, &args),
+        "static_assert" => return Value::boolean(true),
+        "mark_to_drop" => traffic::mark_to_drop(cx, &args),
+        "random" => traffic::random(cx, &args),
+        "digest" => message::digest(cx, &args, call),
+        "hash" => checksum::hash(cx, &args),
+        "verify_checksum" => checksum::verify(cx, &args, false),
+        "verify_checksum_with_payload" => checksum::verify(cx, &args, true),
+        "update_checksum" => checksum::update(cx, &args, false),
+        "update_checksum_with_payload" => checksum::update(cx, &args, true),
+        "clone" | "clone3" | "clone_preserving_field_list" => traffic::clone(cx, &args, &function.name),
+        "resubmit" | "resubmit_preserving_field_list" => traffic::resubmit(cx, &args, &function.name),
+        "recirculate" | "recirculate_preserving_field_list" => traffic::recirculate(cx, &args, &function.name),
+        "truncate" => traffic::truncate(cx, &args),
+        "log_msg" => message::log(cx, &args),
+        "assert" | "assume" => message::assertion(cx, &args, function.name == "assume"),
+        name => {
+            unsupported(cx, "extern function", name, FUNCTIONS, span);
+            return result_of(cx, &function.result);
+        }
+    }
+    Value::Void
+}
+
+fn result_of(cx: &Context, ty: &Type) -> Value {
+    value::zero(cx, &types::resolve(cx, ty))
+}
+
+/// Calls a method of an extern object.
+pub fn method(
+    cx: &mut Context,
+    receiver: &hir::Expr,
+    extern_type: hir::ExternId,
+    method: usize,
+    call: &Call,
+    span: Span,
+) -> Value {
+    let hir = cx.hir;
+    let declaration = &hir.externs[extern_type.index()];
+    let Some(method) = declaration.methods.get(method) else { return Value::Void };
+    let Value::Object(id) = expression::expression(cx, receiver) else {
+        cx.error(codes::UNSUPPORTED_EXPRESSION, receiver.span, "this is no extern object");
+        return Value::Void;
+    };
+    match (cx.object(id), method.name.as_str()) {
+        (Object::PacketIn, "extract") => {
+            packet::extract(cx, &method.params, &call.args);
+            return Value::Void;
+        }
+        (Object::PacketIn, "lookahead") => return packet::lookahead(cx, call, span),
+        (Object::PacketIn, "length") => return packet::length(cx),
+        _ => {}
+    }
+    let args = Args::evaluate(cx, &method.params, &call.args);
+    dispatch(cx, id, &method.name, &args, span).unwrap_or_else(|| result_of(cx, &method.result))
+}
+
+/// Methods whose arguments need nothing special. None when the result is `void` or unknown.
+fn dispatch(cx: &mut Context, id: ObjectId, method: &str, args: &Args, span: Span) -> Option<Value> {
+    match (cx.object(id).clone(), method) {
+        (Object::PacketIn, "advance") => packet::advance(cx, args),
+        (Object::PacketOut, "emit") => packet::emit(cx, args),
+        (Object::Counter(counter), "count") => state::count(cx, counter, args),
+        // A direct counter counts every hit of its table.
+        (Object::DirectCounter(_), "count") => {}
+        (Object::Meter(meter), "execute_meter") => state::execute_meter(cx, meter, args),
+        (Object::DirectMeter(_, slot), "read") => state::read_direct_meter(cx, slot, args),
+        (Object::Register(register), "read") => state::read_register(cx, register, args),
+        (Object::Register(register), "write") => state::write_register(cx, register, args),
+        (Object::Checksum16, "get") => return Some(checksum::checksum16(cx, args)),
+        (Object::Unsupported, _) => {}
+        _ => {
+            let message = format!("the method `{method}` of this object cannot be executed");
+            cx.error(codes::UNSUPPORTED_EXTERN, span, message);
+        }
+    }
+    None
+}
+
+/// Lets an operation put its result of `width` bits where `place` is: straight there if it is one slot.
+fn receive(cx: &mut Context, place: Option<&Place>, ty: &Type, op: impl FnOnce(SlotId) -> Op) {
+    let width = types::scalar(cx, ty).map_or(32, |scalar| scalar.width);
+    match place.and_then(Place::as_storage) {
+        Some(Storage::Scalar(slot)) => graph::emit(cx, op(*slot)),
+        _ => {
+            let slot = storage::temporary(cx, width);
+            graph::emit(cx, op(slot));
+            if let Some(place) = place {
+                assign::write(cx, place, Value::Scalar(Expr::Slot(slot)));
+            }
+        }
+    }
+}

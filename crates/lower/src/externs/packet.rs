@@ -1,0 +1,221 @@
+//! `packet_in`, `packet_out` and `verify` of the core library (§13.5, §13.8, §16).
+
+use super::Args;
+use crate::binding;
+use crate::build;
+use crate::call;
+use crate::context::Context;
+use crate::expression;
+use crate::graph;
+use crate::limits;
+use crate::place::{self, Choice, Place};
+use crate::stack;
+use crate::storage::{self, Storage};
+use crate::types;
+use crate::value::Value;
+use forebay_check::hir::{self, Argument, Call, ExprKind, Param, Type};
+use forebay_ir::{BodyKind, Expr, HeaderId, Op, Terminator};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::source::Span;
+
+/// `verify(condition, error)`: reject with the error unless the condition holds.
+pub fn verify(cx: &mut Context, args: &Args) {
+    let condition = args.scalar(cx, 0);
+    let error = args.scalar(cx, 1);
+    if !in_body(cx, BodyKind::Parser, args.span(0)) {
+        return;
+    }
+    let good = graph::new_block(cx);
+    let bad = graph::new_block(cx);
+    graph::branch(cx, condition, good, bad);
+    graph::start(cx, bad);
+    graph::terminate(cx, Terminator::Reject(error));
+    graph::start(cx, good);
+}
+
+fn in_body(cx: &mut Context, kind: BodyKind, span: Span) -> bool {
+    let fits = cx.body.kind() == kind;
+    if !fits && !cx.aborted {
+        let place = if kind == BodyKind::Parser { "a parser" } else { "the deparser" };
+        cx.error(codes::MISPLACED_CALL, span, format!("this can only be called in {place}"));
+    }
+    fits
+}
+
+/// `extract(header)` and `extract(header, bits)`.
+pub fn extract(cx: &mut Context, params: &[Param], args: &[Argument]) {
+    if let Some(Argument::Value(header)) = args.first() {
+        if !in_body(cx, BodyKind::Parser, header.span) {
+            return;
+        }
+        let stack = stack_of_next(cx, header);
+        let place = place::place(cx, header);
+        let varbit_bits = varbit_bits(cx, params, args);
+        extract_into(cx, &place, varbit_bits, header);
+        if let Some(stack) = stack {
+            stack::advance(cx, &stack);
+        }
+        return;
+    }
+    skip(cx, params, args);
+}
+
+/// `extract(_)`: the header is thrown away, but its bits are taken.
+fn skip(cx: &mut Context, params: &[Param], args: &[Argument]) {
+    let varbit_bits = varbit_bits(cx, params, args);
+    let Some(param) = params.first() else { return };
+    let ty = types::resolve(cx, &cx.hir.vars[param.var.index()].ty);
+    let name = format!("{}.$skipped{}", cx.body.name(), cx.program.slots.len());
+    let storage = storage::local(cx, &ty, &name, Span::NONE);
+    if let Storage::Header { header, .. } = storage {
+        graph::emit(cx, Op::Extract { header, varbit_bits });
+    }
+}
+
+fn varbit_bits(cx: &mut Context, params: &[Param], args: &[Argument]) -> Option<Expr> {
+    let (param, arg) = (params.get(1)?, args.get(1)?);
+    let args = std::slice::from_ref(arg);
+    let evaluated = binding::evaluate(cx, std::slice::from_ref(param), args);
+    let args = Args { actuals: evaluated, exprs: args, params: std::slice::from_ref(param) };
+    Some(args.scalar(cx, 0))
+}
+
+/// The stack whose `next` an l-value contains.
+fn stack_of_next(cx: &mut Context, expr: &hir::Expr) -> Option<Place> {
+    match &expr.kind {
+        ExprKind::StackNext(stack) => Some(place::place(cx, stack)),
+        ExprKind::Field(base, _) | ExprKind::Index(base, _) => stack_of_next(cx, base),
+        _ => None,
+    }
+}
+
+/// Extracts into whichever of the place's headers is meant.
+fn extract_into(cx: &mut Context, place: &Place, varbit_bits: Option<Expr>, expr: &hir::Expr) {
+    let after = graph::new_block(cx);
+    for choice in &place.choices {
+        let Storage::Header { header, .. } = &choice.storage else {
+            cx.error(codes::NOT_A_HEADER, expr.span, "only a header can be extracted");
+            return;
+        };
+        let header = *header;
+        let this = Place { choices: vec![Choice { guard: None, ..choice.clone() }], part: None };
+        match &choice.guard {
+            Some(guard) => {
+                let here = graph::new_block(cx);
+                let next = graph::new_block(cx);
+                graph::branch(cx, guard.clone(), here, next);
+                graph::start(cx, here);
+                graph::emit(cx, Op::Extract { header, varbit_bits: varbit_bits.clone() });
+                call::invalidate_siblings(cx, &this);
+                graph::jump(cx, after);
+                graph::start(cx, next);
+            }
+            None => {
+                graph::emit(cx, Op::Extract { header, varbit_bits: varbit_bits.clone() });
+                call::invalidate_siblings(cx, &this);
+            }
+        }
+    }
+    graph::jump(cx, after);
+    graph::start(cx, after);
+}
+
+/// `lookahead<T>()`
+pub fn lookahead(cx: &mut Context, call: &Call, span: Span) -> Value {
+    let ty = call.type_args.first().map_or(Type::Unknown, |ty| types::resolve(cx, ty));
+    let width = bit_width(cx, &ty).unwrap_or(0);
+    if width == 0 || width > u64::from(limits::MAX_WIDTH) || !in_body(cx, BodyKind::Parser, span) {
+        if !cx.aborted {
+            cx.error(codes::UNSUPPORTED_TYPE, span, "this type has no fixed number of bits that could be looked at");
+        }
+        return crate::value::zero(cx, &ty);
+    }
+    let slot = storage::temporary(cx, width as u32);
+    graph::emit(cx, Op::Lookahead { slot });
+    let mut rest = width as u32;
+    from_bits(cx, &ty, &Expr::Slot(slot), width as u32, &mut rest)
+}
+
+/// Bits of a value of a type on the wire; none for types without a fixed number.
+fn bit_width(cx: &Context, ty: &Type) -> Option<u64> {
+    if let Some(scalar) = types::scalar(cx, ty) {
+        return Some(u64::from(scalar.width));
+    }
+    match ty {
+        Type::Composite(id, args) => {
+            types::fields(cx, *id, args).iter().map(|(_, ty)| bit_width(cx, ty)).sum::<Option<u64>>()
+        }
+        Type::Tuple(elements) => elements.iter().map(|ty| bit_width(cx, ty)).sum(),
+        Type::Stack(element, size) => Some(bit_width(cx, element)?.saturating_mul(u64::from(*size))),
+        _ => None,
+    }
+}
+
+/// Cuts a value of a type from the bits of `whole` below `rest`.
+fn from_bits(cx: &Context, ty: &Type, whole: &Expr, width: u32, rest: &mut u32) -> Value {
+    if let Some(scalar) = types::scalar(cx, ty) {
+        if scalar.width == 0 {
+            return Value::Scalar(build::constant(0, 0));
+        }
+        let hi = *rest - 1;
+        *rest -= scalar.width;
+        return Value::Scalar(build::slice(whole.clone(), width, hi, *rest));
+    }
+    let components: Vec<Type> = match ty {
+        Type::Composite(id, args) => types::fields(cx, *id, args).into_iter().map(|(_, ty)| ty).collect(),
+        Type::Tuple(elements) => elements.to_vec(),
+        Type::Stack(element, size) => vec![Type::clone(element); *size as usize],
+        _ => Vec::new(),
+    };
+    let values = components.iter().map(|ty| from_bits(cx, ty, whole, width, rest)).collect();
+    expression::shaped(cx, values, ty)
+}
+
+/// `advance(bits)`
+pub fn advance(cx: &mut Context, args: &Args) {
+    let bits = args.scalar(cx, 0);
+    if in_body(cx, BodyKind::Parser, args.span(0)) {
+        graph::emit(cx, Op::Advance { bits });
+    }
+}
+
+/// `length()`
+pub fn length(cx: &mut Context) -> Value {
+    let slot = storage::temporary(cx, 32);
+    graph::emit(cx, Op::PacketLength { slot });
+    Value::Scalar(Expr::Slot(slot))
+}
+
+/// `emit(value)`: every header inside, in order, if it is valid.
+pub fn emit(cx: &mut Context, args: &Args) {
+    if !in_body(cx, BodyKind::Deparser, args.span(0)) {
+        return;
+    }
+    match args.place(0).cloned() {
+        Some(place) => emit_place(cx, &place),
+        None => {
+            let ty = types::resolve(cx, &args.ty(0));
+            let name = format!("{}.$emitted{}", cx.body.name(), cx.program.slots.len());
+            let storage = storage::local(cx, &ty, &name, args.span(0));
+            let value = args.value(cx, 0);
+            crate::assign::write_whole(cx, &storage, value);
+            emit_headers(cx, &storage.headers());
+        }
+    }
+}
+
+fn emit_place(cx: &mut Context, place: &Place) {
+    for choice in &place.choices {
+        let headers = choice.storage.headers();
+        match &choice.guard {
+            Some(guard) => graph::when(cx, guard.clone(), |cx| emit_headers(cx, &headers)),
+            None => emit_headers(cx, &headers),
+        }
+    }
+}
+
+fn emit_headers(cx: &mut Context, headers: &[HeaderId]) {
+    for header in headers {
+        graph::emit(cx, Op::Emit { header: *header });
+    }
+}

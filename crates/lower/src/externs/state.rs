@@ -1,0 +1,164 @@
+//! Counters, meters, registers, action profiles.
+
+use super::{Args, checksum, member_name, receive};
+use crate::assign;
+use crate::context::Context;
+use crate::graph;
+use crate::object::Object;
+use crate::storage;
+use crate::table;
+use crate::types;
+use crate::value::Value;
+use forebay_bits::Bits;
+use forebay_check::hir::Type;
+use forebay_ir::{self as ir, CounterId, Expr, MeterId, Op, RegisterId, SlotId, Unit};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::source::Span;
+
+/// An extern object's constructor call.
+pub struct Made<'a> {
+    /// Type arguments of the object.
+    pub type_args: &'a [Type],
+    /// Constructor arguments.
+    pub args: Vec<Option<Value>>,
+    /// Types of the constructor's parameters.
+    pub types: Vec<Type>,
+    /// Control-plane name.
+    pub path: String,
+    /// Place.
+    pub span: Span,
+}
+
+impl Made<'_> {
+    fn arg(&self, index: usize) -> Option<&Value> {
+        self.args.get(index).and_then(Option::as_ref)
+    }
+
+    fn size(&self, cx: &mut Context, index: usize) -> u64 {
+        table::size_of(cx, self.arg(index), self.span)
+    }
+
+    fn member(&self, cx: &mut Context, index: usize) -> String {
+        let ty = self.types.get(index).unwrap_or(&Type::Unknown);
+        member_name(cx, self.arg(index).unwrap_or(&Value::Void), ty, self.span)
+    }
+
+    fn unit(&self, cx: &mut Context, index: usize) -> Unit {
+        match self.member(cx, index).as_str() {
+            "bytes" => Unit::Bytes,
+            "packets_and_bytes" => Unit::PacketsAndBytes,
+            _ => Unit::Packets,
+        }
+    }
+}
+
+/// `counter(size, type)`
+pub fn counter(cx: &mut Context, made: Made) -> Object {
+    let size = made.size(cx, 0);
+    let unit = made.unit(cx, 1);
+    Object::Counter(add_counter(cx, made.path, unit, Some(size)))
+}
+
+/// `direct_counter(type)`
+pub fn direct_counter(cx: &mut Context, made: Made) -> Object {
+    let unit = made.unit(cx, 0);
+    Object::DirectCounter(add_counter(cx, made.path, unit, None))
+}
+
+fn add_counter(cx: &mut Context, name: String, unit: Unit, size: Option<u64>) -> CounterId {
+    cx.program.counters.push(ir::Counter { name, unit, size });
+    CounterId(cx.program.counters.len() as u32 - 1)
+}
+
+/// `meter(size, type)`
+pub fn meter(cx: &mut Context, made: Made) -> Object {
+    let size = made.size(cx, 0);
+    let unit = made.unit(cx, 1);
+    Object::Meter(add_meter(cx, made.path, unit, Some(size)))
+}
+
+/// `direct_meter<T>(type)`
+pub fn direct_meter(cx: &mut Context, made: Made) -> Object {
+    let unit = made.unit(cx, 0);
+    let scalar = made.type_args.first().and_then(|ty| types::scalar(cx, ty));
+    let slot = scalar.map(|scalar| {
+        let name = format!("{}.$color", made.path);
+        storage::slot(cx, name, scalar, ir::SlotKind::Local)
+    });
+    Object::DirectMeter(add_meter(cx, made.path, unit, None), slot)
+}
+
+fn add_meter(cx: &mut Context, name: String, unit: Unit, size: Option<u64>) -> MeterId {
+    cx.program.meters.push(ir::Meter { name, unit, size });
+    MeterId(cx.program.meters.len() as u32 - 1)
+}
+
+/// `register<T>(size)` and, in newer architectures, `register<T>(size, initial)`.
+pub fn register(cx: &mut Context, made: Made) -> Object {
+    let size = made.size(cx, 0);
+    let element = made.type_args.first().cloned().unwrap_or(Type::Unknown);
+    let Some(scalar) = types::scalar(cx, &element) else {
+        cx.error(codes::UNSUPPORTED_TYPE, made.span, "a register can hold bit<W>, int<W>, bool and enums only");
+        return Object::Unsupported;
+    };
+    let initial = match made.arg(1) {
+        Some(Value::Scalar(Expr::Const(bits))) if bits.width() == scalar.width => bits.clone(),
+        Some(Value::Integer(number)) => Bits::from_bigint(scalar.width, number),
+        _ => Bits::zero(scalar.width),
+    };
+    let id = RegisterId(cx.program.registers.len() as u32);
+    let (width, signed) = (scalar.width, scalar.signed);
+    cx.program.registers.push(ir::Register { name: made.path, width, signed, size, initial });
+    Object::Register(id)
+}
+
+/// `action_profile(size)`
+pub fn action_profile(cx: &mut Context, made: Made) -> Object {
+    let size = made.size(cx, 0);
+    add_profile(cx, made.path, size, None)
+}
+
+/// `action_selector(algorithm, size, output_width)`
+pub fn action_selector(cx: &mut Context, made: Made) -> Object {
+    let member = made.member(cx, 0);
+    let algorithm = checksum::algorithm(cx, &member, made.span);
+    let size = made.size(cx, 1);
+    let width = made.size(cx, 2).min(64) as u32;
+    add_profile(cx, made.path, size, Some((algorithm, width)))
+}
+
+fn add_profile(cx: &mut Context, name: String, size: u64, selector: Option<(ir::HashAlgorithm, u32)>) -> Object {
+    cx.program.action_profiles.push(ir::ActionProfile { name, size, selector });
+    Object::ActionProfile(ir::ActionProfileId(cx.program.action_profiles.len() as u32 - 1))
+}
+
+/// `count(index)`
+pub fn count(cx: &mut Context, counter: CounterId, args: &Args) {
+    let index = args.scalar(cx, 0);
+    graph::emit(cx, Op::Count { counter, index });
+}
+
+/// `execute_meter(index, result)`
+pub fn execute_meter(cx: &mut Context, meter: MeterId, args: &Args) {
+    let index = args.scalar(cx, 0);
+    receive(cx, args.place(1), &args.ty(1), |slot| Op::ExecuteMeter { meter, index, slot });
+}
+
+/// `read(result)` of a direct meter: the table has put the colour into the slot.
+pub fn read_direct_meter(cx: &mut Context, slot: Option<SlotId>, args: &Args) {
+    let (Some(slot), Some(place)) = (slot, args.place(0)) else { return };
+    assign::write(cx, place, Value::Scalar(Expr::Slot(slot)));
+}
+
+/// `read(result, index)`
+pub fn read_register(cx: &mut Context, register: RegisterId, args: &Args) {
+    let index = args.scalar(cx, 1);
+    receive(cx, args.place(0), &args.ty(0), |slot| Op::RegisterRead { register, index, slot });
+}
+
+/// `write(index, value)`
+pub fn write_register(cx: &mut Context, register: RegisterId, args: &Args) {
+    let index = args.scalar(cx, 0);
+    let value = args.scalar(cx, 1);
+    graph::emit(cx, Op::RegisterWrite { register, index, value });
+}

@@ -1,0 +1,111 @@
+//! What a program asks of the traffic manager, and `random`.
+
+use super::{Args, receive};
+use crate::build;
+use crate::context::Context;
+use crate::graph;
+use crate::place::Place;
+use crate::storage::Storage;
+use crate::types;
+use crate::value::Value;
+use forebay_bits::Bits;
+use forebay_check::hir::Type;
+use forebay_ir::{CloneKind, Expr, Op, SlotId};
+use forebay_syntax::codes::lower as codes;
+
+/// `mark_to_drop(standard_metadata)`: the drop port and no multicast group. Without an argument, of the packet at hand.
+pub fn mark_to_drop(cx: &mut Context, args: &Args) {
+    let own = args.place(0).cloned();
+    for (field, value) in [("egress_spec", Bits::ones as fn(u32) -> Bits), ("mcast_grp", Bits::zero)] {
+        let slot = match &own {
+            Some(place) => field_slot(cx, place, &args.ty(0), field),
+            None => cx.program.intrinsic.get(field).copied(),
+        };
+        if let Some(slot) = slot {
+            let width = cx.program.slot(slot).width;
+            graph::assign(cx, slot, Expr::Const(value(width)));
+        }
+    }
+}
+
+/// The slot of a field of a struct in a place.
+fn field_slot(cx: &Context, place: &Place, ty: &Type, name: &str) -> Option<SlotId> {
+    let Type::Composite(id, args) = types::resolve(cx, ty) else { return None };
+    let index = types::fields(cx, id, &args).iter().position(|(field, _)| field == name)?;
+    match place.component(index).as_storage() {
+        Some(Storage::Scalar(slot)) => Some(*slot),
+        _ => None,
+    }
+}
+
+/// `random(result, low, high)`
+pub fn random(cx: &mut Context, args: &Args) {
+    let low = args.scalar(cx, 1);
+    let high = args.scalar(cx, 2);
+    receive(cx, args.place(0), &args.ty(0), |slot| Op::Random { low, high, slot });
+}
+
+/// `clone(type, session)`, with data to preserve in the two longer forms.
+pub fn clone(cx: &mut Context, args: &Args, function: &str) {
+    let kind = match args.member(cx, 0).as_str() {
+        "E2E" => CloneKind::EgressToEgress,
+        _ => CloneKind::IngressToEgress,
+    };
+    let session = args.scalar(cx, 1);
+    let field_list = preserved(cx, args, 2, function);
+    graph::emit(cx, Op::Clone { kind, session, field_list });
+}
+
+/// `resubmit(data)`, `resubmit_preserving_field_list(index)`
+pub fn resubmit(cx: &mut Context, args: &Args, function: &str) {
+    let field_list = preserved(cx, args, 0, function);
+    graph::emit(cx, Op::Resubmit { field_list });
+}
+
+/// `recirculate(data)`, `recirculate_preserving_field_list(index)`
+pub fn recirculate(cx: &mut Context, args: &Args, function: &str) {
+    let field_list = preserved(cx, args, 0, function);
+    graph::emit(cx, Op::Recirculate { field_list });
+}
+
+/// The field list that an argument names by its index or, in the older functions, by its fields.
+fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Option<Expr> {
+    if function.ends_with("_preserving_field_list") {
+        let list = args.scalar(cx, index);
+        let width = list.width(&cx.program);
+        return Some(build::resize(list, width, 8, false));
+    }
+    let data = args.value(cx, index);
+    let mut slots = Vec::new();
+    let mut is_plain = true;
+    data.visit(&mut |leaf| match leaf {
+        Expr::Slot(slot) => slots.push(*slot),
+        _ => is_plain = false,
+    });
+    if !is_plain {
+        cx.error(codes::UNSUPPORTED_EXPRESSION, args.span(index), "only variables can be preserved");
+    }
+    if slots.is_empty() || data == Value::Void {
+        return None;
+    }
+    anonymous_list(cx, slots, args, index)
+}
+
+/// A field list for fields given in place: numbered from the top, where programs do not number theirs.
+fn anonymous_list(cx: &mut Context, slots: Vec<SlotId>, args: &Args, index: usize) -> Option<Expr> {
+    let lists = &mut cx.program.field_lists;
+    let known = lists.iter().find(|(_, list)| **list == slots).map(|(number, _)| *number);
+    let number = known.or_else(|| (0..=255).rev().find(|number| !lists.contains_key(number)));
+    let Some(number) = number else {
+        cx.error(codes::SIZE_TOO_LARGE, args.span(index), "there can be at most 256 field lists");
+        return None;
+    };
+    lists.insert(number, slots);
+    Some(build::constant(8, u128::from(number)))
+}
+
+/// `truncate(bytes)`
+pub fn truncate(cx: &mut Context, args: &Args) {
+    let bytes = args.scalar(cx, 0);
+    graph::emit(cx, Op::Truncate { bytes });
+}

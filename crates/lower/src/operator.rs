@@ -1,0 +1,160 @@
+//! Operators.
+
+use crate::build;
+use crate::compare;
+use crate::context::Context;
+use crate::expression::{self, expression};
+use crate::graph;
+use crate::storage;
+use crate::types;
+use crate::value::Value;
+use forebay_bits::Bits;
+use forebay_check::hir;
+use forebay_ir::{BinaryOp as Op, Expr, UnaryOp as IrUnaryOp};
+use forebay_syntax::ast::{BinaryOp, UnaryOp};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::source::Span;
+use num_bigint::BigInt;
+use num_traits::{ToPrimitive, Zero};
+
+/// Shifts of `int` values beyond this are refused.
+const MAX_INTEGER_SHIFT: u64 = 1 << 16;
+
+/// `op operand`
+pub fn unary(cx: &mut Context, op: UnaryOp, operand: Value, span: Span) -> Value {
+    match (op, operand) {
+        (UnaryOp::Plus, operand) => operand,
+        (UnaryOp::Negate, Value::Integer(number)) => Value::Integer(-number),
+        (UnaryOp::Negate, Value::Scalar(expr)) => Value::Scalar(build::unary(IrUnaryOp::Negate, expr)),
+        (UnaryOp::Complement | UnaryOp::Not, Value::Scalar(expr)) => Value::Scalar(build::not(expr)),
+        (_, operand) => {
+            unsupported(cx, span);
+            operand
+        }
+    }
+}
+
+/// `left op right`
+pub fn binary(cx: &mut Context, op: BinaryOp, left: &hir::Expr, right: &hir::Expr, span: Span) -> Value {
+    if matches!(op, BinaryOp::And | BinaryOp::Or) {
+        return Value::Scalar(short_circuit(cx, op == BinaryOp::And, left, right));
+    }
+    let signed = types::is_signed(cx, &left.ty);
+    let mut left = expression(cx, left);
+    if expression::has_effects(right) {
+        left = graph::save(cx, left);
+    }
+    let right = expression(cx, right);
+    apply(cx, op, left, right, signed, span)
+}
+
+/// The operator on values; `signed` says how the left operand is read.
+pub fn apply(cx: &mut Context, op: BinaryOp, left: Value, right: Value, signed: bool, span: Span) -> Value {
+    match op {
+        BinaryOp::Eq => Value::Scalar(compare::equal(&left, &right)),
+        BinaryOp::Ne => Value::Scalar(build::not(compare::equal(&left, &right))),
+        _ => match (left, right) {
+            (Value::Scalar(left), Value::Scalar(right)) => Value::Scalar(scalars(op, left, right, signed)),
+            (Value::Scalar(left), Value::Integer(amount)) => {
+                let width = (amount.bits() as u32 + 1).max(8);
+                let amount = Expr::Const(Bits::from_bigint(width, &amount));
+                Value::Scalar(scalars(op, left, amount, signed))
+            }
+            (Value::Integer(left), Value::Integer(right)) => integers(cx, op, left, right, span),
+            (Value::Integer(left), Value::Scalar(Expr::Const(right))) => {
+                integers(cx, op, left, BigInt::from(right.to_biguint()), span)
+            }
+            (left, _) => {
+                unsupported(cx, span);
+                left
+            }
+        },
+    }
+}
+
+fn scalars(op: BinaryOp, left: Expr, right: Expr, signed: bool) -> Expr {
+    let choose = |unsigned, signed_op| if signed { signed_op } else { unsigned };
+    let op = match op {
+        BinaryOp::Mul => Op::Mul,
+        BinaryOp::Div => Op::Div,
+        BinaryOp::Mod => Op::Mod,
+        BinaryOp::Add => Op::Add,
+        BinaryOp::Sub => Op::Sub,
+        BinaryOp::SatAdd => choose(Op::SatAddUnsigned, Op::SatAddSigned),
+        BinaryOp::SatSub => choose(Op::SatSubUnsigned, Op::SatSubSigned),
+        BinaryOp::Shl => Op::Shl,
+        BinaryOp::Shr => choose(Op::Shr, Op::ShrSigned),
+        BinaryOp::Le => choose(Op::Le, Op::LeSigned),
+        BinaryOp::Lt => choose(Op::Lt, Op::LtSigned),
+        BinaryOp::Ge => return build::binary(choose(Op::Le, Op::LeSigned), right, left),
+        BinaryOp::Gt => return build::binary(choose(Op::Lt, Op::LtSigned), right, left),
+        BinaryOp::Eq => Op::Eq,
+        BinaryOp::Ne => Op::Ne,
+        BinaryOp::BitAnd | BinaryOp::And => Op::And,
+        BinaryOp::BitXor => Op::Xor,
+        BinaryOp::BitOr | BinaryOp::Or => Op::Or,
+        BinaryOp::Concat => return build::concat(left, right),
+    };
+    build::binary(op, left, right)
+}
+
+/// Operators on compile-time integers that depend on constructor parameters; all others are folded by the checker.
+fn integers(cx: &mut Context, op: BinaryOp, left: BigInt, right: BigInt, span: Span) -> Value {
+    let shift = right.to_u64().filter(|amount| *amount <= MAX_INTEGER_SHIFT);
+    let number = match op {
+        BinaryOp::Mul => left * right,
+        BinaryOp::Div if !right.is_zero() => left / right,
+        BinaryOp::Mod if !right.is_zero() => left % right,
+        BinaryOp::Add => left + right,
+        BinaryOp::Sub => left - right,
+        BinaryOp::BitAnd => left & right,
+        BinaryOp::BitOr => left | right,
+        BinaryOp::BitXor => left ^ right,
+        BinaryOp::Shl if shift.is_some() => left << shift.unwrap_or(0),
+        BinaryOp::Shr if shift.is_some() => left >> shift.unwrap_or(0),
+        BinaryOp::Le => return Value::boolean(left <= right),
+        BinaryOp::Ge => return Value::boolean(left >= right),
+        BinaryOp::Lt => return Value::boolean(left < right),
+        BinaryOp::Gt => return Value::boolean(left > right),
+        _ => {
+            unsupported(cx, span);
+            left
+        }
+    };
+    Value::Integer(number)
+}
+
+/// `&&` and `||`: the right operand is evaluated only if the left one leaves the result open (§8.6).
+fn short_circuit(cx: &mut Context, is_and: bool, left: &hir::Expr, right: &hir::Expr) -> Expr {
+    let left = expression::scalar(cx, left);
+    if let Some(known) = build::as_bool(&left) {
+        return if known == is_and { expression::scalar(cx, right) } else { left };
+    }
+    if !expression::has_effects(right) {
+        let right = expression::scalar(cx, right);
+        return if is_and { build::and(left, right) } else { build::or(left, right) };
+    }
+    let result = storage::temporary(cx, 1);
+    graph::assign(cx, result, left);
+    let open = if is_and { Expr::Slot(result) } else { build::not(Expr::Slot(result)) };
+    graph::when(cx, open, |cx| {
+        let right = expression::scalar(cx, right);
+        graph::assign(cx, result, right);
+    });
+    Expr::Slot(result)
+}
+
+/// The sum of two unsigned values of any widths, wide enough for both.
+pub fn add_wide(cx: &Context, left: Expr, right: Expr) -> Expr {
+    let (left_width, right_width) = (left.width(&cx.program), right.width(&cx.program));
+    let width = left_width.max(right_width) + 1;
+    let left = build::resize(left, left_width, width, false);
+    let right = build::resize(right, right_width, width, false);
+    build::binary(Op::Add, left, right)
+}
+
+fn unsupported(cx: &mut Context, span: Span) {
+    if !cx.aborted {
+        cx.error(codes::UNSUPPORTED_EXPRESSION, span, "this operator cannot be evaluated on these operands");
+    }
+}

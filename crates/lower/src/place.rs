@@ -1,0 +1,248 @@
+//! L-values: what can be assigned to, passed as `out`, or extracted into.
+//!
+//! An index that is not constant makes a place one of several; which one it is, is said by conditions of which at most
+//! one holds. Reading such a place selects among the elements, writing it assigns every element its old or the new value.
+
+use crate::build;
+use crate::context::Context;
+use crate::environment::Binding;
+use crate::expression;
+use crate::graph;
+use crate::operator;
+use crate::stack;
+use crate::storage::Storage;
+use crate::value::{self, Value};
+use forebay_check::hir::{self, ExprKind, Type};
+use forebay_ir::{BinaryOp, Expr, SlotId};
+use num_traits::ToPrimitive;
+
+/// An l-value.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// What it may be.
+    pub choices: Vec<Choice>,
+    /// The part of a scalar that is meant.
+    pub part: Option<Part>,
+}
+
+/// One of the storages that a place may be.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// When it is this one; none if it always is.
+    pub guard: Option<Expr>,
+    /// The storage.
+    pub storage: Storage,
+    /// For a member of a header union: the validity bits of the other members.
+    pub siblings: Vec<SlotId>,
+}
+
+/// A slice.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// Bits `hi` to `lo`.
+    Fixed {
+        /// Highest.
+        hi: u32,
+        /// Lowest.
+        lo: u32,
+    },
+    /// `width` bits from `low` up.
+    Moving {
+        /// Lowest.
+        low: Expr,
+        /// How many.
+        width: u32,
+    },
+}
+
+impl Place {
+    /// The whole of a storage.
+    pub fn whole(storage: Storage) -> Place {
+        Place { choices: vec![Choice { guard: None, storage, siblings: Vec::new() }], part: None }
+    }
+
+    /// The storage, if there is only one and all of it is meant, and assigning to it changes nothing else.
+    pub fn as_storage(&self) -> Option<&Storage> {
+        match (self.choices.as_slice(), &self.part) {
+            ([Choice { guard: None, storage, siblings }], None) if siblings.is_empty() => Some(storage),
+            _ => None,
+        }
+    }
+
+    /// All slots that an assignment may change.
+    pub fn slots(&self) -> Vec<SlotId> {
+        let each = |choice: &Choice| choice.storage.slots().into_iter().chain(choice.siblings.clone()).collect::<Vec<_>>();
+        self.choices.iter().flat_map(each).collect()
+    }
+
+    /// The place of a component: a field, a union's member, an element with a constant index.
+    pub fn component(&self, index: usize) -> Place {
+        let choices = self.choices.iter().filter_map(|choice| {
+            let storage = choice.storage.components().get(index)?.clone();
+            let siblings = match &choice.storage {
+                Storage::Union(members) => siblings(members, index),
+                _ => Vec::new(),
+            };
+            Some(Choice { guard: choice.guard.clone(), storage, siblings })
+        });
+        Place { choices: choices.collect(), part: None }
+    }
+
+    /// The place of the element whose index is `index`, an expression that is cheap to repeat.
+    pub fn element(&self, index: &Expr, index_width: u32) -> Place {
+        let mut choices = Vec::new();
+        for choice in &self.choices {
+            for (number, element) in choice.storage.components().iter().enumerate() {
+                if index_width < 64 && number as u64 >> index_width != 0 {
+                    break;
+                }
+                let here = build::equal(index.clone(), build::constant(index_width, number as u128));
+                let guard = match &choice.guard {
+                    Some(outer) => build::and(outer.clone(), here),
+                    None => here,
+                };
+                if build::as_bool(&guard) != Some(false) {
+                    choices.push(Choice { guard: Some(guard), storage: element.clone(), siblings: Vec::new() });
+                }
+            }
+        }
+        Place { choices, part: None }
+    }
+}
+
+fn siblings(members: &[Storage], index: usize) -> Vec<SlotId> {
+    let others = members.iter().enumerate().filter(|(other, _)| *other != index);
+    others.flat_map(|(_, member)| match member {
+        Storage::Header { valid, .. } => Some(*valid),
+        _ => None,
+    }).collect()
+}
+
+/// Whether an expression denotes storage: a variable that is stored, or a part of one.
+pub fn is_stored(cx: &Context, expr: &hir::Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Var(var) => matches!(cx.environment.var(*var), Some(Binding::Storage(_))),
+        ExprKind::Field(base, _)
+        | ExprKind::TupleElement(base, _)
+        | ExprKind::Index(base, _)
+        | ExprKind::StackNext(base)
+        | ExprKind::StackLast(base)
+        | ExprKind::Slice(base, ..)
+        | ExprKind::PlusSlice(base, ..) => is_stored(cx, base),
+        _ => false,
+    }
+}
+
+/// The place that an expression denotes. Indices are evaluated, and saved where a later assignment could change them.
+pub fn place(cx: &mut Context, expr: &hir::Expr) -> Place {
+    match &expr.kind {
+        ExprKind::Var(var) => match cx.environment.var(*var) {
+            Some(Binding::Storage(storage)) => Place::whole(storage.clone()),
+            _ => Place::whole(Storage::Nothing),
+        },
+        ExprKind::Field(base, index) | ExprKind::TupleElement(base, index) => place(cx, base).component(*index),
+        ExprKind::Index(base, index) => element(cx, base, index),
+        ExprKind::StackNext(base) => {
+            let base = place(cx, base);
+            stack::next(cx, &base)
+        }
+        ExprKind::StackLast(base) => {
+            let base = place(cx, base);
+            stack::last(cx, &base)
+        }
+        ExprKind::Slice(base, hi, lo) => {
+            let base = place(cx, base);
+            let part = match base.part {
+                Some(Part::Fixed { lo: inner, .. }) => Part::Fixed { hi: hi + inner, lo: lo + inner },
+                Some(Part::Moving { low, .. }) => {
+                    let offset = build::constant(low.width(&cx.program), u128::from(*lo));
+                    Part::Moving { low: build::binary(BinaryOp::Add, low, offset), width: hi - lo + 1 }
+                }
+                None => Part::Fixed { hi: *hi, lo: *lo },
+            };
+            Place { choices: base.choices, part: Some(part) }
+        }
+        ExprKind::PlusSlice(base, low, width) => {
+            let base = place(cx, base);
+            let low = expression::scalar(cx, low);
+            let low = graph::simple(cx, low);
+            let low = match base.part {
+                Some(Part::Fixed { lo, .. }) => operator::add_wide(cx, low, build::constant(32, u128::from(lo))),
+                Some(Part::Moving { low: inner, .. }) => operator::add_wide(cx, low, inner),
+                None => low,
+            };
+            Place { choices: base.choices, part: Some(Part::Moving { low, width: *width }) }
+        }
+        _ => Place::whole(Storage::Nothing),
+    }
+}
+
+fn element(cx: &mut Context, base: &hir::Expr, index: &hir::Expr) -> Place {
+    let base = place(cx, base);
+    match expression::expression(cx, index) {
+        Value::Integer(number) => base.component(number.to_usize().unwrap_or(usize::MAX)),
+        Value::Scalar(Expr::Const(bits)) => base.component(bits.to_u64_saturating() as usize),
+        Value::Scalar(index) => {
+            let index = graph::save_expr(cx, index);
+            let width = index.width(&cx.program);
+            base.element(&index, width)
+        }
+        _ => Place::whole(Storage::Nothing),
+    }
+}
+
+/// The value now in a place of the given type. An index out of range reads the last element: any value would do (§8.18).
+pub fn read(cx: &mut Context, place: &Place, ty: &Type) -> Value {
+    let Some((last, others)) = place.choices.split_last() else {
+        let ty = crate::types::resolve(cx, ty);
+        return value::zero(cx, &ty);
+    };
+    let candidates = others.iter().map(|choice| (choice.guard.clone(), choice.storage.read())).collect();
+    let whole = select(candidates, last.storage.read());
+    match (&place.part, whole) {
+        (None, whole) => whole,
+        (Some(part), Value::Scalar(whole)) => Value::Scalar(read_part(cx, part, whole)),
+        (Some(_), other) => other,
+    }
+}
+
+/// More alternatives than this are not chained but arranged as a tree, so that expressions stay shallow.
+const LONGEST_CHAIN: usize = 16;
+
+/// The first candidate whose guard holds, or `otherwise`.
+pub fn select(mut candidates: Vec<(Option<Expr>, Value)>, otherwise: Value) -> Value {
+    if candidates.len() > LONGEST_CHAIN {
+        let right = candidates.split_off(candidates.len() / 2);
+        let guards = candidates.iter().map(|(guard, _)| guard.clone().unwrap_or(build::boolean(true)));
+        let in_left = any(guards.collect());
+        let Some((_, last)) = candidates.pop() else { return otherwise };
+        return value::mux(&in_left, select(candidates, last), select(right, otherwise));
+    }
+    candidates.into_iter().rev().fold(otherwise, |rest, (guard, candidate)| match guard {
+        Some(guard) => value::mux(&guard, candidate, rest),
+        None => candidate,
+    })
+}
+
+/// A disjunction as a balanced tree.
+fn any(mut conditions: Vec<Expr>) -> Expr {
+    match conditions.len() {
+        0 => build::boolean(false),
+        1 => conditions.remove(0),
+        count => {
+            let right = conditions.split_off(count / 2);
+            build::or(any(conditions), any(right))
+        }
+    }
+}
+
+fn read_part(cx: &Context, part: &Part, whole: Expr) -> Expr {
+    let whole_width = whole.width(&cx.program);
+    match part {
+        Part::Fixed { hi, lo } => build::slice(whole, whole_width, *hi, *lo),
+        Part::Moving { low, width } => {
+            let moved = build::binary(BinaryOp::Shr, whole, low.clone());
+            build::resize(moved, whole_width, *width, false)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Statements.
+
+use crate::assign;
+use crate::call;
+use crate::context::Context;
+use crate::environment::Binding;
+use crate::expression;
+use crate::graph;
+use crate::limits;
+use crate::loops;
+use crate::place;
+use crate::storage;
+use crate::switch;
+use crate::types;
+use forebay_check::hir::{self, Block, ExprKind, Statement, StatementKind, Type};
+
+/// Lowers a block.
+pub fn block(cx: &mut Context, block: &Block) {
+    statements(cx, &block.statements);
+}
+
+/// Lowers statements in order; what cannot be reached is left out.
+pub fn statements(cx: &mut Context, statements: &[Statement]) {
+    for statement in statements {
+        if cx.aborted || !graph::is_reachable(cx) || !limits::check_size(cx, statement.span) {
+            return;
+        }
+        cx.location = cx.locate(statement.span);
+        limits::deeper(cx, statement.span, |cx| lower(cx, statement));
+    }
+}
+
+fn lower(cx: &mut Context, statement: &Statement) {
+    match &statement.kind {
+        StatementKind::Assign { target, value } => assignment(cx, target, value),
+        StatementKind::Call(expr) => match &expr.kind {
+            ExprKind::Call(inner) => {
+                call::call(cx, inner, expr.span);
+            }
+            _ => {
+                expression::expression(cx, expr);
+            }
+        },
+        StatementKind::If { condition, then_branch, else_branch } => {
+            let condition = expression::scalar(cx, condition);
+            expression::branches(cx, condition, |cx, side| {
+                block(cx, if side { then_branch } else { else_branch });
+            });
+        }
+        StatementKind::Block(inner) => block(cx, inner),
+        StatementKind::SwitchAction { apply, cases } => switch::on_action(cx, apply, cases),
+        StatementKind::Switch { expr, cases } => switch::on_value(cx, expr, cases),
+        StatementKind::Return(value) => return_value(cx, value.as_ref()),
+        StatementKind::Exit => graph::exit(cx),
+        StatementKind::Break => loops::leave(cx, |targets| targets.break_block),
+        StatementKind::Continue => loops::leave(cx, |targets| targets.continue_block),
+        StatementKind::For { init, condition, update, body } => loops::general(cx, init, condition, update, body),
+        StatementKind::ForRange { variable, low, high, body } => loops::range(cx, *variable, low, high, body),
+        StatementKind::ForIn { variable, collection, body } => loops::collection(cx, *variable, collection, body),
+        StatementKind::Var(var, value) => variable(cx, *var, value.as_ref()),
+        // Elaborated with the parser or control around it.
+        StatementKind::Instance(_) => {}
+    }
+}
+
+fn assignment(cx: &mut Context, target: &hir::Expr, value: &hir::Expr) {
+    let place = place::place(cx, target);
+    let value = expression::expression(cx, value);
+    assign::write(cx, &place, value);
+}
+
+fn return_value(cx: &mut Context, value: Option<&hir::Expr>) {
+    if let Some(value) = value {
+        let value = expression::expression(cx, value);
+        let result = cx.body.calls.last().and_then(|call| call.result.clone());
+        if let Some(result) = result {
+            assign::write_whole(cx, &result, value);
+        }
+    }
+    graph::return_from_call(cx);
+}
+
+/// A declaration: new storage, with the initial value or, for what has validity, reset.
+pub fn variable(cx: &mut Context, var: hir::VarId, value: Option<&hir::Expr>) {
+    let storage = declare(cx, var);
+    initialise(cx, &storage, value);
+}
+
+/// New storage for a local variable of the body being lowered.
+pub fn declare(cx: &mut Context, var: hir::VarId) -> storage::Storage {
+    let declaration = &cx.hir.vars[var.index()];
+    let ty = types::resolve(cx, &declaration.ty);
+    if matches!(ty, Type::Int | Type::String) {
+        return storage::Storage::Nothing;
+    }
+    let name = format!("{}.{}", cx.body.name(), declaration.name);
+    let storage = storage::local(cx, &ty, &name, declaration.span);
+    cx.environment.bind(var, Binding::Storage(storage.clone()));
+    storage
+}
+
+/// What executing a declaration does.
+pub fn initialise(cx: &mut Context, storage: &storage::Storage, value: Option<&hir::Expr>) {
+    match value {
+        Some(value) => {
+            let value = expression::expression(cx, value);
+            assign::write_whole(cx, storage, value);
+        }
+        None => storage::reset(cx, storage),
+    }
+}

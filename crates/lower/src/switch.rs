@@ -1,0 +1,86 @@
+//! `switch` statements (§12.7).
+
+use crate::context::Context;
+use crate::expression;
+use crate::graph;
+use crate::statement;
+use crate::storage;
+use crate::table;
+use crate::types::NAME_WIDTH;
+use crate::value::Value;
+use forebay_bits::Bits;
+use forebay_check::hir::{self, Block};
+use forebay_ir::{BlockId, Expr, KeySet, SelectCase, Terminator};
+
+/// `switch (t.apply().action_run)`
+pub fn on_action(cx: &mut Context, apply: &hir::Expr, cases: &[(Vec<Option<usize>>, Block)]) {
+    let action_run = storage::temporary(cx, NAME_WIDTH);
+    let hir::ExprKind::Call(call) = &apply.kind else { return };
+    let hir::Callee::TableApply(table) = &call.callee else { return };
+    table::apply(cx, table, None, Some(action_run));
+    let labels = cases.iter().map(|(labels, block)| {
+        let labels = labels.iter().map(|label| label.map(|index| Bits::new(NAME_WIDTH, index as u128)));
+        (labels.collect(), block)
+    });
+    let labels = labels.collect();
+    select(cx, Expr::Slot(action_run), labels);
+}
+
+/// `switch (expr)`
+pub fn on_value(cx: &mut Context, expr: &hir::Expr, cases: &[(Vec<Option<hir::Expr>>, Block)]) {
+    let key = expression::scalar(cx, expr);
+    let width = key.width(&cx.program);
+    let mut labels = Vec::new();
+    for (case_labels, block) in cases {
+        let mut values = Vec::new();
+        for label in case_labels {
+            values.push(match label {
+                Some(label) => match expression::expression(cx, label) {
+                    Value::Scalar(Expr::Const(bits)) => Some(bits),
+                    Value::Integer(number) => Some(Bits::from_bigint(width, &number)),
+                    _ => Some(Bits::zero(width)),
+                },
+                None => None,
+            });
+        }
+        labels.push((values, block));
+    }
+    select(cx, key, labels);
+}
+
+/// Goes to the block whose labels have the key's value; the label none stands for all other values.
+fn select(cx: &mut Context, key: Expr, cases: Vec<(Vec<Option<Bits>>, &Block)>) {
+    let after = graph::new_block(cx);
+    let targets: Vec<BlockId> = cases.iter().map(|_| graph::new_block(cx)).collect();
+    let mut default = after;
+    let mut select_cases = Vec::new();
+    for ((labels, _), target) in cases.iter().zip(&targets) {
+        for label in labels {
+            match label {
+                Some(value) => {
+                    select_cases.push(SelectCase { keysets: vec![KeySet::Exact(value.clone())], target: *target });
+                }
+                None => default = *target,
+            }
+        }
+    }
+    terminate(cx, key, select_cases, default);
+    for ((_, block), target) in cases.iter().zip(&targets) {
+        graph::start(cx, *target);
+        statement::block(cx, block);
+        graph::jump(cx, after);
+    }
+    graph::start(cx, after);
+}
+
+fn terminate(cx: &mut Context, key: Expr, cases: Vec<SelectCase>, default: BlockId) {
+    if let Expr::Const(key) = &key {
+        let hit = cases.iter().find(|case| matches!(&case.keysets[0], KeySet::Exact(value) if value == key));
+        let target = hit.map_or(default, |case| case.target);
+        graph::jump(cx, target);
+    } else if cases.is_empty() {
+        graph::jump(cx, default);
+    } else {
+        graph::terminate(cx, Terminator::Select { keys: vec![key], cases, default });
+    }
+}

@@ -1,0 +1,296 @@
+//! Tables and their application.
+//!
+//! A table exists once for each instance of its control, made when it is first applied; tables that nothing applies
+//! disappear.
+
+use crate::action;
+use crate::context::Context;
+use crate::control;
+use crate::entries;
+use crate::expression;
+use crate::graph;
+use crate::limits;
+use crate::names;
+use crate::object::{Object, ObjectId};
+use crate::storage;
+use crate::value::Value;
+use forebay_bits::Bits;
+use forebay_check::{annotations, hir};
+use forebay_ir::{self as ir, Expr, MatchKind, SlotId, Terminator};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::source::Span;
+use num_traits::ToPrimitive;
+
+/// Size of a table that does not say it.
+const DEFAULT_SIZE: u64 = 1024;
+
+/// `t.apply()`; `hit` and `action_run` receive what became of it.
+pub fn apply(cx: &mut Context, table: &hir::Expr, hit: Option<SlotId>, action_run: Option<SlotId>) {
+    let hir::ExprKind::Table(id) = table.kind else { return };
+    let Some(owner) = cx.control else {
+        cx.error(codes::UNSUPPORTED_EXPRESSION, table.span, "a table can only be applied in its control");
+        return;
+    };
+    if !graph::is_reachable(cx) {
+        return;
+    }
+    let keys = evaluate_keys(cx, id);
+    let known = control::instance(cx, owner).and_then(|instance| instance.tables.get(&id).copied());
+    let lowered = match known {
+        Some(lowered) => lowered,
+        None => declare(cx, owner, id, &keys),
+    };
+    assign_computed_keys(cx, lowered, keys);
+    let next = graph::new_block(cx);
+    graph::terminate(cx, Terminator::Apply { table: lowered, hit, action_run, next });
+    graph::start(cx, next);
+    let exit_flag = control::instance(cx, owner).and_then(|instance| instance.exit_flag);
+    if let Some(flag) = exit_flag {
+        graph::when(cx, Expr::Slot(flag), graph::exit);
+    }
+}
+
+/// `t.apply().hit` as a truth value.
+pub fn apply_for_hit(cx: &mut Context, apply_call: &hir::Expr) -> Expr {
+    let hit = storage::temporary(cx, 1);
+    if let hir::ExprKind::Call(call) = &apply_call.kind
+        && let hir::Callee::TableApply(table) = &call.callee
+    {
+        apply(cx, table, Some(hit), None);
+    }
+    Expr::Slot(hit)
+}
+
+/// The value of a key field where the table is applied.
+struct Key {
+    value: Expr,
+    /// Whether evaluating it took operations, so that it must be stored.
+    is_computed: bool,
+}
+
+fn evaluate_keys(cx: &mut Context, id: hir::TableId) -> Vec<Key> {
+    let hir = cx.hir;
+    let mut keys = Vec::new();
+    for key in &hir.tables[id.index()].keys {
+        let before = cx.operations;
+        let value = expression::scalar(cx, &key.expr);
+        keys.push(Key { value, is_computed: cx.operations != before });
+    }
+    keys
+}
+
+/// Where a key is computed, the table reads a slot of its own: every application fills it.
+fn assign_computed_keys(cx: &mut Context, table: ir::TableId, keys: Vec<Key>) {
+    for (index, key) in keys.into_iter().enumerate() {
+        let declared = cx.program.tables[table.index()].keys.get(index).map(|key| key.expr.clone());
+        if let (true, Some(Expr::Slot(slot))) = (key.is_computed, declared) {
+            graph::assign(cx, slot, key.value);
+        }
+    }
+}
+
+fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) -> ir::TableId {
+    let table = &cx.hir.tables[id.index()];
+    let scope = control::instance(cx, owner).map_or(String::new(), |instance| instance.scope.path.clone());
+    let name = names::control_plane_name(&scope, &table.name, &table.annotations);
+    let location = cx.locate(table.span);
+    let keys = declare_keys(cx, table, keys);
+    let mut actions: Vec<_> = table.actions.iter().map(|listed| list_action(cx, owner, listed)).collect();
+    let default_action = default_action(cx, table, &mut actions);
+    let entries = entries::lower(cx, table, &keys, &actions);
+    let size = table.size.as_ref().map_or(DEFAULT_SIZE, |size| constant_size(cx, size));
+    let id_in_program = ir::TableId(cx.program.tables.len() as u32);
+    let mut lowered = ir::Table {
+        name: name.clone(),
+        keys,
+        actions,
+        default_action,
+        default_is_const: table.default_action.as_ref().is_some_and(|default| default.is_const),
+        entries,
+        entries_are_const: table.entries_are_const,
+        size,
+        implementation: None,
+        direct_counter: None,
+        direct_meter: None,
+        supports_timeout: false,
+        location,
+    };
+    for property in &table.properties {
+        apply_property(cx, &mut lowered, property);
+    }
+    cx.program.tables.push(lowered);
+    if let Some(instance) = control::instance(cx, owner) {
+        instance.tables.insert(id, id_in_program);
+    }
+    id_in_program
+}
+
+fn declare_keys(cx: &mut Context, table: &hir::Table, keys: &[Key]) -> Vec<ir::TableKey> {
+    let mut declared = Vec::new();
+    for (key, value) in table.keys.iter().zip(keys) {
+        let name = annotations::name(&key.annotations).unwrap_or(&key.source_text).to_string();
+        let width = value.value.width(&cx.program);
+        let expr = match value.is_computed {
+            true => Expr::Slot(storage::temporary(cx, width)),
+            false => value.value.clone(),
+        };
+        let match_kind = match_kind(cx, &key.match_kind, key.span);
+        declared.push(ir::TableKey { name, expr, width, match_kind });
+    }
+    declared
+}
+
+/// A match kind by its name.
+pub fn match_kind(cx: &mut Context, name: &str, span: Span) -> MatchKind {
+    match name {
+        "exact" => MatchKind::Exact,
+        "lpm" => MatchKind::Lpm,
+        "ternary" => MatchKind::Ternary,
+        "range" => MatchKind::Range,
+        "optional" => MatchKind::Optional,
+        "selector" => MatchKind::Selector,
+        _ => {
+            let message = format!("the match kind `{name}` cannot be executed");
+            cx.error(codes::UNSUPPORTED_MATCH_KIND, span, message);
+            MatchKind::Exact
+        }
+    }
+}
+
+fn list_action(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -> ir::TableAction {
+    ir::TableAction {
+        action: action::for_table(cx, owner, listed),
+        table_only: annotations::has(&listed.annotations, "tableonly"),
+        default_only: annotations::has(&listed.annotations, "defaultonly"),
+    }
+}
+
+/// The default action; `NoAction` where the program names none, added to the list if it is not in it (§14.2.1.3).
+fn default_action(cx: &mut Context, table: &hir::Table, actions: &mut Vec<ir::TableAction>) -> ir::ActionCall {
+    if let Some(default) = &table.default_action {
+        let args = action_data(cx, actions, default.action, &default.args);
+        return ir::ActionCall { action: default.action as u32, args };
+    }
+    let listed = table.actions.iter().position(|listed| is_no_action(&cx.hir.actions[listed.action.index()]));
+    let index = listed.unwrap_or_else(|| {
+        let existing = cx.program.actions.iter().position(|action| action.name == "NoAction" && action.params.is_empty());
+        let action = match existing {
+            Some(index) => ir::ActionId(index as u32),
+            None => action::do_nothing(cx),
+        };
+        actions.push(ir::TableAction { action, table_only: false, default_only: true });
+        actions.len() - 1
+    });
+    ir::ActionCall { action: index as u32, args: Vec::new() }
+}
+
+fn is_no_action(action: &hir::Action) -> bool {
+    action.control.is_none() && action.name == "NoAction"
+}
+
+/// Arguments for the data of an action of a table's list.
+pub fn action_data(cx: &mut Context, actions: &[ir::TableAction], index: usize, args: &[hir::Expr]) -> Vec<Bits> {
+    let Some(listed) = actions.get(index) else { return Vec::new() };
+    let widths: Vec<u32> = cx.program.actions[listed.action.index()].params.iter().map(|param| param.width).collect();
+    let each = widths.into_iter().enumerate();
+    each.map(|(index, width)| args.get(index).map_or_else(|| Bits::zero(width), |arg| constant(cx, arg, width))).collect()
+}
+
+/// A compile-time value of a known width.
+pub fn constant(cx: &mut Context, expr: &hir::Expr, width: u32) -> Bits {
+    match expression::expression(cx, expr) {
+        Value::Scalar(Expr::Const(bits)) if bits.width() == width => bits,
+        Value::Integer(number) => Bits::from_bigint(width, &number),
+        _ => {
+            if !cx.aborted {
+                cx.error(codes::NOT_COMPILE_TIME, expr.span, "this value must be known at compile time");
+            }
+            Bits::zero(width)
+        }
+    }
+}
+
+/// A compile-time number of elements.
+pub fn constant_size(cx: &mut Context, expr: &hir::Expr) -> u64 {
+    let value = expression::expression(cx, expr);
+    size_of(cx, Some(&value), expr.span)
+}
+
+/// A constructor argument that is a number of elements.
+pub fn size_of(cx: &mut Context, value: Option<&Value>, span: Span) -> u64 {
+    let size = match value {
+        Some(Value::Scalar(Expr::Const(bits))) => bits.try_to_u64(),
+        Some(Value::Integer(number)) => number.to_u64(),
+        _ => {
+            if !cx.aborted {
+                cx.error(codes::NOT_COMPILE_TIME, span, "the size must be known at compile time");
+            }
+            return 0;
+        }
+    };
+    match size.filter(|size| *size <= limits::MAX_SIZE) {
+        Some(size) => size,
+        None => {
+            cx.error(codes::SIZE_TOO_LARGE, span, format!("a size can be at most {}", limits::MAX_SIZE));
+            0
+        }
+    }
+}
+
+fn apply_property(cx: &mut Context, table: &mut ir::Table, property: &hir::TableProperty) {
+    match property.name.as_str() {
+        "implementation" => {
+            if let Some(Object::ActionProfile(profile)) = property_object(cx, table, property) {
+                table.implementation = Some(profile);
+            }
+        }
+        "counters" => {
+            if let Some(Object::DirectCounter(counter)) = property_object(cx, table, property) {
+                table.direct_counter = Some(counter);
+            }
+        }
+        "meters" => {
+            if let Some(Object::DirectMeter(meter, slot)) = property_object(cx, table, property) {
+                table.direct_meter = Some(ir::DirectMeter { meter, slot });
+            }
+        }
+        "support_timeout" => {
+            let value = expression::expression(cx, &property.value);
+            table.supports_timeout = value == Value::boolean(true);
+        }
+        _ => {}
+    }
+}
+
+/// The extern object that a property names or makes.
+fn property_object(cx: &mut Context, table: &ir::Table, property: &hir::TableProperty) -> Option<Object> {
+    let name = annotations_of_construct(property).unwrap_or_else(|| table.name.clone());
+    let value = match &property.value.kind {
+        hir::ExprKind::Construct(instance) => {
+            crate::elaborate::property(cx, instance, name).map_or(Value::Void, Value::Object)
+        }
+        _ => expression::expression(cx, &property.value),
+    };
+    let object = match value {
+        Value::Object(id) => Some(cx.object(id).clone()),
+        _ => None,
+    };
+    let fits = match (&object, property.name.as_str()) {
+        (Some(Object::ActionProfile(_)), "implementation") => true,
+        (Some(Object::DirectCounter(_)), "counters") | (Some(Object::DirectMeter(..)), "meters") => true,
+        (Some(Object::Unsupported), _) => true,
+        _ => false,
+    };
+    if !fits && !cx.aborted {
+        let message = format!("the property `{}` does not take this value", property.name);
+        cx.error(codes::INVALID_PROPERTY, property.span, message);
+    }
+    object
+}
+
+fn annotations_of_construct(property: &hir::TableProperty) -> Option<String> {
+    match &property.value.kind {
+        hir::ExprKind::Construct(instance) => annotations::name(&instance.annotations).map(str::to_string),
+        _ => None,
+    }
+}
