@@ -1,0 +1,45 @@
+// update_checksum computes the IPv4 header checksum after the TTL changed.
+
+#include <v1model.p4>
+
+header ipv4_t {
+    bit<4> version;
+    bit<4> ihl;
+    bit<8> diffserv;
+    bit<16> total_length;
+    bit<16> identification;
+    bit<3> flags;
+    bit<13> fragment_offset;
+    bit<8> ttl;
+    bit<8> protocol;
+    bit<16> checksum;
+    bit<32> source;
+    bit<32> destination;
+}
+
+struct headers_t {
+    ipv4_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        hdr.input.ttl = hdr.input.ttl - 1;
+        standard_metadata.egress_spec = 2;
+    }
+}
+
+#define COMPUTE TestCompute
+control TestCompute(inout headers_t hdr, inout meta_t meta) {
+    apply {
+        update_checksum(true,
+            { hdr.input.version, hdr.input.ihl, hdr.input.diffserv, hdr.input.total_length, hdr.input.identification,
+              hdr.input.flags, hdr.input.fragment_offset, hdr.input.ttl, hdr.input.protocol, hdr.input.source,
+              hdr.input.destination },
+            hdr.input.checksum, HashAlgorithm.csum16);
+    }
+}
+
+#include "../include/skeleton.p4"

@@ -1,0 +1,42 @@
+// An entry of a table with an action selector that has a single action always runs it, whatever the selector key.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> result;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    action set(bit<8> value) {
+        hdr.input.result = value;
+    }
+
+    table chosen {
+        key = {
+            hdr.input.a: exact;
+            hdr.input.b: selector;
+        }
+        actions = {
+            set;
+            NoAction;
+        }
+        default_action = NoAction();
+        implementation = action_selector(HashAlgorithm.crc16, 16, 8);
+    }
+
+    apply {
+        chosen.apply();
+        standard_metadata.egress_spec = 2;
+    }
+}
+
+#include "../include/skeleton.p4"

@@ -1,0 +1,44 @@
+// The default action has data; setdefault replaces it, for misses and for the action as for its data.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> result;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    action set(bit<8> value) {
+        hdr.input.result = value;
+    }
+
+    action add_b() {
+        hdr.input.result = hdr.input.a + hdr.input.b;
+    }
+
+    table chosen {
+        key = {
+            hdr.input.a: exact;
+        }
+        actions = {
+            set;
+            add_b;
+        }
+        default_action = set(0x77);
+    }
+
+    apply {
+        chosen.apply();
+        standard_metadata.egress_spec = 2;
+    }
+}
+
+#include "../include/skeleton.p4"

@@ -1,0 +1,44 @@
+// @defaultonly and @tableonly actions: one only as the default, one only in entries.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> result;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    action set(bit<8> value) {
+        hdr.input.result = value;
+    }
+
+    action missed() {
+        hdr.input.result = 0xDD;
+    }
+
+    table chosen {
+        key = {
+            hdr.input.a: exact;
+        }
+        actions = {
+            @tableonly set;
+            @defaultonly missed;
+        }
+        const default_action = missed();
+    }
+
+    apply {
+        chosen.apply();
+        standard_metadata.egress_spec = 2;
+    }
+}
+
+#include "../include/skeleton.p4"

@@ -1,0 +1,45 @@
+// Constant entries of a prefix table: the longest prefix wins, not the first.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> result;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    action set(bit<8> value) {
+        hdr.input.result = value;
+    }
+
+    table chosen {
+        key = {
+            hdr.input.a: lpm;
+        }
+        actions = {
+            set;
+        }
+        default_action = set(0xFF);
+        const entries = {
+            _: set(1);
+            0x40 &&& 0xC0: set(2);
+            0x50 &&& 0xF8: set(3);
+            0x55: set(4);
+        }
+    }
+
+    apply {
+        chosen.apply();
+        standard_metadata.egress_spec = 2;
+    }
+}
+
+#include "../include/skeleton.p4"

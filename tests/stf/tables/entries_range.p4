@@ -1,0 +1,46 @@
+// Constant entries with ranges, single values and a catch-all.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> result;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    action set(bit<8> value) {
+        hdr.input.result = value;
+    }
+
+    table chosen {
+        key = {
+            hdr.input.a: range;
+        }
+        actions = {
+            set;
+        }
+        default_action = set(0xFF);
+        const entries = {
+            1 .. 8: set(1);
+            6 .. 12: set(2);
+            15 .. 15: set(3);
+            17: set(4);
+            _: set(5);
+        }
+    }
+
+    apply {
+        chosen.apply();
+        standard_metadata.egress_spec = 2;
+    }
+}
+
+#include "../include/skeleton.p4"

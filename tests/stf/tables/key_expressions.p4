@@ -1,0 +1,41 @@
+// Keys that are expressions: a slice, a sum, a conditional, a comparison of two fields.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> result;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    action set(bit<8> value) {
+        hdr.input.result = value;
+    }
+
+    table chosen {
+        key = {
+            hdr.input.a[3:0]: exact @name("low");
+            hdr.input.a + hdr.input.b: exact @name("sum");
+            hdr.input.a > hdr.input.b: exact @name("larger");
+        }
+        actions = {
+            set;
+        }
+        default_action = set(0xFF);
+    }
+
+    apply {
+        chosen.apply();
+        standard_metadata.egress_spec = 2;
+    }
+}
+
+#include "../include/skeleton.p4"

@@ -1,0 +1,34 @@
+// In egress a drop can be undone as well; the packet leaves by the port that ingress chose.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> c;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        standard_metadata.egress_spec = 2;
+    }
+}
+
+#define EGRESS TestEgress
+control TestEgress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        mark_to_drop(standard_metadata);
+        if (hdr.input.a == 1) {
+            standard_metadata.egress_spec = 7;
+        }
+    }
+}
+
+#include "../include/skeleton.p4"

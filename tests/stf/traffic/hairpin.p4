@@ -1,0 +1,24 @@
+// A packet may leave by the port that it came in.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> c;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        standard_metadata.egress_spec = standard_metadata.ingress_port;
+    }
+}
+
+#include "../include/skeleton.p4"

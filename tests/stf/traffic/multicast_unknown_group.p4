@@ -1,0 +1,25 @@
+// A multicast group that does not exist or has no nodes makes no copies, whatever egress_spec says.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> c;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        standard_metadata.egress_spec = 2;
+        standard_metadata.mcast_grp = (bit<16>)hdr.input.a;
+    }
+}
+
+#include "../include/skeleton.p4"
