@@ -1,6 +1,6 @@
 //! The text form of a program: for reading by people, for tests, for keeping.
 //!
-//! [`read`] gives back exactly the program that [`write`] printed. Every index is printed as the name of what it means:
+//! [`read`] gives back exactly the program that [`write()`] printed. Every index is printed as the name of what it means:
 //!
 //! ```text
 //! program v1model
@@ -81,7 +81,7 @@ pub fn write(program: &Program) -> String {
     write_program::write(program)
 }
 
-/// Reads what [`write`] printed, or what a person wrote in the same form.
+/// Reads what [`write()`] printed, or what a person wrote in the same form.
 pub fn read(text: &str) -> Result<Program, ReadError> {
     read_program::read(text)
 }
