@@ -1,4 +1,4 @@
-// A direct counter counts the packets that hit each entry, those of the default action separately.
+// A direct counter counts the packets and bytes that hit each entry; a miss is in none of them.
 
 #include <v1model.p4>
 

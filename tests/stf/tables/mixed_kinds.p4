@@ -1,4 +1,4 @@
-// Exact, prefix, ternary and range keys in one table: all must match, the priority decides, not the prefix.
+// Exact, prefix and ternary keys in one table: all must match, the priority decides, not the prefix.
 
 #include <v1model.p4>
 
