@@ -36,14 +36,28 @@ fn main() {
     let results = run(&files, &include_paths);
     let accepted = results.iter().filter(|(_, outcome)| outcome.accepted).count();
     for (path, outcome) in &results {
-        let verdict = if outcome.accepted { "accepted" } else if outcome.parse_failed { "unparsed" } else { "rejected" };
+        let verdict = if outcome.accepted {
+            "accepted"
+        } else if outcome.parse_failed {
+            "unparsed"
+        } else {
+            "rejected"
+        };
         if errors && !outcome.accepted {
             println!("{verdict} {} {}", path.display(), outcome.first);
         } else if list || errors {
-            println!("{verdict} {} {:.1}ms", path.display(), outcome.elapsed.as_secs_f64() * 1e3);
+            println!(
+                "{verdict} {} {:.1}ms",
+                path.display(),
+                outcome.elapsed.as_secs_f64() * 1e3
+            );
         }
     }
-    println!("{} programs: {accepted} accepted, {} rejected", results.len(), results.len() - accepted);
+    println!(
+        "{} programs: {accepted} accepted, {} rejected",
+        results.len(),
+        results.len() - accepted
+    );
 }
 
 fn collect(path: &Path, files: &mut Vec<PathBuf>) {
@@ -65,7 +79,10 @@ fn run(files: &[PathBuf], include_paths: &[String]) -> Vec<(PathBuf, Outcome)> {
             scope.spawn(|| {
                 while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = check_with_limit(path, include_paths);
-                    results.lock().expect("no thread panics holding it").push((path.clone(), outcome));
+                    results
+                        .lock()
+                        .expect("no thread panics holding it")
+                        .push((path.clone(), outcome));
                 }
             });
         }
@@ -95,12 +112,20 @@ fn check_with_limit(path: &Path, include_paths: &[String]) -> Outcome {
 }
 
 fn failure(text: &str) -> Outcome {
-    Outcome { accepted: false, parse_failed: false, first: text.to_string(), elapsed: Duration::ZERO }
+    Outcome {
+        accepted: false,
+        parse_failed: false,
+        first: text.to_string(),
+        elapsed: Duration::ZERO,
+    }
 }
 
 fn check_file(path: &Path, include_paths: &[String]) -> Outcome {
     let provider = |path: &str| std::fs::read_to_string(path).ok();
-    let options = ParseOptions { include_paths, ..ParseOptions::new(&provider) };
+    let options = ParseOptions {
+        include_paths,
+        ..ParseOptions::new(&provider)
+    };
     let parsed = parse_program(&path.to_string_lossy(), &options);
     if parsed.diagnostics.has_errors() {
         return outcome(false, true, first_error(&parsed.diagnostics, &parsed.sources));
@@ -110,11 +135,19 @@ fn check_file(path: &Path, include_paths: &[String]) -> Outcome {
 }
 
 fn outcome(accepted: bool, parse_failed: bool, first: String) -> Outcome {
-    Outcome { accepted, parse_failed, first, elapsed: Duration::ZERO }
+    Outcome {
+        accepted,
+        parse_failed,
+        first,
+        elapsed: Duration::ZERO,
+    }
 }
 
 fn first_error(diagnostics: &Diagnostics, sources: &SourceMap) -> String {
-    let Some(error) = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error) else {
+    let Some(error) = diagnostics
+        .iter()
+        .find(|diagnostic| diagnostic.severity == Severity::Error)
+    else {
         return String::new();
     };
     let line = sources.location(error.primary.span).map_or(0, |location| location.line);

@@ -51,9 +51,10 @@ pub fn string_arg<'a>(annotations: &'a [Annotation], name: &str) -> Option<&'a s
 pub fn values(annotation: &Annotation) -> Vec<Value> {
     match &annotation.body {
         AnnotationBody::Empty => Vec::new(),
-        AnnotationBody::Unstructured(tokens) => {
-            tokens.iter().filter_map(|token| token_value(token.kind, &token.text)).collect()
-        }
+        AnnotationBody::Unstructured(tokens) => tokens
+            .iter()
+            .filter_map(|token| token_value(token.kind, &token.text))
+            .collect(),
         AnnotationBody::ExpressionList(expressions) => expressions.iter().filter_map(literal).collect(),
         AnnotationBody::KeyValueList(pairs) => pairs.iter().filter_map(|(_, value)| literal(value)).collect(),
     }
@@ -62,19 +63,22 @@ pub fn values(annotation: &Annotation) -> Vec<Value> {
 /// The pairs of `@foo[key = value, ...]`; empty for other bodies.
 pub fn key_values(annotation: &Annotation) -> Vec<(&str, Value)> {
     match &annotation.body {
-        AnnotationBody::KeyValueList(pairs) => {
-            pairs.iter().filter_map(|(key, value)| Some((key.name.as_str(), literal(value)?))).collect()
-        }
+        AnnotationBody::KeyValueList(pairs) => pairs
+            .iter()
+            .filter_map(|(key, value)| Some((key.name.as_str(), literal(value)?)))
+            .collect(),
         _ => Vec::new(),
     }
 }
 
 /// The first integer of an annotation: `@priority(3)`, `@id(0x1000)`.
 pub fn int_arg(annotations: &[Annotation], name: &str) -> Option<BigInt> {
-    values(find(annotations, name)?).into_iter().find_map(|value| match value {
-        Value::Int(value) => Some(value),
-        _ => None,
-    })
+    values(find(annotations, name)?)
+        .into_iter()
+        .find_map(|value| match value {
+            Value::Int(value) => Some(value),
+            _ => None,
+        })
 }
 
 fn token_value(kind: AnnotationTokenKind, text: &str) -> Option<Value> {
@@ -92,7 +96,11 @@ fn token_value(kind: AnnotationTokenKind, text: &str) -> Option<Value> {
 
 /// Reads an integer token: an optional width, a base prefix, digits with underscores.
 fn parse_integer(text: &str) -> Option<BigInt> {
-    let text: String = text.chars().filter(|letter| *letter != '_').collect::<String>().to_lowercase();
+    let text: String = text
+        .chars()
+        .filter(|letter| *letter != '_')
+        .collect::<String>()
+        .to_lowercase();
     let digits = match text.find(['w', 's']) {
         Some(sign) => &text[sign + 1..],
         None => text.as_str(),
@@ -112,7 +120,10 @@ fn literal(expression: &Expr) -> Option<Value> {
         ExprKind::Int(literal) => Some(Value::Int(literal.value.clone())),
         ExprKind::String(text) => Some(Value::String(text.clone())),
         ExprKind::Bool(value) => Some(Value::Bool(*value)),
-        ExprKind::Unary { op: UnaryOp::Negate, operand } => match literal(operand)? {
+        ExprKind::Unary {
+            op: UnaryOp::Negate,
+            operand,
+        } => match literal(operand)? {
             Value::Int(value) => Some(Value::Int(-value)),
             _ => None,
         },

@@ -7,6 +7,7 @@ use forebay_syntax::codes::Code;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
 use forebay_syntax::source::Span;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// How deep expressions and types may be nested.
@@ -22,6 +23,8 @@ pub(crate) struct Checker {
     pub(crate) scopes: Scopes,
     /// Where we are.
     pub(crate) context: Context,
+    /// Parsers, controls and packages of the same name: constructors may be overloaded.
+    pub(crate) overloads: HashMap<String, Vec<Type>>,
     /// How deep the present expression or type is nested.
     pub(crate) depth: u32,
     no_annotations: Annotations,
@@ -46,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) table: Option<String>,
     /// Inside a keyset of a `select`.
     pub(crate) in_keyset: bool,
+    /// Only the type of the expression counts: it is never evaluated.
+    pub(crate) in_size: bool,
     /// How many loops are around.
     pub(crate) loops: u32,
     /// The type of `this`.
@@ -62,6 +67,7 @@ impl Checker {
             diagnostics: Diagnostics::new(),
             scopes: Scopes::new(),
             context: Context::default(),
+            overloads: HashMap::new(),
             depth: 0,
             no_annotations: Rc::new(Vec::new()),
         }
@@ -93,8 +99,19 @@ impl Checker {
 
     /// Declares a name, with an error when the innermost scope has it already.
     pub(crate) fn define(&mut self, name: &ast::Ident, entity: Entity) {
+        if name.name == "main" && self.scopes.depth() == 1 && !matches!(entity, Entity::Instance(_) | Entity::Broken) {
+            self.error(
+                codes::INVALID_MAIN,
+                name.span,
+                "`main` must be an instance of a package",
+            );
+        }
         if name.name == "_" {
-            self.error(codes::INVALID_NAME, name.span, "`_` cannot be the name of a declaration");
+            self.error(
+                codes::INVALID_NAME,
+                name.span,
+                "`_` cannot be the name of a declaration",
+            );
             return;
         }
         if let Some(earlier) = self.scopes.find_here(&name.name) {
@@ -107,12 +124,60 @@ impl Checker {
             && matches!(earlier.entity, Entity::Var(_) | Entity::Constant(_))
         {
             let place = earlier.span;
+            let hides_param = matches!(&earlier.entity, Entity::Var(id)
+                if matches!(self.program.vars[id.index()].kind, VarKind::Param(_)));
+            if hides_param && (self.context.in_apply || self.context.in_action || self.context.in_state) {
+                let message = format!("`{}` hides the parameter of this name", name.name);
+                let diagnostic = Diagnostic::error(codes::HIDDEN_PARAMETER, name.span, message);
+                self.report(diagnostic.secondary(place, "the parameter").hint("choose another name"));
+            }
             let message = format!("`{}` hides another declaration", name.name);
             self.report(
-                Diagnostic::warning(codes::SHADOWED_NAME, name.span, message).secondary(place, "the one that is hidden"),
+                Diagnostic::warning(codes::SHADOWED_NAME, name.span, message)
+                    .secondary(place, "the one that is hidden"),
             );
         }
         self.scopes.insert(&name.name, entity, name.span);
+    }
+
+    /// Declares a parser, control or package: several of one kind may share a name, when their constructors differ.
+    pub(crate) fn define_constructible(&mut self, name: &ast::Ident, entity: Entity) {
+        let as_type = |entity: &Entity| match entity {
+            Entity::Parser(id) => Some(Type::Parser(*id, Rc::new(Vec::new()))),
+            Entity::Control(id) => Some(Type::Control(*id, Rc::new(Vec::new()))),
+            Entity::Package(id) => Some(Type::Package(*id, Rc::new(Vec::new()))),
+            _ => None,
+        };
+        let Some(ty) = as_type(&entity) else { return };
+        let earlier = self
+            .scopes
+            .find_here(&name.name)
+            .and_then(|entry| as_type(&entry.entity));
+        let same_kind = earlier.is_some_and(|earlier| std::mem::discriminant(&earlier) == std::mem::discriminant(&ty));
+        if same_kind && !self.clashes(&name.name, &ty) {
+            self.scopes.insert(&name.name, entity, name.span);
+        } else {
+            self.define(name, entity);
+        }
+        self.overloads.entry(name.name.clone()).or_default().push(ty);
+    }
+
+    fn clashes(&self, name: &str, ty: &Type) -> bool {
+        let params = self.constructor_params(ty);
+        let others = self.overloads.get(name).into_iter().flatten();
+        others
+            .map(|other| self.constructor_params(other))
+            .any(|other| self.same_names(other, params))
+    }
+
+    /// The constructor parameters of a parser, control or package.
+    pub(crate) fn constructor_params(&self, ty: &Type) -> &[Param] {
+        match ty {
+            Type::Parser(id, _) => &self.program.parsers[id.index()].constructor_params,
+            Type::Control(id, _) => &self.program.controls[id.index()].constructor_params,
+            Type::Package(id, _) => &self.program.packages[id.index()].params,
+            _ => &[],
+        }
     }
 
     /// Reports that a name is declared twice.
@@ -125,7 +190,7 @@ impl Checker {
 
     /// Reports duplicates among names and returns whether there are any.
     pub(crate) fn check_distinct<'a>(&mut self, names: impl IntoIterator<Item = &'a ast::Ident>) -> bool {
-        let mut seen: std::collections::HashMap<&str, Span> = std::collections::HashMap::new();
+        let mut seen: HashMap<&str, Span> = HashMap::new();
         let mut found = false;
         for name in names {
             if let Some(earlier) = seen.insert(&name.name, name.span) {
@@ -157,11 +222,7 @@ impl Checker {
     }
 
     /// Runs `work` with a changed context, and restores it.
-    pub(crate) fn within<T>(
-        &mut self,
-        change: impl FnOnce(&mut Context),
-        work: impl FnOnce(&mut Checker) -> T,
-    ) -> T {
+    pub(crate) fn within<T>(&mut self, change: impl FnOnce(&mut Context), work: impl FnOnce(&mut Checker) -> T) -> T {
         let saved = self.context.clone();
         change(&mut self.context);
         let result = work(self);
@@ -171,13 +232,23 @@ impl Checker {
 
     /// An expression that stands where an error was reported.
     pub(crate) fn invalid(&self, span: Span) -> Expr {
-        Expr { kind: ExprKind::Invalid, ty: Type::Unknown, span }
+        Expr {
+            kind: ExprKind::Invalid,
+            ty: Type::Unknown,
+            span,
+        }
     }
 
     /// Adds a variable.
     pub(crate) fn add_var(&mut self, name: &ast::Ident, ty: Type, kind: VarKind, annotations: Annotations) -> VarId {
         let id = VarId(self.program.vars.len() as u32);
-        self.program.vars.push(Var { name: name.name.clone(), ty, kind, annotations, span: name.span });
+        self.program.vars.push(Var {
+            name: name.name.clone(),
+            ty,
+            kind,
+            annotations,
+            span: name.span,
+        });
         id
     }
 

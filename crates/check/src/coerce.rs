@@ -22,14 +22,17 @@ impl Checker {
         }
         match &expr.kind {
             ExprKind::InvalidHeader if expr.ty.is_unknown() => self.coerce_invalid_header(expr, wanted),
-            ExprKind::DefaultValue if expr.ty.is_unknown() => Expr { ty: wanted.clone(), ..expr },
+            ExprKind::DefaultValue if expr.ty.is_unknown() => self.coerce_default(expr, wanted),
             ExprKind::Aggregate(_) if expr.ty != *wanted => self.coerce_aggregate(expr, wanted),
             ExprKind::Ternary(..) if expr.ty != *wanted && is_aggregate_type(&expr.ty) => {
                 self.coerce_ternary(expr, wanted)
             }
             _ if expr.ty == *wanted || expr.ty.is_unknown() => expr,
             _ if self.converts(wanted, &expr.ty) => {
-                if *wanted == Type::Int || !expr.ty.is_number() && !matches!(expr.ty, Type::Enum(_)) {
+                if is_aggregate_type(&expr.ty) && !is_aggregate_type(wanted) {
+                    return self.mismatch(expr, wanted);
+                }
+                if !expr.ty.is_number() && !matches!(expr.ty, Type::Enum(_)) {
                     return expr;
                 }
                 self.convert(expr, wanted)
@@ -39,11 +42,17 @@ impl Checker {
     }
 
     fn coerce_ternary(&mut self, expr: Expr, wanted: &Type) -> Expr {
-        let ExprKind::Ternary(condition, left, right) = expr.kind else { return expr };
+        let ExprKind::Ternary(condition, left, right) = expr.kind else {
+            return expr;
+        };
         let left = self.coerce(*left, wanted);
         let right = self.coerce(*right, wanted);
         let kind = ExprKind::Ternary(condition, Box::new(left), Box::new(right));
-        Expr { kind, ty: wanted.clone(), span: expr.span }
+        Expr {
+            kind,
+            ty: wanted.clone(),
+            span: expr.span,
+        }
     }
 
     /// Whether a value of type `actual` can stand where `wanted` is wanted.
@@ -57,7 +66,11 @@ impl Checker {
     }
 
     fn mismatch(&mut self, expr: Expr, wanted: &Type) -> Expr {
-        let message = format!("expected a value of type {}, found {}", self.show(wanted), self.show(&expr.ty));
+        let message = format!(
+            "expected a value of type {}, found {}",
+            self.show(wanted),
+            self.show(&expr.ty)
+        );
         let mut diagnostic = Diagnostic::error(codes::TYPE_MISMATCH, expr.span, message);
         if self.cast_allowed(wanted, &expr.ty) {
             diagnostic = diagnostic.hint(format!("write an explicit cast: ({}) ...", self.show(wanted)));
@@ -66,17 +79,41 @@ impl Checker {
         self.invalid(expr.span)
     }
 
+    fn coerce_default(&mut self, expr: Expr, wanted: &Type) -> Expr {
+        if wanted.is_object() || matches!(wanted, Type::List(_) | Type::Void | Type::Var(_)) {
+            let message = format!("the type {} has no default value", self.show(wanted));
+            self.error(codes::TYPE_MISMATCH, expr.span, message);
+        }
+        Expr {
+            ty: wanted.clone(),
+            ..expr
+        }
+    }
+
     fn coerce_invalid_header(&mut self, expr: Expr, wanted: &Type) -> Expr {
         if self.program.is_header(wanted) || self.program.is_union(wanted) {
-            return Expr { ty: wanted.clone(), ..expr };
+            return Expr {
+                ty: wanted.clone(),
+                ..expr
+            };
         }
-        let message = format!("`{{#}}` is an invalid header, but a value of type {} is wanted", self.show(wanted));
+        let message = format!(
+            "`{{#}}` is an invalid header, but a value of type {} is wanted",
+            self.show(wanted)
+        );
         self.error(codes::TYPE_MISMATCH, expr.span, message);
         self.invalid(expr.span)
     }
 
     fn coerce_aggregate(&mut self, expr: Expr, wanted: &Type) -> Expr {
-        let Expr { kind: ExprKind::Aggregate(elements), ty, span } = expr else { return expr };
+        let Expr {
+            kind: ExprKind::Aggregate(elements),
+            ty,
+            span,
+        } = expr
+        else {
+            return expr;
+        };
         if let Type::Record(fields) = &ty {
             let names: Vec<String> = fields.iter().map(|(name, _)| name.clone()).collect();
             return self.coerce_record(names, elements, wanted, &ty, span);
@@ -88,14 +125,37 @@ impl Checker {
             (Type::Tuple(types), Type::Tuple(_)) => types.to_vec(),
             (Type::Stack(element, size), Type::Tuple(_)) => vec![(**element).clone(); *size as usize],
             (Type::List(element), Type::Tuple(_)) => vec![(**element).clone(); elements.len()],
-            _ if self.same_type(wanted, &ty) => return Expr { kind: ExprKind::Aggregate(elements), ty, span },
-            _ => return self.mismatch(Expr { kind: ExprKind::Aggregate(elements), ty, span }, wanted),
+            _ if self.same_type(wanted, &ty) => {
+                return Expr {
+                    kind: ExprKind::Aggregate(elements),
+                    ty,
+                    span,
+                };
+            }
+            _ => {
+                return self.mismatch(
+                    Expr {
+                        kind: ExprKind::Aggregate(elements),
+                        ty,
+                        span,
+                    },
+                    wanted,
+                );
+            }
         };
         let Some(elements) = self.fill_defaults(elements, types.len(), wanted, span) else {
             return self.invalid(span);
         };
-        let elements = elements.into_iter().zip(&types).map(|(element, ty)| self.coerce(element, ty)).collect();
-        Expr { kind: ExprKind::Aggregate(elements), ty: wanted.clone(), span }
+        let elements = elements
+            .into_iter()
+            .zip(&types)
+            .map(|(element, ty)| self.coerce(element, ty))
+            .collect();
+        Expr {
+            kind: ExprKind::Aggregate(elements),
+            ty: wanted.clone(),
+            span,
+        }
     }
 
     /// Replaces a `...` at the end by default values, and checks the number of elements.
@@ -115,20 +175,38 @@ impl Checker {
         }
         let message = format!("{} has {count} elements, but {given} are given", self.show(wanted));
         let diagnostic = Diagnostic::error(codes::WRONG_SHAPE, span, message);
-        self.report(if given < count { diagnostic.hint("end the list with `...` to fill in default values") } else { diagnostic });
+        self.report(if given < count {
+            diagnostic.hint("end the list with `...` to fill in default values")
+        } else {
+            diagnostic
+        });
         None
     }
 
     fn coerce_record(&mut self, names: Vec<String>, elements: Vec<Expr>, wanted: &Type, ty: &Type, span: Span) -> Expr {
         let Type::Composite(id, args) = wanted else {
             if self.same_type(wanted, ty) {
-                return Expr { kind: ExprKind::Aggregate(elements), ty: ty.clone(), span };
+                return Expr {
+                    kind: ExprKind::Aggregate(elements),
+                    ty: ty.clone(),
+                    span,
+                };
             }
-            return self.mismatch(Expr { kind: ExprKind::Aggregate(elements), ty: ty.clone(), span }, wanted);
+            return self.mismatch(
+                Expr {
+                    kind: ExprKind::Aggregate(elements),
+                    ty: ty.clone(),
+                    span,
+                },
+                wanted,
+            );
         };
         let types = self.program.field_types(*id, args);
-        let fields: Vec<String> =
-            self.program.composites[id.index()].fields.iter().map(|field| field.name.clone()).collect();
+        let fields: Vec<String> = self.program.composites[id.index()]
+            .fields
+            .iter()
+            .map(|field| field.name.clone())
+            .collect();
         let mut values: Vec<Option<Expr>> = vec![None; fields.len()];
         let mut dots = None;
         for (name, element) in names.iter().zip(elements) {
@@ -148,17 +226,37 @@ impl Checker {
                 }
             }
         }
-        let missing: Vec<&str> =
-            fields.iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(name, _)| name.as_str()).collect();
+        let missing: Vec<&str> = fields
+            .iter()
+            .zip(&values)
+            .filter(|(_, value)| value.is_none())
+            .map(|(name, _)| name.as_str())
+            .collect();
         if !missing.is_empty() && dots.is_none() {
-            let message = format!("no value is given for `{}` of {}", missing.join("`, `"), self.show(wanted));
+            let message = format!(
+                "no value is given for `{}` of {}",
+                missing.join("`, `"),
+                self.show(wanted)
+            );
             let diagnostic = Diagnostic::error(codes::WRONG_SHAPE, span, message);
             self.report(diagnostic.hint("end with `...` to fill in default values"));
             return self.invalid(span);
         }
-        let default = |ty: &Type| Expr { kind: ExprKind::DefaultValue, ty: ty.clone(), span };
-        let elements = values.into_iter().zip(&types).map(|(value, ty)| value.unwrap_or_else(|| default(ty))).collect();
-        Expr { kind: ExprKind::Aggregate(elements), ty: wanted.clone(), span }
+        let default = |ty: &Type| Expr {
+            kind: ExprKind::DefaultValue,
+            ty: ty.clone(),
+            span,
+        };
+        let elements = values
+            .into_iter()
+            .zip(&types)
+            .map(|(value, ty)| value.unwrap_or_else(|| default(ty)))
+            .collect();
+        Expr {
+            kind: ExprKind::Aggregate(elements),
+            ty: wanted.clone(),
+            span,
+        }
     }
 
     /// An enum with representation as its underlying number; anything else itself.
@@ -172,13 +270,21 @@ impl Checker {
         if let Some(value) = self.constant_number(&expr) {
             let number = self.program.underlying(to);
             if number == Type::Bool {
-                return Expr { kind: ExprKind::Bool(!value.is_zero()), ty: to.clone(), span: expr.span };
+                return Expr {
+                    kind: ExprKind::Bool(!value.is_zero()),
+                    ty: to.clone(),
+                    span: expr.span,
+                };
             }
             if number.is_number() {
                 if expr.ty == Type::Int && !fold::fits(&number, &value) {
                     self.warn_truncated(expr.span, &value, to);
                 }
-                return Expr { kind: ExprKind::Int(fold::cast(&number, &value)), ty: to.clone(), span: expr.span };
+                return Expr {
+                    kind: ExprKind::Int(fold::cast(&number, &value)),
+                    ty: to.clone(),
+                    span: expr.span,
+                };
             }
         }
         if let ExprKind::Bool(value) = expr.kind {
@@ -188,10 +294,18 @@ impl Checker {
             } else {
                 ExprKind::Bool(value)
             };
-            return Expr { kind, ty: to.clone(), span: expr.span };
+            return Expr {
+                kind,
+                ty: to.clone(),
+                span: expr.span,
+            };
         }
         let span = expr.span;
-        Expr { kind: ExprKind::Cast(Box::new(expr)), ty: to.clone(), span }
+        Expr {
+            kind: ExprKind::Cast(Box::new(expr)),
+            ty: to.clone(),
+            span,
+        }
     }
 
     fn warn_truncated(&mut self, span: Span, value: &BigInt, to: &Type) {
@@ -203,9 +317,10 @@ impl Checker {
     pub(crate) fn constant_number(&self, expr: &Expr) -> Option<BigInt> {
         match &expr.kind {
             ExprKind::Int(value) => Some(value.clone()),
-            ExprKind::EnumMember(id, index) => {
-                self.program.enums[id.index()].members.get(*index).and_then(|(_, value)| value.clone())
-            }
+            ExprKind::EnumMember(id, index) => self.program.enums[id.index()]
+                .members
+                .get(*index)
+                .and_then(|(_, value)| value.clone()),
             _ => None,
         }
     }
@@ -248,7 +363,9 @@ impl Checker {
 
     /// Calls of `static_assert`, `@pure` functions and functions that make extern instances, with constant arguments.
     fn is_constant_call(&self, call: &Call) -> bool {
-        let Callee::Function(id) = &call.callee else { return false };
+        let Callee::Function(id) = &call.callee else {
+            return false;
+        };
         let function = &self.program.functions[id.index()];
         let foldable = function.name == "static_assert"
             || crate::annotations::has(&function.annotations, "pure")
@@ -265,7 +382,11 @@ impl Checker {
     pub(crate) fn require_constant(&mut self, expr: &Expr, what: &str) -> bool {
         let constant = self.is_constant(expr);
         if !constant {
-            self.error(codes::NOT_CONSTANT, expr.span, format!("{what} must be a compile-time constant"));
+            self.error(
+                codes::NOT_CONSTANT,
+                expr.span,
+                format!("{what} must be a compile-time constant"),
+            );
         }
         constant
     }

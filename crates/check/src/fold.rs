@@ -64,7 +64,11 @@ pub fn low_bits(value: &BigInt, width: u32) -> BigInt {
 }
 
 fn sign_extend(value: BigInt, width: u32) -> BigInt {
-    if width > 0 && value.bit(u64::from(width) - 1) { value - (BigInt::one() << width) } else { value }
+    if width > 0 && value.bit(u64::from(width) - 1) {
+        value - (BigInt::one() << width)
+    } else {
+        value
+    }
 }
 
 /// `-v`, `+v`, `~v`.
@@ -148,8 +152,15 @@ fn shift_right(left: &BigInt, right: &BigInt) -> Result<BigInt, FoldError> {
     if right.is_negative() {
         return Err(FoldError::NegativeShift);
     }
-    let all_gone = if left.is_negative() { BigInt::from(-1) } else { BigInt::zero() };
-    Ok(right.to_u64().filter(|amount| *amount < left.bits() + 1).map_or(all_gone, |amount| left >> amount))
+    let all_gone = if left.is_negative() {
+        BigInt::from(-1)
+    } else {
+        BigInt::zero()
+    };
+    Ok(right
+        .to_u64()
+        .filter(|amount| *amount < left.bits() + 1)
+        .map_or(all_gone, |amount| left >> amount))
 }
 
 /// `==`, `!=`, `<`, `<=`, `>`, `>=`; none for other operators.
@@ -202,13 +213,22 @@ mod tests {
         assert_eq!(binary(BinaryOp::SatAdd, &Type::Bit(4), &int(12), &int(9)), Ok(int(15)));
         assert_eq!(binary(BinaryOp::SatSub, &Type::Bit(4), &int(1), &int(9)), Ok(int(0)));
         assert_eq!(binary(BinaryOp::SatAdd, &Type::Signed(4), &int(5), &int(5)), Ok(int(7)));
-        assert_eq!(binary(BinaryOp::SatSub, &Type::Int, &int(5), &int(5)), Err(FoldError::NotDefined));
+        assert_eq!(
+            binary(BinaryOp::SatSub, &Type::Int, &int(5), &int(5)),
+            Err(FoldError::NotDefined)
+        );
     }
 
     #[test]
     fn division_refuses_zero_and_negatives() {
-        assert_eq!(binary(BinaryOp::Div, &Type::Int, &int(7), &int(0)), Err(FoldError::DivisionByZero));
-        assert_eq!(binary(BinaryOp::Mod, &Type::Int, &int(7), &int(-2)), Err(FoldError::NegativeDivision));
+        assert_eq!(
+            binary(BinaryOp::Div, &Type::Int, &int(7), &int(0)),
+            Err(FoldError::DivisionByZero)
+        );
+        assert_eq!(
+            binary(BinaryOp::Mod, &Type::Int, &int(7), &int(-2)),
+            Err(FoldError::NegativeDivision)
+        );
         assert_eq!(binary(BinaryOp::Mod, &Type::Int, &int(7), &int(4)), Ok(int(3)));
     }
 
@@ -216,9 +236,18 @@ mod tests {
     fn shifts_are_bounded() {
         assert_eq!(binary(BinaryOp::Shl, &Type::Bit(8), &int(3), &int(7)), Ok(int(128)));
         assert_eq!(binary(BinaryOp::Shl, &Type::Bit(8), &int(3), &int(1 << 40)), Ok(int(0)));
-        assert_eq!(binary(BinaryOp::Shl, &Type::Int, &int(3), &int(1 << 40)), Err(FoldError::TooLarge));
-        assert_eq!(binary(BinaryOp::Shr, &Type::Signed(8), &int(-128), &int(20)), Ok(int(-1)));
-        assert_eq!(binary(BinaryOp::Shr, &Type::Signed(8), &int(-128), &int(6)), Ok(int(-2)));
+        assert_eq!(
+            binary(BinaryOp::Shl, &Type::Int, &int(3), &int(1 << 40)),
+            Err(FoldError::TooLarge)
+        );
+        assert_eq!(
+            binary(BinaryOp::Shr, &Type::Signed(8), &int(-128), &int(20)),
+            Ok(int(-1))
+        );
+        assert_eq!(
+            binary(BinaryOp::Shr, &Type::Signed(8), &int(-128), &int(6)),
+            Ok(int(-2))
+        );
     }
 
     #[test]

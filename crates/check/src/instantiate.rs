@@ -27,12 +27,22 @@ impl Checker {
             return self.invalid(span);
         }
         if self.context.in_action || self.context.result.is_some() {
-            self.error(codes::MISPLACED_INSTANTIATION, span, "constructors cannot be called in actions and functions");
+            self.error(
+                codes::MISPLACED_INSTANTIATION,
+                span,
+                "constructors cannot be called in actions and functions",
+            );
         }
         if let Type::Extern(id, _) = &resolved
-            && self.program.externs[id.index()].methods.iter().any(|method| method.is_abstract)
+            && self.program.externs[id.index()]
+                .methods
+                .iter()
+                .any(|method| method.is_abstract)
         {
-            let message = format!("{} has abstract methods, so its instances need a declaration", self.show(&resolved));
+            let message = format!(
+                "{} has abstract methods, so its instances need a declaration",
+                self.show(&resolved)
+            );
             self.error(codes::ABSTRACT_METHODS, span, message);
         }
         let name = self.show(&resolved);
@@ -50,10 +60,33 @@ impl Checker {
             is_direct: false,
             span,
         };
-        Expr { kind: ExprKind::Construct(Box::new(instance)), ty: construction.ty, span }
+        Expr {
+            kind: ExprKind::Construct(Box::new(instance)),
+            ty: construction.ty,
+            span,
+        }
+    }
+
+    /// Among parsers, controls or packages of one name, the one whose constructor takes these arguments.
+    fn choose_declaration(&self, ty: &Type, args: &[ast::Arg]) -> Type {
+        let name = match ty {
+            Type::Parser(id, _) => &self.program.parsers[id.index()].name,
+            Type::Control(id, _) => &self.program.controls[id.index()].name,
+            Type::Package(id, _) => &self.program.packages[id.index()].name,
+            _ => return ty.clone(),
+        };
+        let candidates = self.overloads.get(name).into_iter().flatten();
+        match candidates
+            .into_iter()
+            .find(|candidate| self.fits(self.constructor_params(candidate), args))
+        {
+            Some(found) => with_type_args(found, Checker::type_args(ty).to_vec()),
+            None => ty.clone(),
+        }
     }
 
     fn construct_type(&mut self, ty: &Type, args: &[ast::Arg], span: Span) -> Option<Construction> {
+        let ty = &self.choose_declaration(ty, args);
         let (what, lists) = match ty {
             Type::Extern(id, _) => {
                 let item = &self.program.externs[id.index()];
@@ -93,6 +126,7 @@ impl Checker {
             result: Type::Void,
             outer: Substitution::default(),
             strictness: Strictness::Constructor,
+            wildcards: Checker::type_args(ty).iter().any(Type::is_unknown),
         };
         let bound = self.bind_with(inference, &callable, args, span)?;
         let args = bound.args.into_iter().map(|arg| match arg {
@@ -101,7 +135,11 @@ impl Checker {
         });
         let args = args.collect();
         let constructor = matches!(ty, Type::Extern(..)).then_some(choice);
-        Some(Construction { ty: with_type_args(ty, bound.type_args), constructor, args })
+        Some(Construction {
+            ty: with_type_args(ty, bound.type_args),
+            constructor,
+            args,
+        })
     }
 
     fn choose_constructor(&mut self, what: &str, lists: &[Vec<Param>], args: &[ast::Arg], span: Span) -> Option<usize> {
@@ -148,7 +186,10 @@ impl Checker {
             return None;
         }
         if !ty.is_object() {
-            let message = format!("there are no instances of {}; a variable is declared without arguments", self.show(ty));
+            let message = format!(
+                "there are no instances of {}; a variable is declared without arguments",
+                self.show(ty)
+            );
             self.error(codes::NOT_INSTANTIABLE, span, message);
             return None;
         }
@@ -201,12 +242,24 @@ impl Checker {
 
     /// `T.apply(args)`: an anonymous instance, applied once.
     pub(crate) fn direct_apply(&mut self, ty: &Type, args: &[ast::Arg], span: Span) -> Expr {
+        if !matches!(ty, Type::Parser(..) | Type::Control(..)) {
+            self.error(
+                codes::NOT_CALLABLE,
+                span,
+                format!("{} cannot be applied", self.show(ty)),
+            );
+            return self.invalid(span);
+        }
         let Some(construction) = self.construct_type(ty, &[], span) else {
             return self.invalid(span);
         };
         match (ty, self.context.parser, self.context.control) {
             (Type::Parser(..), None, _) | (Type::Control(..), _, None) => {
-                self.error(codes::CALL_NOT_ALLOWED, span, format!("{} cannot be applied here", self.show(ty)));
+                self.error(
+                    codes::CALL_NOT_ALLOWED,
+                    span,
+                    format!("{} cannot be applied here", self.show(ty)),
+                );
             }
             _ => {}
         }
@@ -226,7 +279,11 @@ impl Checker {
             is_direct: true,
             span,
         });
-        let receiver = Expr { kind: ExprKind::Instance(id), ty: construction.ty, span };
+        let receiver = Expr {
+            kind: ExprKind::Instance(id),
+            ty: construction.ty,
+            span,
+        };
         self.check_apply(receiver, &[], args, span)
     }
 
@@ -280,7 +337,11 @@ impl Checker {
     fn missing_implementations(&mut self, id: ExternId, methods: &[usize], span: Span) {
         let item = &self.program.externs[id.index()];
         let names: Vec<&str> = methods.iter().map(|index| item.methods[*index].name.as_str()).collect();
-        let message = format!("the abstract methods `{}` of {} are not implemented", names.join("`, `"), item.name);
+        let message = format!(
+            "the abstract methods `{}` of {} are not implemented",
+            names.join("`, `"),
+            item.name
+        );
         self.error(codes::ABSTRACT_METHODS, span, message);
     }
 
@@ -299,7 +360,11 @@ impl Checker {
                         && implementations.iter().any(|(earlier, _)| *earlier == method)
                     {
                         let name = &function.prototype.name;
-                        self.error(codes::DUPLICATE_DECLARATION, name.span, format!("`{}` is implemented twice", name.name));
+                        self.error(
+                            codes::DUPLICATE_DECLARATION,
+                            name.span,
+                            format!("`{}` is implemented twice", name.name),
+                        );
                     }
                     implementations.extend(implemented);
                 }
@@ -327,26 +392,46 @@ impl Checker {
         let candidates: Vec<usize> = (0..item.methods.len())
             .filter(|index| {
                 let method = &item.methods[*index];
-                method.is_abstract && method.name == name.name && method.params.len() == function.prototype.params.len()
+                let given = function.prototype.params.len();
+                let required = method.params.iter().filter(|param| !param.optional).count();
+                method.is_abstract && method.name == name.name && (required..=method.params.len()).contains(&given)
             })
             .collect();
         let function_id = self.check_method_function(function, &declaration.annotations);
         let Some(method) = candidates.first().copied() else {
             let item = &self.program.externs[id.index()];
-            let message = format!("{} has no abstract method `{}` with these parameters", item.name, name.name);
-            let options: Vec<String> =
-                item.methods.iter().filter(|method| method.is_abstract).map(|method| method.name.clone()).collect();
+            let message = format!(
+                "{} has no abstract method `{}` with these parameters",
+                item.name, name.name
+            );
+            let options: Vec<String> = item
+                .methods
+                .iter()
+                .filter(|method| method.is_abstract)
+                .map(|method| method.name.clone())
+                .collect();
             self.report(Diagnostic::error(codes::ABSTRACT_METHODS, name.span, message).options(options));
             return None;
         };
         if !function.prototype.type_params.is_empty() {
-            self.error(codes::ABSTRACT_METHODS, name.span, "the implementation of a method cannot be generic");
+            self.error(
+                codes::ABSTRACT_METHODS,
+                name.span,
+                "the implementation of a method cannot be generic",
+            );
         }
         self.check_same_signature(ty, id, method, function_id, name);
         Some((method, function_id))
     }
 
-    fn check_same_signature(&mut self, ty: &Type, id: ExternId, method: usize, function: FunctionId, name: &ast::Ident) {
+    fn check_same_signature(
+        &mut self,
+        ty: &Type,
+        id: ExternId,
+        method: usize,
+        function: FunctionId,
+        name: &ast::Ident,
+    ) {
         let item = &self.program.externs[id.index()];
         let substitution = Substitution::new(&item.type_params, Checker::type_args(ty));
         let method = &item.methods[method];
@@ -360,7 +445,10 @@ impl Checker {
         }
         let wanted = self.params_text(&method.params);
         let result = self.show(&method.result);
-        let message = format!("`{}` does not have the parameters and result of the abstract method", name.name);
+        let message = format!(
+            "`{}` does not have the parameters and result of the abstract method",
+            name.name
+        );
         let diagnostic = Diagnostic::error(codes::ABSTRACT_METHODS, name.span, message);
         self.report(diagnostic.note(format!("the method is {result} {}{wanted}", name.name)));
     }

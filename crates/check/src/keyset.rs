@@ -10,12 +10,14 @@ impl Checker {
     /// The keysets of a case or entry, one for each key; none after an error.
     pub(crate) fn check_keysets(&mut self, keyset: &ast::Expr, keys: &[Type]) -> Option<Vec<KeySet>> {
         match &keyset.kind {
-            ast::ExprKind::DontCare | ast::ExprKind::Default => Some(vec![KeySet::Any; keys.len()]),
+            ast::ExprKind::DontCare | ast::ExprKind::Default => Some(vec![KeySet::Any; count_scalars(keys)]),
             ast::ExprKind::Tuple(elements) => self.check_tuple_keyset(elements, keys, keyset.span),
-            ast::ExprKind::List { elements, has_default: false } if elements.len() == keys.len() => {
-                self.check_tuple_keyset(elements, keys, keyset.span)
-            }
+            ast::ExprKind::List {
+                elements,
+                has_default: false,
+            } if elements.len() == keys.len() => self.check_tuple_keyset(elements, keys, keyset.span),
             _ => match keys {
+                [Type::Tuple(parts)] => self.check_keysets(keyset, parts),
                 [key] => Some(vec![self.check_keyset(keyset, key)?]),
                 _ => self.check_whole_keyset(keyset, keys),
             },
@@ -27,9 +29,26 @@ impl Checker {
             self.wrong_count(elements.len(), keys.len(), span);
             return None;
         }
-        let keysets: Vec<Option<KeySet>> =
-            elements.iter().zip(keys).map(|(element, key)| self.check_keyset(element, key)).collect();
-        keysets.into_iter().collect()
+        let mut keysets = Vec::new();
+        let mut fine = true;
+        for (element, key) in elements.iter().zip(keys) {
+            let checked = match key {
+                Type::Tuple(parts) => self.check_keysets(element, parts),
+                key => self.check_keyset(element, key).map(|keyset| vec![keyset]),
+            };
+            fine &= checked.is_some();
+            keysets.extend(checked.unwrap_or_default());
+        }
+        fine.then_some(keysets)
+    }
+
+    /// Keys that are tuples, as their parts.
+    pub(crate) fn flatten_keys(&self, keys: Vec<Expr>) -> Vec<Expr> {
+        let mut parts = Vec::new();
+        for key in keys {
+            flatten(key, &self.program, &mut parts);
+        }
+        parts
     }
 
     fn wrong_count(&mut self, given: usize, keys: usize, span: Span) {
@@ -45,9 +64,15 @@ impl Checker {
                 let element = self.program.value_sets[id.index()].element.clone();
                 let types = self.flattened(&element);
                 let fits = types.len() == keys.len()
-                    && types.iter().zip(keys).all(|(ty, key)| self.same_type(key, ty) || self.converts(key, ty));
+                    && types
+                        .iter()
+                        .zip(keys)
+                        .all(|(ty, key)| self.same_type(key, ty) || self.converts(key, ty));
                 if !fits {
-                    let message = format!("the elements of the value set have type {}, not those of the keys", self.show(&element));
+                    let message = format!(
+                        "the elements of the value set have type {}, not those of the keys",
+                        self.show(&element)
+                    );
                     self.error(codes::INVALID_KEYSET, keyset.span, message);
                     return None;
                 }
@@ -61,7 +86,10 @@ impl Checker {
                     self.wrong_count(parts.len(), keys.len(), keyset.span);
                     return None;
                 }
-                let values = parts.into_iter().zip(keys).map(|(part, key)| KeySet::Value(self.coerce_key(part, key)));
+                let values = parts
+                    .into_iter()
+                    .zip(keys)
+                    .map(|(part, key)| KeySet::Value(self.coerce_key(part, key)));
                 Some(values.collect())
             }
             _ => {
@@ -74,9 +102,12 @@ impl Checker {
     /// The number types of which a value set's element consists.
     fn flattened(&self, ty: &Type) -> Vec<Type> {
         match ty {
-            Type::Composite(id, args) => {
-                self.program.field_types(*id, args).iter().flat_map(|ty| self.flattened(ty)).collect()
-            }
+            Type::Composite(id, args) => self
+                .program
+                .field_types(*id, args)
+                .iter()
+                .flat_map(|ty| self.flattened(ty))
+                .collect(),
             Type::Tuple(types) => types.iter().flat_map(|ty| self.flattened(ty)).collect(),
             _ => vec![ty.clone()],
         }
@@ -106,7 +137,11 @@ impl Checker {
             let types = self.flattened(&element);
             let fits = matches!(types.as_slice(), [one] if self.converts(key, one) || self.converts(one, key));
             if !fits && !key.is_unknown() {
-                let message = format!("the value set has elements of type {}, the key has type {}", self.show(&element), self.show(key));
+                let message = format!(
+                    "the value set has elements of type {}, the key has type {}",
+                    self.show(&element),
+                    self.show(key)
+                );
                 self.error(codes::INVALID_KEYSET, keyset.span, message);
                 return None;
             }
@@ -149,13 +184,20 @@ impl Checker {
         let right = self.check_value(right);
         let number = self.program.representation(key);
         if !number.is_number() && !number.is_unknown() {
-            let message = format!("masks and ranges are for numbers, but the key has type {}", self.show(key));
+            let message = format!(
+                "masks and ranges are for numbers, but the key has type {}",
+                self.show(key)
+            );
             self.error(codes::INVALID_KEYSET, span, message);
             return None;
         }
         let left = self.coerce_set_end(left, &number);
         let right = self.coerce_set_end(right, &number);
         let failed = matches!(left.kind, ExprKind::Invalid) || matches!(right.kind, ExprKind::Invalid);
+        if !failed {
+            self.require_constant(&left, "an end of a set");
+            self.require_constant(&right, "an end of a set");
+        }
         (!failed).then_some((left, right))
     }
 
@@ -163,6 +205,16 @@ impl Checker {
         let end = self.to_number(end);
         self.coerce(end, number)
     }
+}
+
+/// The number of keys, counting the parts of tuples.
+fn count_scalars(keys: &[Type]) -> usize {
+    keys.iter()
+        .map(|key| match key {
+            Type::Tuple(parts) => count_scalars(parts),
+            _ => 1,
+        })
+        .sum()
 }
 
 /// The parts of a struct or tuple value that are no structs or tuples themselves.
@@ -175,19 +227,39 @@ fn flatten(expr: Expr, program: &Program, parts: &mut Vec<Expr>) {
             }
         }
         (kind, Type::Composite(id, args)) => {
-            let base = Expr { kind, ty: expr.ty.clone(), span };
+            let base = Expr {
+                kind,
+                ty: expr.ty.clone(),
+                span,
+            };
             for (index, ty) in program.field_types(*id, args).into_iter().enumerate() {
                 let kind = ExprKind::Field(Box::new(base.clone()), index);
                 flatten(Expr { kind, ty, span }, program, parts);
             }
         }
         (kind, Type::Tuple(types)) => {
-            let base = Expr { kind, ty: expr.ty.clone(), span };
+            let base = Expr {
+                kind,
+                ty: expr.ty.clone(),
+                span,
+            };
             for (index, ty) in types.iter().enumerate() {
                 let kind = ExprKind::TupleElement(Box::new(base.clone()), index);
-                flatten(Expr { kind, ty: ty.clone(), span }, program, parts);
+                flatten(
+                    Expr {
+                        kind,
+                        ty: ty.clone(),
+                        span,
+                    },
+                    program,
+                    parts,
+                );
             }
         }
-        (kind, _) => parts.push(Expr { kind, ty: expr.ty, span }),
+        (kind, _) => parts.push(Expr {
+            kind,
+            ty: expr.ty,
+            span,
+        }),
     }
 }

@@ -50,7 +50,9 @@ pub fn check(program: &ast::Program) -> (Option<hir::Program>, Diagnostics) {
     let mut checker = checker::Checker::new();
     checker.declare_all(&program.declarations);
     checker.validate();
-    let checker::Checker { program, diagnostics, .. } = checker;
+    let checker::Checker {
+        program, diagnostics, ..
+    } = checker;
     let result = (!diagnostics.has_errors()).then_some(program);
     (result, diagnostics)
 }

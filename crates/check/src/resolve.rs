@@ -21,7 +21,8 @@ const MAX_STACK_SIZE: u32 = 1 << 16;
 impl Checker {
     /// The type that is written; [`Type::Unknown`] after an error.
     pub(crate) fn resolve_type(&mut self, ty: &ast::Type) -> Type {
-        self.nested(ty.span, |checker| checker.resolve_nested(ty)).unwrap_or(Type::Unknown)
+        self.nested(ty.span, |checker| checker.resolve_nested(ty))
+            .unwrap_or(Type::Unknown)
     }
 
     fn resolve_nested(&mut self, ty: &ast::Type) -> Type {
@@ -34,7 +35,9 @@ impl Checker {
             ast::TypeKind::Int => Type::Int,
             ast::TypeKind::Bit(width) => self.width(width, 0, MAX_WIDTH).map_or(Type::Unknown, Type::Bit),
             ast::TypeKind::SignedInt(width) => self.width(width, 1, MAX_WIDTH).map_or(Type::Unknown, Type::Signed),
-            ast::TypeKind::Varbit(width) => self.width(width, 0, MAX_VARBIT_WIDTH).map_or(Type::Unknown, Type::Varbit),
+            ast::TypeKind::Varbit(width) => self
+                .width(width, 0, MAX_VARBIT_WIDTH)
+                .map_or(Type::Unknown, Type::Varbit),
             ast::TypeKind::Named { name, args } => {
                 let ty_found = self.resolve_named(name, args, ty.span);
                 self.require_type_args(&ty_found, ty.span);
@@ -91,7 +94,11 @@ impl Checker {
     }
 
     fn resolve_named(&mut self, name: &ast::Name, args: &[ast::Type], span: Span) -> Type {
-        let found = if name.absolute { self.scopes.find_top(&name.ident.name) } else { self.scopes.find(&name.ident.name) };
+        let found = if name.absolute {
+            self.scopes.find_top(&name.ident.name)
+        } else {
+            self.scopes.find(&name.ident.name)
+        };
         let Some(entry) = found else {
             self.unknown_name(&name.ident, "type", Entity::is_type);
             return Type::Unknown;
@@ -101,13 +108,21 @@ impl Checker {
         let count = self.type_param_count(&entity);
         if !args.is_empty() && args.len() != count {
             let message = if count == 0 {
-                format!("`{}` has no type parameters, so it takes no type arguments", name.ident.name)
+                format!(
+                    "`{}` has no type parameters, so it takes no type arguments",
+                    name.ident.name
+                )
             } else {
-                format!("`{}` has {count} type parameters, but {} type arguments are given", name.ident.name, args.len())
+                format!(
+                    "`{}` has {count} type parameters, but {} type arguments are given",
+                    name.ident.name,
+                    args.len()
+                )
             };
             self.error(codes::TYPE_ARGUMENTS, span, message);
             return Type::Unknown;
         }
+        self.check_type_args(&entity, &args, span);
         let args = Rc::new(args);
         match entity {
             Entity::TypeVar(id) => Type::Var(id),
@@ -125,6 +140,42 @@ impl Checker {
                 self.error(codes::NOT_A_TYPE, name.ident.span, message);
                 Type::Unknown
             }
+        }
+    }
+
+    /// A generic type must not stand in its own arguments, and its fields must be allowed with these arguments.
+    fn check_type_args(&mut self, entity: &Entity, args: &[Type], span: Span) {
+        let contains = |test: &dyn Fn(&Type) -> bool| args.iter().any(|arg| arg.any(test));
+        let nested = match entity {
+            Entity::Composite(id) => contains(&|ty| matches!(ty, Type::Composite(other, _) if other == id)),
+            Entity::Extern(id) => contains(&|ty| matches!(ty, Type::Extern(other, _) if other == id)),
+            _ => false,
+        };
+        if nested {
+            self.error(codes::RECURSION, span, "a generic type cannot be its own type argument");
+        }
+        if let Entity::Composite(id) = entity
+            && !args.is_empty()
+        {
+            self.check_specialised_fields(*id, args, span);
+        }
+    }
+
+    fn check_specialised_fields(&mut self, id: CompositeId, args: &[Type], span: Span) {
+        let kind = self.program.composites[id.index()].kind;
+        for (index, ty) in self.program.field_types(id, args).into_iter().enumerate() {
+            let name = &self.program.composites[id.index()].fields[index].name;
+            let message = if ty.any(&Type::is_unknown) {
+                format!("the type of the field `{name}` must be known, so `_` cannot be a type argument here")
+            } else if !self.field_allowed(kind, &ty) {
+                format!(
+                    "with these type arguments the field `{name}` has the type {}, which is not allowed",
+                    self.show(&ty)
+                )
+            } else {
+                continue;
+            };
+            self.error(codes::INVALID_FIELD_TYPE, span, message);
         }
     }
 
@@ -181,7 +232,10 @@ impl Checker {
         if params.is_empty() || !Checker::type_args(ty).is_empty() {
             return;
         }
-        let names: Vec<String> = params.iter().map(|id| self.program.type_vars[id.index()].name.clone()).collect();
+        let names: Vec<String> = params
+            .iter()
+            .map(|id| self.program.type_vars[id.index()].name.clone())
+            .collect();
         let text = self.show(ty);
         let message = format!("`{text}` is generic and needs type arguments");
         let hint = format!("write {text}<{}> with a type for each parameter", names.join(", "));
@@ -231,7 +285,9 @@ impl Checker {
         let mut ids = Vec::new();
         for name in names {
             let id = TypeVarId(self.program.type_vars.len() as u32);
-            self.program.type_vars.push(TypeVar { name: name.name.clone() });
+            self.program.type_vars.push(TypeVar {
+                name: name.name.clone(),
+            });
             self.define(name, Entity::TypeVar(id));
             ids.push(id);
         }

@@ -99,13 +99,15 @@ pub(crate) struct Entry {
 /// The stack of scopes; the first is the top level.
 #[derive(Debug)]
 pub(crate) struct Scopes {
-    stack: Vec<HashMap<String, Entry>>,
+    stack: Vec<HashMap<String, Option<Entry>>>,
 }
 
 impl Scopes {
     /// Only the top level.
     pub(crate) fn new() -> Scopes {
-        Scopes { stack: vec![HashMap::new()] }
+        Scopes {
+            stack: vec![HashMap::new()],
+        }
     }
 
     /// Opens a scope.
@@ -126,37 +128,59 @@ impl Scopes {
 
     /// Looks a name up, from the innermost scope outwards.
     pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
-        self.stack.iter().rev().find_map(|scope| scope.get(name))
+        self.stack
+            .iter()
+            .rev()
+            .find_map(|scope| scope.get(name))
+            .and_then(Option::as_ref)
     }
 
     /// Looks a name up at the top level (`.name`).
     pub(crate) fn find_top(&self, name: &str) -> Option<&Entry> {
-        self.stack[0].get(name)
+        self.stack[0].get(name).and_then(Option::as_ref)
     }
 
     /// Looks a name up in the innermost scope only.
     pub(crate) fn find_here(&self, name: &str) -> Option<&Entry> {
-        self.stack.last().and_then(|scope| scope.get(name))
+        self.stack
+            .last()
+            .and_then(|scope| scope.get(name))
+            .and_then(Option::as_ref)
     }
 
     /// Looks a name up in the scopes around the innermost one, without the top level.
     pub(crate) fn find_around(&self, name: &str) -> Option<&Entry> {
         let inner = self.stack.len() - 1;
-        self.stack.get(1..inner)?.iter().rev().find_map(|scope| scope.get(name))
+        self.stack
+            .get(1..inner)?
+            .iter()
+            .rev()
+            .find_map(|scope| scope.get(name))
+            .and_then(Option::as_ref)
     }
 
     /// Declares a name in the innermost scope, in place of an earlier entry.
     pub(crate) fn insert(&mut self, name: &str, entity: Entity, span: Span) {
         if let Some(scope) = self.stack.last_mut() {
-            scope.insert(name.to_string(), Entry { entity, span });
+            scope.insert(name.to_string(), Some(Entry { entity, span }));
+        }
+    }
+
+    /// Makes a name invisible in the innermost scope, for the declaration that is about to define it.
+    pub(crate) fn hide(&mut self, name: &str) {
+        if let Some(scope) = self.stack.last_mut() {
+            scope.insert(name.to_string(), None);
         }
     }
 
     /// The names that are visible and pass a test, for "did you mean".
     pub(crate) fn visible(&self, test: impl Fn(&Entity) -> bool) -> Vec<String> {
         let entries = self.stack.iter().flat_map(|scope| scope.iter());
-        let mut names: Vec<String> =
-            entries.filter(|(_, entry)| test(&entry.entity)).map(|(name, _)| name.clone()).collect();
+        let entries = entries.filter_map(|(name, entry)| Some((name, entry.as_ref()?)));
+        let mut names: Vec<String> = entries
+            .filter(|(_, entry)| test(&entry.entity))
+            .map(|(name, _)| name.clone())
+            .collect();
         names.sort();
         names.dedup();
         names

@@ -18,7 +18,10 @@ impl Size {
     }
 
     fn plus(self, other: Size) -> Size {
-        Size { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
+        Size {
+            min: self.min.saturating_add(other.min),
+            max: self.max.saturating_add(other.max),
+        }
     }
 }
 
@@ -27,13 +30,19 @@ pub fn size_in_bits(program: &Program, ty: &Type) -> Option<Size> {
     match ty {
         Type::Bool => Some(Size::fixed(1)),
         Type::Bit(width) | Type::Signed(width) => Some(Size::fixed(u64::from(*width))),
-        Type::Varbit(width) => Some(Size { min: 0, max: u64::from(*width) }),
+        Type::Varbit(width) => Some(Size {
+            min: 0,
+            max: u64::from(*width),
+        }),
         Type::Enum(id) => size_in_bits(program, program.enums[id.index()].representation.as_ref()?),
         Type::NewType(id) => size_in_bits(program, &program.new_types[id.index()].ty),
         Type::Stack(element, count) => {
             let element = size_in_bits(program, element)?;
             let count = u64::from(*count);
-            Some(Size { min: element.min.saturating_mul(count), max: element.max.saturating_mul(count) })
+            Some(Size {
+                min: element.min.saturating_mul(count),
+                max: element.max.saturating_mul(count),
+            })
         }
         Type::Tuple(types) => sum(program, types),
         Type::Composite(id, args) => {
@@ -48,11 +57,16 @@ pub fn size_in_bits(program: &Program, ty: &Type) -> Option<Size> {
 }
 
 fn sum(program: &Program, types: &[Type]) -> Option<Size> {
-    types.iter().try_fold(Size::fixed(0), |total, ty| Some(total.plus(size_in_bits(program, ty)?)))
+    types
+        .iter()
+        .try_fold(Size::fixed(0), |total, ty| Some(total.plus(size_in_bits(program, ty)?)))
 }
 
 fn union(program: &Program, types: &[Type]) -> Option<Size> {
-    let sizes: Vec<Size> = types.iter().map(|ty| size_in_bits(program, ty)).collect::<Option<_>>()?;
+    let sizes: Vec<Size> = types
+        .iter()
+        .map(|ty| size_in_bits(program, ty))
+        .collect::<Option<_>>()?;
     let min = sizes.iter().map(|size| size.min).min().unwrap_or(0);
     let max = sizes.iter().map(|size| size.max).max().unwrap_or(0);
     Some(Size { min, max })

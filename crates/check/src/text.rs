@@ -32,8 +32,17 @@ pub(crate) fn expr_text(expr: &Expr) -> String {
         ExprKind::Binary { op, left, right } => {
             format!("{} {} {}", expr_text(left), binary_text(*op), expr_text(right))
         }
-        ExprKind::Ternary { condition, then_value, else_value } => {
-            format!("{} ? {} : {}", expr_text(condition), expr_text(then_value), expr_text(else_value))
+        ExprKind::Ternary {
+            condition,
+            then_value,
+            else_value,
+        } => {
+            format!(
+                "{} ? {} : {}",
+                expr_text(condition),
+                expr_text(then_value),
+                expr_text(else_value)
+            )
         }
         ExprKind::Cast { operand, .. } => expr_text(operand),
         ExprKind::Call { callee, args, .. } => {
@@ -42,8 +51,10 @@ pub(crate) fn expr_text(expr: &Expr) -> String {
         }
         ExprKind::List { elements, .. } => format!("{{ {} }}", list_text(elements)),
         ExprKind::Struct { fields, .. } => {
-            let fields: Vec<String> =
-                fields.iter().map(|(name, value)| format!("{} = {}", name.name, expr_text(value))).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{} = {}", name.name, expr_text(value)))
+                .collect();
             format!("{{ {} }}", fields.join(", "))
         }
         ExprKind::Tuple(elements) => format!("({})", list_text(elements)),

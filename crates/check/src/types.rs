@@ -14,7 +14,9 @@ pub struct Substitution {
 impl Substitution {
     /// Binds the parameters to the arguments, one by one.
     pub fn new(params: &[TypeVarId], args: &[Type]) -> Substitution {
-        Substitution { map: params.iter().copied().zip(args.iter().cloned()).collect() }
+        Substitution {
+            map: params.iter().copied().zip(args.iter().cloned()).collect(),
+        }
     }
 
     /// The type bound to a parameter.
@@ -59,7 +61,9 @@ impl Substitution {
             Type::List(element) => Type::List(Rc::new(self.apply_bounded(element, limit))),
             Type::Set(element) => Type::Set(Rc::new(self.apply_bounded(element, limit))),
             Type::Record(fields) => {
-                let fields = fields.iter().map(|(name, ty)| (name.clone(), self.apply_bounded(ty, limit)));
+                let fields = fields
+                    .iter()
+                    .map(|(name, ty)| (name.clone(), self.apply_bounded(ty, limit)));
                 Type::Record(Rc::new(fields.collect()))
             }
             _ => ty.clone(),
@@ -111,7 +115,10 @@ impl Type {
 
     /// Whether it is a parser, control, package or extern: something that is instantiated.
     pub fn is_object(&self) -> bool {
-        matches!(self, Type::Parser(..) | Type::Control(..) | Type::Package(..) | Type::Extern(..))
+        matches!(
+            self,
+            Type::Parser(..) | Type::Control(..) | Type::Package(..) | Type::Extern(..)
+        )
     }
 }
 
@@ -120,7 +127,11 @@ impl Program {
     pub fn field_types(&self, id: CompositeId, args: &[Type]) -> Vec<Type> {
         let composite = &self.composites[id.index()];
         let substitution = Substitution::new(&composite.type_params, args);
-        composite.fields.iter().map(|field| substitution.apply(&field.ty)).collect()
+        composite
+            .fields
+            .iter()
+            .map(|field| substitution.apply(&field.ty))
+            .collect()
     }
 
     /// The type of one field of a composite with its type arguments put in.
@@ -153,7 +164,10 @@ impl Program {
     /// The underlying type of an enum with representation; any other type itself.
     pub fn representation(&self, ty: &Type) -> Type {
         match ty {
-            Type::Enum(id) => self.enums[id.index()].representation.clone().unwrap_or_else(|| ty.clone()),
+            Type::Enum(id) => self.enums[id.index()]
+                .representation
+                .clone()
+                .unwrap_or_else(|| ty.clone()),
             _ => ty.clone(),
         }
     }
@@ -191,8 +205,10 @@ impl Program {
             Type::Tuple(types) => format!("tuple<{}>", self.display_list(types)),
             Type::List(element) => format!("list<{}>", self.display(element)),
             Type::Record(fields) => {
-                let fields: Vec<String> =
-                    fields.iter().map(|(name, ty)| format!("{} {name}", self.display(ty))).collect();
+                let fields: Vec<String> = fields
+                    .iter()
+                    .map(|(name, ty)| format!("{} {name}", self.display(ty)))
+                    .collect();
                 format!("struct {{{}}}", fields.join("; "))
             }
             Type::Set(element) => format!("set<{}>", self.display(element)),
@@ -210,7 +226,11 @@ impl Program {
     }
 
     fn with_args(&self, name: &str, args: &[Type]) -> String {
-        if args.is_empty() { name.to_string() } else { format!("{name}<{}>", self.display_list(args)) }
+        if args.is_empty() {
+            name.to_string()
+        } else {
+            format!("{name}<{}>", self.display_list(args))
+        }
     }
 
     /// Types with commas between them.

@@ -32,7 +32,10 @@ const DEPTH_LIMIT: u32 = 128;
 impl Inference {
     /// With these unknowns, of which nothing is known.
     pub(crate) fn new(unknowns: &[TypeVarId]) -> Inference {
-        Inference { unknowns: unknowns.to_vec(), found: Substitution::default() }
+        Inference {
+            unknowns: unknowns.to_vec(),
+            found: Substitution::default(),
+        }
     }
 
     /// Makes more type parameters unknowns.
@@ -60,6 +63,8 @@ impl Inference {
             (Type::Var(var), _) if self.is_unknown(*var) => self.bind(program, *var, actual, mode, depth),
             (_, Type::Var(var)) if self.is_unknown(*var) => self.bind(program, *var, expected, mode, depth),
             (Type::Bit(_) | Type::Signed(_), Type::Int) => mode == Mode::Convertible,
+            (Type::Int, Type::Bit(_) | Type::Signed(_)) => mode == Mode::Convertible,
+            (Type::NewType(_), Type::Int) => mode == Mode::Convertible && program.underlying(expected).is_number(),
             (Type::Bit(_) | Type::Signed(_), Type::Enum(_)) => {
                 mode == Mode::Convertible && program.representation(actual) == *expected
             }
@@ -94,8 +99,7 @@ impl Inference {
             (Type::Tuple(left), Type::Tuple(right)) => self.unify_all(program, left, right, mode, depth),
             (Type::List(left), Type::List(right)) => self.unify_at(program, left, right, mode, depth),
             (Type::List(element), Type::Tuple(types)) => {
-                mode == Mode::Convertible
-                    && types.iter().all(|ty| self.unify_at(program, element, ty, mode, depth))
+                mode == Mode::Convertible && types.iter().all(|ty| self.unify_at(program, element, ty, mode, depth))
             }
             (Type::Stack(element, size), Type::Tuple(types)) => {
                 mode == Mode::Convertible
@@ -111,9 +115,12 @@ impl Inference {
             }
             (Type::Record(left), Type::Record(right)) => {
                 left.len() == right.len()
-                    && left.iter().zip(right.iter()).all(|((left_name, left), (right_name, right))| {
-                        left_name == right_name && self.unify_at(program, left, right, mode, depth)
-                    })
+                    && left
+                        .iter()
+                        .zip(right.iter())
+                        .all(|((left_name, left), (right_name, right))| {
+                            left_name == right_name && self.unify_at(program, left, right, mode, depth)
+                        })
             }
             (Type::Set(left), Type::Set(right)) => self.unify_at(program, left, right, mode, depth),
             _ => expected == actual,
@@ -122,7 +129,10 @@ impl Inference {
 
     fn unify_all(&mut self, program: &Program, left: &[Type], right: &[Type], mode: Mode, depth: u32) -> bool {
         left.len() == right.len()
-            && left.iter().zip(right).all(|(left, right)| self.unify_at(program, left, right, mode, depth))
+            && left
+                .iter()
+                .zip(right)
+                .all(|(left, right)| self.unify_at(program, left, right, mode, depth))
     }
 
     fn unify_record(
@@ -150,7 +160,8 @@ impl Inference {
             }
             return true;
         };
-        if is_less_precise(&bound, ty) {
+        let explicit_aggregate = mode == Mode::Exact && matches!(bound, Type::Tuple(_) | Type::Record(_));
+        if !explicit_aggregate && is_less_precise(&bound, ty) {
             self.found.bind(var, ty.clone());
             return true;
         }
@@ -177,7 +188,11 @@ fn is_less_precise(bound: &Type, other: &Type) -> bool {
         (Type::Unknown, _) => true,
         (Type::Int, Type::Bit(_) | Type::Signed(_)) => true,
         (Type::Tuple(left), Type::Tuple(right)) => {
-            left.len() == right.len() && left.iter().zip(right.iter()).any(|(left, right)| is_less_precise(left, right))
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .zip(right.iter())
+                    .any(|(left, right)| is_less_precise(left, right))
         }
         (Type::Tuple(_) | Type::Record(_), Type::Composite(..)) => true,
         _ => false,
@@ -192,12 +207,19 @@ struct Shape {
 
 fn shape(program: &Program, type_params: &[TypeVarId], params: &[Param], args: &Rc<Vec<Type>>) -> Shape {
     let substitution = Substitution::new(type_params, args);
-    let unbound = if args.is_empty() { type_params.to_vec() } else { Vec::new() };
+    let unbound = if args.is_empty() {
+        type_params.to_vec()
+    } else {
+        Vec::new()
+    };
     let params = params.iter().map(|param| {
         let ty = substitution.apply(&program.vars[param.var.index()].ty);
-        (param.direction, ty, param.optional)
+        (param.direction, ty, param.optional || param.default.is_some())
     });
-    Shape { params: params.collect(), unbound }
+    Shape {
+        params: params.collect(),
+        unbound,
+    }
 }
 
 fn parser_shape(program: &Program, id: ParserId, args: &Rc<Vec<Type>>) -> Shape {

@@ -33,19 +33,37 @@ impl Checker {
             result: Type::Void,
             outer: Substitution::default(),
             strictness: Strictness::Action,
+            wildcards: false,
         };
         let Some(bound) = self.bind_call(&callable, &[], args, span) else {
             return self.invalid(span);
         };
         for arg in &bound.args {
-            if let Argument::Value(value) = arg
-                && contains_apply(value)
-            {
-                self.error(codes::CALL_NOT_ALLOWED, value.span, "a table cannot be applied in the argument of an action");
+            if let Argument::Value(value) = arg {
+                self.check_no_apply(value);
             }
         }
-        let call = Call { callee: Callee::Action(id), type_args: Vec::new(), args: bound.args };
-        Expr { kind: ExprKind::Call(Box::new(call)), ty: Type::Void, span }
+        let call = Call {
+            callee: Callee::Action(id),
+            type_args: Vec::new(),
+            args: bound.args,
+        };
+        Expr {
+            kind: ExprKind::Call(Box::new(call)),
+            ty: Type::Void,
+            span,
+        }
+    }
+
+    /// The argument of an action must not apply a table.
+    pub(crate) fn check_no_apply(&mut self, value: &Expr) {
+        if contains_apply(value) {
+            self.error(
+                codes::CALL_NOT_ALLOWED,
+                value.span,
+                "a table cannot be applied in the argument of an action",
+            );
+        }
     }
 }
 
@@ -55,7 +73,10 @@ fn contains_apply(expr: &Expr) -> bool {
         ExprKind::TableHit(_) | ExprKind::TableMiss(_) => true,
         ExprKind::Call(call) => {
             matches!(call.callee, Callee::TableApply(_))
-                || call.args.iter().any(|arg| matches!(arg, Argument::Value(value) if contains_apply(value)))
+                || call
+                    .args
+                    .iter()
+                    .any(|arg| matches!(arg, Argument::Value(value) if contains_apply(value)))
         }
         ExprKind::Field(base, _)
         | ExprKind::TupleElement(base, _)

@@ -24,6 +24,8 @@ pub(crate) struct Callable {
     pub(crate) outer: Substitution,
     /// What arguments without direction must be.
     pub(crate) strictness: Strictness,
+    /// Whether some type arguments are `_`, so that what is not found stays open.
+    pub(crate) wildcards: bool,
 }
 
 /// What is asked of arguments for parameters without direction.
@@ -55,7 +57,9 @@ impl Checker {
 
     /// Reports why a call does not fit; true if it fits.
     pub(crate) fn report_misfit(&mut self, what: &str, params: &[Param], args: &[ast::Arg], span: Span) -> bool {
-        let Err(message) = self.assign_arguments(params, args) else { return true };
+        let Err(message) = self.assign_arguments(params, args) else {
+            return true;
+        };
         let text = self.params_text(params);
         let diagnostic = Diagnostic::error(codes::WRONG_ARGUMENTS, span, format!("{what}: {message}"));
         self.report(diagnostic.note(format!("the parameters are {text}")));
@@ -83,7 +87,12 @@ impl Checker {
                     return Err(format!("it takes {takes}, but {} are given", args.len()));
                 }
                 Some(slot @ None) => *slot = Some(index),
-                Some(Some(_)) => return Err(format!("the argument `{}` is given twice", self.param_name(&params[position]))),
+                Some(Some(_)) => {
+                    return Err(format!(
+                        "the argument `{}` is given twice",
+                        self.param_name(&params[position])
+                    ));
+                }
             }
         }
         let missing = params
@@ -111,7 +120,13 @@ impl Checker {
         self.bind_with(inference, callable, args, span)
     }
 
-    fn bind_explicit(&mut self, inference: &mut Inference, callable: &Callable, explicit: &[ast::Type], span: Span) -> bool {
+    fn bind_explicit(
+        &mut self,
+        inference: &mut Inference,
+        callable: &Callable,
+        explicit: &[ast::Type],
+        span: Span,
+    ) -> bool {
         if explicit.is_empty() {
             return true;
         }
@@ -149,8 +164,11 @@ impl Checker {
         for index in &assigned {
             values.push(index.and_then(|index| self.check_argument(&args[index])));
         }
-        let wanted: Vec<Type> =
-            callable.params.iter().map(|param| callable.outer.apply(self.param_type(param))).collect();
+        let wanted: Vec<Type> = callable
+            .params
+            .iter()
+            .map(|param| callable.outer.apply(self.param_type(param)))
+            .collect();
         self.infer(&mut inference, callable, &wanted, &values)?;
         let type_args = self.solved(&inference, callable, &assigned, span)?;
         let found = Substitution::new(&callable.type_params, &type_args);
@@ -161,7 +179,11 @@ impl Checker {
             bound.push(self.convert_argument(callable, param, &ty, values[position].take(), given));
         }
         let result = found.apply(&callable.outer.apply(&callable.result));
-        Some(BoundCall { args: bound, type_args, result })
+        Some(BoundCall {
+            args: bound,
+            type_args,
+            result,
+        })
     }
 
     /// The value of an argument; none for `_`.
@@ -173,7 +195,13 @@ impl Checker {
     }
 
     /// Unifies parameters with arguments, numbers without width last.
-    fn infer(&mut self, inference: &mut Inference, callable: &Callable, wanted: &[Type], values: &[Option<Expr>]) -> Option<()> {
+    fn infer(
+        &mut self,
+        inference: &mut Inference,
+        callable: &Callable,
+        wanted: &[Type],
+        values: &[Option<Expr>],
+    ) -> Option<()> {
         let mut fine = true;
         for widthless in [false, true] {
             for (position, value) in values.iter().enumerate() {
@@ -201,8 +229,11 @@ impl Checker {
             return true;
         }
         let wanted = inference.found.apply(wanted);
-        let message =
-            format!("expected an argument of type {}, found {}", self.show(&wanted), self.show(&value.ty));
+        let message = format!(
+            "expected an argument of type {}, found {}",
+            self.show(&wanted),
+            self.show(&value.ty)
+        );
         let mut diagnostic = Diagnostic::error(codes::TYPE_MISMATCH, value.span, message);
         if self.cast_allowed(&wanted, &value.ty) && mode == Mode::Convertible {
             diagnostic = diagnostic.hint(format!("write an explicit cast: ({}) ...", self.show(&wanted)));
@@ -224,7 +255,7 @@ impl Checker {
             let ty = inference.found.apply(&Type::Var(*var));
             let unsolved = ty.any(&|ty| matches!(ty, Type::Var(id) if callable.type_params.contains(id)));
             if unsolved {
-                if !self.only_in_absent(callable, *var, assigned) {
+                if !callable.wildcards && !self.only_in_absent(callable, *var, assigned) {
                     let name = &self.program.type_vars[var.index()].name;
                     let message = format!("the type parameter {name} of {} cannot be inferred", callable.what);
                     let diagnostic = Diagnostic::error(codes::CANNOT_INFER, span, message);
@@ -248,7 +279,7 @@ impl Checker {
         let mut mentioned = false;
         for (param, arg) in callable.params.iter().zip(assigned) {
             if mentions(self.param_type(param)) {
-                if arg.is_some() || !param.optional && param.default.is_none() {
+                if arg.is_some() || !param.optional {
                     return false;
                 }
                 mentioned = true;
@@ -259,9 +290,20 @@ impl Checker {
 
     /// A type found for a type parameter must be one that values can have here.
     fn check_inferred(&mut self, ty: &Type, callable: &Callable, var: TypeVarId, span: Span) -> bool {
-        let runtime = callable.params.iter().any(|param| {
-            param.direction != Direction::None && self.param_type(param).any(&|ty| *ty == Type::Var(var))
-        });
+        if *ty == Type::String
+            && callable
+                .params
+                .iter()
+                .any(|param| param.direction != Direction::None && *self.param_type(param) == Type::Var(var))
+        {
+            let message = format!("{} cannot take a string: its parameter has a direction", callable.what);
+            self.error(codes::INVALID_PARAMETER, span, message);
+            return false;
+        }
+        let runtime =
+            callable.params.iter().any(|param| {
+                param.direction != Direction::None && self.param_type(param).any(&|ty| *ty == Type::Var(var))
+            }) || callable.result.any(&|ty| *ty == Type::Var(var));
         if runtime && ty.any(&|ty| *ty == Type::Int) {
             let message = format!("the argument of {} has a number without a width", callable.what);
             let diagnostic = Diagnostic::error(codes::UNKNOWN_WIDTH, span, message);
@@ -277,12 +319,15 @@ impl Checker {
                     | Type::Record(_)
                     | Type::Set(_)
                     | Type::ValueSet(_)
-                    | Type::Void
             )
         }) || matches!(ty, Type::Parser(..) | Type::Control(..) | Type::Package(..))
             && callable.strictness != Strictness::Constructor;
         if not_data {
-            let message = format!("{} cannot be called with a value of type {}", callable.what, self.show(ty));
+            let message = format!(
+                "{} cannot be called with a value of type {}",
+                callable.what,
+                self.show(ty)
+            );
             self.error(codes::CANNOT_INFER, span, message);
         }
         !not_data
@@ -304,6 +349,10 @@ impl Checker {
             };
         };
         let name = self.param_name(param).to_string();
+        if ty.is_unknown() && matches!(self.param_type(param), Type::Var(_)) {
+            let message = format!("the type of the argument for `{name}` cannot be inferred");
+            self.error(codes::CANNOT_INFER, value.span, message);
+        }
         match param.direction {
             Direction::Out | Direction::InOut => {
                 self.require_lvalue(&value, &format!("the argument for `{name}`"));
@@ -339,10 +388,16 @@ impl Checker {
             return Argument::Absent;
         }
         if param.direction != Direction::Out {
-            let message = format!("`_` can only stand for an out parameter, and `{}` is none", self.param_name(param));
+            let message = format!(
+                "`_` can only stand for an out parameter, and `{}` is none",
+                self.param_name(param)
+            );
             self.error(codes::WRONG_ARGUMENTS, span, message);
         } else if ty.is_unknown() {
-            let message = format!("the type of the argument for `{}` cannot be inferred", self.param_name(param));
+            let message = format!(
+                "the type of the argument for `{}` cannot be inferred",
+                self.param_name(param)
+            );
             self.error(codes::CANNOT_INFER, span, message);
         }
         Argument::Discard

@@ -18,7 +18,13 @@ const MAX_SHIFT: u32 = MAX_WIDTH * 32;
 
 impl Checker {
     /// A method call on a value that is neither extern, table, control nor parser.
-    pub(super) fn check_built_in_call(&mut self, receiver: Expr, member: &ast::Ident, args: &[ast::Arg], span: Span) -> Expr {
+    pub(super) fn check_built_in_call(
+        &mut self,
+        receiver: Expr,
+        member: &ast::Ident,
+        args: &[ast::Arg],
+        span: Span,
+    ) -> Expr {
         if let Some(result) = self.check_size_call(&receiver.ty.clone(), member, args, span) {
             return result;
         }
@@ -28,8 +34,16 @@ impl Checker {
             "isValid" if is_header || is_union => {
                 self.no_arguments(member, args);
                 match receiver.kind {
-                    ExprKind::InvalidHeader => Expr { kind: ExprKind::Bool(false), ty: Type::Bool, span },
-                    ExprKind::Aggregate(_) => Expr { kind: ExprKind::Bool(true), ty: Type::Bool, span },
+                    ExprKind::InvalidHeader => Expr {
+                        kind: ExprKind::Bool(false),
+                        ty: Type::Bool,
+                        span,
+                    },
+                    ExprKind::Aggregate(_) => Expr {
+                        kind: ExprKind::Bool(true),
+                        ty: Type::Bool,
+                        span,
+                    },
                     _ => built_in(Callee::IsValid(Box::new(receiver)), Type::Bool, span),
                 }
             }
@@ -56,7 +70,11 @@ impl Checker {
 
     fn no_arguments(&mut self, member: &ast::Ident, args: &[ast::Arg]) {
         if let Some(first) = args.first() {
-            self.error(codes::WRONG_ARGUMENTS, first.span, format!("`{}` takes no arguments", member.name));
+            self.error(
+                codes::WRONG_ARGUMENTS,
+                first.span,
+                format!("`{}` takes no arguments", member.name),
+            );
         }
     }
 
@@ -78,7 +96,9 @@ impl Checker {
             self.error(codes::WRONG_ARGUMENTS, span, message);
             return self.invalid(span);
         };
-        let Some(count) = self.constant_int(&arg.value) else { return self.invalid(span) };
+        let Some(count) = self.constant_int(&arg.value) else {
+            return self.invalid(span);
+        };
         let Some(count) = count.to_u32().filter(|count| *count <= MAX_SHIFT) else {
             let message = format!("a stack cannot be shifted by {count} elements");
             self.error(codes::OUT_OF_RANGE, arg.span, message);
@@ -92,7 +112,13 @@ impl Checker {
     }
 
     /// `minSizeInBits()` and its siblings on a value or type; none if the method is another one.
-    pub(super) fn check_size_call(&mut self, ty: &Type, member: &ast::Ident, args: &[ast::Arg], span: Span) -> Option<Expr> {
+    pub(super) fn check_size_call(
+        &mut self,
+        ty: &Type,
+        member: &ast::Ident,
+        args: &[ast::Arg],
+        span: Span,
+    ) -> Option<Expr> {
         if !SIZE_METHODS.contains(&member.name.as_str()) {
             return None;
         }
@@ -102,15 +128,39 @@ impl Checker {
                 let message = format!("values of type {} have no size in bits", self.show(ty));
                 self.error(codes::NOT_CONSTANT, span, message);
             }
-            return Some(Expr { kind: ExprKind::Invalid, ty: Type::Int, span });
+            return Some(Expr {
+                kind: ExprKind::Invalid,
+                ty: Type::Int,
+                span,
+            });
         };
-        let bits = if member.name.starts_with("max") { size.max } else { size.min };
-        let value = if member.name.ends_with("Bytes") { bits.div_ceil(8) } else { bits };
-        Some(Expr { kind: ExprKind::Int(BigInt::from(value)), ty: Type::Int, span })
+        let bits = if member.name.starts_with("max") {
+            size.max
+        } else {
+            size.min
+        };
+        let value = if member.name.ends_with("Bytes") {
+            bits.div_ceil(8)
+        } else {
+            bits
+        };
+        Some(Expr {
+            kind: ExprKind::Int(BigInt::from(value)),
+            ty: Type::Int,
+            span,
+        })
     }
 }
 
 fn built_in(callee: Callee, ty: Type, span: Span) -> Expr {
-    let call = Call { callee, type_args: Vec::new(), args: Vec::new() };
-    Expr { kind: ExprKind::Call(Box::new(call)), ty, span }
+    let call = Call {
+        callee,
+        type_args: Vec::new(),
+        args: Vec::new(),
+    };
+    Expr {
+        kind: ExprKind::Call(Box::new(call)),
+        ty,
+        span,
+    }
 }

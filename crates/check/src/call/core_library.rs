@@ -21,17 +21,30 @@ impl Checker {
     }
 
     fn check_static_assert(&mut self, args: &[Argument], span: Span) {
-        let Some(Argument::Value(condition)) = args.first() else { return };
+        let Some(Argument::Value(condition)) = args.first() else {
+            return;
+        };
         match condition.kind {
             ExprKind::Bool(true) | ExprKind::Invalid => {}
             ExprKind::Bool(false) => {
                 let text = match args.get(1) {
-                    Some(Argument::Value(Expr { kind: ExprKind::String(text), .. })) => format!(": {text}"),
+                    Some(Argument::Value(Expr {
+                        kind: ExprKind::String(text),
+                        ..
+                    })) => format!(": {text}"),
                     _ => String::new(),
                 };
-                self.error(codes::STATIC_ASSERT_FAILED, span, format!("static assertion failed{text}"));
+                self.error(
+                    codes::STATIC_ASSERT_FAILED,
+                    span,
+                    format!("static assertion failed{text}"),
+                );
             }
-            _ => self.error(codes::NOT_CONSTANT, span, "the condition of static_assert must be a compile-time constant"),
+            _ => self.error(
+                codes::NOT_CONSTANT,
+                span,
+                "the condition of static_assert must be a compile-time constant",
+            ),
         }
     }
 
@@ -48,7 +61,10 @@ impl Checker {
                 if let Some(ty) = call.type_args.first()
                     && !self.can_be_emitted(ty)
                 {
-                    let message = format!("a value of type {} cannot be emitted: it has parts that are no headers", self.show(ty));
+                    let message = format!(
+                        "a value of type {} cannot be emitted: it has parts that are no headers",
+                        self.show(ty)
+                    );
                     self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
                 }
             }
@@ -63,6 +79,14 @@ impl Checker {
         }
         if !self.program.is_header(ty) {
             let message = format!("only headers can be extracted, not a value of type {}", self.show(ty));
+            self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
+            return;
+        }
+        if self.varbit_count(ty) > 1 {
+            let message = format!(
+                "the header {} has several varbit fields, so it cannot be extracted",
+                self.show(ty)
+            );
             self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
             return;
         }
@@ -90,9 +114,23 @@ impl Checker {
             Type::Varbit(_) => true,
             Type::Composite(id, args) => {
                 self.program.composites[id.index()].kind == CompositeKind::HeaderUnion
-                    || self.program.field_types(*id, args).iter().any(|ty| self.has_varbit_or_union(ty))
+                    || self
+                        .program
+                        .field_types(*id, args)
+                        .iter()
+                        .any(|ty| self.has_varbit_or_union(ty))
             }
             _ => ty.parts().into_iter().any(|part| self.has_varbit_or_union(part)),
+        }
+    }
+
+    fn varbit_count(&self, ty: &Type) -> usize {
+        match ty {
+            Type::Composite(id, args) => {
+                let types = self.program.field_types(*id, args);
+                types.iter().filter(|ty| matches!(ty, Type::Varbit(_))).count()
+            }
+            _ => 0,
         }
     }
 
@@ -101,7 +139,11 @@ impl Checker {
             Type::Unknown | Type::Var(_) => true,
             Type::Composite(id, args) => match self.program.composites[id.index()].kind {
                 CompositeKind::Header | CompositeKind::HeaderUnion => true,
-                CompositeKind::Struct => self.program.field_types(*id, args).iter().all(|ty| self.can_be_emitted(ty)),
+                CompositeKind::Struct => self
+                    .program
+                    .field_types(*id, args)
+                    .iter()
+                    .all(|ty| self.can_be_emitted(ty)),
             },
             Type::Stack(element, _) => self.can_be_emitted(element),
             Type::Tuple(types) => types.iter().all(|ty| self.can_be_emitted(ty)),

@@ -36,7 +36,11 @@ impl Checker {
             _ => {
                 let callee = self.check_expr(callee);
                 if !matches!(callee.kind, ExprKind::Invalid) {
-                    self.error(codes::NOT_CALLABLE, span, "only functions, methods and actions can be called");
+                    self.error(
+                        codes::NOT_CALLABLE,
+                        span,
+                        "only functions, methods and actions can be called",
+                    );
                 }
                 self.invalid(span)
             }
@@ -59,8 +63,18 @@ impl Checker {
                 self.invalid(span)
             }
             entity if entity.is_type() => {
-                let kind = ast::TypeKind::Named { name: name.clone(), args: type_args.to_vec() };
-                self.construct(&ast::Type { kind, span: name.ident.span }, args, span)
+                let kind = ast::TypeKind::Named {
+                    name: name.clone(),
+                    args: type_args.to_vec(),
+                };
+                self.construct(
+                    &ast::Type {
+                        kind,
+                        span: name.ident.span,
+                    },
+                    args,
+                    span,
+                )
             }
             other => {
                 let message = format!("`{}` is {} and cannot be called", name.ident.name, other.describe());
@@ -87,8 +101,10 @@ impl Checker {
         args: &[ast::Arg],
         span: Span,
     ) -> Expr {
-        let lists: Vec<Vec<Param>> =
-            ids.iter().map(|id| self.program.functions[id.index()].params.clone()).collect();
+        let lists: Vec<Vec<Param>> = ids
+            .iter()
+            .map(|id| self.program.functions[id.index()].params.clone())
+            .collect();
         let Some(choice) = self.choose_overload(&format!("function `{}`", name.name), &lists, args, span) else {
             self.check_arguments_only(args);
             return self.invalid(span);
@@ -102,6 +118,7 @@ impl Checker {
             result: function.result.clone(),
             outer: Substitution::default(),
             strictness: Strictness::Call,
+            wildcards: false,
         };
         let is_extern = function.body.is_none();
         let Some(bound) = self.bind_call(&callable, type_args, args, span) else {
@@ -109,10 +126,25 @@ impl Checker {
         };
         if is_extern {
             self.check_core_function(&name.name, &bound.args, span);
+            if name.name == "static_assert" {
+                return Expr {
+                    kind: ExprKind::Bool(true),
+                    ty: Type::Bool,
+                    span,
+                };
+            }
         }
         self.check_result_type(&bound.result, &bound.args, span);
-        let call = Call { callee: Callee::Function(id), type_args: bound.type_args, args: bound.args };
-        Expr { kind: ExprKind::Call(Box::new(call)), ty: bound.result, span }
+        let call = Call {
+            callee: Callee::Function(id),
+            type_args: bound.type_args,
+            args: bound.args,
+        };
+        Expr {
+            kind: ExprKind::Call(Box::new(call)),
+            ty: bound.result,
+            span,
+        }
     }
 
     /// Parsers, controls and packages cannot be results; externs only of calls with constant arguments.
@@ -142,18 +174,26 @@ impl Checker {
         if let [only] = lists {
             return self.report_misfit(what, only, args, span).then_some(0);
         }
-        let fitting: Vec<usize> = (0..lists.len()).filter(|index| self.fits(&lists[*index], args)).collect();
+        let fitting: Vec<usize> = (0..lists.len())
+            .filter(|index| self.fits(&lists[*index], args))
+            .collect();
         match fitting.as_slice() {
             [one] => Some(*one),
             [] => {
-                let message = format!("no {what} takes {} with these names", count_text(args.len(), "argument"));
+                let message = format!(
+                    "no {what} takes {} with these names",
+                    count_text(args.len(), "argument")
+                );
                 let options: Vec<String> = lists.iter().map(|params| self.params_text(params)).collect();
                 self.report(Diagnostic::error(codes::NO_MATCHING_OVERLOAD, span, message).options(options));
                 None
             }
             several => {
-                let exact: Vec<usize> =
-                    several.iter().copied().filter(|index| lists[*index].len() == args.len()).collect();
+                let exact: Vec<usize> = several
+                    .iter()
+                    .copied()
+                    .filter(|index| lists[*index].len() == args.len())
+                    .collect();
                 if let [one] = exact.as_slice() {
                     return Some(*one);
                 }
@@ -176,7 +216,11 @@ impl Checker {
                     ast::Direction::Out => "out ",
                     ast::Direction::InOut => "inout ",
                 };
-                format!("{direction}{} {}", self.show(self.param_type(param)), self.param_name(param))
+                format!(
+                    "{direction}{} {}",
+                    self.show(self.param_type(param)),
+                    self.param_name(param)
+                )
             })
             .collect();
         format!("({})", texts.join(", "))
@@ -193,7 +237,8 @@ impl Checker {
         if let Some(ty) = self.type_before_dot(base) {
             return self.check_type_call(&ty, member, args, span);
         }
-        let receiver = self.check_expr(base);
+        let in_size = built_in::SIZE_METHODS.contains(&member.name.as_str());
+        let receiver = self.within(|context| context.in_size = in_size, |checker| checker.check_expr(base));
         match receiver.ty.clone() {
             Type::Unknown => {
                 self.check_arguments_only(args);
@@ -222,7 +267,9 @@ impl Checker {
         span: Span,
     ) -> Expr {
         let item = &self.program.externs[id.index()];
-        let found: Vec<usize> = (0..item.methods.len()).filter(|i| item.methods[*i].name == member.name).collect();
+        let found: Vec<usize> = (0..item.methods.len())
+            .filter(|i| item.methods[*i].name == member.name)
+            .collect();
         if found.is_empty() {
             let names: Vec<String> = item.methods.iter().map(|method| method.name.clone()).collect();
             let message = format!("the extern {} has no method `{}`", item.name, member.name);
@@ -248,6 +295,7 @@ impl Checker {
             result: method.result.clone(),
             outer: Substitution::new(&item.type_params, extern_args),
             strictness: Strictness::Call,
+            wildcards: false,
         };
         let extern_name = item.name.clone();
         let Some(bound) = self.bind_call(&callable, type_args, args, span) else {
@@ -255,9 +303,21 @@ impl Checker {
         };
         self.check_core_method(&extern_name, &member.name, &bound, span);
         self.check_result_type(&bound.result, &bound.args, span);
-        let callee = Callee::Method { receiver: Box::new(receiver), extern_type: id, method: found[choice] };
-        let call = Call { callee, type_args: bound.type_args, args: bound.args };
-        Expr { kind: ExprKind::Call(Box::new(call)), ty: bound.result, span }
+        let callee = Callee::Method {
+            receiver: Box::new(receiver),
+            extern_type: id,
+            method: found[choice],
+        };
+        let call = Call {
+            callee,
+            type_args: bound.type_args,
+            args: bound.args,
+        };
+        Expr {
+            kind: ExprKind::Call(Box::new(call)),
+            ty: bound.result,
+            span,
+        }
     }
 
     /// Applying a table, control or parser is not allowed in actions and functions.
@@ -269,17 +329,35 @@ impl Checker {
         } else {
             return;
         };
-        self.error(codes::CALL_NOT_ALLOWED, span, format!("apply cannot be called from {place}"));
+        self.error(
+            codes::CALL_NOT_ALLOWED,
+            span,
+            format!("apply cannot be called from {place}"),
+        );
     }
 
     fn check_table_apply(&mut self, table: Expr, args: &[ast::Arg], span: Span) -> Expr {
         self.check_apply_place(span);
         if let Some(first) = args.first() {
-            self.error(codes::WRONG_ARGUMENTS, first.span, "apply of a table takes no arguments");
+            self.error(
+                codes::WRONG_ARGUMENTS,
+                first.span,
+                "apply of a table takes no arguments",
+            );
         }
-        let Type::Table(id) = table.ty else { return self.invalid(span) };
-        let call = Call { callee: Callee::TableApply(Box::new(table)), type_args: Vec::new(), args: Vec::new() };
-        Expr { kind: ExprKind::Call(Box::new(call)), ty: Type::ApplyResult(id), span }
+        let Type::Table(id) = table.ty else {
+            return self.invalid(span);
+        };
+        let call = Call {
+            callee: Callee::TableApply(Box::new(table)),
+            type_args: Vec::new(),
+            args: Vec::new(),
+        };
+        Expr {
+            kind: ExprKind::Call(Box::new(call)),
+            ty: Type::ApplyResult(id),
+            span,
+        }
     }
 
     /// `c.apply(...)` of a control or parser.
@@ -294,7 +372,11 @@ impl Checker {
         let (what, type_params, params) = match &receiver.ty {
             Type::Control(id, _) => {
                 let control = &self.program.controls[id.index()];
-                (control.name.clone(), control.type_params.clone(), control.params.clone())
+                (
+                    control.name.clone(),
+                    control.type_params.clone(),
+                    control.params.clone(),
+                )
             }
             Type::Parser(id, _) => {
                 let parser = &self.program.parsers[id.index()];
@@ -322,12 +404,21 @@ impl Checker {
             params,
             result: Type::Void,
             strictness: Strictness::Call,
+            wildcards: false,
         };
         let Some(bound) = self.bind_call(&callable, type_args, args, span) else {
             return self.invalid(span);
         };
-        let call = Call { callee: Callee::Apply(Box::new(receiver)), type_args: Vec::new(), args: bound.args };
-        Expr { kind: ExprKind::Call(Box::new(call)), ty: Type::Void, span }
+        let call = Call {
+            callee: Callee::Apply(Box::new(receiver)),
+            type_args: Vec::new(),
+            args: bound.args,
+        };
+        Expr {
+            kind: ExprKind::Call(Box::new(call)),
+            ty: Type::Void,
+            span,
+        }
     }
 
     /// `T.apply(...)` and `T.minSizeInBits()`.
@@ -359,5 +450,9 @@ fn is_built_in_without_effect(callee: &ast::Expr) -> bool {
 
 /// `1 argument`, `2 arguments`.
 pub(crate) fn count_text(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
 }

@@ -2,13 +2,14 @@
 
 use crate::checker::Checker;
 use crate::hir::Type;
-use forebay_syntax::ast::{Annotation, AnnotationBody, Expr};
+use forebay_syntax::ast::{Annotation, AnnotationBody, AnnotationToken, AnnotationTokenKind, Expr};
 use forebay_syntax::codes::check as codes;
 
 impl Checker {
     /// Checks the annotations of one declaration.
     pub(crate) fn check_annotations(&mut self, annotations: &[Annotation]) {
         for (index, annotation) in annotations.iter().enumerate() {
+            self.check_known_annotation(annotation);
             match &annotation.body {
                 AnnotationBody::Empty | AnnotationBody::Unstructured(_) => {}
                 AnnotationBody::ExpressionList(expressions) => {
@@ -27,6 +28,51 @@ impl Checker {
         }
     }
 
+    /// Annotations whose body the language defines: a single string.
+    fn check_known_annotation(&mut self, annotation: &Annotation) {
+        let name = annotation.name.name.as_str();
+        if name == "pkginfo" && matches!(annotation.body, AnnotationBody::Empty) {
+            self.error(
+                codes::INVALID_ANNOTATION,
+                annotation.span,
+                "@pkginfo takes a list of keys and values",
+            );
+        }
+        if let ("match", AnnotationBody::Unstructured(tokens)) = (name, &annotation.body)
+            && !matches!(tokens.as_slice(), [only] if self.program.match_kinds.contains(&only.text))
+        {
+            self.error(codes::INVALID_ANNOTATION, annotation.span, "@match takes a match kind");
+        }
+        if let ("p4runtime_translation", AnnotationBody::Unstructured(tokens)) = (name, &annotation.body)
+            && !is_translation(tokens)
+        {
+            let message = "@p4runtime_translation takes a URI string, and bit<W>, a width or `string`";
+            self.error(codes::INVALID_ANNOTATION, annotation.span, message);
+        }
+        if !matches!(name, "name" | "deprecated" | "noWarn") {
+            return;
+        }
+        let is_string = match &annotation.body {
+            AnnotationBody::Unstructured(tokens) => {
+                tokens
+                    .iter()
+                    .step_by(2)
+                    .all(|token| token.kind == AnnotationTokenKind::String)
+                    && tokens.iter().skip(1).step_by(2).all(|token| token.text == "++")
+                    && !tokens.is_empty()
+            }
+            AnnotationBody::ExpressionList(expressions) => expressions.len() == 1,
+            AnnotationBody::Empty | AnnotationBody::KeyValueList(_) => false,
+        };
+        if !is_string {
+            self.error(
+                codes::INVALID_ANNOTATION,
+                annotation.span,
+                format!("@{name} takes one string"),
+            );
+        }
+    }
+
     fn check_repetition(&mut self, annotation: &Annotation, earlier: &[Annotation]) {
         let again = earlier.iter().find(|other| other.name.name == annotation.name.name);
         if let Some(other) = again
@@ -40,7 +86,11 @@ impl Checker {
     fn check_annotation_value(&mut self, value: &Expr) {
         let checked = self.check_value(value);
         if !self.is_constant(&checked) {
-            self.error(codes::INVALID_ANNOTATION, value.span, "a value in an annotation must be a compile-time constant");
+            self.error(
+                codes::INVALID_ANNOTATION,
+                value.span,
+                "a value in an annotation must be a compile-time constant",
+            );
         } else if !matches!(checked.ty, Type::Int | Type::String | Type::Bool | Type::Unknown)
             || matches!(checked.kind, crate::hir::ExprKind::InvalidHeader)
         {
@@ -51,5 +101,23 @@ impl Checker {
 }
 
 fn is_structured(annotation: &Annotation) -> bool {
-    matches!(annotation.body, AnnotationBody::ExpressionList(_) | AnnotationBody::KeyValueList(_))
+    matches!(
+        annotation.body,
+        AnnotationBody::ExpressionList(_) | AnnotationBody::KeyValueList(_)
+    )
+}
+
+/// Whether the tokens are `"uri", bit<W>`, `"uri", W` or `"uri", string`.
+fn is_translation(tokens: &[AnnotationToken]) -> bool {
+    let is_integer = |token: &AnnotationToken| token.kind == AnnotationTokenKind::Integer;
+    match tokens {
+        [uri, comma, rest @ ..] if uri.kind == AnnotationTokenKind::String && comma.text == "," => match rest {
+            [only] => is_integer(only) || only.text == "string",
+            [bit, open, width, close] => {
+                bit.text == "bit" && open.text == "<" && is_integer(width) && close.text == ">"
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }

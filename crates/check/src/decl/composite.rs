@@ -35,7 +35,11 @@ impl Checker {
         for field in &item.fields {
             let ty = self.resolve_type(&field.ty);
             if field.name.name == "_" {
-                self.error(codes::INVALID_NAME, field.name.span, "`_` cannot be the name of a field");
+                self.error(
+                    codes::INVALID_NAME,
+                    field.name.span,
+                    "`_` cannot be the name of a field",
+                );
             }
             if !self.field_allowed(item.kind, &ty) {
                 let message = format!(
@@ -46,23 +50,18 @@ impl Checker {
                 self.error(codes::INVALID_FIELD_TYPE, field.ty.span, message);
             }
             let annotations = self.annotations(&field.annotations);
-            fields.push(Field { name: field.name.name.clone(), ty, annotations, span: field.name.span });
-        }
-        if item.kind == CompositeKind::Header {
-            self.check_single_varbit(item, &fields);
+            fields.push(Field {
+                name: field.name.name.clone(),
+                ty,
+                annotations,
+                span: field.name.span,
+            });
         }
         fields
     }
 
-    fn check_single_varbit(&mut self, item: &ast::Composite, fields: &[Field]) {
-        let varbits = fields.iter().filter(|field| matches!(field.ty, Type::Varbit(_))).count();
-        if varbits > 1 {
-            let message = format!("the header {} has {varbits} varbit fields, but only one is allowed", item.name.name);
-            self.error(codes::INVALID_FIELD_TYPE, item.name.span, message);
-        }
-    }
-
-    fn field_allowed(&self, kind: CompositeKind, ty: &Type) -> bool {
+    /// Whether a composite of this kind can have a field of this type.
+    pub(crate) fn field_allowed(&self, kind: CompositeKind, ty: &Type) -> bool {
         let unwrapped = self.program.unwrapped(ty);
         match (kind, &unwrapped) {
             (_, Type::Unknown | Type::Var(_)) => true,
@@ -93,7 +92,11 @@ impl Checker {
             Type::Stack(element, _) => self.is_header_field(&element),
             Type::Composite(id, args) => {
                 self.program.composites[id.index()].kind == CompositeKind::Struct
-                    && self.program.field_types(id, &args).iter().all(|ty| self.is_header_field(ty))
+                    && self
+                        .program
+                        .field_types(id, &args)
+                        .iter()
+                        .all(|ty| self.is_header_field(ty))
             }
             _ => false,
         }
@@ -110,13 +113,21 @@ impl Checker {
             self.define(&item.name, Entity::Typedef(ty));
             return;
         }
-        let allowed = matches!(ty, Type::Bit(_) | Type::Signed(_) | Type::Bool | Type::NewType(_) | Type::Unknown);
+        let allowed = matches!(
+            ty,
+            Type::Bit(_) | Type::Signed(_) | Type::Bool | Type::NewType(_) | Type::Unknown
+        );
         if !allowed {
             let message = format!("`type` cannot be made from {}", self.show(&ty));
             self.error(codes::INVALID_NEW_TYPE, item.name.span, message);
         }
         let id = NewTypeId(self.program.new_types.len() as u32);
-        self.program.new_types.push(NewType { name: item.name.name.clone(), ty, annotations, span: item.name.span });
+        self.program.new_types.push(NewType {
+            name: item.name.name.clone(),
+            ty,
+            annotations,
+            span: item.name.span,
+        });
         self.define(&item.name, Entity::NewType(id));
     }
 

@@ -29,18 +29,19 @@ impl Checker {
             span: item.name.span,
         });
         if let Some(body) = &item.body {
+            self.no_optional_params(&item.constructor_params);
             let name = item.name.name.clone();
             let body = self.within(
                 |context| {
                     context.control = Some(id);
                     context.defining.push(name);
                 },
-                |checker| checker.check_control_body(body),
+                |checker| checker.scoped(|checker| checker.check_control_body(body)),
             );
             self.program.controls[id.index()].body = Some(body);
         }
         self.scopes.pop();
-        self.define(&item.name, Entity::Control(id));
+        self.define_constructible(&item.name, Entity::Control(id));
     }
 
     /// Type parameters, parameters and constructor parameters have different names.
@@ -55,13 +56,26 @@ impl Checker {
         self.check_distinct(type_params.iter().chain(params).chain(constructor_params));
     }
 
+    /// The constructors of declarations with a body have no optional parameters.
+    pub(super) fn no_optional_params(&mut self, params: &[ast::Param]) {
+        for param in params {
+            if crate::annotations::has(&param.annotations, "optional") {
+                let message = "only externs, packages and types can have optional parameters";
+                self.error(codes::INVALID_PARAMETER, param.span, message);
+            }
+        }
+    }
+
     fn check_control_body(&mut self, body: &ast::ControlBody) -> ControlBody {
         let mut locals = Vec::new();
         for declaration in &body.locals {
             self.declare_control_local(declaration, &mut locals);
         }
         self.check_annotations(&body.apply_annotations);
-        let apply = self.within(|context| context.in_apply = true, |checker| checker.check_block(&body.apply));
+        let apply = self.within(
+            |context| context.in_apply = true,
+            |checker| checker.check_block(&body.apply),
+        );
         ControlBody { locals, apply }
     }
 

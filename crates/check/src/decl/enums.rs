@@ -23,12 +23,24 @@ impl Checker {
             annotations,
             span: item.name.span,
         });
-        for (name, value) in &item.members {
-            let value = self.member_value(representation.as_ref(), name, value.as_ref());
-            self.program.enums[id.index()].members.push((name.name.clone(), value));
-        }
+        self.scoped(|checker| checker.declare_members(id, item, representation.as_ref()));
         self.define(&item.name, Entity::Enum(id));
         id
+    }
+
+    /// The values of members may name members before them.
+    fn declare_members(&mut self, id: EnumId, item: &ast::Enum, representation: Option<&Type>) {
+        for (index, (name, value)) in item.members.iter().enumerate() {
+            let value = self.member_value(representation, name, value.as_ref());
+            self.program.enums[id.index()].members.push((name.name.clone(), value));
+            let member = Expr {
+                kind: ExprKind::EnumMember(id, index),
+                ty: Type::Enum(id),
+                span: name.span,
+            };
+            self.scopes
+                .insert(&name.name, Entity::Constant(std::rc::Rc::new(member)), name.span);
+        }
     }
 
     fn enum_representation(&mut self, ty: &ast::Type) -> Type {
@@ -36,7 +48,10 @@ impl Checker {
         if matches!(resolved, Type::Bit(_) | Type::Signed(_) | Type::Unknown) {
             return resolved;
         }
-        let message = format!("an enum can be represented by bit<W> and int<W> only, not by {}", self.show(&resolved));
+        let message = format!(
+            "an enum can be represented by bit<W> and int<W> only, not by {}",
+            self.show(&resolved)
+        );
         let mut diagnostic = Diagnostic::error(codes::INVALID_REPRESENTATION, ty.span, message);
         match resolved {
             Type::Int => diagnostic = diagnostic.hint("give the type a width, as in bit<8>"),
@@ -85,7 +100,11 @@ impl Checker {
             ExprKind::Int(number) => Some(number),
             ExprKind::Invalid => None,
             _ => {
-                self.error(codes::NOT_CONSTANT, value.span, "the value of an enum member must be a compile-time constant");
+                self.error(
+                    codes::NOT_CONSTANT,
+                    value.span,
+                    "the value of an enum member must be a compile-time constant",
+                );
                 None
             }
         }

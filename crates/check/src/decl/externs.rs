@@ -31,7 +31,11 @@ impl Checker {
 
     /// Type parameters and parameters have different names.
     pub(crate) fn check_prototype_names(&mut self, item: &ast::FunctionPrototype) {
-        self.check_distinct(item.type_params.iter().chain(item.params.iter().map(|param| &param.name)));
+        self.check_distinct(
+            item.type_params
+                .iter()
+                .chain(item.params.iter().map(|param| &param.name)),
+        );
     }
 
     /// The result type; none (a constructor) is void.
@@ -42,7 +46,10 @@ impl Checker {
     /// Adds a function to those of its name; they must differ in the number or names of their parameters.
     pub(crate) fn add_function(&mut self, function: Function) -> FunctionId {
         let id = FunctionId(self.program.functions.len() as u32);
-        let name = ast::Ident { name: function.name.clone(), span: function.span };
+        let name = ast::Ident {
+            name: function.name.clone(),
+            span: function.span,
+        };
         let mut ids = match self.scopes.find_here(&name.name).map(|entry| entry.entity.clone()) {
             Some(Entity::Functions(ids)) => ids,
             Some(_) => {
@@ -55,7 +62,7 @@ impl Checker {
         let is_extern = function.body.is_none();
         for earlier in &ids {
             let other = &self.program.functions[earlier.index()];
-            let clash = other.body.is_none() != is_extern || self.same_names(&other.params, &function.params);
+            let clash = other.body.is_none() != is_extern;
             if clash {
                 let place = other.span;
                 self.duplicate(&name.name, name.span, place);
@@ -71,7 +78,10 @@ impl Checker {
     /// Whether two parameter lists cannot be told apart by number and names of arguments.
     pub(crate) fn same_names(&self, left: &[Param], right: &[Param]) -> bool {
         left.len() == right.len()
-            && left.iter().zip(right).all(|(left, right)| self.param_name(left) == self.param_name(right))
+            && left
+                .iter()
+                .zip(right)
+                .all(|(left, right)| self.param_name(left) == self.param_name(right))
     }
 
     /// `extern E<..> { methods }`
@@ -87,7 +97,7 @@ impl Checker {
             annotations,
             span: item.name.span,
         });
-        self.define(&item.name, Entity::Extern(id));
+        self.context.defining.push(item.name.name.clone());
         self.scoped(|checker| {
             let type_params = checker.declare_type_params(&item.type_params);
             checker.program.externs[id.index()].type_params = type_params;
@@ -95,6 +105,8 @@ impl Checker {
                 checker.declare_method(id, &item.name.name, method);
             }
         });
+        self.context.defining.pop();
+        self.define(&item.name, Entity::Extern(id));
         self.check_method_overloads(id);
     }
 
@@ -113,12 +125,20 @@ impl Checker {
             _ => {}
         }
         if is_constructor && let Some(first) = prototype.type_params.first() {
-            self.error(codes::INVALID_METHOD, first.span, "a constructor has no type parameters of its own");
+            self.error(
+                codes::INVALID_METHOD,
+                first.span,
+                "a constructor has no type parameters of its own",
+            );
         }
         let annotations = self.annotations(&method.annotations);
         let (type_params, params, result) = self.scoped(|checker| {
             checker.check_prototype_names(prototype);
-            let owner = if is_constructor { Owner::ExternConstructor } else { Owner::Function };
+            let owner = if is_constructor {
+                Owner::ExternConstructor
+            } else {
+                Owner::Function
+            };
             let type_params = checker.declare_type_params(&prototype.type_params);
             let params = checker.declare_params(&prototype.params, owner);
             let result = checker.resolve_result(prototype.result.as_ref());
@@ -137,7 +157,11 @@ impl Checker {
             annotations,
         };
         let item = &mut self.program.externs[id.index()];
-        if is_constructor { item.constructors.push(method) } else { item.methods.push(method) }
+        if is_constructor {
+            item.constructors.push(method)
+        } else {
+            item.methods.push(method)
+        }
     }
 
     fn check_method_overloads(&mut self, id: ExternId) {

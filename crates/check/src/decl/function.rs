@@ -16,7 +16,11 @@ impl Checker {
     }
 
     /// The implementation of an abstract method: not visible by name.
-    pub(crate) fn check_method_function(&mut self, item: &ast::Function, annotations: &[ast::Annotation]) -> FunctionId {
+    pub(crate) fn check_method_function(
+        &mut self,
+        item: &ast::Function,
+        annotations: &[ast::Annotation],
+    ) -> FunctionId {
         let annotations = self.annotations(annotations);
         let function = self.check_function(item, annotations);
         let id = FunctionId(self.program.functions.len() as u32);
@@ -29,7 +33,7 @@ impl Checker {
         self.scopes.push();
         self.check_prototype_names(prototype);
         let type_params = self.declare_type_params(&prototype.type_params);
-        let params = self.declare_params(&prototype.params, Owner::Function);
+        let params = self.declare_params(&prototype.params, Owner::DefinedFunction);
         let result = self.resolve_result(prototype.result.as_ref());
         self.define_params(&prototype.params, &params);
         let name = prototype.name.name.clone();
@@ -46,7 +50,15 @@ impl Checker {
             let message = format!("the function `{name}` does not return a value on all paths");
             self.error(codes::MISSING_RETURN, prototype.name.span, message);
         }
-        Function { name, type_params, params, result, body: Some(body), annotations, span: prototype.name.span }
+        Function {
+            name,
+            type_params,
+            params,
+            result,
+            body: Some(body),
+            annotations,
+            span: prototype.name.span,
+        }
     }
 
     /// `action a(..) {..}`
@@ -68,7 +80,14 @@ impl Checker {
         self.scopes.pop();
         let id = ActionId(self.program.actions.len() as u32);
         let control = self.context.control;
-        self.program.actions.push(Action { name, control, params, body, annotations, span: item.name.span });
+        self.program.actions.push(Action {
+            name,
+            control,
+            params,
+            body,
+            annotations,
+            span: item.name.span,
+        });
         self.define(&item.name, Entity::Action(id));
         Some(id)
     }

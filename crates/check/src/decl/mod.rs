@@ -32,7 +32,10 @@ impl Checker {
     fn declare_top(&mut self, declaration: &ast::Declaration) {
         let annotations = &declaration.annotations;
         match &declaration.kind {
-            DeclarationKind::Constant(item) => self.declare_constant(item),
+            DeclarationKind::Constant(item) => {
+                self.check_annotations(annotations);
+                self.declare_constant(item);
+            }
             DeclarationKind::Error(names) => self.declare_errors(names),
             DeclarationKind::MatchKind(names) => self.declare_match_kinds(names),
             DeclarationKind::ExternFunction(item) => self.declare_extern_function(item, annotations),
@@ -59,7 +62,11 @@ impl Checker {
                 self.error(codes::INVALID_VARIABLE_TYPE, item.name.span, message);
             }
             DeclarationKind::Table(item) => {
-                self.error(codes::MISPLACED_INSTANTIATION, item.name.span, "tables can only be declared in controls");
+                self.error(
+                    codes::MISPLACED_INSTANTIATION,
+                    item.name.span,
+                    "tables can only be declared in controls",
+                );
             }
             DeclarationKind::ValueSet(item) => {
                 let message = "value sets can only be declared in parsers";
@@ -69,7 +76,9 @@ impl Checker {
     }
 
     fn declare_top_instance(&mut self, item: &ast::Instantiation, declaration: &ast::Declaration) {
-        let Some(id) = self.check_instantiation(item, &declaration.annotations, declaration.span) else { return };
+        let Some(id) = self.check_instantiation(item, &declaration.annotations, declaration.span) else {
+            return;
+        };
         self.program.top_instances.push(id);
         if item.name.name != "main" {
             return;
@@ -77,14 +86,22 @@ impl Checker {
         if matches!(self.program.instances[id.index()].ty, Type::Package(..)) {
             self.program.main = Some(id);
         } else {
-            self.error(codes::INVALID_MAIN, item.name.span, "`main` must be an instance of a package");
+            self.error(
+                codes::INVALID_MAIN,
+                item.name.span,
+                "`main` must be an instance of a package",
+            );
         }
     }
 
     fn declare_package(&mut self, item: &ast::Package, annotations: &[ast::Annotation]) {
         let annotations = self.annotations(annotations);
         let (type_params, params) = self.scoped(|checker| {
-            checker.check_distinct(item.type_params.iter().chain(item.params.iter().map(|param| &param.name)));
+            checker.check_distinct(
+                item.type_params
+                    .iter()
+                    .chain(item.params.iter().map(|param| &param.name)),
+            );
             let type_params = checker.declare_type_params(&item.type_params);
             let params = checker.declare_params(&item.params, Owner::Package);
             (type_params, params)
@@ -97,6 +114,6 @@ impl Checker {
             annotations,
             span: item.name.span,
         });
-        self.define(&item.name, Entity::Package(id));
+        self.define_constructible(&item.name, Entity::Package(id));
     }
 }

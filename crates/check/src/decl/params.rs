@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::scope::Entity;
+use crate::unify::{Inference, Mode};
 use forebay_syntax::ast::{self, Direction};
 use forebay_syntax::codes::check as codes;
 use std::rc::Rc;
@@ -22,6 +23,8 @@ pub(crate) enum Owner {
     Constructor,
     /// A package.
     Package,
+    /// A function with a body: like [`Owner::Function`], but without optional parameters.
+    DefinedFunction,
 }
 
 impl Owner {
@@ -54,15 +57,35 @@ impl Checker {
             ty = Type::Unknown;
         }
         if owner.is_constructor() && param.direction != Direction::None {
-            self.error(codes::INVALID_PARAMETER, param.span, "constructor parameters have no direction");
+            self.error(
+                codes::INVALID_PARAMETER,
+                param.span,
+                "constructor parameters have no direction",
+            );
         }
-        if optional && matches!(owner, Owner::Action) {
-            self.error(codes::INVALID_PARAMETER, param.span, "parameters of actions cannot be optional");
+        if optional && matches!(owner, Owner::Action | Owner::DefinedFunction) {
+            self.error(
+                codes::INVALID_PARAMETER,
+                param.span,
+                "only externs, packages and types can have optional parameters",
+            );
         }
-        let default = param.default.as_ref().and_then(|value| self.check_default(param, value, &ty, optional));
-        let kind = if owner.is_constructor() { VarKind::Constructor } else { VarKind::Param(param.direction) };
+        let default = param
+            .default
+            .as_ref()
+            .and_then(|value| self.check_default(param, value, &ty, optional));
+        let kind = if owner.is_constructor() {
+            VarKind::Constructor
+        } else {
+            VarKind::Param(param.direction)
+        };
         let var = self.add_var(&param.name, ty, kind, annotations);
-        Param { var, direction: param.direction, optional, default }
+        Param {
+            var,
+            direction: param.direction,
+            optional,
+            default,
+        }
     }
 
     fn param_problem(&self, ty: &Type, direction: Direction, owner: Owner) -> Option<String> {
@@ -81,16 +104,32 @@ impl Checker {
             Type::Package(..) if owner != Owner::Package => {
                 Some("only packages can have packages as parameters".to_string())
             }
-            Type::Parser(id, _) if self.program.parsers[id.index()].body.is_some() => {
-                Some(format!("{text} is a parser with a body; a parameter needs a parser type"))
-            }
-            Type::Control(id, _) if self.program.controls[id.index()].body.is_some() => {
-                Some(format!("{text} is a control with a body; a parameter needs a control type"))
-            }
+            Type::Parser(id, _) if self.program.parsers[id.index()].body.is_some() => Some(format!(
+                "{text} is a parser with a body; a parameter needs a parser type"
+            )),
+            Type::Control(id, _) if self.program.controls[id.index()].body.is_some() => Some(format!(
+                "{text} is a control with a body; a parameter needs a control type"
+            )),
             Type::Parser(..) | Type::Control(..) if !matches!(owner, Owner::Constructor | Owner::Package) => {
                 Some(format!("a parameter cannot have type {text} here"))
             }
             _ => None,
+        }
+    }
+
+    /// A default object: type parameters of the package are found when it is instantiated.
+    fn check_default_object(&mut self, value: &ast::Expr, ty: &Type) -> Expr {
+        let checked = self.check_value(value);
+        let mut inference = Inference::default();
+        for part in ty.parts() {
+            if let Type::Var(var) = part {
+                inference.add_unknowns(&[*var]);
+            }
+        }
+        if inference.unify(&self.program, ty, &checked.ty, Mode::Exact) {
+            checked
+        } else {
+            self.coerce(checked, ty)
         }
     }
 
@@ -100,9 +139,17 @@ impl Checker {
             self.error(codes::INVALID_DEFAULT, value.span, message);
         }
         if optional {
-            self.error(codes::INVALID_DEFAULT, value.span, "optional parameters cannot have default values");
+            self.error(
+                codes::INVALID_DEFAULT,
+                value.span,
+                "optional parameters cannot have default values",
+            );
         }
-        let checked = self.check_as(value, ty);
+        let checked = if ty.is_object() {
+            self.check_default_object(value, ty)
+        } else {
+            self.check_as(value, ty)
+        };
         self.require_constant(&checked, "a default value");
         Some(Rc::new(checked))
     }

@@ -31,18 +31,19 @@ impl Checker {
             span: item.name.span,
         });
         if let Some(body) = &item.body {
+            self.no_optional_params(&item.constructor_params);
             let name = item.name.name.clone();
             let body = self.within(
                 |context| {
                     context.parser = Some(id);
                     context.defining.push(name);
                 },
-                |checker| checker.check_parser_body(body, &item.name),
+                |checker| checker.scoped(|checker| checker.check_parser_body(body, &item.name)),
             );
             self.program.parsers[id.index()].body = Some(body);
         }
         self.scopes.pop();
-        self.define(&item.name, Entity::Parser(id));
+        self.define_constructible(&item.name, Entity::Parser(id));
     }
 
     fn check_parser_body(&mut self, body: &ast::ParserBody, name: &ast::Ident) -> ParserBody {
@@ -56,11 +57,19 @@ impl Checker {
             let message = format!("the parser {} has no state named `start`", name.name);
             self.error(codes::NO_START_STATE, name.span, message);
         }
-        let checked: Vec<State> = body.states.iter().map(|state| self.check_state(state, &states)).collect();
+        let checked: Vec<State> = body
+            .states
+            .iter()
+            .map(|state| self.check_state(state, &states))
+            .collect();
         if let Some(start) = start {
             self.check_reachable_end(&checked, start, name);
         }
-        ParserBody { locals, states: checked, start: start.unwrap_or(0) }
+        ParserBody {
+            locals,
+            states: checked,
+            start: start.unwrap_or(0),
+        }
     }
 
     fn declare_parser_local(&mut self, declaration: &ast::Declaration, locals: &mut Vec<Local>) {
@@ -87,7 +96,13 @@ impl Checker {
         let element = self.resolve_type(&item.ty);
         let allowed = matches!(
             element,
-            Type::Bool | Type::Bit(_) | Type::Signed(_) | Type::Enum(_) | Type::NewType(_) | Type::Tuple(_) | Type::Unknown
+            Type::Bool
+                | Type::Bit(_)
+                | Type::Signed(_)
+                | Type::Enum(_)
+                | Type::NewType(_)
+                | Type::Tuple(_)
+                | Type::Unknown
         ) || self.program.composite_kind(&element) == Some(ast::CompositeKind::Struct);
         if !allowed {
             let message = format!("a value set cannot have elements of type {}", self.show(&element));
@@ -95,14 +110,24 @@ impl Checker {
         }
         let size = self.check_value(&item.size);
         if !size.ty.is_number() && !size.ty.is_unknown() {
-            self.error(codes::NOT_CONSTANT, item.size.span, "the size of a value set must be a number");
+            self.error(
+                codes::NOT_CONSTANT,
+                item.size.span,
+                "the size of a value set must be a number",
+            );
         } else {
             self.require_constant(&size, "the size of a value set");
         }
         let annotations = self.annotations(annotations);
         let id = ValueSetId(self.program.value_sets.len() as u32);
         let name = item.name.name.clone();
-        self.program.value_sets.push(ValueSet { name, element, size, annotations, span: item.name.span });
+        self.program.value_sets.push(ValueSet {
+            name,
+            element,
+            size,
+            annotations,
+            span: item.name.span,
+        });
         self.define(&item.name, Entity::ValueSet(id));
         id
     }
@@ -131,7 +156,11 @@ impl Checker {
         self.scopes.push();
         let saved = self.context.clone();
         self.context.in_state = true;
-        let statements = state.statements.iter().filter_map(|statement| self.check_statement(statement)).collect();
+        let statements = state
+            .statements
+            .iter()
+            .filter_map(|statement| self.check_statement(statement))
+            .collect();
         let transition = match &state.transition {
             None => Transition::Direct(StateTarget::Reject),
             Some(ast::Transition::Direct(name)) => Transition::Direct(self.state_target(name, states)),
@@ -139,7 +168,13 @@ impl Checker {
         };
         self.context = saved;
         self.scopes.pop();
-        State { name: state.name.name.clone(), statements, transition, annotations, span: state.name.span }
+        State {
+            name: state.name.name.clone(),
+            statements,
+            transition,
+            annotations,
+            span: state.name.span,
+        }
     }
 
     fn state_target(&mut self, name: &ast::Ident, states: &HashMap<&str, usize>) -> StateTarget {
@@ -163,8 +198,9 @@ impl Checker {
     }
 
     fn check_select(&mut self, select: &ast::Select, states: &HashMap<&str, usize>) -> Transition {
-        let keys: Vec<Expr> = select.keys.iter().map(|key| self.check_select_key(key)).collect();
-        let types: Vec<Type> = keys.iter().map(|key| key.ty.clone()).collect();
+        let written: Vec<Expr> = select.keys.iter().map(|key| self.check_select_key(key)).collect();
+        let types: Vec<Type> = written.iter().map(|key| key.ty.clone()).collect();
+        let keys = self.flatten_keys(written);
         let mut cases = Vec::new();
         let mut catch_all = false;
         for case in &select.cases {
@@ -182,7 +218,11 @@ impl Checker {
                 cases.push((keysets, target, case.span));
             }
         }
-        Transition::Select { keys, cases, span: select.span }
+        Transition::Select {
+            keys,
+            cases,
+            span: select.span,
+        }
     }
 
     fn check_select_key(&mut self, key: &ast::Expr) -> Expr {
@@ -190,17 +230,28 @@ impl Checker {
         let checked = match &checked.ty {
             Type::Int => {
                 let message = "the expression in a select needs a width";
-                self.report(Diagnostic::error(codes::UNKNOWN_WIDTH, key.span, message).hint("write a width, as in 8w5"));
+                self.report(
+                    Diagnostic::error(codes::UNKNOWN_WIDTH, key.span, message).hint("write a width, as in 8w5"),
+                );
                 return self.invalid(key.span);
             }
             _ => checked,
         };
-        let allowed = matches!(
-            self.program.unwrapped(&checked.ty),
-            Type::Bit(_) | Type::Signed(_) | Type::Bool | Type::Enum(_) | Type::Unknown
-        );
+        let scalar = |ty: &Type| {
+            matches!(
+                self.program.unwrapped(ty),
+                Type::Bit(_) | Type::Signed(_) | Type::Bool | Type::Enum(_) | Type::Unknown
+            )
+        };
+        let allowed = match &checked.ty {
+            Type::Tuple(types) => types.iter().all(scalar),
+            ty => scalar(ty),
+        };
         if !allowed {
-            let message = format!("an expression of type {} cannot be used in select", self.show(&checked.ty));
+            let message = format!(
+                "an expression of type {} cannot be used in select",
+                self.show(&checked.ty)
+            );
             self.error(codes::INVALID_SELECT, key.span, message);
             return self.invalid(key.span);
         }

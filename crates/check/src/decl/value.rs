@@ -18,7 +18,10 @@ impl Checker {
         }
         let value = self.check_as(&item.value, &ty);
         self.require_constant(&value, "the value of a constant");
-        let value = Expr { ty: if ty.is_unknown() { value.ty.clone() } else { ty }, ..value };
+        let value = Expr {
+            ty: if ty.is_unknown() { value.ty.clone() } else { ty },
+            ..value
+        };
         self.define(&item.name, Entity::Constant(Rc::new(value)));
     }
 

@@ -19,7 +19,11 @@ impl Checker {
             checked.push(dots(span));
         }
         let types = checked.iter().map(|element| element.ty.clone()).collect();
-        Expr { kind: ExprKind::Aggregate(checked), ty: Type::Tuple(Rc::new(types)), span }
+        Expr {
+            kind: ExprKind::Aggregate(checked),
+            ty: Type::Tuple(Rc::new(types)),
+            span,
+        }
     }
 
     fn check_dots_last(&mut self, elements: &[Expr]) {
@@ -48,10 +52,18 @@ impl Checker {
         if duplicates {
             return self.invalid(span);
         }
-        Expr { kind: ExprKind::Aggregate(checked), ty: Type::Record(Rc::new(names)), span }
+        Expr {
+            kind: ExprKind::Aggregate(checked),
+            ty: Type::Record(Rc::new(names)),
+            span,
+        }
     }
 }
 
 fn dots(span: Span) -> Expr {
-    Expr { kind: ExprKind::DefaultValue, ty: Type::Unknown, span }
+    Expr {
+        kind: ExprKind::DefaultValue,
+        ty: Type::Unknown,
+        span,
+    }
 }

@@ -13,18 +13,34 @@ impl Checker {
         let to = self.resolve_type(ty);
         let operand = self.check_value(operand);
         if to.is_unknown() || matches!(operand.kind, ExprKind::Invalid) {
-            return Expr { kind: ExprKind::Invalid, ty: to, span };
+            return Expr {
+                kind: ExprKind::Invalid,
+                ty: to,
+                span,
+            };
         }
-        let initialises = matches!(operand.kind, ExprKind::Aggregate(_) | ExprKind::InvalidHeader | ExprKind::DefaultValue)
-            && matches!(to, Type::Composite(..) | Type::Stack(..) | Type::List(_) | Type::Tuple(_));
+        let initialises = matches!(
+            operand.kind,
+            ExprKind::Aggregate(_) | ExprKind::InvalidHeader | ExprKind::DefaultValue
+        ) && matches!(
+            to,
+            Type::Composite(..) | Type::Stack(..) | Type::List(_) | Type::Tuple(_)
+        );
         if initialises {
             if matches!(to, Type::Tuple(_)) && !self.same_type(&to, &operand.ty) {
                 return self.illegal_cast(&to, &operand.ty, span);
             }
-            return Expr { span, ..self.coerce(operand, &to) };
+            return Expr {
+                span,
+                ..self.coerce(operand, &to)
+            };
         }
         if operand.ty.is_unknown() {
-            return Expr { kind: ExprKind::Invalid, ty: to, span };
+            return Expr {
+                kind: ExprKind::Invalid,
+                ty: to,
+                span,
+            };
         }
         if !self.cast_allowed(&to, &operand.ty) {
             return self.illegal_cast(&to, &operand.ty, span);
@@ -36,32 +52,53 @@ impl Checker {
     }
 
     fn illegal_cast(&mut self, to: &Type, from: &Type, span: Span) -> Expr {
-        let message = format!("a value of type {} cannot be cast to {}", self.show(from), self.show(to));
+        let message = format!(
+            "a value of type {} cannot be cast to {}",
+            self.show(from),
+            self.show(to)
+        );
         let mut diagnostic = Diagnostic::error(codes::INVALID_CAST, span, message);
         if let (Type::Bit(_) | Type::Signed(_), Type::Bit(_) | Type::Signed(_)) = (to, from) {
             diagnostic = diagnostic.hint("change width and signedness in two casts, one after the other");
         }
         self.report(diagnostic);
-        Expr { kind: ExprKind::Invalid, ty: to.clone(), span }
+        Expr {
+            kind: ExprKind::Invalid,
+            ty: to.clone(),
+            span,
+        }
     }
 
     fn int_to_bool(&mut self, operand: Expr, span: Span) -> Expr {
         let value = match &operand.kind {
             ExprKind::Int(value) => value.clone(),
-            _ => return Expr { kind: ExprKind::Cast(Box::new(operand)), ty: Type::Bool, span },
+            _ => {
+                return Expr {
+                    kind: ExprKind::Cast(Box::new(operand)),
+                    ty: Type::Bool,
+                    span,
+                };
+            }
         };
         if value > 1.into() || value < 0.into() {
             let message = format!("only 0 and 1 can be cast to bool, not {value}");
             self.error(codes::INVALID_CAST, span, message);
         }
-        Expr { kind: ExprKind::Bool(value == 1.into()), ty: Type::Bool, span }
+        Expr {
+            kind: ExprKind::Bool(value == 1.into()),
+            ty: Type::Bool,
+            span,
+        }
     }
 
     fn explicit_convert(&mut self, operand: Expr, to: &Type, span: Span) -> Expr {
         if operand.ty == *to {
             return Expr { span, ..operand };
         }
-        Expr { span, ..self.convert(operand, to) }
+        Expr {
+            span,
+            ..self.convert(operand, to)
+        }
     }
 
     /// Whether an explicit cast from one type to the other exists.

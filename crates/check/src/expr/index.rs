@@ -20,7 +20,10 @@ impl Checker {
             Type::Stack(element, size) => self.stack_element(base, index, &element, size, span),
             Type::Tuple(types) => self.tuple_element(base, index, &types, span),
             other => {
-                let message = format!("only stacks, arrays and tuples can be indexed, not {}", self.show(&other));
+                let message = format!(
+                    "only stacks, arrays and tuples can be indexed, not {}",
+                    self.show(&other)
+                );
                 self.error(codes::INVALID_INDEX, span, message);
                 self.invalid(span)
             }
@@ -34,7 +37,7 @@ impl Checker {
         }
         if let ExprKind::Int(value) = &index.kind {
             let in_range = value.to_u32().is_some_and(|value| value < size);
-            if !in_range {
+            if !in_range && !self.context.in_size {
                 let message = format!("the index {value} is outside of the stack, which has {size} elements");
                 self.error(codes::INVALID_INDEX, index.span, message);
             } else if let (ExprKind::Aggregate(elements), Some(position)) = (&base.kind, value.to_usize())
@@ -44,18 +47,29 @@ impl Checker {
             }
         }
         let kind = ExprKind::Index(Box::new(base), Box::new(index));
-        Expr { kind, ty: element.clone(), span }
+        Expr {
+            kind,
+            ty: element.clone(),
+            span,
+        }
     }
 
     fn tuple_element(&mut self, base: Expr, index: Expr, types: &[Type], span: Span) -> Expr {
         let ExprKind::Int(value) = &index.kind else {
             if !matches!(index.kind, ExprKind::Invalid) {
-                self.error(codes::INVALID_INDEX, index.span, "the index of a tuple must be a compile-time constant");
+                self.error(
+                    codes::INVALID_INDEX,
+                    index.span,
+                    "the index of a tuple must be a compile-time constant",
+                );
             }
             return self.invalid(span);
         };
         let Some(position) = value.to_usize().filter(|position| *position < types.len()) else {
-            let message = format!("the index {value} is outside of the tuple, which has {} elements", types.len());
+            let message = format!(
+                "the index {value} is outside of the tuple, which has {} elements",
+                types.len()
+            );
             self.error(codes::INVALID_INDEX, index.span, message);
             return self.invalid(span);
         };
@@ -63,9 +77,16 @@ impl Checker {
             && self.is_constant(&base)
             && let Some(element) = elements.get(position)
         {
-            return Expr { span, ..element.clone() };
+            return Expr {
+                span,
+                ..element.clone()
+            };
         }
-        Expr { kind: ExprKind::TupleElement(Box::new(base), position), ty: types[position].clone(), span }
+        Expr {
+            kind: ExprKind::TupleElement(Box::new(base), position),
+            ty: types[position].clone(),
+            span,
+        }
     }
 
     /// `e[hi:lo]`
@@ -74,13 +95,20 @@ impl Checker {
         let base = self.to_number(base);
         let high = self.constant_int(hi);
         let low = self.constant_int(lo);
-        let Some(width) = self.sliceable_width(&base, span) else { return self.invalid(span) };
-        let (Some(high), Some(low)) = (high, low) else { return self.invalid(span) };
+        let Some(width) = self.sliceable_width(&base, span) else {
+            return self.invalid(span);
+        };
+        let (Some(high), Some(low)) = (high, low) else {
+            return self.invalid(span);
+        };
         let high = self.bit_index(&high, width, hi.span);
         let low = self.bit_index(&low, width, lo.span);
-        let (Some(high), Some(low)) = (high, low) else { return self.invalid(span) };
+        let (Some(high), Some(low)) = (high, low) else {
+            return self.invalid(span);
+        };
         if low > high {
-            let message = format!("a slice is written [hi:lo], but here the low end {low} is above the high end {high}");
+            let message =
+                format!("a slice is written [hi:lo], but here the low end {low} is above the high end {high}");
             self.error(codes::INVALID_SLICE, span, message);
             return self.invalid(span);
         }
@@ -102,7 +130,10 @@ impl Checker {
         }
         let width = base.ty.width();
         if width.is_none() {
-            let message = format!("only bit<W> and int<W> values can be sliced, not {}", self.show(&base.ty));
+            let message = format!(
+                "only bit<W> and int<W> values can be sliced, not {}",
+                self.show(&base.ty)
+            );
             self.error(codes::INVALID_SLICE, span, message);
         }
         width
@@ -128,7 +159,9 @@ impl Checker {
         let low = self.check_value(lo);
         let low = self.to_number(low);
         let count = self.constant_int(width);
-        let Some(total) = self.sliceable_width(&base, span) else { return self.invalid(span) };
+        let Some(total) = self.sliceable_width(&base, span) else {
+            return self.invalid(span);
+        };
         let Some(count) = count else { return self.invalid(span) };
         let Some(count) = count.to_u32().filter(|count| *count <= total) else {
             let message = format!("the width {count} of the slice is not between 0 and the {total} bits of the value");
@@ -137,7 +170,9 @@ impl Checker {
         };
         if let ExprKind::Int(value) = &low.kind {
             let value = value.clone();
-            let Some(start) = self.bit_index(&value, total, lo.span) else { return self.invalid(span) };
+            let Some(start) = self.bit_index(&value, total, lo.span) else {
+                return self.invalid(span);
+            };
             if count > 0 && start + count <= total {
                 return self.make_slice(base, start + count - 1, start, span);
             }
@@ -146,6 +181,10 @@ impl Checker {
             let message = format!("the low end of a slice must be a bit<W>, not {}", self.show(&low.ty));
             self.error(codes::INVALID_SLICE, lo.span, message);
         }
-        Expr { kind: ExprKind::PlusSlice(Box::new(base), Box::new(low), count), ty: Type::Bit(count), span }
+        Expr {
+            kind: ExprKind::PlusSlice(Box::new(base), Box::new(low), count),
+            ty: Type::Bit(count),
+            span,
+        }
     }
 }

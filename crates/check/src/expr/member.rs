@@ -19,7 +19,10 @@ impl Checker {
                 if !is_type {
                     return None;
                 }
-                let kind = ast::TypeKind::Named { name: name.clone(), args: Vec::new() };
+                let kind = ast::TypeKind::Named {
+                    name: name.clone(),
+                    args: Vec::new(),
+                };
                 Some(self.resolve_for_instance(&ast::Type { kind, span: base.span }))
             }
             _ => None,
@@ -41,7 +44,10 @@ impl Checker {
             ty => {
                 let message = format!("a value of type {} has no member `{}`", self.show(&ty), member.name);
                 let mut diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message);
-                if matches!(ty, Type::Extern(..) | Type::Table(_) | Type::Parser(..) | Type::Control(..)) {
+                if matches!(
+                    ty,
+                    Type::Extern(..) | Type::Table(_) | Type::Parser(..) | Type::Control(..)
+                ) {
                     diagnostic = diagnostic.hint("methods can only be called: write the arguments in parentheses");
                 }
                 self.report(diagnostic);
@@ -56,7 +62,10 @@ impl Checker {
             Type::MatchKind => (self.program.match_kinds.clone(), "match_kind".to_string()),
             Type::Enum(id) => {
                 let item = &self.program.enums[id.index()];
-                (item.members.iter().map(|(name, _)| name.clone()).collect(), format!("enum {}", item.name))
+                (
+                    item.members.iter().map(|(name, _)| name.clone()).collect(),
+                    format!("enum {}", item.name),
+                )
             }
             Type::Unknown => return self.invalid(span),
             other => {
@@ -71,7 +80,11 @@ impl Checker {
                 .did_you_mean(&member.name, names.iter().map(String::as_str))
                 .options(names.iter().take(OPTIONS_SHOWN).cloned());
             self.report(diagnostic);
-            return Expr { kind: ExprKind::Invalid, ty: ty.clone(), span };
+            return Expr {
+                kind: ExprKind::Invalid,
+                ty: ty.clone(),
+                span,
+            };
         };
         let kind = match ty {
             Type::Error => ExprKind::Error(index),
@@ -79,7 +92,11 @@ impl Checker {
             Type::Enum(id) => ExprKind::EnumMember(*id, index),
             _ => ExprKind::Invalid,
         };
-        Expr { kind, ty: ty.clone(), span }
+        Expr {
+            kind,
+            ty: ty.clone(),
+            span,
+        }
     }
 
     fn check_field(&mut self, base: Expr, id: CompositeId, args: &[Type], member: &ast::Ident, span: Span) -> Expr {
@@ -98,9 +115,16 @@ impl Checker {
             && self.is_constant(&base)
             && let Some(element) = elements.get(index)
         {
-            return Expr { span, ..element.clone() };
+            return Expr {
+                span,
+                ..element.clone()
+            };
         }
-        Expr { kind: ExprKind::Field(Box::new(base), index), ty, span }
+        Expr {
+            kind: ExprKind::Field(Box::new(base), index),
+            ty,
+            span,
+        }
     }
 
     fn check_record_field(&mut self, base: Expr, fields: &[(String, Type)], member: &ast::Ident, span: Span) -> Expr {
@@ -109,18 +133,32 @@ impl Checker {
             self.error(codes::UNKNOWN_FIELD, member.span, message);
             return self.invalid(span);
         };
-        Expr { kind: ExprKind::Field(Box::new(base), index), ty: fields[index].1.clone(), span }
+        Expr {
+            kind: ExprKind::Field(Box::new(base), index),
+            ty: fields[index].1.clone(),
+            span,
+        }
     }
 
     fn check_stack_member(&mut self, base: Expr, element: &Type, size: u32, member: &ast::Ident, span: Span) -> Expr {
         if !self.program.is_header(element) && !self.program.is_union(element) && !element.is_unknown() {
-            let message = format!("`{}` exists only on header stacks, not on {}", member.name, self.show(&base.ty));
+            let message = format!(
+                "`{}` exists only on header stacks, not on {}",
+                member.name,
+                self.show(&base.ty)
+            );
             self.error(codes::STACK_OPERATION, member.span, message);
             return self.invalid(span);
         }
         let base = Box::new(base);
         let (kind, ty) = match member.name.as_str() {
-            "size" => return Expr { kind: ExprKind::Int(BigInt::from(size)), ty: Type::Bit(32), span },
+            "size" => {
+                return Expr {
+                    kind: ExprKind::Int(BigInt::from(size)),
+                    ty: Type::Bit(32),
+                    span,
+                };
+            }
             "next" => (ExprKind::StackNext(base), element.clone()),
             "last" => (ExprKind::StackLast(base), element.clone()),
             "lastIndex" => (ExprKind::StackLastIndex(base), Type::Bit(32)),
@@ -141,12 +179,24 @@ impl Checker {
     fn check_apply_result(&mut self, base: Expr, table: TableId, member: &ast::Ident, span: Span) -> Expr {
         let base = Box::new(base);
         match member.name.as_str() {
-            "hit" => Expr { kind: ExprKind::TableHit(base), ty: Type::Bool, span },
-            "miss" => Expr { kind: ExprKind::TableMiss(base), ty: Type::Bool, span },
+            "hit" => Expr {
+                kind: ExprKind::TableHit(base),
+                ty: Type::Bool,
+                span,
+            },
+            "miss" => Expr {
+                kind: ExprKind::TableMiss(base),
+                ty: Type::Bool,
+                span,
+            },
             "action_run" => {
                 let message = "action_run can only stand in `switch (t.apply().action_run)`";
                 self.error(codes::INVALID_LABEL, member.span, message);
-                Expr { kind: ExprKind::Invalid, ty: Type::ActionRun(table), span }
+                Expr {
+                    kind: ExprKind::Invalid,
+                    ty: Type::ActionRun(table),
+                    span,
+                }
             }
             name => {
                 let message = format!("the result of applying a table has no member `{name}`");

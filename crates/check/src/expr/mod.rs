@@ -17,15 +17,24 @@ use forebay_syntax::source::Span;
 impl Checker {
     /// Checks an expression that is a value.
     pub(crate) fn check_expr(&mut self, expr: &ast::Expr) -> Expr {
-        self.nested(expr.span, |checker| checker.check_nested(expr)).unwrap_or_else(|| self.invalid(expr.span))
+        self.nested(expr.span, |checker| checker.check_nested(expr))
+            .unwrap_or_else(|| self.invalid(expr.span))
     }
 
     fn check_nested(&mut self, expr: &ast::Expr) -> Expr {
         let span = expr.span;
         match &expr.kind {
             ast::ExprKind::Int(literal) => self.check_integer(literal, span),
-            ast::ExprKind::Bool(value) => Expr { kind: ExprKind::Bool(*value), ty: Type::Bool, span },
-            ast::ExprKind::String(text) => Expr { kind: ExprKind::String(text.clone()), ty: Type::String, span },
+            ast::ExprKind::Bool(value) => Expr {
+                kind: ExprKind::Bool(*value),
+                ty: Type::Bool,
+                span,
+            },
+            ast::ExprKind::String(text) => Expr {
+                kind: ExprKind::String(text.clone()),
+                ty: Type::String,
+                span,
+            },
             ast::ExprKind::Name(name) => self.check_name(name, span),
             ast::ExprKind::Type(_) => {
                 self.error(codes::NOT_A_VALUE, span, "a value is needed here, but this is a type");
@@ -38,18 +47,36 @@ impl Checker {
             ast::ExprKind::PlusSlice { base, lo, width } => self.check_plus_slice(base, lo, width, span),
             ast::ExprKind::Unary { op, operand } => self.check_unary(*op, operand, span),
             ast::ExprKind::Binary { .. } => self.check_binary(expr),
-            ast::ExprKind::Ternary { condition, then_value, else_value } => {
-                self.check_ternary(condition, then_value, else_value, span)
-            }
+            ast::ExprKind::Ternary {
+                condition,
+                then_value,
+                else_value,
+            } => self.check_ternary(condition, then_value, else_value, span),
             ast::ExprKind::Cast { ty, operand } => self.check_cast(ty, operand, span),
-            ast::ExprKind::Call { callee, type_args, args } => self.check_call(callee, type_args, args, span),
+            ast::ExprKind::Call {
+                callee,
+                type_args,
+                args,
+            } => self.check_call(callee, type_args, args, span),
             ast::ExprKind::List { elements, has_default } => self.check_list(elements, *has_default, span),
             ast::ExprKind::Struct { fields, has_default } => self.check_struct(fields, *has_default, span),
             ast::ExprKind::Tuple(elements) => self.check_list(elements, false, span),
-            ast::ExprKind::InvalidHeader => Expr { kind: ExprKind::InvalidHeader, ty: Type::Unknown, span },
-            ast::ExprKind::Default => Expr { kind: ExprKind::DefaultValue, ty: Type::Unknown, span },
+            ast::ExprKind::InvalidHeader => Expr {
+                kind: ExprKind::InvalidHeader,
+                ty: Type::Unknown,
+                span,
+            },
+            ast::ExprKind::Default => Expr {
+                kind: ExprKind::DefaultValue,
+                ty: Type::Unknown,
+                span,
+            },
             ast::ExprKind::Mask { .. } | ast::ExprKind::Range { .. } | ast::ExprKind::DontCare => {
-                self.error(codes::INVALID_KEYSET, span, "a set of values can only stand in a keyset");
+                self.error(
+                    codes::INVALID_KEYSET,
+                    span,
+                    "a set of values can only stand in a keyset",
+                );
                 self.invalid(span)
             }
             ast::ExprKind::Error => self.invalid(span),
@@ -69,40 +96,75 @@ impl Checker {
             return self.invalid(span);
         }
         if !crate::fold::fits(&ty, &literal.value) {
-            let message = format!("{} does not fit {}; its upper bits are cut off", literal.value, self.show(&ty));
+            let message = format!(
+                "{} does not fit {}; its upper bits are cut off",
+                literal.value,
+                self.show(&ty)
+            );
             self.report(Diagnostic::warning(codes::VALUE_TRUNCATED, span, message));
         }
         let value = crate::fold::wrap(&ty, literal.value.clone());
-        Expr { kind: ExprKind::Int(value), ty, span }
+        Expr {
+            kind: ExprKind::Int(value),
+            ty,
+            span,
+        }
     }
 
     /// The entity that a name denotes, if it is declared.
     pub(crate) fn lookup(&self, name: &ast::Name) -> Option<Entity> {
-        let entry =
-            if name.absolute { self.scopes.find_top(&name.ident.name) } else { self.scopes.find(&name.ident.name) };
+        let entry = if name.absolute {
+            self.scopes.find_top(&name.ident.name)
+        } else {
+            self.scopes.find(&name.ident.name)
+        };
         entry.map(|entry| entry.entity.clone())
     }
 
     fn check_name(&mut self, name: &ast::Name, span: Span) -> Expr {
         let Some(entity) = self.lookup(name) else {
-            if let Some(index) = self.program.match_kinds.iter().position(|kind| *kind == name.ident.name) {
-                return Expr { kind: ExprKind::MatchKind(index), ty: Type::MatchKind, span };
+            if let Some(index) = self
+                .program
+                .match_kinds
+                .iter()
+                .position(|kind| *kind == name.ident.name)
+            {
+                return Expr {
+                    kind: ExprKind::MatchKind(index),
+                    ty: Type::MatchKind,
+                    span,
+                };
             }
             self.unknown_name(&name.ident, "value", |entity| !entity.is_type());
             return self.invalid(span);
         };
         match entity {
-            Entity::Constant(value) => Expr { span, ..(*value).clone() },
+            Entity::Constant(value) => Expr {
+                span,
+                ..(*value).clone()
+            },
             Entity::Var(id) => {
                 let ty = self.program.vars[id.index()].ty.clone();
-                Expr { kind: ExprKind::Var(id), ty, span }
+                Expr {
+                    kind: ExprKind::Var(id),
+                    ty,
+                    span,
+                }
             }
             Entity::Instance(id) => {
                 let ty = self.program.instances[id.index()].ty.clone();
-                Expr { kind: ExprKind::Instance(id), ty, span }
+                Expr {
+                    kind: ExprKind::Instance(id),
+                    ty,
+                    span,
+                }
             }
             Entity::Table(id) => self.check_table_name(id, span),
-            Entity::ValueSet(id) => Expr { kind: ExprKind::ValueSet(id), ty: Type::ValueSet(id), span },
+            Entity::ValueSet(id) => Expr {
+                kind: ExprKind::ValueSet(id),
+                ty: Type::ValueSet(id),
+                span,
+            },
             Entity::Broken => self.invalid(span),
             other => {
                 let message = format!("`{}` is {}, not a value", name.ident.name, other.describe());
@@ -117,12 +179,20 @@ impl Checker {
             self.error(codes::RECURSION, span, "a table cannot refer to itself");
             return self.invalid(span);
         }
-        Expr { kind: ExprKind::Table(id), ty: Type::Table(id), span }
+        Expr {
+            kind: ExprKind::Table(id),
+            ty: Type::Table(id),
+            span,
+        }
     }
 
     fn check_this(&mut self, span: Span) -> Expr {
         match self.context.this.clone() {
-            Some(ty) => Expr { kind: ExprKind::This, ty, span },
+            Some(ty) => Expr {
+                kind: ExprKind::This,
+                ty,
+                span,
+            },
             None => {
                 let message = "`this` can only stand in the implementation of an abstract method";
                 self.error(codes::THIS_OUTSIDE_METHOD, span, message);
@@ -156,7 +226,11 @@ impl Checker {
     pub(crate) fn check_value(&mut self, expr: &ast::Expr) -> Expr {
         let checked = self.check_expr(expr);
         if checked.ty == Type::Void {
-            self.error(codes::VOID_VALUE, expr.span, "this call returns nothing, so it has no value");
+            self.error(
+                codes::VOID_VALUE,
+                expr.span,
+                "this call returns nothing, so it has no value",
+            );
             return self.invalid(expr.span);
         }
         checked

@@ -14,7 +14,11 @@ impl Checker {
     /// `op e`
     pub(super) fn check_unary(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
         let operand = self.check_value(operand);
-        let operand = if op == UnaryOp::Not { operand } else { self.to_number(operand) };
+        let operand = if op == UnaryOp::Not {
+            operand
+        } else {
+            self.to_number(operand)
+        };
         if operand.ty.is_unknown() && !matches!(operand.kind, ExprKind::InvalidHeader | ExprKind::DefaultValue) {
             return self.invalid(span);
         }
@@ -63,7 +67,11 @@ impl Checker {
     /// An operator on two checked operands.
     pub(crate) fn apply_binary(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
         if matches!(left.kind, ExprKind::Invalid) || matches!(right.kind, ExprKind::Invalid) {
-            return Expr { kind: ExprKind::Invalid, ty: unknown_result(op), span };
+            return Expr {
+                kind: ExprKind::Invalid,
+                ty: unknown_result(op),
+                span,
+            };
         }
         match op {
             BinaryOp::And | BinaryOp::Or => self.logical(op, left, right, span),
@@ -88,7 +96,11 @@ impl Checker {
             diagnostic = diagnostic.hint("strings are joined with `++`");
         }
         self.report(diagnostic);
-        Expr { kind: ExprKind::Invalid, ty: unknown_result(op), span }
+        Expr {
+            kind: ExprKind::Invalid,
+            ty: unknown_result(op),
+            span,
+        }
     }
 
     fn logical(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
@@ -96,14 +108,20 @@ impl Checker {
             return self.undefined(op, &left, &right, span);
         }
         let kind = match (&left.kind, &right.kind) {
-            (ExprKind::Bool(left), ExprKind::Bool(right)) => {
-                ExprKind::Bool(if op == BinaryOp::And { *left && *right } else { *left || *right })
-            }
+            (ExprKind::Bool(left), ExprKind::Bool(right)) => ExprKind::Bool(if op == BinaryOp::And {
+                *left && *right
+            } else {
+                *left || *right
+            }),
             (ExprKind::Bool(value), _) if *value == (op == BinaryOp::Or) => ExprKind::Bool(*value),
             (ExprKind::Bool(_), _) => return Expr { span, ..right },
             _ => ExprKind::Binary(op, Box::new(left), Box::new(right)),
         };
-        Expr { kind, ty: Type::Bool, span }
+        Expr {
+            kind,
+            ty: Type::Bool,
+            span,
+        }
     }
 
     /// Gives two numbers the same type: `int` takes the type of the other operand. Reports and returns none if that fails.
@@ -114,7 +132,11 @@ impl Checker {
             self.undefined(op, &left, &right, span);
             return None;
         }
-        let ty = if left.ty == Type::Int { right.ty.clone() } else { left.ty.clone() };
+        let ty = if left.ty == Type::Int {
+            right.ty.clone()
+        } else {
+            left.ty.clone()
+        };
         if left.ty != Type::Int && right.ty != Type::Int && left.ty != right.ty {
             let message = format!(
                 "the operands of `{}` must have the same type, but these are {} and {}",
@@ -144,23 +166,41 @@ impl Checker {
         let ty = left.ty.clone();
         if let (ExprKind::Int(left), ExprKind::Int(right)) = (&left.kind, &right.kind) {
             return match fold::binary(op, &ty, left, right) {
-                Ok(value) => Expr { kind: ExprKind::Int(value), ty, span },
+                Ok(value) => Expr {
+                    kind: ExprKind::Int(value),
+                    ty,
+                    span,
+                },
                 Err(error) => self.fold_error(error, ty, span),
             };
         }
-        Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span }
+        Expr {
+            kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
+            ty,
+            span,
+        }
     }
 
     fn fold_error(&mut self, error: FoldError, ty: Type, span: Span) -> Expr {
         let (code, message) = match error {
             FoldError::DivisionByZero => (codes::DIVISION_BY_ZERO, "this divides by zero"),
-            FoldError::NegativeDivision => (codes::INVALID_DIVISION, "`/` and `%` are not defined on negative numbers"),
+            FoldError::NegativeDivision => (
+                codes::INVALID_DIVISION,
+                "`/` and `%` are not defined on negative numbers",
+            ),
             FoldError::NegativeShift => (codes::INVALID_SHIFT, "a shift by a negative amount is not defined"),
-            FoldError::TooLarge => (codes::OUT_OF_RANGE, "the value of this constant expression is too large"),
+            FoldError::TooLarge => (
+                codes::OUT_OF_RANGE,
+                "the value of this constant expression is too large",
+            ),
             FoldError::NotDefined => (codes::INVALID_OPERANDS, "the operator is not defined on these values"),
         };
         self.error(code, span, message);
-        Expr { kind: ExprKind::Invalid, ty, span }
+        Expr {
+            kind: ExprKind::Invalid,
+            ty,
+            span,
+        }
     }
 
     fn division(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
@@ -170,7 +210,11 @@ impl Checker {
         if matches!(left.ty, Type::Signed(_)) {
             let message = format!("`{}` is not defined on signed values", binary_text(op));
             self.error(codes::INVALID_DIVISION, span, message);
-            return Expr { kind: ExprKind::Invalid, ty: left.ty, span };
+            return Expr {
+                kind: ExprKind::Invalid,
+                ty: left.ty,
+                span,
+            };
         }
         if let ExprKind::Int(value) = &right.kind {
             if value.is_zero() {
@@ -180,7 +224,15 @@ impl Checker {
                 return self.fold_error(FoldError::NegativeDivision, left.ty, span);
             }
         }
-        self.fold_or_build(op, left, right, span)
+        let result = self.fold_or_build(op, left, right, span);
+        if matches!(result.kind, ExprKind::Binary(..)) && !self.is_constant(&result) && !is_shift_in_disguise(&result) {
+            let message = format!(
+                "`{}` is only defined on values that are known at compile time",
+                binary_text(op)
+            );
+            self.error(codes::INVALID_DIVISION, span, message);
+        }
+        result
     }
 
     fn shift(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
@@ -200,8 +252,16 @@ impl Checker {
                 self.report(Diagnostic::warning(codes::SHIFT_TOO_FAR, span, message));
             }
         } else if matches!(right.ty, Type::Signed(_)) {
-            self.error(codes::INVALID_SHIFT, right.span, "the amount of a shift must be an unsigned number");
-            return Expr { kind: ExprKind::Invalid, ty: left.ty, span };
+            self.error(
+                codes::INVALID_SHIFT,
+                right.span,
+                "the amount of a shift must be an unsigned number",
+            );
+            return Expr {
+                kind: ExprKind::Invalid,
+                ty: left.ty,
+                span,
+            };
         }
         let amount_known = matches!(right.kind, ExprKind::Int(_)) || self.is_constant(&right);
         if !amount_known && left.ty == Type::Int {
@@ -211,7 +271,11 @@ impl Checker {
             return self.invalid(span);
         }
         if !amount_known && right.ty == Type::Int {
-            self.error(codes::INVALID_SHIFT, right.span, "the amount of a shift must be a bit<W> or a constant");
+            self.error(
+                codes::INVALID_SHIFT,
+                right.span,
+                "the amount of a shift must be a bit<W> or a constant",
+            );
             return self.invalid(span);
         }
         self.fold_or_build(op, left, right, span)
@@ -219,11 +283,19 @@ impl Checker {
 
     fn concatenation(&mut self, left: Expr, right: Expr, span: Span) -> Expr {
         if let (ExprKind::String(left), ExprKind::String(right)) = (&left.kind, &right.kind) {
-            return Expr { kind: ExprKind::String(format!("{left}{right}")), ty: Type::String, span };
+            return Expr {
+                kind: ExprKind::String(format!("{left}{right}")),
+                ty: Type::String,
+                span,
+            };
         }
         if left.ty == Type::String && right.ty == Type::String {
             let kind = ExprKind::Binary(BinaryOp::Concat, Box::new(left), Box::new(right));
-            return Expr { kind, ty: Type::String, span };
+            return Expr {
+                kind,
+                ty: Type::String,
+                span,
+            };
         }
         let left = self.to_number(left);
         let right = self.to_number(right);
@@ -238,38 +310,77 @@ impl Checker {
         };
         let width = left_width.saturating_add(right_width);
         if width > crate::resolve::MAX_WIDTH {
-            let message = format!("the concatenation has {width} bits, more than the {} allowed", crate::resolve::MAX_WIDTH);
+            let message = format!(
+                "the concatenation has {width} bits, more than the {} allowed",
+                crate::resolve::MAX_WIDTH
+            );
             self.error(codes::INVALID_WIDTH, span, message);
             return self.invalid(span);
         }
-        let ty = if matches!(left.ty, Type::Signed(_)) { Type::Signed(width) } else { Type::Bit(width) };
+        let ty = if matches!(left.ty, Type::Signed(_)) {
+            Type::Signed(width)
+        } else {
+            Type::Bit(width)
+        };
         if let (ExprKind::Int(left), ExprKind::Int(right)) = (&left.kind, &right.kind) {
             let value = fold::concat(&ty, left, right, right_width);
-            return Expr { kind: ExprKind::Int(value), ty, span };
+            return Expr {
+                kind: ExprKind::Int(value),
+                ty,
+                span,
+            };
         }
-        Expr { kind: ExprKind::Binary(BinaryOp::Concat, Box::new(left), Box::new(right)), ty, span }
+        Expr {
+            kind: ExprKind::Binary(BinaryOp::Concat, Box::new(left), Box::new(right)),
+            ty,
+            span,
+        }
     }
 
     fn ordering(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
         let Some((left, right)) = self.same_number(op, left, right, span) else {
-            return Expr { kind: ExprKind::Invalid, ty: Type::Bool, span };
+            return Expr {
+                kind: ExprKind::Invalid,
+                ty: Type::Bool,
+                span,
+            };
         };
         if let (ExprKind::Int(left), ExprKind::Int(right)) = (&left.kind, &right.kind)
             && let Some(value) = fold::compare(op, left, right)
         {
-            return Expr { kind: ExprKind::Bool(value), ty: Type::Bool, span };
+            return Expr {
+                kind: ExprKind::Bool(value),
+                ty: Type::Bool,
+                span,
+            };
         }
-        Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty: Type::Bool, span }
+        Expr {
+            kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
+            ty: Type::Bool,
+            span,
+        }
     }
 
     fn equality(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
         let Some((left, right)) = self.comparable(left, right, span) else {
-            return Expr { kind: ExprKind::Invalid, ty: Type::Bool, span };
+            return Expr {
+                kind: ExprKind::Invalid,
+                ty: Type::Bool,
+                span,
+            };
         };
         if let Some(equal) = constant_equal(&left, &right) {
-            return Expr { kind: ExprKind::Bool(equal == (op == BinaryOp::Eq)), ty: Type::Bool, span };
+            return Expr {
+                kind: ExprKind::Bool(equal == (op == BinaryOp::Eq)),
+                ty: Type::Bool,
+                span,
+            };
         }
-        Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty: Type::Bool, span }
+        Expr {
+            kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
+            ty: Type::Bool,
+            span,
+        }
     }
 
     /// Gives two values that are compared with `==` the same type.
@@ -284,7 +395,10 @@ impl Checker {
             self.not_comparable(&left, &right, span);
             return None;
         }
-        let left_is_literal = matches!(left.kind, ExprKind::Aggregate(_) | ExprKind::InvalidHeader | ExprKind::DefaultValue);
+        let left_is_literal = matches!(
+            left.kind,
+            ExprKind::Aggregate(_) | ExprKind::InvalidHeader | ExprKind::DefaultValue
+        );
         let fit = |checker: &Checker, wanted: &Expr, given: &Expr| {
             given.ty.is_unknown() || checker.converts(&wanted.ty, &given.ty)
         };
@@ -309,7 +423,11 @@ impl Checker {
     }
 
     fn not_comparable(&mut self, left: &Expr, right: &Expr, span: Span) {
-        let message = format!("values of type {} and {} cannot be compared", self.show(&left.ty), self.show(&right.ty));
+        let message = format!(
+            "values of type {} and {} cannot be compared",
+            self.show(&left.ty),
+            self.show(&right.ty)
+        );
         self.error(codes::NOT_COMPARABLE, span, message);
     }
 
@@ -334,7 +452,13 @@ impl Checker {
     }
 
     /// `c ? a : b`
-    pub(super) fn check_ternary(&mut self, condition: &ast::Expr, left: &ast::Expr, right: &ast::Expr, span: Span) -> Expr {
+    pub(super) fn check_ternary(
+        &mut self,
+        condition: &ast::Expr,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        span: Span,
+    ) -> Expr {
         let condition = self.check_condition(condition);
         let left = self.check_value(left);
         let right = self.check_value(right);
@@ -352,8 +476,11 @@ impl Checker {
             left.ty.clone()
         };
         if !self.converts(&ty, &left.ty) || !self.converts(&ty, &right.ty) {
-            let message =
-                format!("the two values have different types, {} and {}", self.show(&left.ty), self.show(&right.ty));
+            let message = format!(
+                "the two values have different types, {} and {}",
+                self.show(&left.ty),
+                self.show(&right.ty)
+            );
             self.error(codes::TYPE_MISMATCH, span, message);
             return self.invalid(span);
         }
@@ -362,8 +489,24 @@ impl Checker {
         match condition.kind {
             ExprKind::Bool(true) => Expr { span, ..left },
             ExprKind::Bool(false) => Expr { span, ..right },
-            _ => Expr { kind: ExprKind::Ternary(Box::new(condition), Box::new(left), Box::new(right)), ty, span },
+            _ => Expr {
+                kind: ExprKind::Ternary(Box::new(condition), Box::new(left), Box::new(right)),
+                ty,
+                span,
+            },
         }
+    }
+}
+
+/// Whether a division can be done by shifting: by a power of two, or of zero.
+fn is_shift_in_disguise(expr: &Expr) -> bool {
+    let ExprKind::Binary(_, left, right) = &expr.kind else {
+        return false;
+    };
+    match (&left.kind, &right.kind) {
+        (ExprKind::Int(value), _) if value.is_zero() => true,
+        (_, ExprKind::Int(value)) => *value == BigInt::from(1) << (value.bits().max(1) - 1),
+        _ => false,
     }
 }
 
@@ -378,9 +521,10 @@ pub(crate) fn constant_equal(left: &Expr, right: &Expr) -> Option<bool> {
         (ExprKind::EnumMember(left_id, left), ExprKind::EnumMember(right_id, right)) if left_id == right_id => {
             Some(left == right)
         }
-        (ExprKind::Aggregate(left), ExprKind::Aggregate(right)) if left.len() == right.len() => {
-            left.iter().zip(right).try_fold(true, |equal, (left, right)| Some(equal & constant_equal(left, right)?))
-        }
+        (ExprKind::Aggregate(left), ExprKind::Aggregate(right)) if left.len() == right.len() => left
+            .iter()
+            .zip(right)
+            .try_fold(true, |equal, (left, right)| Some(equal & constant_equal(left, right)?)),
         _ => None,
     }
 }

@@ -16,11 +16,22 @@ impl Checker {
         body: &ast::Statement,
     ) -> StatementKind {
         self.scoped(|checker| {
-            let init = init.iter().filter_map(|statement| checker.check_statement(statement)).collect();
+            let init = init
+                .iter()
+                .filter_map(|statement| checker.check_statement(statement))
+                .collect();
             let condition = checker.check_condition(condition);
             let body = checker.check_loop_body(body);
-            let update = update.iter().filter_map(|statement| checker.check_statement(statement)).collect();
-            StatementKind::For { init, condition, update, body }
+            let update = update
+                .iter()
+                .filter_map(|statement| checker.check_statement(statement))
+                .collect();
+            StatementKind::For {
+                init,
+                condition,
+                update,
+                body,
+            }
         })
     }
 
@@ -45,28 +56,51 @@ impl Checker {
                 ast::ExprKind::Range { low, high } => Some((checker.check_value(low), checker.check_value(high))),
                 _ => None,
             };
-            let whole = if ends.is_none() { Some(checker.check_value(collection)) } else { None };
+            let whole = if ends.is_none() {
+                Some(checker.check_value(collection))
+            } else {
+                None
+            };
             let var = checker.loop_variable(ty, variable)?;
             let var_type = checker.program.vars[var.index()].ty.clone();
             if let Some((low, high)) = ends {
                 let low = checker.coerce(low, &var_type);
                 let high = checker.coerce(high, &var_type);
                 let body = checker.check_loop_body(body);
-                return Some(StatementKind::ForRange { variable: var, low, high, body });
+                return Some(StatementKind::ForRange {
+                    variable: var,
+                    low,
+                    high,
+                    body,
+                });
             }
             let collection = checker.iterated(whole?, &var_type, span)?;
             let body = checker.check_loop_body(body);
-            Some(StatementKind::ForIn { variable: var, collection, body })
+            Some(StatementKind::ForIn {
+                variable: var,
+                collection,
+                body,
+            })
         })
     }
 
     fn loop_variable(&mut self, ty: Option<&ast::Type>, variable: &ast::Ident) -> Option<VarId> {
         if let Some(ty) = ty {
-            let item = ast::Variable { ty: ty.clone(), name: variable.clone(), value: None };
+            let item = ast::Variable {
+                ty: ty.clone(),
+                name: variable.clone(),
+                value: None,
+            };
             return Some(self.declare_variable(&item, &[]).0);
         }
-        let name = ast::Name { absolute: false, ident: variable.clone() };
-        let expr = self.check_expr(&ast::Expr { kind: ast::ExprKind::Name(name), span: variable.span });
+        let name = ast::Name {
+            absolute: false,
+            ident: variable.clone(),
+        };
+        let expr = self.check_expr(&ast::Expr {
+            kind: ast::ExprKind::Name(name),
+            span: variable.span,
+        });
         if matches!(expr.kind, ExprKind::Invalid) || !self.require_lvalue(&expr, "the variable of a loop") {
             return None;
         }
@@ -82,7 +116,10 @@ impl Checker {
             Type::Tuple(types) => types.iter().all(|ty| self.converts(element, ty)),
             Type::Unknown => return None,
             other => {
-                let message = format!("a loop runs over ranges, lists, stacks and arrays, not over {}", self.show(other));
+                let message = format!(
+                    "a loop runs over ranges, lists, stacks and arrays, not over {}",
+                    self.show(other)
+                );
                 self.error(codes::TYPE_MISMATCH, collection.span, message);
                 return None;
             }

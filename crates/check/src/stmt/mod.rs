@@ -16,10 +16,17 @@ impl Checker {
         let annotations = self.annotations(&block.annotations);
         let statements = self.nested(block.span, |checker| {
             checker.scoped(|checker| {
-                block.statements.iter().filter_map(|statement| checker.check_statement(statement)).collect()
+                block
+                    .statements
+                    .iter()
+                    .filter_map(|statement| checker.check_statement(statement))
+                    .collect()
             })
         });
-        Block { statements: statements.unwrap_or_default(), annotations }
+        Block {
+            statements: statements.unwrap_or_default(),
+            annotations,
+        }
     }
 
     /// A statement as a block: a branch, or the body of a loop.
@@ -30,7 +37,10 @@ impl Checker {
         let statements = self.nested(statement.span, |checker| {
             checker.scoped(|checker| checker.check_statement(statement).into_iter().collect())
         });
-        Block { statements: statements.unwrap_or_default(), annotations: self.annotations(&[]) }
+        Block {
+            statements: statements.unwrap_or_default(),
+            annotations: self.annotations(&[]),
+        }
     }
 
     /// A statement; none when nothing of it is left to execute.
@@ -47,11 +57,22 @@ impl Checker {
                 }
                 StatementKind::Call(self.direct_apply(&ty, args, span))
             }
-            ast::StatementKind::If { condition, then_branch, else_branch } => {
+            ast::StatementKind::If {
+                condition,
+                then_branch,
+                else_branch,
+            } => {
                 let condition = self.check_condition(condition);
                 let then_branch = self.check_branch(then_branch);
-                let else_branch = else_branch.as_ref().map(|branch| self.check_branch(branch)).unwrap_or_default();
-                StatementKind::If { condition, then_branch, else_branch }
+                let else_branch = else_branch
+                    .as_ref()
+                    .map(|branch| self.check_branch(branch))
+                    .unwrap_or_default();
+                StatementKind::If {
+                    condition,
+                    then_branch,
+                    else_branch,
+                }
             }
             ast::StatementKind::Block(block) => StatementKind::Block(self.check_block(block)),
             ast::StatementKind::Switch { expr, cases } => self.check_switch(expr, cases, span)?,
@@ -59,11 +80,23 @@ impl Checker {
             ast::StatementKind::Exit => self.check_exit(span),
             ast::StatementKind::Break => self.check_jump("break", StatementKind::Break, span),
             ast::StatementKind::Continue => self.check_jump("continue", StatementKind::Continue, span),
-            ast::StatementKind::For { init, condition, update, body, annotations } => {
+            ast::StatementKind::For {
+                init,
+                condition,
+                update,
+                body,
+                annotations,
+            } => {
                 self.check_annotations(annotations);
                 self.check_for(init, condition, update, body)
             }
-            ast::StatementKind::ForIn { ty, variable, collection, body, annotations } => {
+            ast::StatementKind::ForIn {
+                ty,
+                variable,
+                collection,
+                body,
+                annotations,
+            } => {
                 self.check_annotations(annotations);
                 self.check_for_in(ty.as_ref(), variable, collection, body, span)?
             }
@@ -96,7 +129,11 @@ impl Checker {
                 None
             }
             (Some(Type::Void), Some(_)) => {
-                self.error(codes::INVALID_RETURN, span, "this function returns void, so it cannot return a value");
+                self.error(
+                    codes::INVALID_RETURN,
+                    span,
+                    "this function returns void, so it cannot return a value",
+                );
                 None
             }
             (Some(result), None) if result != Type::Void => {
@@ -120,7 +157,11 @@ impl Checker {
 
     fn check_jump(&mut self, word: &str, kind: StatementKind, span: Span) -> StatementKind {
         if self.context.loops == 0 {
-            self.error(codes::STATEMENT_NOT_ALLOWED, span, format!("{word} can only be used in a loop"));
+            self.error(
+                codes::STATEMENT_NOT_ALLOWED,
+                span,
+                format!("{word} can only be used in a loop"),
+            );
         }
         kind
     }
@@ -141,7 +182,11 @@ impl Checker {
                 StatementKind::Instance(self.check_instantiation(item, &declaration.annotations, span)?)
             }
             _ => {
-                self.error(codes::MISPLACED_INSTANTIATION, span, "this cannot be declared among statements");
+                self.error(
+                    codes::MISPLACED_INSTANTIATION,
+                    span,
+                    "this cannot be declared among statements",
+                );
                 return None;
             }
         };

@@ -11,7 +11,12 @@ use forebay_syntax::source::Span;
 
 impl Checker {
     /// `switch (e) {..}`
-    pub(super) fn check_switch(&mut self, expr: &ast::Expr, cases: &[ast::SwitchCase], span: Span) -> Option<StatementKind> {
+    pub(super) fn check_switch(
+        &mut self,
+        expr: &ast::Expr,
+        cases: &[ast::SwitchCase],
+        span: Span,
+    ) -> Option<StatementKind> {
         self.check_default_last(cases);
         if let ast::ExprKind::Member { base, member } = &expr.kind
             && member.name == "action_run"
@@ -22,12 +27,23 @@ impl Checker {
                 Type::ApplyResult(table) => return Some(self.check_action_switch(apply, table, cases)),
                 Type::Unknown => return None,
                 _ => {
-                    self.error(codes::INVALID_LABEL, span, "action_run exists only on the result of applying a table");
+                    self.error(
+                        codes::INVALID_LABEL,
+                        span,
+                        "action_run exists only on the result of applying a table",
+                    );
                     return None;
                 }
             }
         }
         let value = self.check_value(expr);
+        if matches!(value.kind, ExprKind::DefaultValue | ExprKind::InvalidHeader) {
+            self.error(
+                codes::INVALID_LABEL,
+                expr.span,
+                "this is not a value that can be switched on",
+            );
+        }
         let allowed = matches!(
             value.ty,
             Type::Bit(_) | Type::Signed(_) | Type::Int | Type::Enum(_) | Type::Error | Type::NewType(_) | Type::Unknown
@@ -40,9 +56,15 @@ impl Checker {
     }
 
     fn check_default_last(&mut self, cases: &[ast::SwitchCase]) {
-        let default = cases.iter().position(|case| matches!(case.label.kind, ast::ExprKind::Default));
+        let default = cases
+            .iter()
+            .position(|case| matches!(case.label.kind, ast::ExprKind::Default));
         if let Some(case) = default.and_then(|index| cases.get(index + 1)) {
-            self.error(codes::INVALID_LABEL, case.span, "`default` must be the last label of a switch");
+            self.error(
+                codes::INVALID_LABEL,
+                case.span,
+                "`default` must be the last label of a switch",
+            );
         }
     }
 
@@ -55,7 +77,11 @@ impl Checker {
                 labels.push(None);
             } else if let Some(action) = self.action_label(&case.label, table) {
                 if seen.contains(&action) {
-                    self.error(codes::INVALID_LABEL, case.label.span, "this label stands twice in the switch");
+                    self.error(
+                        codes::INVALID_LABEL,
+                        case.label.span,
+                        "this label stands twice in the switch",
+                    );
                 }
                 seen.push(action);
                 labels.push(Some(action));
@@ -71,10 +97,15 @@ impl Checker {
     }
 
     fn action_label(&mut self, label: &ast::Expr, table: TableId) -> Option<usize> {
-        let actions: Vec<ActionId> =
-            self.program.tables[table.index()].actions.iter().map(|action| action.action).collect();
-        let names: Vec<String> =
-            actions.iter().map(|id| self.program.actions[id.index()].name.clone()).collect();
+        let actions: Vec<ActionId> = self.program.tables[table.index()]
+            .actions
+            .iter()
+            .map(|action| action.action)
+            .collect();
+        let names: Vec<String> = actions
+            .iter()
+            .map(|id| self.program.actions[id.index()].name.clone())
+            .collect();
         if let ast::ExprKind::Name(name) = &label.kind {
             let index = match self.lookup(name) {
                 Some(Entity::Action(id)) => actions.iter().position(|action| *action == id),
@@ -102,7 +133,11 @@ impl Checker {
                 labels.push(None);
             } else if let Some(label) = self.value_label(&case.label, &value) {
                 if seen.iter().any(|earlier| constant_equal(earlier, &label) == Some(true)) {
-                    self.error(codes::INVALID_LABEL, case.label.span, "this label stands twice in the switch");
+                    self.error(
+                        codes::INVALID_LABEL,
+                        case.label.span,
+                        "this label stands twice in the switch",
+                    );
                 }
                 seen.push(label.clone());
                 labels.push(Some(label));
@@ -114,22 +149,15 @@ impl Checker {
         if !labels.is_empty() {
             groups.push((labels, Block::default()));
         }
-        StatementKind::Switch { expr: value, cases: groups }
+        StatementKind::Switch {
+            expr: value,
+            cases: groups,
+        }
     }
 
     fn value_label(&mut self, label: &ast::Expr, value: &Expr) -> Option<Expr> {
         let checked = self.check_value(label);
-        let fitted = match &value.ty {
-            Type::Enum(_) if checked.ty.is_number() => {
-                let number = self.program.representation(&value.ty);
-                let checked = self.coerce(checked, &number);
-                if matches!(checked.kind, ExprKind::Invalid) { checked } else { self.convert(checked, &value.ty) }
-            }
-            ty => {
-                let ty = ty.clone();
-                self.coerce(checked, &ty)
-            }
-        };
+        let fitted = self.coerce(checked, &value.ty.clone());
         if matches!(fitted.kind, ExprKind::Invalid) {
             return None;
         }

@@ -17,7 +17,9 @@ impl Checker {
     /// `actions = {..}`
     pub(super) fn check_action_list(&mut self, listed: &[ast::ActionRef], table: &mut Table) {
         for reference in listed {
-            let Some(action) = self.find_action(&reference.name) else { continue };
+            let Some(action) = self.find_action(&reference.name) else {
+                continue;
+            };
             if table.actions.iter().any(|earlier| earlier.action == action) {
                 let message = format!("the action `{}` is listed twice", reference.name.ident.name);
                 self.error(codes::DUPLICATE_DECLARATION, reference.span, message);
@@ -25,7 +27,12 @@ impl Checker {
             }
             let args = self.bind_directional(action, reference);
             let annotations = self.annotations(&reference.annotations);
-            table.actions.push(TableAction { action, args, annotations, span: reference.span });
+            table.actions.push(TableAction {
+                action,
+                args,
+                annotations,
+                span: reference.span,
+            });
         }
     }
 
@@ -95,12 +102,17 @@ impl Checker {
     fn check_directional(&mut self, param: &Param, arg: &ast::Arg) -> Expr {
         let ty = self.param_type(param).clone();
         let value = self.check_value(&arg.value);
+        self.check_no_apply(&value);
         if param.direction == Direction::In {
             return self.coerce(value, &ty);
         }
         self.require_lvalue(&value, "the argument");
         if !self.same_type(&ty, &value.ty) {
-            let message = format!("expected an argument of type {}, found {}", self.show(&ty), self.show(&value.ty));
+            let message = format!(
+                "expected an argument of type {}, found {}",
+                self.show(&ty),
+                self.show(&value.ty)
+            );
             self.error(codes::TYPE_MISMATCH, arg.span, message);
         }
         value
@@ -116,7 +128,11 @@ impl Checker {
     ) -> Option<DefaultAction> {
         let (name, args) = match &value.kind {
             ast::ExprKind::Name(name) => (name, None),
-            ast::ExprKind::Call { callee, type_args, args } => match &callee.kind {
+            ast::ExprKind::Call {
+                callee,
+                type_args,
+                args,
+            } => match &callee.kind {
                 ast::ExprKind::Name(name) => {
                     if let Some(first) = type_args.first() {
                         self.error(codes::TYPE_ARGUMENTS, first.span, "actions have no type parameters");
@@ -127,17 +143,34 @@ impl Checker {
             },
             _ => return self.not_an_action(value.span),
         };
-        let used = ActionUse { name, args, span: value.span, code: codes::INVALID_DEFAULT_ACTION };
+        let used = ActionUse {
+            name,
+            args,
+            span: value.span,
+            code: codes::INVALID_DEFAULT_ACTION,
+        };
         let (action, args) = self.check_action_use(&used, listed, table)?;
         if crate::annotations::has(&table.actions[action].annotations, "tableonly") {
-            let message = format!("the action `{}` is marked @tableonly, so it cannot be the default", name.ident.name);
+            let message = format!(
+                "the action `{}` is marked @tableonly, so it cannot be the default",
+                name.ident.name
+            );
             self.error(codes::INVALID_DEFAULT_ACTION, value.span, message);
         }
-        Some(DefaultAction { action, args, is_const: property.is_const, span: value.span })
+        Some(DefaultAction {
+            action,
+            args,
+            is_const: property.is_const,
+            span: value.span,
+        })
     }
 
     fn not_an_action(&mut self, span: Span) -> Option<DefaultAction> {
-        self.error(codes::INVALID_DEFAULT_ACTION, span, "the default action must be an action of the table");
+        self.error(
+            codes::INVALID_DEFAULT_ACTION,
+            span,
+            "the default action must be an action of the table",
+        );
         None
     }
 
@@ -150,16 +183,23 @@ impl Checker {
     ) -> Option<(usize, Vec<Expr>)> {
         let action = self.find_action(used.name)?;
         let Some(index) = table.actions.iter().position(|entry| entry.action == action) else {
-            let names: Vec<String> =
-                listed.iter().map(|reference| reference.name.ident.name.clone()).collect();
-            let message = format!("the action `{}` is not in the list of actions of the table", used.name.ident.name);
+            let names: Vec<String> = listed
+                .iter()
+                .map(|reference| reference.name.ident.name.clone())
+                .collect();
+            let message = format!(
+                "the action `{}` is not in the list of actions of the table",
+                used.name.ident.name
+            );
             let diagnostic = Diagnostic::error(used.code, used.span, message)
                 .did_you_mean(&used.name.ident.name, names.iter().map(String::as_str))
                 .options(names.clone());
             self.report(diagnostic);
             return None;
         };
-        let reference = listed.iter().find(|reference| reference.span == table.actions[index].span)?;
+        let reference = listed
+            .iter()
+            .find(|reference| reference.span == table.actions[index].span)?;
         let params = self.program.actions[action.index()].params.clone();
         let args = used.args.unwrap_or(&[]);
         if !self.check_use_shape(used, &params, args) {
@@ -183,7 +223,11 @@ impl Checker {
         let message = if named != 0 && named != args.len() {
             "either all arguments or none must be named".to_string()
         } else if args.len() > params.len() {
-            format!("the action takes {} arguments, but {} are given", params.len(), args.len())
+            format!(
+                "the action takes {} arguments, but {} are given",
+                params.len(),
+                args.len()
+            )
         } else if let Some(name) = args
             .iter()
             .filter_map(|arg| arg.name.as_ref())
@@ -209,7 +253,7 @@ impl Checker {
     ) {
         let listed = argument_for(reference.args.as_deref().unwrap_or(&[]), position, name);
         let same = match (listed, arg) {
-            (Some(listed), Some(arg)) => expr_text(&listed.value) == expr_text(&arg.value),
+            (Some(listed), Some(arg)) => same_text(&listed.value, &arg.value),
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
@@ -224,7 +268,11 @@ impl Checker {
             if let Some(default) = &param.default {
                 return Some((**default).clone());
             }
-            self.error(used.code, used.span, format!("no value is given for the parameter `{name}`"));
+            self.error(
+                used.code,
+                used.span,
+                format!("no value is given for the parameter `{name}`"),
+            );
             return None;
         };
         let ty = self.param_type(param).clone();
@@ -246,10 +294,31 @@ pub(super) struct ActionUse<'a> {
     pub(super) code: Code,
 }
 
+/// Whether two expressions are written alike; the fields of a structure may stand in another order.
+fn same_text(left: &ast::Expr, right: &ast::Expr) -> bool {
+    let fields = |expr: &ast::Expr| match &expr.kind {
+        ast::ExprKind::Struct { fields, .. } => {
+            let mut texts: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{} = {}", name.name, expr_text(value)))
+                .collect();
+            texts.sort();
+            Some(texts)
+        }
+        _ => None,
+    };
+    match (fields(left), fields(right)) {
+        (Some(left), Some(right)) => left == right,
+        _ => expr_text(left) == expr_text(right),
+    }
+}
+
 /// The argument for a parameter, by name or position.
 fn argument_for<'a>(args: &'a [ast::Arg], position: usize, name: &str) -> Option<&'a ast::Arg> {
     if args.iter().any(|arg| arg.name.is_some()) {
-        return args.iter().find(|arg| arg.name.as_ref().is_some_and(|ident| ident.name == name));
+        return args
+            .iter()
+            .find(|arg| arg.name.as_ref().is_some_and(|ident| ident.name == name));
     }
     args.get(position)
 }

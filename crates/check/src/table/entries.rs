@@ -5,6 +5,7 @@ use crate::checker::Checker;
 use crate::hir::*;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
@@ -18,16 +19,25 @@ impl Checker {
         listed: &[ast::ActionRef],
         table: &mut Table,
     ) {
+        if entries.is_empty() {
+            return;
+        }
         if table.keys.is_empty() {
             let message = format!("the table {} has no key, so it cannot have entries", table.name);
             self.error(codes::INVALID_ENTRY, property.name.span, message);
             return;
         }
-        let prioritised = table.keys.iter().any(|key| !matches!(key.match_kind.as_str(), "exact" | "lpm"));
+        let prioritised = table
+            .keys
+            .iter()
+            .any(|key| !matches!(key.match_kind.as_str(), "exact" | "lpm"));
         let types: Vec<Type> = table.keys.iter().map(|key| key.expr.ty.clone()).collect();
         for entry in entries {
             let keysets = self.check_keysets(&entry.keyset, &types);
-            let priority = entry.priority.as_ref().map(|priority| self.check_priority(priority, prioritised));
+            let priority = entry
+                .priority
+                .as_ref()
+                .map(|priority| self.check_priority(priority, prioritised));
             let used = ActionUse {
                 name: &entry.action.name,
                 args: entry.action.args.as_deref(),
@@ -36,7 +46,9 @@ impl Checker {
             };
             let action = self.check_action_use(&used, listed, table);
             let annotations = self.annotations(&entry.annotations);
-            let (Some(keysets), Some((action, args))) = (keysets, action) else { continue };
+            let (Some(keysets), Some((action, args))) = (keysets, action) else {
+                continue;
+            };
             self.check_entry_keysets(&keysets, table, entry.keyset.span);
             table.entries.push(TableEntry {
                 keysets,
@@ -47,6 +59,70 @@ impl Checker {
                 annotations,
                 span: entry.span,
             });
+        }
+        self.check_priority_order(entries, property, table);
+        self.check_duplicate_entries(table);
+    }
+
+    /// When some entries have a priority, the first must have one; those without take steps from the one before.
+    fn check_priority_order(&mut self, entries: &[ast::Entry], property: &ast::TableProperty, table: &Table) {
+        let Some(with) = entries.iter().find(|entry| entry.priority.is_some()) else {
+            return;
+        };
+        if property.is_const {
+            let message = "entries of a `const entries` list have no priorities: they are tried in order";
+            self.error(codes::INVALID_PRIORITY, with.span, message);
+            return;
+        }
+        if entries[0].priority.is_none() {
+            let message = "when some entries have a priority, the first one must have one";
+            self.error(codes::INVALID_PRIORITY, entries[0].span, message);
+        }
+        let number = |name: &str| {
+            let property = table.properties.iter().find(|property| property.name == name)?;
+            match &property.value.kind {
+                ExprKind::Int(value) => Some(value.clone()),
+                ExprKind::Bool(value) => Some(BigInt::from(u8::from(*value))),
+                _ => None,
+            }
+        };
+        let step = number("priority_delta").unwrap_or_else(BigInt::one);
+        let largest_wins = number("largest_priority_wins").is_none_or(|value| !value.is_zero());
+        let mut current = BigInt::zero();
+        for (entry, checked) in entries.iter().zip(&table.entries) {
+            match checked.priority.as_ref().map(|priority| &priority.kind) {
+                Some(ExprKind::Int(value)) => current = value.clone(),
+                Some(_) => return,
+                None if largest_wins => current -= &step,
+                None => current += &step,
+            }
+            if current.is_negative() {
+                let message = format!("this entry would get the priority {current}");
+                self.error(codes::INVALID_PRIORITY, entry.span, message);
+                return;
+            }
+        }
+    }
+
+    /// Two entries of a table with exact keys only must differ.
+    fn check_duplicate_entries(&mut self, table: &Table) {
+        if table.keys.iter().any(|key| key.match_kind != "exact") {
+            return;
+        }
+        let mut seen = std::collections::HashMap::new();
+        let mut repeated = Vec::new();
+        for entry in &table.entries {
+            let values: Option<Vec<String>> = entry.keysets.iter().map(literal_text).collect();
+            if let Some(values) = values
+                && let Some(earlier) = seen.insert(values, entry.span)
+            {
+                repeated.push((entry.span, earlier));
+            }
+        }
+        for (span, earlier) in repeated {
+            let message = "an earlier entry has the same key";
+            let diagnostic = Diagnostic::error(codes::INVALID_ENTRY, span, message);
+            self.report(diagnostic.secondary(earlier, "the earlier entry"));
         }
     }
 
@@ -65,7 +141,11 @@ impl Checker {
                 self.error(codes::INVALID_PRIORITY, priority.span, "the priority is too large");
             }
             ExprKind::Int(_) | ExprKind::Invalid => {}
-            _ => self.error(codes::INVALID_PRIORITY, priority.span, "a priority must be a compile-time constant"),
+            _ => self.error(
+                codes::INVALID_PRIORITY,
+                priority.span,
+                "a priority must be a compile-time constant",
+            ),
         }
         value
     }
@@ -95,8 +175,14 @@ impl Checker {
     }
 
     fn check_mask(&mut self, mask: &Expr, key: &TableKey) {
-        if key.match_kind != "lpm" {
-            return;
+        match key.match_kind.as_str() {
+            "lpm" => {}
+            "optional" => {
+                let message = "a key of match kind optional takes a value or `_`, but no mask";
+                self.error(codes::INVALID_ENTRY, mask.span, message);
+                return;
+            }
+            _ => return,
         }
         let (ExprKind::Int(value), Some(width)) = (&mask.kind, self.program.underlying(&key.expr.ty).width()) else {
             return;
@@ -105,6 +191,18 @@ impl Checker {
             let message = "the mask of an lpm key must be a prefix: ones followed by zeros";
             self.error(codes::INVALID_ENTRY, mask.span, message);
         }
+    }
+}
+
+/// A literal keyset as text; none for others.
+fn literal_text(keyset: &KeySet) -> Option<String> {
+    let KeySet::Value(value) = keyset else { return None };
+    match &value.kind {
+        ExprKind::Int(number) => Some(number.to_string()),
+        ExprKind::Bool(value) => Some(value.to_string()),
+        ExprKind::EnumMember(id, index) => Some(format!("{}.{index}", id.0)),
+        ExprKind::Error(index) => Some(format!("error.{index}")),
+        _ => None,
     }
 }
 

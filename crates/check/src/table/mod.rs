@@ -36,7 +36,12 @@ impl Checker {
                 context.table = Some(name.clone());
                 context.defining.push(name);
             },
-            |checker| checker.check_properties(item, &mut table),
+            |checker| {
+                checker.scoped(|checker| {
+                    checker.scopes.hide(&item.name.name);
+                    checker.check_properties(item, &mut table);
+                });
+            },
         );
         let id = TableId(self.program.tables.len() as u32);
         self.program.tables.push(table);
@@ -47,7 +52,9 @@ impl Checker {
     fn check_distinct_properties(&mut self, item: &ast::Table) {
         for (index, property) in item.properties.iter().enumerate() {
             self.check_annotations(&property.annotations);
-            let earlier = item.properties[..index].iter().find(|other| other.name.name == property.name.name);
+            let earlier = item.properties[..index]
+                .iter()
+                .find(|other| other.name.name == property.name.name);
             if let Some(earlier) = earlier {
                 let message = format!("the property `{}` is given twice", property.name.name);
                 let diagnostic = Diagnostic::error(codes::DUPLICATE_PROPERTY, property.name.span, message);
@@ -57,6 +64,7 @@ impl Checker {
     }
 
     fn check_properties(&mut self, item: &ast::Table, table: &mut Table) {
+        self.check_property_order(item);
         let mut listed = None;
         for property in &item.properties {
             match &property.value {
@@ -80,6 +88,24 @@ impl Checker {
         }
         if table.default_action.is_none() && item.properties.iter().all(|p| p.name.name != "default_action") {
             self.check_no_action(item);
+        }
+    }
+
+    /// Keys and actions stand before what refers to them.
+    fn check_property_order(&mut self, item: &ast::Table) {
+        let position = |name: &str| item.properties.iter().position(|property| property.name.name == name);
+        for (before, after) in [
+            ("key", "entries"),
+            ("actions", "entries"),
+            ("actions", "default_action"),
+        ] {
+            let (Some(first), Some(second)) = (position(before), position(after)) else {
+                continue;
+            };
+            if second < first {
+                let message = format!("`{after}` must stand after `{before}`");
+                self.error(codes::INVALID_PROPERTY, item.properties[second].name.span, message);
+            }
         }
     }
 
@@ -169,7 +195,11 @@ impl Checker {
                 });
             }
             (TablePropertyValue::Flag, name) => {
-                let value = Expr { kind: ExprKind::Bool(true), ty: Type::Bool, span: property.span };
+                let value = Expr {
+                    kind: ExprKind::Bool(true),
+                    ty: Type::Bool,
+                    span: property.span,
+                };
                 let property = TableProperty {
                     name: name.to_string(),
                     value,
@@ -203,9 +233,11 @@ fn has_simple_name(expr: &ast::Expr) -> bool {
         ast::ExprKind::Slice { base, .. } => has_simple_name(base),
         ast::ExprKind::PlusSlice { base, .. } => has_simple_name(base),
         ast::ExprKind::Cast { operand, .. } => has_simple_name(operand),
-        ast::ExprKind::Binary { op: ast::BinaryOp::BitAnd, left, right } => {
-            has_simple_name(left) && matches!(right.kind, ast::ExprKind::Int(_) | ast::ExprKind::Name(_))
-        }
+        ast::ExprKind::Binary {
+            op: ast::BinaryOp::BitAnd,
+            left,
+            right,
+        } => has_simple_name(left) && matches!(right.kind, ast::ExprKind::Int(_) | ast::ExprKind::Name(_)),
         ast::ExprKind::Call { callee, args, .. } => match &callee.kind {
             ast::ExprKind::Member { base, member } => {
                 member.name == "isValid" && args.is_empty() && has_simple_name(base)

@@ -10,10 +10,15 @@ pub(crate) fn always_returns(block: &Block) -> bool {
 fn statement_returns(statement: &Statement) -> bool {
     match &statement.kind {
         StatementKind::Return(_) | StatementKind::Exit => true,
-        StatementKind::If { then_branch, else_branch, .. } => always_returns(then_branch) && always_returns(else_branch),
+        StatementKind::If {
+            then_branch,
+            else_branch,
+            ..
+        } => always_returns(then_branch) && always_returns(else_branch),
         StatementKind::Block(block) => always_returns(block),
         StatementKind::SwitchAction { cases, .. } => {
-            cases.iter().any(|(labels, _)| labels.contains(&None)) && cases.iter().all(|(_, block)| always_returns(block))
+            cases.iter().any(|(labels, _)| labels.contains(&None))
+                && cases.iter().all(|(_, block)| always_returns(block))
         }
         StatementKind::Switch { cases, .. } => {
             let has_default = cases.iter().any(|(labels, _)| labels.iter().any(Option::is_none));

@@ -31,9 +31,14 @@ fn targets(transition: &Transition) -> Vec<StateTarget> {
         Transition::Direct(target) => vec![*target],
         Transition::Select { cases, .. } => {
             let all: Vec<StateTarget> = cases.iter().map(|(_, target, _)| *target).collect();
-            let exhaustive =
-                cases.iter().any(|(keysets, _, _)| keysets.iter().all(|keyset| matches!(keyset, KeySet::Any)));
-            if exhaustive { all } else { all.into_iter().chain([StateTarget::Reject]).collect() }
+            let exhaustive = cases
+                .iter()
+                .any(|(keysets, _, _)| keysets.iter().all(|keyset| matches!(keyset, KeySet::Any)));
+            if exhaustive {
+                all
+            } else {
+                all.into_iter().chain([StateTarget::Reject]).collect()
+            }
         }
     }
 }

@@ -27,6 +27,8 @@ codes! {
         "A structured annotation (one with square brackets) may stand only once on a declaration.";
     E0212 INVALID_ANNOTATION: "invalid annotation",
         "The values in a structured annotation must be compile-time constants of type int, string or bool; @name takes one string.";
+    E0213 HIDDEN_PARAMETER: "variable hides a parameter",
+        "A variable in a block has the name of a parameter around it, which could not be used any more. Choose another name.";
     W0201 SHADOWED_NAME: "declaration hides another",
         "The declaration has the name of another one in a scope around it, which cannot be used here any more.";
 
