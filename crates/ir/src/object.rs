@@ -75,7 +75,8 @@ pub struct TableKey {
     pub expr: Expr,
     /// Width in bits.
     pub width: u32,
-    /// Match kind. Fields of kind [`MatchKind::Selector`] are not matched: they are the input of the selector's hash.
+    /// Match kind. Fields of kind [`MatchKind::Selector`] are not matched: they are the input of the selector's
+    /// hash, and mean nothing in a table without one.
     pub match_kind: MatchKind,
 }
 

@@ -533,12 +533,6 @@ fn lpm(width: u32, prefix_length: u32) -> EntryMatch {
 }
 
 #[test]
-fn selector_keys_need_a_selector() {
-    breaks(Rule::SelectorKey, |p| p.tables[0].implementation = None);
-    breaks(Rule::SelectorKey, |p| p.action_profiles[0].selector = None);
-}
-
-#[test]
 fn meters_have_one_unit() {
     breaks(Rule::MeterUnit, |p| p.meters[0].unit = Unit::PacketsAndBytes);
 }

@@ -12,7 +12,7 @@
 //! | graphs | [`Rule::EmptyBody`], [`Rule::UnreachableBlock`], [`Rule::NotAllowedHere`] |
 //! | operations | [`Rule::ExtractVarbit`], [`Rule::DirectObject`], [`Rule::DigestArity`], [`Rule::SelectArity`], [`Rule::ValueSetComponent`] |
 //! | expressions | [`Rule::ExpressionDepth`], [`Rule::SliceRange`], [`Rule::ResizeDirection`], [`Rule::ParamOutsideAction`], [`Rule::ParamMismatch`] |
-//! | actions and tables | [`Rule::ActionBody`], [`Rule::ActionScope`], [`Rule::CallArity`], [`Rule::EntryArity`], [`Rule::EntryMatchKind`], [`Rule::PrefixLength`], [`Rule::ConstEntries`], [`Rule::SelectorKey`], [`Rule::MeterUnit`] |
+//! | actions and tables | [`Rule::ActionBody`], [`Rule::ActionScope`], [`Rule::CallArity`], [`Rule::EntryArity`], [`Rule::EntryMatchKind`], [`Rule::PrefixLength`], [`Rule::ConstEntries`], [`Rule::MeterUnit`] |
 //!
 //! The verifier itself relies on nothing: it takes any program, even one read from a file that a stranger wrote.
 
@@ -104,8 +104,6 @@ pub enum Rule {
     PrefixLength,
     /// When a table's entries are const, each of them is.
     ConstEntries,
-    /// A table with selector key fields has an action selector.
-    SelectorKey,
     /// A meter measures packets or bytes, not both.
     MeterUnit,
 }

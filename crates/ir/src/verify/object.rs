@@ -1,9 +1,7 @@
 //! Actions, tables, stateful objects.
 
 use super::{Place, Rule, Verifier};
-use crate::{
-    Action, ActionCall, ActionProfileId, BodyKind, EntryMatch, MatchKind, Program, Table, TableEntry, TableKey, Unit,
-};
+use crate::{Action, ActionCall, BodyKind, EntryMatch, MatchKind, Table, TableEntry, TableKey, Unit};
 use forebay_bits::Bits;
 use std::collections::BTreeSet;
 
@@ -132,13 +130,6 @@ impl Verifier<'_> {
         if let Some(profile) = table.implementation {
             self.in_range("action profile", profile.0, self.program.action_profiles.len());
         }
-        let has_selector_keys = table.keys.iter().any(|key| key.match_kind == MatchKind::Selector);
-        let selects = table
-            .implementation
-            .is_some_and(|profile| has_selector(self.program, profile));
-        self.require(!has_selector_keys || selects, Rule::SelectorKey, || {
-            "selector key fields without an action selector".to_owned()
-        });
     }
 
     fn arrays(&mut self) {
@@ -215,13 +206,6 @@ impl Verifier<'_> {
             });
         }
     }
-}
-
-fn has_selector(program: &Program, profile: ActionProfileId) -> bool {
-    program
-        .action_profiles
-        .get(profile.index())
-        .is_some_and(|profile| profile.selector.is_some())
 }
 
 fn match_values(found: &EntryMatch) -> Vec<&Bits> {
