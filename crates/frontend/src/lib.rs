@@ -10,7 +10,8 @@
 
 use forebay_check::hir;
 use forebay_ir as ir;
-use forebay_syntax::diagnostic::Diagnostics;
+use forebay_syntax::codes::{self, Code};
+use forebay_syntax::diagnostic::{Diagnostic, Diagnostics, Severity};
 use forebay_syntax::source::{SourceMap, SourceProvider};
 use forebay_syntax::{ParseOptions, parse_program};
 
@@ -51,20 +52,38 @@ pub struct Compiled {
     pub diagnostics: Diagnostics,
 }
 
+/// Codes of lowering that say of a correct program that it cannot be executed.
+const NOT_EXECUTABLE: &[Code] = &[
+    codes::lower::UNSUPPORTED_ARCHITECTURE,
+    codes::lower::UNSUPPORTED_EXTERN,
+    codes::lower::UNSUPPORTED_TYPE,
+    codes::lower::UNSUPPORTED_MATCH_KIND,
+    codes::lower::UNSUPPORTED_EXPRESSION,
+];
+
 /// Parses and checks a program for any architecture. One whose architecture can be executed is elaborated too, to find
-/// the mistakes that show only then.
+/// the mistakes that show only then; what merely cannot be executed is a warning here, and an error of [`compile`].
 pub fn check(path: &str, options: &Options) -> Checked {
     let mut checked = parse_and_check(path, options);
     if let Some(typed) = &checked.typed
         && forebay_lower::is_executable(typed)
     {
-        let (program, diagnostics) = forebay_lower::lower(typed, &checked.sources);
-        checked.diagnostics.extend(diagnostics);
-        if program.is_none() {
+        let (_, messages) = forebay_lower::lower(typed, &checked.sources);
+        for message in &messages {
+            checked.diagnostics.push(as_seen_by_check(message.clone()));
+        }
+        if checked.diagnostics.has_errors() {
             checked.typed = None;
         }
     }
     checked
+}
+
+fn as_seen_by_check(mut message: Diagnostic) -> Diagnostic {
+    if NOT_EXECUTABLE.contains(&message.code) {
+        message.severity = Severity::Warning;
+    }
+    message
 }
 
 /// Compiles a program for an architecture that can be executed.

@@ -1,0 +1,56 @@
+//! Every program of tests/errors against the messages that stand beside it.
+//!
+//! `NAME.p4` has one mistake, `NAME.txt` what a user reads about it. `cargo xtask bless` rewrites the latter.
+
+use forebay_files::FileSources;
+use forebay_frontend::{Options, compile};
+use forebay_syntax::render::render_all;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("tests/errors can be read") {
+        let path = entry.expect("tests/errors can be read").path();
+        if path.is_dir() {
+            programs(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "p4") {
+            found.push(path);
+        }
+    }
+}
+
+/// What a user reads. Paths are below the repository, so that the text is the same everywhere.
+fn messages(program: &Path) -> String {
+    use forebay_syntax::source::SourceProvider;
+    let root = root();
+    let below = program.strip_prefix(&root).expect("below the repository").display().to_string();
+    let provider = move |path: &str| {
+        FileSources::new().read(&root.join(path).display().to_string())
+    };
+    let compiled = compile(&below, &Options::new(&provider));
+    assert!(compiled.program.is_none() && compiled.diagnostics.has_errors(), "{below} is accepted");
+    render_all(&compiled.diagnostics, &compiled.sources, false)
+}
+
+#[test]
+fn messages_are_as_recorded() {
+    let mut found = Vec::new();
+    programs(&root().join("tests/errors"), &mut found);
+    found.sort();
+    assert!(found.len() >= 120, "only {} programs", found.len());
+    let bless = std::env::var_os("FOREBAY_BLESS").is_some();
+    let mut different = Vec::new();
+    for program in &found {
+        let text = messages(program);
+        let golden = program.with_extension("txt");
+        if bless {
+            std::fs::write(&golden, text).expect("the golden file can be written");
+        } else if std::fs::read_to_string(&golden).ok().as_deref() != Some(text.as_str()) {
+            different.push(format!("{}:\n{text}", program.display()));
+        }
+    }
+    assert!(different.is_empty(), "cargo xtask bless rewrites these:\n{}", different.join("\n"));
+}
