@@ -2,6 +2,7 @@
 //!
 //! Prints how many were accepted and rejected, with `--list` which, and with `--errors` the first message of each.
 
+use forebay_check::verify::verify;
 use forebay_syntax::diagnostic::{Diagnostics, Severity};
 use forebay_syntax::source::SourceMap;
 use forebay_syntax::{ParseOptions, parse_program};
@@ -131,6 +132,10 @@ fn check_file(path: &Path, include_paths: &[String]) -> Outcome {
         return outcome(false, true, first_error(&parsed.diagnostics, &parsed.sources));
     }
     let (program, diagnostics) = forebay_check::check(&parsed.program);
+    if let Some((span, message)) = program.as_ref().and_then(|program| verify(program).into_iter().next()) {
+        let line = parsed.sources.location(span).map_or(0, |location| location.line);
+        return outcome(false, false, format!("line {line}: INVARIANT {message}"));
+    }
     outcome(program.is_some(), false, first_error(&diagnostics, &parsed.sources))
 }
 

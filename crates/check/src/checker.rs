@@ -25,6 +25,10 @@ pub(crate) struct Checker {
     pub(crate) context: Context,
     /// Parsers, controls and packages of the same name: constructors may be overloaded.
     pub(crate) overloads: HashMap<String, Vec<Type>>,
+    /// For each composite, how many parts it has ([`crate::limits`]).
+    pub(crate) composite_parts: Vec<u64>,
+    /// How many expressions have been copied out of constants.
+    pub(crate) copies: u64,
     /// How deep the present expression or type is nested.
     pub(crate) depth: u32,
     no_annotations: Annotations,
@@ -68,6 +72,8 @@ impl Checker {
             scopes: Scopes::new(),
             context: Context::default(),
             overloads: HashMap::new(),
+            composite_parts: Vec::new(),
+            copies: 0,
             depth: 0,
             no_annotations: Rc::new(Vec::new()),
         }

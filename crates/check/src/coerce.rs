@@ -260,7 +260,7 @@ impl Checker {
     }
 
     /// An enum with representation as its underlying number; anything else itself.
-    pub(crate) fn to_number(&mut self, expr: Expr) -> Expr {
+    pub(crate) fn number_of(&mut self, expr: Expr) -> Expr {
         let ty = self.program.representation(&expr.ty);
         if ty == expr.ty { expr } else { self.convert(expr, &ty) }
     }

@@ -202,7 +202,7 @@ impl Checker {
     }
 
     fn coerce_set_end(&mut self, end: Expr, number: &Type) -> Expr {
-        let end = self.to_number(end);
+        let end = self.number_of(end);
         self.coerce(end, number)
     }
 }

@@ -18,6 +18,7 @@
 //! | `validate` | properties of whole declarations: returning paths, state graphs, control-plane names |
 //! | [`fold`] | arithmetic on constants, also used by elaboration |
 //! | [`annotations`] | reading annotations |
+//! | [`verify`] | the invariants of the result, for tests |
 //!
 //! Guarantees: no input makes the checker panic or recurse without bound; each mistake is reported once, since an
 //! expression with an error has [`hir::Type::Unknown`], which fits everything.
@@ -32,6 +33,7 @@ pub mod fold;
 pub mod hir;
 mod instantiate;
 mod keyset;
+mod limits;
 mod resolve;
 mod scope;
 pub mod size;
@@ -41,6 +43,7 @@ mod text;
 pub mod types;
 mod unify;
 mod validate;
+pub mod verify;
 
 use forebay_syntax::ast;
 use forebay_syntax::diagnostic::Diagnostics;

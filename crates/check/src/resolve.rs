@@ -21,8 +21,8 @@ const MAX_STACK_SIZE: u32 = 1 << 16;
 impl Checker {
     /// The type that is written; [`Type::Unknown`] after an error.
     pub(crate) fn resolve_type(&mut self, ty: &ast::Type) -> Type {
-        self.nested(ty.span, |checker| checker.resolve_nested(ty))
-            .unwrap_or(Type::Unknown)
+        let resolved = self.nested(ty.span, |checker| checker.resolve_nested(ty));
+        self.bounded_type(resolved.unwrap_or(Type::Unknown), ty.span)
     }
 
     fn resolve_nested(&mut self, ty: &ast::Type) -> Type {
@@ -68,7 +68,7 @@ impl Checker {
     /// The value of a compile-time constant of a number type.
     pub(crate) fn constant_int(&mut self, expr: &ast::Expr) -> Option<BigInt> {
         let checked = self.check_expr(expr);
-        let checked = self.to_number(checked);
+        let checked = self.number_of(checked);
         match &checked.kind {
             ExprKind::Int(value) => Some(value.clone()),
             ExprKind::Invalid => None,

@@ -27,7 +27,7 @@ pub(crate) enum Mode {
 }
 
 /// How deep types may be nested before unification gives up.
-const DEPTH_LIMIT: u32 = 128;
+const DEPTH_LIMIT: u32 = 256;
 
 impl Inference {
     /// With these unknowns, of which nothing is known.
@@ -155,10 +155,14 @@ impl Inference {
     fn bind(&mut self, program: &Program, var: TypeVarId, ty: &Type, mode: Mode, depth: u32) -> bool {
         let Some(bound) = self.found.get(var).cloned() else {
             let ty = self.found.apply(ty);
-            if ty != Type::Var(var) {
+            if ty == Type::Var(var) {
+                return true;
+            }
+            let contains_itself = ty.any(&|part| *part == Type::Var(var));
+            if !contains_itself {
                 self.found.bind(var, ty);
             }
-            return true;
+            return !contains_itself;
         };
         let explicit_aggregate = mode == Mode::Exact && matches!(bound, Type::Tuple(_) | Type::Record(_));
         if !explicit_aggregate && is_less_precise(&bound, ty) {

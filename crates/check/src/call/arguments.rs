@@ -344,7 +344,7 @@ impl Checker {
         let Some(value) = value else {
             return match (given, &param.default) {
                 (Some(span), _) => self.discard(param, ty, span),
-                (None, Some(default)) => Argument::Value((**default).clone()),
+                (None, Some(default)) => Argument::Value(self.copy_constant(default, default.span)),
                 (None, None) => Argument::Absent,
             };
         };

@@ -16,6 +16,8 @@ impl Checker {
             (type_params, checker.check_fields(item))
         });
         self.context.defining.pop();
+        let parts = self.fields_parts(&fields);
+        self.composite_parts.push(parts);
         let id = CompositeId(self.program.composites.len() as u32);
         self.program.composites.push(Composite {
             kind: item.kind,

@@ -86,7 +86,7 @@ impl Checker {
 
     fn checked_member_value(&mut self, ty: &Type, value: &ast::Expr) -> Option<BigInt> {
         let checked = self.check_value(value);
-        let checked = self.to_number(checked);
+        let checked = self.number_of(checked);
         if let ExprKind::Int(number) = &checked.kind
             && matches!(checked.ty, Type::Int | Type::Bit(_) | Type::Signed(_))
             && !fold::fits(ty, number)

@@ -141,7 +141,7 @@ impl Checker {
         match entity {
             Entity::Constant(value) => Expr {
                 span,
-                ..(*value).clone()
+                ..self.copy_constant(&value, span)
             },
             Entity::Var(id) => {
                 let ty = self.program.vars[id.index()].ty.clone();

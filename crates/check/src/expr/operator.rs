@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::fold::{self, FoldError};
 use crate::hir::*;
+use crate::limits::MAX_STRING;
 use forebay_syntax::ast::{self, BinaryOp, UnaryOp};
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
@@ -17,7 +18,7 @@ impl Checker {
         let operand = if op == UnaryOp::Not {
             operand
         } else {
-            self.to_number(operand)
+            self.number_of(operand)
         };
         if operand.ty.is_unknown() && !matches!(operand.kind, ExprKind::InvalidHeader | ExprKind::DefaultValue) {
             return self.invalid(span);
@@ -126,8 +127,8 @@ impl Checker {
 
     /// Gives two numbers the same type: `int` takes the type of the other operand. Reports and returns none if that fails.
     fn same_number(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Option<(Expr, Expr)> {
-        let left = self.to_number(left);
-        let right = self.to_number(right);
+        let left = self.number_of(left);
+        let right = self.number_of(right);
         if !left.ty.is_number() || !right.ty.is_number() {
             self.undefined(op, &left, &right, span);
             return None;
@@ -236,8 +237,8 @@ impl Checker {
     }
 
     fn shift(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
-        let left = self.to_number(left);
-        let right = self.to_number(right);
+        let left = self.number_of(left);
+        let right = self.number_of(right);
         if !left.ty.is_number() || !right.ty.is_number() {
             return self.undefined(op, &left, &right, span);
         }
@@ -283,6 +284,10 @@ impl Checker {
 
     fn concatenation(&mut self, left: Expr, right: Expr, span: Span) -> Expr {
         if let (ExprKind::String(left), ExprKind::String(right)) = (&left.kind, &right.kind) {
+            if left.len() + right.len() > MAX_STRING {
+                self.error(codes::TOO_LARGE, span, "this string is too long");
+                return self.invalid(span);
+            }
             return Expr {
                 kind: ExprKind::String(format!("{left}{right}")),
                 ty: Type::String,
@@ -297,8 +302,8 @@ impl Checker {
                 span,
             };
         }
-        let left = self.to_number(left);
-        let right = self.to_number(right);
+        let left = self.number_of(left);
+        let right = self.number_of(right);
         let (Some(left_width), Some(right_width)) = (left.ty.width(), right.ty.width()) else {
             if left.ty == Type::Int || right.ty == Type::Int {
                 let place = if left.ty == Type::Int { left.span } else { right.span };
@@ -388,7 +393,7 @@ impl Checker {
         let (left, right) = if left.ty == right.ty {
             (left, right)
         } else {
-            (self.to_number(left), self.to_number(right))
+            (self.number_of(left), self.number_of(right))
         };
         let untyped = |expr: &Expr| expr.ty.is_unknown() || matches!(expr.ty, Type::Record(_));
         if untyped(&left) && untyped(&right) {

@@ -68,7 +68,7 @@ impl Checker {
             match argument_for(args, index, &name) {
                 Some(arg) => bound.push(self.check_directional(param, arg)),
                 None => match &param.default {
-                    Some(default) => bound.push((**default).clone()),
+                    Some(default) => bound.push(self.copy_constant(default, reference.span)),
                     None => {
                         let message = format!("the parameter `{name}` must be bound in the list of actions");
                         self.error(codes::INVALID_ACTION_LIST, reference.span, message);
@@ -266,7 +266,7 @@ impl Checker {
     fn action_data(&mut self, used: &ActionUse, param: &Param, name: &str, arg: Option<&ast::Arg>) -> Option<Expr> {
         let Some(arg) = arg else {
             if let Some(default) = &param.default {
-                return Some((**default).clone());
+                return Some(self.copy_constant(default, used.span));
             }
             self.error(
                 used.code,

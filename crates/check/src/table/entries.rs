@@ -132,7 +132,7 @@ impl Checker {
             self.error(codes::INVALID_PRIORITY, priority.span, message);
         }
         let value = self.check_value(priority);
-        let value = self.to_number(value);
+        let value = self.number_of(value);
         match &value.kind {
             ExprKind::Int(number) if number.is_negative() => {
                 self.error(codes::INVALID_PRIORITY, priority.span, "a priority cannot be negative");

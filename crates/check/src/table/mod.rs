@@ -213,7 +213,7 @@ impl Checker {
 
     fn check_size(&mut self, value: &ast::Expr) -> Expr {
         let size = self.check_value(value);
-        let size = self.to_number(size);
+        let size = self.number_of(size);
         if !size.ty.is_number() && !size.ty.is_unknown() {
             let message = format!("the size of a table must be a number, not {}", self.show(&size.ty));
             self.error(codes::INVALID_PROPERTY, value.span, message);

@@ -1,0 +1,384 @@
+//! The invariants of a typed program, for tests: what lowering relies on.
+//!
+//! * No [`ExprKind::Invalid`] and no expression of unknown type is left.
+//! * Both sides of an assignment have the same type, as have the operands of arithmetic, bitwise and comparison operators.
+//! * Conditions are bool; literals are in the range of their types.
+//! * A call has one argument for each parameter and one type argument for each type parameter; arguments have the
+//!   parameters' types.
+//! * An aggregate has one element for each field or element of its type, of that type.
+//! * Each case of a select and each entry of a table has one keyset for each key.
+
+use crate::fold;
+use crate::hir::*;
+use crate::types::Substitution;
+use forebay_syntax::ast::BinaryOp;
+use forebay_syntax::source::Span;
+
+/// A broken invariant: where, and what.
+pub type Violation = (Span, String);
+
+/// Every broken invariant of a program.
+pub fn verify(program: &Program) -> Vec<Violation> {
+    let mut verifier = Verifier {
+        program,
+        violations: Vec::new(),
+    };
+    verifier.program();
+    verifier.violations
+}
+
+struct Verifier<'a> {
+    program: &'a Program,
+    violations: Vec<Violation>,
+}
+
+impl Verifier<'_> {
+    fn fail(&mut self, span: Span, message: String) {
+        self.violations.push((span, message));
+    }
+
+    fn expect(&mut self, fine: bool, span: Span, message: impl Fn(&Program) -> String) {
+        if !fine {
+            let message = message(self.program);
+            self.fail(span, message);
+        }
+    }
+
+    fn same(&mut self, left: &Type, right: &Type, span: Span, what: &str) {
+        let open = |ty: &Type| ty.any(&Type::is_unknown);
+        let fine = left == right || open(left) || open(right);
+        self.expect(fine, span, |program| {
+            format!("{what}: {} and {}", program.display(left), program.display(right))
+        });
+    }
+
+    fn program(&mut self) {
+        let program = self.program;
+        for function in &program.functions {
+            if let Some(body) = &function.body {
+                self.block(body);
+            }
+        }
+        for action in &program.actions {
+            self.block(&action.body);
+        }
+        for parser in program.parsers.iter().filter_map(|parser| parser.body.as_ref()) {
+            self.locals(&parser.locals);
+            for state in &parser.states {
+                self.state(state);
+            }
+        }
+        for control in program.controls.iter().filter_map(|control| control.body.as_ref()) {
+            self.locals(&control.locals);
+            self.block(&control.apply);
+        }
+        for table in &program.tables {
+            self.table(table);
+        }
+        for instance in &program.instances {
+            self.instance(instance);
+        }
+    }
+
+    fn locals(&mut self, locals: &[Local]) {
+        for local in locals {
+            if let Local::Var(var, Some(value)) = local {
+                self.initial(*var, value);
+            }
+        }
+    }
+
+    fn initial(&mut self, var: VarId, value: &Expr) {
+        self.expr(value);
+        let ty = self.program.vars[var.index()].ty.clone();
+        self.same(&ty, &value.ty, value.span, "initial value");
+    }
+
+    fn state(&mut self, state: &State) {
+        self.statements(&state.statements);
+        if let Transition::Select { keys, cases, .. } = &state.transition {
+            self.exprs(keys);
+            for (keysets, _, span) in cases {
+                let count = keysets.len();
+                self.expect(count == keys.len(), *span, |_| {
+                    format!("{count} keysets for {} keys", keys.len())
+                });
+                for (keyset, key) in keysets.iter().zip(keys) {
+                    self.keyset(keyset, &key.ty);
+                }
+            }
+        }
+    }
+
+    fn keyset(&mut self, keyset: &KeySet, key: &Type) {
+        match keyset {
+            KeySet::Any | KeySet::ValueSet(_) => {}
+            KeySet::Value(value) => {
+                self.expr(value);
+                let number = self.program.representation(key);
+                let ty = if value.ty == number { &number } else { key };
+                self.same(ty, &value.ty, value.span, "keyset");
+            }
+            KeySet::Mask(left, right) | KeySet::Range(left, right) => {
+                let number = self.program.representation(key);
+                for end in [left, right] {
+                    self.expr(end);
+                    self.same(&number, &end.ty, end.span, "end of a set");
+                }
+            }
+        }
+    }
+
+    fn table(&mut self, table: &Table) {
+        for key in &table.keys {
+            self.expr(&key.expr);
+        }
+        for action in &table.actions {
+            self.exprs(&action.args);
+        }
+        for entry in &table.entries {
+            self.exprs(&entry.args);
+            let count = entry.keysets.len();
+            self.expect(count == table.keys.len(), entry.span, |_| {
+                format!("{count} keysets in an entry")
+            });
+            for (keyset, key) in entry.keysets.iter().zip(&table.keys) {
+                self.keyset(keyset, &key.expr.ty);
+            }
+        }
+        if let Some(default) = &table.default_action {
+            self.exprs(&default.args);
+        }
+        for property in &table.properties {
+            self.expr(&property.value);
+        }
+    }
+
+    fn instance(&mut self, instance: &Instance) {
+        for arg in instance.args.iter().flatten() {
+            self.expr(arg);
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.statements(&block.statements);
+    }
+
+    fn statements(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            self.statement(statement);
+        }
+    }
+
+    fn condition(&mut self, condition: &Expr) {
+        self.expr(condition);
+        self.same(&Type::Bool, &condition.ty, condition.span, "condition");
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match &statement.kind {
+            StatementKind::Assign { target, value } => {
+                self.expr(target);
+                self.expr(value);
+                self.same(&target.ty, &value.ty, statement.span, "assignment");
+            }
+            StatementKind::Call(call) => self.expr(call),
+            StatementKind::If {
+                condition,
+                then_branch,
+                else_branch,
+            } => {
+                self.condition(condition);
+                self.block(then_branch);
+                self.block(else_branch);
+            }
+            StatementKind::Block(block) => self.block(block),
+            StatementKind::SwitchAction { apply, cases } => {
+                self.expr(apply);
+                cases.iter().for_each(|(_, block)| self.block(block));
+            }
+            StatementKind::Switch { expr, cases } => {
+                self.expr(expr);
+                for (labels, block) in cases {
+                    for label in labels.iter().flatten() {
+                        self.expr(label);
+                        self.same(&expr.ty, &label.ty, label.span, "label");
+                    }
+                    self.block(block);
+                }
+            }
+            StatementKind::Return(value) => value.iter().for_each(|value| self.expr(value)),
+            StatementKind::Exit | StatementKind::Break | StatementKind::Continue | StatementKind::Instance(_) => {}
+            StatementKind::For {
+                init,
+                condition,
+                update,
+                body,
+            } => {
+                self.statements(init);
+                self.condition(condition);
+                self.statements(update);
+                self.block(body);
+            }
+            StatementKind::ForRange {
+                variable,
+                low,
+                high,
+                body,
+            } => {
+                self.initial(*variable, low);
+                self.initial(*variable, high);
+                self.block(body);
+            }
+            StatementKind::ForIn { collection, body, .. } => {
+                self.expr(collection);
+                self.block(body);
+            }
+            StatementKind::Var(var, value) => value.iter().for_each(|value| self.initial(*var, value)),
+        }
+    }
+
+    fn exprs(&mut self, exprs: &[Expr]) {
+        for expr in exprs {
+            self.expr(expr);
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        self.expect(!expr.ty.is_unknown(), expr.span, |_| "unknown type".to_string());
+        match &expr.kind {
+            ExprKind::Int(value) => {
+                let number = self.program.underlying(&expr.ty);
+                let fine = number.is_number() && fold::fits(&number, value);
+                self.expect(fine, expr.span, |program| {
+                    format!("{value} as {}", program.display(&expr.ty))
+                });
+            }
+            ExprKind::Invalid => self.fail(expr.span, "invalid expression".to_string()),
+            ExprKind::Field(base, index) => {
+                self.expr(base);
+                if let Type::Composite(id, args) = &base.ty {
+                    let ty = self.program.field_type(*id, args, *index);
+                    self.same(&ty, &expr.ty, expr.span, "field");
+                }
+            }
+            ExprKind::TupleElement(base, _)
+            | ExprKind::StackNext(base)
+            | ExprKind::StackLast(base)
+            | ExprKind::StackLastIndex(base)
+            | ExprKind::Slice(base, _, _)
+            | ExprKind::Cast(base)
+            | ExprKind::TableHit(base)
+            | ExprKind::TableMiss(base) => self.expr(base),
+            ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
+                self.expr(left);
+                self.expr(right);
+            }
+            ExprKind::Unary(_, operand) => {
+                self.expr(operand);
+                self.same(&expr.ty, &operand.ty, expr.span, "operand");
+            }
+            ExprKind::Binary(op, left, right) => {
+                self.expr(left);
+                self.expr(right);
+                if !matches!(op, BinaryOp::Shl | BinaryOp::Shr | BinaryOp::Concat) {
+                    self.same(&left.ty, &right.ty, expr.span, "operands");
+                }
+            }
+            ExprKind::Ternary(condition, left, right) => {
+                self.condition(condition);
+                self.expr(left);
+                self.expr(right);
+                self.same(&expr.ty, &left.ty, left.span, "value of ?:");
+                self.same(&expr.ty, &right.ty, right.span, "value of ?:");
+            }
+            ExprKind::Aggregate(elements) => self.aggregate(elements, expr),
+            ExprKind::Call(call) => self.call(call, expr.span),
+            ExprKind::Construct(instance) => self.instance(instance),
+            _ => {}
+        }
+    }
+
+    fn aggregate(&mut self, elements: &[Expr], expr: &Expr) {
+        self.exprs(elements);
+        let types = match &expr.ty {
+            Type::Composite(id, args) => self.program.field_types(*id, args),
+            Type::Tuple(types) => types.to_vec(),
+            Type::Stack(element, size) => vec![(**element).clone(); *size as usize],
+            Type::List(element) => vec![(**element).clone(); elements.len()],
+            _ => return self.fail(expr.span, "aggregate without type".to_string()),
+        };
+        let count = elements.len();
+        self.expect(count == types.len(), expr.span, |_| {
+            format!("{count} elements for {}", types.len())
+        });
+        for (element, ty) in elements.iter().zip(&types) {
+            self.same(ty, &element.ty, element.span, "element");
+        }
+    }
+
+    fn call(&mut self, call: &Call, span: Span) {
+        let program = self.program;
+        let (type_params, params, outer) = match &call.callee {
+            Callee::Function(id) => {
+                let function = &program.functions[id.index()];
+                (
+                    function.type_params.as_slice(),
+                    function.params.as_slice(),
+                    Substitution::default(),
+                )
+            }
+            Callee::Action(id) => (
+                &[][..],
+                program.actions[id.index()].params.as_slice(),
+                Substitution::default(),
+            ),
+            Callee::Method {
+                receiver,
+                extern_type,
+                method,
+            } => {
+                self.expr(receiver);
+                let item = &program.externs[extern_type.index()];
+                let args = match &receiver.ty {
+                    Type::Extern(_, args) => args.as_slice(),
+                    _ => &[],
+                };
+                let method = &item.methods[*method];
+                let outer = Substitution::new(&item.type_params, args);
+                (method.type_params.as_slice(), method.params.as_slice(), outer)
+            }
+            Callee::TableApply(receiver)
+            | Callee::Apply(receiver)
+            | Callee::IsValid(receiver)
+            | Callee::SetValid(receiver)
+            | Callee::SetInvalid(receiver)
+            | Callee::PushFront(receiver, _)
+            | Callee::PopFront(receiver, _) => {
+                self.expr(receiver);
+                for arg in &call.args {
+                    if let Argument::Value(value) = arg {
+                        self.expr(value);
+                    }
+                }
+                return;
+            }
+        };
+        let (given, wanted) = (call.args.len(), params.len());
+        self.expect(given == wanted, span, |_| {
+            format!("{given} arguments for {wanted} parameters")
+        });
+        let (given, wanted) = (call.type_args.len(), type_params.len());
+        self.expect(given == wanted, span, |_| {
+            format!("{given} type arguments for {wanted}")
+        });
+        let inner = Substitution::new(type_params, &call.type_args);
+        for (arg, param) in call.args.iter().zip(params) {
+            if let Argument::Value(value) = arg {
+                self.expr(value);
+                let ty = inner.apply(&outer.apply(&program.vars[param.var.index()].ty));
+                self.same(&ty, &value.ty, value.span, "argument");
+            }
+        }
+    }
+}
