@@ -15,7 +15,8 @@
 //! The IR knows what a program *computes*. What an architecture does between and after the controls (traffic manager,
 //! clones, resubmission) is not here: operations such as [`Op::Clone`] only *ask* for it.
 //!
-//! [`text`] prints a program and reads it back, [`mod@verify`] states and checks every invariant, [`dot`] draws graphs.
+//! [`text`] prints a program and reads it back, [`mod@verify`] states and checks every invariant, [`passes`] make a program
+//! smaller without changing what it means, [`dot`] draws graphs.
 
 mod body;
 pub mod dot;
