@@ -101,10 +101,6 @@ control DisaggregateVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
             { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos, hdr.ipv4.total_len, hdr.ipv4.identification, hdr.ipv4.flags,
               hdr.ipv4.frag_offset, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr },
             hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
-        // A damaged N-packet must not become messages with good checksums.
-        verify_checksum(hdr.agg[N - 1].isValid() && hdr.udp.checksum != 0,
-            { UDP_PSEUDO_HEADER, hdr.flag.type, hdr.flag.padding, AGG_FIELDS },
-            hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }
 
@@ -113,11 +109,28 @@ control DisaggregateIngress(inout headers_t hdr, inout metadata_t meta, inout st
     counter(2, CounterType.packets) packets;
     Route() route;
 
+    // A damaged N-packet must not become messages with good checksums. The sum over all of a right segment, its checksum
+    // included, is zero; verify_checksum would compare, and take the two zeros of ones' complement for different ones.
+    action check_n_packet(out bool intact) {
+        bit<16> sum;
+        hash(sum, HashAlgorithm.csum16, 16w0,
+             { UDP_PSEUDO_HEADER, hdr.udp.checksum, hdr.flag.type, hdr.flag.padding, AGG_FIELDS }, 32w0x10000);
+        intact = hdr.udp.checksum == 0 || sum == 0;
+    }
+
     apply {
         if (standard_metadata.parser_error != error.NoError || standard_metadata.checksum_error == 1
             || !hdr.ipv4.isValid()) {
             mark_to_drop(standard_metadata);
             return;
+        }
+        if (hdr.agg[0].isValid()) {
+            bool intact;
+            check_n_packet(intact);
+            if (!intact) {
+                mark_to_drop(standard_metadata);
+                return;
+            }
         }
         route.apply(hdr.ipv4, meta.next_hop, standard_metadata);
         if (meta.next_hop == 0) {
