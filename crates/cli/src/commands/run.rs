@@ -6,12 +6,16 @@ use crate::port_table::PortTable;
 use crate::program::{self, Engine, ProgramArguments};
 use crate::stf_file;
 use anyhow::{Context, Result, anyhow};
-use forebay_packet::Readiness;
+use forebay_packet::decorators::Capture;
+use forebay_packet::pcap::{TimestampUnit, Writer};
+use forebay_packet::{Port, Readiness};
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_ports::{Clock, Poller, PortSpec};
 use forebay_switch::{Config, Switch};
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -44,6 +48,9 @@ pub struct Arguments {
     /// Print the statistics as JSON, an object on a line
     #[arg(long)]
     json: bool,
+    /// Write what each port receives and sends to DIR/portN.pcap
+    #[arg(long, value_name = "DIR")]
+    pcap: Option<PathBuf>,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -70,29 +77,43 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         ..Config::default()
     };
     let mut switch = Switch::new(pipeline, config);
-    attach_ports(&mut switch, &arguments.interfaces)?;
+    attach_ports(&mut switch, arguments)?;
     let stop = stop_on_signals()?;
     let mut statistics = Statistics::new(arguments, clock);
+    statistics.first(&switch)?;
     forward(&mut switch, &clock, &stop, arguments.duration, &mut statistics)?;
     statistics.last(&switch)?;
     switch.flush()?;
     Ok(Status::Good)
 }
 
-fn attach_ports(switch: &mut Switch, interfaces: &[String]) -> Result<()> {
-    let specs = PortSpec::parse_all(interfaces.iter().map(String::as_str))
+fn attach_ports(switch: &mut Switch, arguments: &Arguments) -> Result<()> {
+    let specs = PortSpec::parse_all(arguments.interfaces.iter().map(String::as_str))
         .map_err(|error| anyhow!("a port is not written correctly\n{error}"))?;
     for spec in &specs {
         let opened = forebay_ports::open(spec).with_context(|| format!("port {spec}"))?;
-        switch.attach(opened.number, opened.port);
+        let port = match &arguments.pcap {
+            None => opened.port,
+            Some(folder) => captured(opened.port, folder, opened.number)?,
+        };
+        switch.attach(opened.number, port);
     }
     Ok(())
 }
 
-/// A flag that SIGINT and SIGTERM set.
-fn stop_on_signals() -> Result<Arc<AtomicBool>> {
+/// The port with a capture file of its traffic.
+fn captured(port: Box<dyn Port>, folder: &Path, number: u32) -> Result<Box<dyn Port>> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let path = folder.join(format!("port{number}.pcap"));
+    let file = File::create(&path).and_then(|file| Writer::new(BufWriter::new(file), TimestampUnit::Nanoseconds));
+    let writer = file.with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Box::new(Capture::new(port, writer)))
+}
+
+/// A flag that the signals that ask a program to end set.
+pub(super) fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, stop.clone()).context("cannot watch for signals")?;
     }
     Ok(stop)
@@ -170,6 +191,15 @@ impl Statistics {
             interval_ns: (arguments.stats_interval * 1e9) as u64,
             json: arguments.json,
             lines_shown: in_place.then_some(0),
+        }
+    }
+
+    /// The ports before anything has come: whoever started the switch sees that it is ready.
+    fn first(&mut self, switch: &Switch) -> Result<()> {
+        if self.interval_ns == 0 {
+            Ok(())
+        } else {
+            self.print(switch, 0.0)
         }
     }
 
