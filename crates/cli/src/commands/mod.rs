@@ -2,10 +2,12 @@
 
 mod build;
 mod check;
+mod demo;
 mod explain;
 mod run;
 mod test;
 mod trace;
+mod traffic;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -45,6 +47,10 @@ pub enum Command {
     Run(run::Arguments),
     /// Show step by step what a program does with packets
     Trace(trace::Arguments),
+    /// Show IoT messages aggregated by one switch and disaggregated by another, over virtual Ethernet
+    Demo(demo::Arguments),
+    /// Send and receive test traffic through ordinary sockets
+    Traffic(traffic::Arguments),
     /// Explain the code of an error or a warning
     Explain(explain::Arguments),
 }
@@ -58,6 +64,8 @@ impl Command {
             Command::Test(arguments) => test::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),
             Command::Trace(arguments) => trace::run(&arguments),
+            Command::Demo(arguments) => demo::run(&arguments),
+            Command::Traffic(arguments) => traffic::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),
         }
     }
