@@ -69,13 +69,14 @@ fn final_terminator(blocks: &[Block], index: usize) -> Option<Terminator> {
 /// Appends a block to the one that jumps to it, when nobody else does.
 fn join_chains(blocks: &mut [Block]) {
     let mut predecessors = vec![0usize; blocks.len()];
-    for index in reachable(blocks) {
-        for successor in blocks[index].terminator.successors() {
+    let reachable = reachable(blocks);
+    for index in &reachable {
+        for successor in blocks[*index].terminator.successors() {
             predecessors[successor.index()] += 1;
         }
     }
     predecessors[0] += 1;
-    for index in 0..blocks.len() {
+    for index in reachable {
         while let Terminator::Jump(next) = blocks[index].terminator {
             let next = next.index();
             if next == index || predecessors[next] != 1 || blocks[next].label.is_some() {

@@ -206,13 +206,17 @@ fn locals(cx: &mut Context, locals: &[Local], scope: &mut Scope) {
     }
 }
 
-/// Instances declared in blocks and parser states.
+/// Instances declared in blocks and parser states, and those that direct applications make.
 fn statement_instances(cx: &mut Context, statements: &[hir::Statement], scope: &mut Scope) {
+    let hir = cx.hir;
     let mut found = Vec::new();
-    walk::statements(statements, &mut |node| {
-        if let Node::Statement(hir::Statement { kind: StatementKind::Instance(id), .. }) = node {
-            found.push(*id);
-        }
+    walk::statements(statements, &mut |node| match node {
+        Node::Statement(hir::Statement { kind: StatementKind::Instance(id), .. }) => found.push(*id),
+        Node::Call(hir::Call { callee: Callee::Apply(receiver), .. }) => match receiver.kind {
+            ExprKind::Instance(id) if hir.instances[id.index()].is_direct => found.push(id),
+            _ => {}
+        },
+        _ => {}
     });
     for id in found {
         child(cx, id, scope);

@@ -8,11 +8,13 @@ use crate::expression;
 use crate::graph;
 use crate::limits;
 use crate::loops;
+use crate::operator;
 use crate::place;
 use crate::storage;
 use crate::switch;
 use crate::types;
 use forebay_check::hir::{self, Block, ExprKind, Statement, StatementKind, Type};
+use forebay_syntax::ast::BinaryOp;
 
 /// Lowers a block.
 pub fn block(cx: &mut Context, block: &Block) {
@@ -65,8 +67,28 @@ fn lower(cx: &mut Context, statement: &Statement) {
 
 fn assignment(cx: &mut Context, target: &hir::Expr, value: &hir::Expr) {
     let place = place::place(cx, target);
-    let value = expression::expression(cx, value);
+    let value = match compound(target, value) {
+        Some((op, right)) => {
+            let left = place::read(cx, &place, &target.ty);
+            let left = if expression::has_effects(right) { graph::save(cx, left) } else { left };
+            let right = expression::expression(cx, right);
+            let signed = types::is_signed(cx, &target.ty);
+            operator::apply(cx, op, left, right, signed, value.span)
+        }
+        None => expression::expression(cx, value),
+    };
     assign::write(cx, &place, value);
+}
+
+/// Operator and right operand of an assignment `target op= right`, which the checker has made `target = target op right`,
+/// when evaluating the target has effects, which must not happen twice.
+fn compound<'e>(target: &hir::Expr, value: &'e hir::Expr) -> Option<(BinaryOp, &'e hir::Expr)> {
+    match &value.kind {
+        ExprKind::Binary(op, left, right) if left.span == target.span && expression::has_effects(target) => {
+            Some((*op, right))
+        }
+        _ => None,
+    }
 }
 
 fn return_value(cx: &mut Context, value: Option<&hir::Expr>) {

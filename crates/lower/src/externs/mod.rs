@@ -189,6 +189,7 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
     let hir = cx.hir;
     let function = &hir.functions[id.index()];
     let args = Args::evaluate(cx, &function.params, &call.args);
+    bind_types(cx, &function.type_params, &call.type_args);
     match function.name.as_str() {
         "verify" => packet::verify(cx, &args),
         "static_assert" => return Value::boolean(true),
@@ -214,6 +215,13 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
     Value::Void
 }
 
+fn bind_types(cx: &mut Context, params: &[hir::TypeVarId], args: &[Type]) {
+    let args: Vec<Type> = args.iter().map(|ty| types::resolve(cx, ty)).collect();
+    for (param, arg) in params.iter().zip(args) {
+        cx.environment.bind_type(*param, arg);
+    }
+}
+
 fn result_of(cx: &Context, ty: &Type) -> Value {
     value::zero(cx, &types::resolve(cx, ty))
 }
@@ -234,6 +242,7 @@ pub fn method(
         cx.error(codes::UNSUPPORTED_EXPRESSION, receiver.span, "this is no extern object");
         return Value::Void;
     };
+    bind_types(cx, &method.type_params, &call.type_args);
     match (cx.object(id), method.name.as_str()) {
         (Object::PacketIn, "extract") => {
             packet::extract(cx, &method.params, &call.args);
