@@ -19,6 +19,11 @@ struct pair_t<A, B> {
     B second;
 }
 
+struct numbered_t<T> {
+    bit<16> number;
+    T content;
+}
+
 header value_t<T> {
     T value;
 }
@@ -26,10 +31,10 @@ header value_t<T> {
 control Test(in input_t input, inout output_t output) {
     apply {
         pair_t<bit<8>, bit<16>> pair = { input.a, input.b };
-        pair_t<bit<16>, pair_t<bit<8>, bit<16>>> nested = { 7, pair };
+        numbered_t<pair_t<bit<8>, bit<16>>> nested = { 7, pair };
         value_t<bit<24>> value;
-        value = { nested.second.first ++ nested.second.second };
-        output.x = nested.first + nested.second.second;
+        value = { nested.content.first ++ nested.content.second };
+        output.x = nested.number + nested.content.second;
         output.y = value.value[23:16];
         output.valid = value.isValid();
         output.pad = 0;

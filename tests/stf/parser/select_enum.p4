@@ -4,7 +4,7 @@
 
 enum bit<8> kind_t {
     data = 1,
-    control = 2
+    management = 2
 }
 
 enum level_t { low, high }
@@ -29,7 +29,7 @@ parser TestParser(packet_in packet, out headers_t hdr, inout meta_t meta,
         transition select(hdr.input.kind, level) {
             (kind_t.data, level_t.low): data_low;
             (kind_t.data, _): data_high;
-            (kind_t.control, _): control_;
+            (kind_t.management, _): management;
             default: accept;
         }
     }
@@ -44,7 +44,7 @@ parser TestParser(packet_in packet, out headers_t hdr, inout meta_t meta,
         transition accept;
     }
 
-    state control_ {
+    state management {
         hdr.input.value = 0xA2;
         transition accept;
     }

@@ -3,7 +3,7 @@
 
 #include <v1model.p4>
 
-header tuple_t {
+header packet_t {
     bit<32> source;
     bit<32> destination;
     bit<8> protocol;
@@ -12,7 +12,7 @@ header tuple_t {
 }
 
 struct headers_t {
-    tuple_t tuple;
+    packet_t fields;
 }
 
 struct meta_t {}
@@ -20,7 +20,7 @@ struct meta_t {}
 parser SwitchParser(packet_in packet, out headers_t hdr, inout meta_t meta,
                     inout standard_metadata_t standard_metadata) {
     state start {
-        packet.extract(hdr.tuple);
+        packet.extract(hdr.fields);
         transition accept;
     }
 }
@@ -44,10 +44,10 @@ control SwitchIngress(inout headers_t hdr, inout meta_t meta, inout standard_met
 
     table rules {
         key = {
-            hdr.tuple.source: ternary;
-            hdr.tuple.destination: ternary;
-            hdr.tuple.protocol: exact;
-            hdr.tuple.destination_port: range;
+            hdr.fields.source: ternary;
+            hdr.fields.destination: ternary;
+            hdr.fields.protocol: exact;
+            hdr.fields.destination_port: range;
         }
         actions = {
             permit;

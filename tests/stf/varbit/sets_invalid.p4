@@ -1,4 +1,4 @@
-// A header with a varbit that is made invalid is not emitted; made valid again its varbit is empty.
+// A header with a varbit that is made invalid is not emitted; made valid again it has what is assigned to it.
 
 #include <v1model.p4>
 
@@ -9,6 +9,7 @@ header input_t {
 
 struct headers_t {
     input_t input;
+    input_t second;
 }
 
 struct meta_t {}
@@ -18,6 +19,7 @@ parser TestParser(packet_in packet, out headers_t hdr, inout meta_t meta,
                   inout standard_metadata_t standard_metadata) {
     state start {
         packet.extract(hdr.input, (bit<32>)packet.lookahead<bit<8>>() * 8);
+        packet.extract(hdr.second, (bit<32>)packet.lookahead<bit<8>>() * 8);
         transition accept;
     }
 }
@@ -31,6 +33,7 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
             hdr.input.setInvalid();
             hdr.input.setValid();
             hdr.input.length = 0x22;
+            hdr.input.data = hdr.second.data;
         }
         standard_metadata.egress_spec = 2;
     }

@@ -1,0 +1,25 @@
+// Session 0 is a session like any other.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> c;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        clone(CloneType.I2E, 0);
+        mark_to_drop(standard_metadata);
+    }
+}
+
+#include "../include/skeleton.p4"
