@@ -59,8 +59,11 @@ pub fn run(options: &Options, screen: &mut dyn Screen, stop: &AtomicBool) -> Res
     screen.say(&screen::introduction(&settings));
     let network = match network::Network::make_if_possible(&settings)? {
         network::Possible::Yes(network) => Some(network),
+        network::Possible::NotWanted => None,
         network::Possible::No(reason) => {
-            screen.say(&format!("{reason}: the demonstration runs in memory, in one process.\n"));
+            screen.say(&format!(
+                "{reason}: the demonstration runs in memory, in one process.\n"
+            ));
             None
         }
     };

@@ -52,9 +52,18 @@ impl PortFigures {
         let by_switch = report.drops.iter().map(|(reason, count)| (reason.name(), *count));
         PortFigures {
             number: report.number,
-            received: Amount { frames: counters.received_packets, bytes: counters.received_bytes },
-            sent: Amount { frames: counters.sent_packets, bytes: counters.sent_bytes },
-            drops: by_port.chain(by_switch).map(|(name, count)| (name.to_string(), count)).collect(),
+            received: Amount {
+                frames: counters.received_packets,
+                bytes: counters.received_bytes,
+            },
+            sent: Amount {
+                frames: counters.sent_packets,
+                bytes: counters.sent_bytes,
+            },
+            drops: by_port
+                .chain(by_switch)
+                .map(|(name, count)| (name.to_string(), count))
+                .collect(),
         }
     }
 
@@ -63,8 +72,14 @@ impl PortFigures {
         let number = |name: &str| value[name].as_u64();
         Some(PortFigures {
             number: number("port")? as u32,
-            received: Amount { frames: number("received_packets")?, bytes: number("received_bytes")? },
-            sent: Amount { frames: number("sent_packets")?, bytes: number("sent_bytes")? },
+            received: Amount {
+                frames: number("received_packets")?,
+                bytes: number("received_bytes")?,
+            },
+            sent: Amount {
+                frames: number("sent_packets")?,
+                bytes: number("sent_bytes")?,
+            },
             drops: value["drops"]
                 .as_object()?
                 .iter()
@@ -84,7 +99,11 @@ pub struct SwitchFigures {
 impl SwitchFigures {
     /// A port; all zero when there is none of this number.
     pub fn port(&self, number: u32) -> PortFigures {
-        self.ports.iter().find(|port| port.number == number).cloned().unwrap_or_default()
+        self.ports
+            .iter()
+            .find(|port| port.number == number)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Drops of all ports, by reason.
@@ -152,7 +171,11 @@ impl Measurement {
 
     /// Messages that arrived in a second.
     pub fn messages_per_second(&self) -> f64 {
-        if self.seconds > 0.0 { self.report.delivered as f64 / self.seconds } else { 0.0 }
+        if self.seconds > 0.0 {
+            self.report.delivered as f64 / self.seconds
+        } else {
+            0.0
+        }
     }
 
     /// The share of bytes on the link that are not payload of a delivered message, from 0 to 1.
@@ -208,18 +231,37 @@ pub(crate) mod tests {
 
     /// A run of 80 messages of 16 bytes without fault, N = 8.
     pub(crate) fn flawless() -> Measurement {
-        let port = |number, received, sent| PortFigures { number, received, sent, drops: BTreeMap::new() };
+        let port = |number, received, sent| PortFigures {
+            number,
+            received,
+            sent,
+            drops: BTreeMap::new(),
+        };
         let none = Amount::default();
-        let messages = Amount { frames: 80, bytes: 80 * 64 };
-        let aggregates = Amount { frames: 10, bytes: 10 * 176 };
+        let messages = Amount {
+            frames: 80,
+            bytes: 80 * 64,
+        };
+        let aggregates = Amount {
+            frames: 10,
+            bytes: 10 * 176,
+        };
         let mut switches = [
-            SwitchFigures { ports: vec![port(1, messages, none), port(2, none, aggregates)] },
-            SwitchFigures { ports: vec![port(1, aggregates, none), port(2, none, messages)] },
+            SwitchFigures {
+                ports: vec![port(1, messages, none), port(2, none, aggregates)],
+            },
+            SwitchFigures {
+                ports: vec![port(1, aggregates, none), port(2, none, messages)],
+            },
         ];
         switches[0].ports[0].drops.insert("ingress_drop".to_string(), 70);
         Measurement {
             method: Method::Multicast,
-            report: Report { sent: 80, delivered: 80, ..Report::default() },
+            report: Report {
+                sent: 80,
+                delivered: 80,
+                ..Report::default()
+            },
             seconds: 2.0,
             switches,
             captures: Captures::in_folder(Path::new("captures")),

@@ -61,7 +61,11 @@ pub fn measure(
         bursts += 1;
         if bursts % BURSTS_BETWEEN_SHOWINGS == 0 {
             let seconds = (clock.now_ns() - start_ns) as f64 / 1e9;
-            screen.progress(&screen::progress_line(line.checker.delivered(), settings.messages(), seconds));
+            screen.progress(&screen::progress_line(
+                line.checker.delivered(),
+                settings.messages(),
+                seconds,
+            ));
         }
     }
     screen.progress("");
@@ -167,7 +171,9 @@ impl Line {
         for switch in &mut self.switches {
             switch.flush().map_err(|error| DemoError::Switch(error.to_string()))?;
         }
-        let mut report = self.checker.report(&server::messages_of_flows(settings.messages(), settings.flows()));
+        let mut report = self
+            .checker
+            .report(&server::messages_of_flows(settings.messages(), settings.flows()));
         report.changed += self.damaged;
         Ok(Measurement {
             method,
@@ -200,15 +206,28 @@ fn switch(path: &str, defines: &[String], entries: &str, clock: Clock) -> Switch
     let mut controller = Controller::new(pipeline.clone());
     for command in test.commands {
         let applied = controller.apply(&command.value);
-        assert!(matches!(applied, Applied::Done), "{path}, line {} of its entries: {applied:?}", command.line);
+        assert!(
+            matches!(applied, Applied::Done),
+            "{path}, line {} of its entries: {applied:?}",
+            command.line
+        );
     }
-    let config = Config { start_ns: clock.now_ns(), ..Config::default() };
+    let config = Config {
+        start_ns: clock.now_ns(),
+        ..Config::default()
+    };
     Switch::new(pipeline, config)
 }
 
 fn pipeline(path: &str, defines: &[String]) -> Arc<Pipeline> {
     let sources = programs::sources();
-    let compiled = forebay_frontend::compile(path, &Options { defines, ..Options::new(&sources) });
+    let compiled = forebay_frontend::compile(
+        path,
+        &Options {
+            defines,
+            ..Options::new(&sources)
+        },
+    );
     let Some(program) = compiled.program else {
         let messages = forebay_syntax::render::render_all(&compiled.diagnostics, &compiled.sources, false);
         panic!("{path} does not compile:\n{messages}");

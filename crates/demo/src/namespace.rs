@@ -22,7 +22,10 @@ impl Namespace {
 
     /// Runs `ip` with these arguments in it.
     pub(crate) fn ip(&self, arguments: &str) -> Result<(), DemoError> {
-        let words: Vec<&str> = ["-n", &self.name].into_iter().chain(arguments.split_whitespace()).collect();
+        let words: Vec<&str> = ["-n", &self.name]
+            .into_iter()
+            .chain(arguments.split_whitespace())
+            .collect();
         ip(&words)
     }
 
@@ -35,7 +38,10 @@ impl Namespace {
 
     /// A wire from an interface `near` in this namespace to an interface `far` in another or the same, both up.
     pub(crate) fn wire(&self, near: &str, other: &Namespace, far: &str) -> Result<(), DemoError> {
-        self.ip(&format!("link add {near} type veth peer name {far} netns {}", other.name))?;
+        self.ip(&format!(
+            "link add {near} type veth peer name {far} netns {}",
+            other.name
+        ))?;
         self.ip(&format!("link set {near} up"))?;
         other.ip(&format!("link set {far} up"))
     }
@@ -56,5 +62,8 @@ fn ip(arguments: &[&str]) -> Result<(), DemoError> {
     if output.status.success() {
         return Ok(());
     }
-    Err(DemoError::system(action(), String::from_utf8_lossy(&output.stderr).trim()))
+    Err(DemoError::system(
+        action(),
+        String::from_utf8_lossy(&output.stderr).trim(),
+    ))
 }

@@ -40,6 +40,8 @@ const SILENCE_SECONDS: &str = "10";
 pub enum Possible {
     /// Here it is.
     Yes(Network),
+    /// Nobody wants it.
+    NotWanted,
     /// Why not, as the beginning of a sentence.
     No(String),
 }
@@ -58,14 +60,16 @@ impl Network {
     /// When it has the rights, and making it fails half-way.
     pub fn make_if_possible(settings: &Settings) -> Result<Possible, DemoError> {
         if settings.memory() {
-            return Ok(Possible::No("As asked".to_string()));
+            return Ok(Possible::NotWanted);
         }
         if !system::is_root() {
             return Ok(Possible::No("Network namespaces need root".to_string()));
         }
         match Namespace::new("devices") {
             Ok(devices) => Network::make(devices).map(Possible::Yes),
-            Err(error) => Ok(Possible::No(format!("Network namespaces cannot be made here ({error})"))),
+            Err(error) => Ok(Possible::No(format!(
+                "Network namespaces cannot be made here ({error})"
+            ))),
         }
     }
 
@@ -76,7 +80,11 @@ impl Network {
         switches.wire("out2", &server, "down0")?;
         give_address(&devices, "up0", DEVICES, DEVICES_GATEWAY)?;
         give_address(&server, "down0", SERVER, SERVER_GATEWAY)?;
-        Ok(Network { devices, switches, server })
+        Ok(Network {
+            devices,
+            switches,
+            server,
+        })
     }
 
     /// Runs the demonstration once.
@@ -118,7 +126,10 @@ fn give_address(
 ) -> Result<(), DemoError> {
     namespace.ip(&format!("link set {interface} address {}", mac_text(address)))?;
     namespace.ip(&format!("addr add {address}/24 dev {interface}"))?;
-    namespace.ip(&format!("neigh add {gateway} lladdr {} dev {interface}", mac_text(gateway)))?;
+    namespace.ip(&format!(
+        "neigh add {gateway} lladdr {} dev {interface}",
+        mac_text(gateway)
+    ))?;
     namespace.ip(&format!("route add default via {gateway}"))
 }
 
@@ -152,8 +163,18 @@ impl<'a> Run<'a> {
 
     fn start_switches(&mut self, network: &Network, method: Method) -> Result<(), DemoError> {
         for (role, program, entries, ports) in [
-            (Role::Switch1, programs::AGGREGATE, programs::AGGREGATE_ENTRIES, ["in1", "link1"]),
-            (Role::Switch2, programs::DISAGGREGATE, programs::DISAGGREGATE_ENTRIES, ["link2", "out2"]),
+            (
+                Role::Switch1,
+                programs::AGGREGATE,
+                programs::AGGREGATE_ENTRIES,
+                ["in1", "link1"],
+            ),
+            (
+                Role::Switch2,
+                programs::DISAGGREGATE,
+                programs::DISAGGREGATE_ENTRIES,
+                ["link2", "out2"],
+            ),
         ] {
             let mut command = network.switches.command(self.settings.executable());
             command.arg("run").arg(self.settings.folder().join(program));
@@ -214,7 +235,7 @@ impl<'a> Run<'a> {
         let started = Instant::now();
         let mut shown = started;
         let served = loop {
-            let Some((role, value)) = self.next(started + Duration::MAX.min(Duration::from_secs(86_400)))? else {
+            let Some((role, value)) = self.next(Instant::now() + LOOK_AROUND)? else {
                 continue;
             };
             if role != Role::Server {
@@ -223,7 +244,9 @@ impl<'a> Run<'a> {
             if let Some(served) = Served::from_json(&value) {
                 break served;
             }
-            let Some(delivered) = value["messages"].as_u64() else { continue };
+            let Some(delivered) = value["messages"].as_u64() else {
+                continue;
+            };
             self.allow(delivered);
             if shown.elapsed() >= LOOK_AROUND {
                 shown = Instant::now();
@@ -239,7 +262,10 @@ impl<'a> Run<'a> {
     fn correct_for_unsent(&mut self, mut served: Served) -> Result<Served, DemoError> {
         self.process(Role::Sender).close_input();
         self.wait_for_end(Role::Sender)?;
-        let sent = self.last.get(&Role::Sender).and_then(|value| value["messages"].as_u64());
+        let sent = self
+            .last
+            .get(&Role::Sender)
+            .and_then(|value| value["messages"].as_u64());
         let sent = sent.ok_or_else(|| self.process(Role::Sender).ended_early())?;
         served.report.sent = sent;
         served.report.lost = sent.saturating_sub(served.report.delivered);
@@ -345,7 +371,8 @@ fn collect_captures(folder: &Path) -> Result<Captures, DemoError> {
     }
     for role in [Role::Switch1, Role::Switch2] {
         let rest = folder.join(capture_folder(role));
-        std::fs::remove_dir_all(&rest).map_err(|error| DemoError::system(format!("remove {}", rest.display()), error))?;
+        std::fs::remove_dir_all(&rest)
+            .map_err(|error| DemoError::system(format!("remove {}", rest.display()), error))?;
     }
     Ok(captures)
 }

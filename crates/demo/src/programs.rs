@@ -1,8 +1,8 @@
 //! The two P4 programs, which are part of this crate, and the table entries for the demonstration's addresses.
 
+use crate::DemoError;
 use crate::settings::{Method, Settings};
 use crate::topology::{LINK_FAR, LINK_NEAR, SERVER, SERVER_GATEWAY, mac_literal};
-use crate::DemoError;
 use forebay_syntax::source::MemorySources;
 use std::fmt::Write;
 use std::path::Path;
@@ -23,11 +23,26 @@ pub const DISAGGREGATE_ENTRIES: &str = "programs/iot_disaggregate/entries.stf";
 const REPLICAS: u32 = 1002;
 
 const SOURCES: &[(&str, &str)] = &[
-    (AGGREGATE, include_str!("../../../programs/iot_aggregate/iot_aggregate.p4")),
-    (DISAGGREGATE, include_str!("../../../programs/iot_disaggregate/iot_disaggregate.p4")),
-    ("programs/common/headers.p4", include_str!("../../../programs/common/headers.p4")),
-    ("programs/common/iot.p4", include_str!("../../../programs/common/iot.p4")),
-    ("programs/common/routing.p4", include_str!("../../../programs/common/routing.p4")),
+    (
+        AGGREGATE,
+        include_str!("../../../programs/iot_aggregate/iot_aggregate.p4"),
+    ),
+    (
+        DISAGGREGATE,
+        include_str!("../../../programs/iot_disaggregate/iot_disaggregate.p4"),
+    ),
+    (
+        "programs/common/headers.p4",
+        include_str!("../../../programs/common/headers.p4"),
+    ),
+    (
+        "programs/common/iot.p4",
+        include_str!("../../../programs/common/iot.p4"),
+    ),
+    (
+        "programs/common/routing.p4",
+        include_str!("../../../programs/common/routing.p4"),
+    ),
 ];
 
 /// The sources, for the front end.
@@ -73,16 +88,25 @@ pub fn defines(settings: &Settings, method: Method) -> Vec<String> {
 
 /// Entries of switch 1, as STF commands.
 pub fn aggregate_entries() -> String {
-    format!("# To the server: port 2, over the link.\n{}", route(LINK_NEAR, LINK_FAR))
+    format!(
+        "# To the server: port 2, over the link.\n{}",
+        route(LINK_NEAR, LINK_FAR)
+    )
 }
 
 /// Entries of switch 2 for N-packets of `batch` messages, with the replicas of both methods.
 pub fn disaggregate_entries(batch: u32) -> String {
     let mut text = format!("# To the server: port 2.\n{}", route(SERVER_GATEWAY, SERVER));
-    let _ = writeln!(text, "# Copies to port 2: a clone session for resubmit, {batch} nodes for multicast.");
+    let _ = writeln!(
+        text,
+        "# Copies to port 2: a clone session for resubmit, {batch} nodes for multicast."
+    );
     let _ = writeln!(text, "mirroring_add {REPLICAS} 2\nmc_mgrp_create {REPLICAS}");
     for message in 0..batch {
-        let _ = writeln!(text, "mc_node_create {message} 2\nmc_node_associate {REPLICAS} {message}");
+        let _ = writeln!(
+            text,
+            "mc_node_create {message} 2\nmc_node_associate {REPLICAS} {message}"
+        );
     }
     text
 }

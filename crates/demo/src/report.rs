@@ -2,7 +2,7 @@
 
 use crate::measurement::{Amount, Measurement, ratio};
 use crate::screen::{grouped, per_second};
-use crate::settings::Settings;
+use crate::settings::{Method, Settings};
 use forebay_traffic::message::MESSAGE_HEADERS;
 use forebay_traffic::wire::{PUBLISHED_HEADERS, header_share};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ const PUBLISHED_PERCENT: [u32; 4] = [78, 64, 47, 30];
 const PUBLISHED_PAYLOAD: usize = 12;
 
 /// Width of the first column of a table, in characters.
-const FIRST: usize = 34;
+const FIRST: usize = 42;
 
 /// Width of the other columns.
 const OTHERS: usize = 14;
@@ -32,7 +32,11 @@ pub struct Demonstration {
 
 impl Demonstration {
     pub(crate) fn new(settings: Settings, network: bool, measurements: Vec<Measurement>) -> Demonstration {
-        Demonstration { settings, network, measurements }
+        Demonstration {
+            settings,
+            network,
+            measurements,
+        }
     }
 
     /// Whether every message of every run came once and unchanged.
@@ -47,7 +51,15 @@ impl Demonstration {
 
     /// All tables.
     pub fn text(&self) -> String {
-        [self.messages(), self.link(), self.headers(), self.drops(), self.captures(), self.verdict()].join("\n")
+        [
+            self.messages(),
+            self.link(),
+            self.headers(),
+            self.drops(),
+            self.captures(),
+            self.verdict(),
+        ]
+        .join("\n")
     }
 
     /// All figures as an object.
@@ -92,7 +104,11 @@ impl Demonstration {
         line("changed", |run| run.report.changed + run.report.unexpected);
         line("reordered within their flow", |run| run.report.reordered);
         text.push_str(&self.row("rate", |run| per_second(run.messages_per_second())));
-        if self.measurements.iter().any(|run| run.report.reordered > 0) {
+        if self
+            .measurements
+            .iter()
+            .any(|run| run.method == Method::Resubmit && run.report.reordered > 0)
+        {
             text.push_str(
                 "  Reordered: two N-packets of a flow were resubmitted side by side; their messages leave in turns.\n",
             );
@@ -133,22 +149,32 @@ impl Demonstration {
             let measured = percent(run.header_share(format));
             line(
                 format!("measured, {}", run.method.name()),
-                BATCHES.map(|batch| if batch == self.settings.batch() { measured.clone() } else { String::new() }),
+                BATCHES.map(|batch| {
+                    if batch == self.settings.batch() {
+                        measured.clone()
+                    } else {
+                        String::new()
+                    }
+                }),
             );
         }
         line(
-            format!("computed, 48 / (48 + {payload} N)"),
+            format!("this format: {MESSAGE_HEADERS} / ({MESSAGE_HEADERS} + {payload} N)"),
             BATCHES.map(|batch| percent(header_share(MESSAGE_HEADERS, payload, batch as usize))),
         );
         line(
-            format!("computed, {PUBLISHED_HEADERS} / ({PUBLISHED_HEADERS} + {PUBLISHED_PAYLOAD} N)"),
+            format!("published format: {PUBLISHED_HEADERS} / ({PUBLISHED_HEADERS} + {PUBLISHED_PAYLOAD} N)"),
             BATCHES.map(|batch| percent(header_share(PUBLISHED_HEADERS, PUBLISHED_PAYLOAD, batch as usize))),
         );
-        line("published".to_string(), PUBLISHED_PERCENT.map(|published| format!("{published} %")));
+        line(
+            "published".to_string(),
+            PUBLISHED_PERCENT.map(|published| format!("{published} %")),
+        );
         let _ = writeln!(
             text,
-            "  Measured and computed first: this format, with {payload} bytes of payload behind 48 of headers (Ethernet,\n  \
-             IPv4, UDP, flag). The published shares are those of 12-byte messages (Sigfox) behind 42, without flag header."
+            "  This format has {payload} bytes of payload behind {MESSAGE_HEADERS} of headers: Ethernet, IPv4, UDP, flag. \
+             The published shares are\n  for {PUBLISHED_PAYLOAD} bytes (a message of Sigfox) behind {PUBLISHED_HEADERS}: \
+             Ethernet, IPv4, UDP. Both formats' shares are computed; measured is\n  what was counted on the link."
         );
         text
     }
@@ -156,8 +182,11 @@ impl Demonstration {
     fn drops(&self) -> String {
         let mut text = self.headline("Drops");
         for (switch, name) in ["switch 1", "switch 2"].into_iter().enumerate() {
-            let mut reasons: Vec<String> =
-                self.measurements.iter().flat_map(|run| run.switches[switch].drops().into_keys()).collect();
+            let mut reasons: Vec<String> = self
+                .measurements
+                .iter()
+                .flat_map(|run| run.switches[switch].drops().into_keys())
+                .collect();
             reasons.sort();
             reasons.dedup();
             if reasons.is_empty() {
@@ -187,7 +216,11 @@ impl Demonstration {
 
     fn verdict(&self) -> String {
         if self.is_correct() {
-            let times = if self.measurements.len() > 1 { ", with both methods" } else { "" };
+            let times = if self.measurements.len() > 1 {
+                ", with both methods"
+            } else {
+                ""
+            };
             return format!("Every message arrived once and unchanged{times}.\n");
         }
         let mut text = String::from("NOT CORRECT:\n");
@@ -200,7 +233,11 @@ impl Demonstration {
     /// A title and the names of the methods.
     fn headline(&self, title: &str) -> String {
         let mut text = format!("{title:<FIRST$}");
-        text.extend(self.measurements.iter().map(|run| format!("{:>OTHERS$}", run.method.name())));
+        text.extend(
+            self.measurements
+                .iter()
+                .map(|run| format!("{:>OTHERS$}", run.method.name())),
+        );
         text.push('\n');
         text
     }
@@ -226,14 +263,25 @@ mod tests {
     use crate::settings::{Options, tests::options};
 
     fn demonstration(measurements: Vec<Measurement>) -> Demonstration {
-        let options = Options { messages: 80, ..options() };
+        let options = Options {
+            messages: 80,
+            ..options()
+        };
         Demonstration::new(Settings::new(&options).expect("correct options"), false, measurements)
     }
 
     #[test]
     fn the_tables_show_what_was_measured_and_what_was_published() {
         let text = demonstration(vec![flawless()]).text();
-        for part in ["65.6 %", "27.3 %", "30.4 %", "30 %", "78 %", "switch 1, ingress_drop", "once and unchanged."] {
+        for part in [
+            "65.6 %",
+            "27.3 %",
+            "30.4 %",
+            "30 %",
+            "78 %",
+            "switch 1, ingress_drop",
+            "once and unchanged.",
+        ] {
             assert!(text.contains(part), "{part} in\n{text}");
         }
     }

@@ -47,16 +47,16 @@ pub(crate) fn introduction(settings: &Settings) -> String {
 /// Who is where.
 pub(crate) fn picture(settings: &Settings, network: bool) -> String {
     let n = settings.batch();
-    let aggregates = format!("{n} messages in 1");
-    let mut text = String::from(
+    let mut text = format!(
         "
-  ┌─────────┐  messages  ┌───────────────┐  N-packets  ┌──────────────────┐  messages  ┌────────┐
-  │ devices ├───────────►│ switch 1      ╞════════════►│ switch 2         ├───────────►│ server │
-  │         │            │ iot_aggregate │    link     │ iot_disaggregate │            │        │
-  └─────────┘            └───────────────┘             └──────────────────┘            └────────┘
-",
+  ┌──────────┐ messages  ┌───────────────┐  N-packets  ┌──────────────────┐ messages  ┌──────────┐
+  │ devices  ├──────────►│ switch 1      ╞════════════►│ switch 2         ├──────────►│ server   │
+  │ 10.0.1.1 │           │ iot_aggregate │  the link   │ iot_disaggregate │           │ 10.0.2.2 │
+  └──────────┘           └───────────────┘             └──────────────────┘           └──────────┘
+                          makes {n} into 1                 makes 1 into {n}
+
+"
     );
-    let _ = writeln!(text, "   10.0.1.1               {aggregates:<29} 1 in {n} messages              10.0.2.2\n");
     text.push_str(if network {
         "Three network namespaces joined by veth pairs; each switch is a process, `forebay run`; devices and server use\n\
          ordinary UDP sockets.\n"
@@ -81,7 +81,10 @@ pub(crate) fn headline(settings: &Settings, method: Method) -> String {
     match method {
         Method::Resubmit if n == 1 => "\nDisaggregation by resubmission and clones: N is 1, one clone\n".to_string(),
         Method::Resubmit => {
-            format!("\nDisaggregation by resubmission: {} rounds, a clone in each of the {n} passes\n", n - 1)
+            format!(
+                "\nDisaggregation by resubmission: {} rounds, a clone in each of the {n} passes\n",
+                n - 1
+            )
         }
         Method::Multicast => format!("\nDisaggregation by multicast: {n} replicas of each N-packet\n"),
     }
@@ -144,7 +147,10 @@ mod tests {
         let settings = Settings::new(&options()).expect("correct options");
         assert!(introduction(&settings).contains("1,040 messages of S = 22 bytes"));
         assert!(introduction(&settings).contains("(1,000 were asked for"));
-        let exact = Options { messages: 80, ..options() };
+        let exact = Options {
+            messages: 80,
+            ..options()
+        };
         let settings = Settings::new(&exact).expect("correct options");
         assert!(!introduction(&settings).contains("asked"));
     }

@@ -64,7 +64,10 @@ impl Credit {
     pub fn from_lines(lines: impl BufRead + Send + 'static) -> Credit {
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
-            let numbers = lines.lines().map_while(Result::ok).filter_map(|line| line.trim().parse().ok());
+            let numbers = lines
+                .lines()
+                .map_while(Result::ok)
+                .filter_map(|line| line.trim().parse().ok());
             for number in numbers {
                 if sender.send(number).is_err() {
                     break;
@@ -215,7 +218,11 @@ mod tests {
         options.rate = Some(200.0);
         let sent = send(&options, None, &AtomicBool::new(false)).expect("sockets");
         assert_eq!(sent.messages, 20);
-        assert!(sent.seconds > 0.09, "{} s for 20 messages at 200 a second", sent.seconds);
+        assert!(
+            sent.seconds > 0.09,
+            "{} s for 20 messages at 200 a second",
+            sent.seconds
+        );
     }
 
     #[test]

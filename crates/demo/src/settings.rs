@@ -103,7 +103,10 @@ impl Settings {
         }
         if !MESSAGE_BYTES.contains(&options.message_bytes) {
             let (least, most) = (MESSAGE_BYTES.start(), MESSAGE_BYTES.end());
-            return refuse(format!("a message (S) has {least} to {most} bytes, not {}", options.message_bytes));
+            return refuse(format!(
+                "a message (S) has {least} to {most} bytes, not {}",
+                options.message_bytes
+            ));
         }
         if !(1..=MAX_FLOWS).contains(&options.flows) {
             return refuse(format!("there are 1 to {MAX_FLOWS} flows, not {}", options.flows));
@@ -203,13 +206,19 @@ pub(crate) mod tests {
         let settings = Settings::new(&options()).expect("correct options");
         assert_eq!((settings.messages_asked(), settings.messages()), (1000, 1040));
         assert_eq!(settings.messages() % 80, 0);
-        let exact = Options { messages: 100_000, ..options() };
+        let exact = Options {
+            messages: 100_000,
+            ..options()
+        };
         assert_eq!(Settings::new(&exact).expect("correct options").messages(), 100_000);
     }
 
     #[test]
     fn the_window_is_larger_than_what_waits_in_batches() {
-        let many = Options { flows: MAX_FLOWS, ..options() };
+        let many = Options {
+            flows: MAX_FLOWS,
+            ..options()
+        };
         let settings = Settings::new(&many).expect("correct options");
         assert!(settings.window() > u64::from(MAX_FLOWS) * 7);
     }
@@ -218,13 +227,49 @@ pub(crate) mod tests {
     fn numbers_out_of_range_are_refused() {
         for (wrong, word) in [
             (Options { batch: 3, ..options() }, "1, 2, 4 or 8"),
-            (Options { message_bytes: 17, ..options() }, "18 to 128"),
-            (Options { message_bytes: 129, ..options() }, "18 to 128"),
+            (
+                Options {
+                    message_bytes: 17,
+                    ..options()
+                },
+                "18 to 128",
+            ),
+            (
+                Options {
+                    message_bytes: 129,
+                    ..options()
+                },
+                "18 to 128",
+            ),
             (Options { flows: 0, ..options() }, "1 to 1024"),
-            (Options { flows: 1025, ..options() }, "1 to 1024"),
-            (Options { messages: 0, ..options() }, "messages"),
-            (Options { rate: Some(0.0), ..options() }, "rate"),
-            (Options { rate: Some(f64::NAN), ..options() }, "rate"),
+            (
+                Options {
+                    flows: 1025,
+                    ..options()
+                },
+                "1 to 1024",
+            ),
+            (
+                Options {
+                    messages: 0,
+                    ..options()
+                },
+                "messages",
+            ),
+            (
+                Options {
+                    rate: Some(0.0),
+                    ..options()
+                },
+                "rate",
+            ),
+            (
+                Options {
+                    rate: Some(f64::NAN),
+                    ..options()
+                },
+                "rate",
+            ),
         ] {
             let error = Settings::new(&wrong).expect_err("a wrong number");
             assert!(error.to_string().contains(word), "{error}");

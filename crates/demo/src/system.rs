@@ -21,7 +21,11 @@ fn set_buffer(socket: &UdpSocket, option: i32, bytes: i32) -> io::Result<()> {
             size_of::<i32>() as libc::socklen_t,
         )
     };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Asks a process of ours, which has not been waited for, to end.

@@ -63,6 +63,9 @@ mod tests {
         assert_eq!(mac_text(DEVICES), "02:00:0a:00:01:01");
         assert_eq!(mac_literal(SERVER), "0x02000a000202");
         let spec = FrameSpec::udp_ipv4((DEVICES, 1), (SERVER, 2));
-        assert_eq!((spec.source_mac, spec.destination_mac), (mac_address(DEVICES), mac_address(SERVER)));
+        assert_eq!(
+            (spec.source_mac, spec.destination_mac),
+            (mac_address(DEVICES), mac_address(SERVER))
+        );
     }
 }

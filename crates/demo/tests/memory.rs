@@ -23,17 +23,28 @@ fn options(folder: &Path) -> Options {
 fn every_message_arrives_once_and_unchanged() {
     for batch in [1, 2, 4, 8] {
         let folder = tempfile::tempdir().expect("a folder");
-        let options = Options { batch, ..options(folder.path()) };
+        let options = Options {
+            batch,
+            ..options(folder.path())
+        };
         let demonstration = run(&options, &mut Silent, &AtomicBool::new(false)).expect("it can be done");
         assert!(demonstration.is_correct(), "N = {batch}\n{}", demonstration.text());
         assert_eq!(demonstration.measurements().len(), 2);
         for run in demonstration.measurements() {
             assert_eq!(run.report.sent, 2_000);
             let link = run.with_aggregation();
-            assert_eq!(link.frames, 2_000 / u64::from(batch), "N = {batch}: every message is aggregated");
+            assert_eq!(
+                link.frames,
+                2_000 / u64::from(batch),
+                "N = {batch}: every message is aggregated"
+            );
             assert_eq!(link.bytes, link.frames * (48 + 16 * u64::from(batch)));
             assert_eq!(run.without_aggregation().bytes, 2_000 * 64);
-            let captured = [(&run.captures.devices, 2_000), (&run.captures.link, link.frames), (&run.captures.server, 2_000)];
+            let captured = [
+                (&run.captures.devices, 2_000),
+                (&run.captures.link, link.frames),
+                (&run.captures.server, 2_000),
+            ];
             for (path, frames) in captured {
                 let bytes = std::fs::read(path).expect("a capture");
                 assert_eq!(pcap::read_all(&bytes).expect("a correct capture").len() as u64, frames);
@@ -46,9 +57,18 @@ fn every_message_arrives_once_and_unchanged() {
 fn other_sizes_and_many_flows() {
     for (message_bytes, flows, batch) in [(18, 1, 8), (46, 100, 4), (128, 1024, 2)] {
         let folder = tempfile::tempdir().expect("a folder");
-        let options = Options { message_bytes, flows, batch, ..options(folder.path()) };
+        let options = Options {
+            message_bytes,
+            flows,
+            batch,
+            ..options(folder.path())
+        };
         let demonstration = run(&options, &mut Silent, &AtomicBool::new(false)).expect("it can be done");
-        assert!(demonstration.is_correct(), "S = {message_bytes}, {flows} flows\n{}", demonstration.text());
+        assert!(
+            demonstration.is_correct(),
+            "S = {message_bytes}, {flows} flows\n{}",
+            demonstration.text()
+        );
         for run in demonstration.measurements() {
             assert_eq!(run.with_aggregation().frames, run.report.sent / u64::from(batch));
         }
@@ -58,7 +78,10 @@ fn other_sizes_and_many_flows() {
 #[test]
 fn multicast_keeps_the_order() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = Options { methods: vec![Method::Multicast], ..options(folder.path()) };
+    let options = Options {
+        methods: vec![Method::Multicast],
+        ..options(folder.path())
+    };
     let demonstration = run(&options, &mut Silent, &AtomicBool::new(false)).expect("it can be done");
     assert!(demonstration.measurements()[0].report.is_perfect());
 }

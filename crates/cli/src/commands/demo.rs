@@ -54,7 +54,9 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let stop = stop_on_signals()?;
     let mut terminal = Terminal { in_place: stdout().is_terminal() };
     let screen: &mut dyn Screen = if arguments.json { &mut Silent } else { &mut terminal };
-    let demonstration = forebay_demo::run(&options(arguments)?, screen, &stop)?;
+    let result = forebay_demo::run(&options(arguments)?, screen, &stop);
+    screen.progress("");
+    let demonstration = result?;
     if arguments.json {
         output::print_json(&demonstration.json())?;
     } else {

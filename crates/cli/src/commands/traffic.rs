@@ -82,7 +82,9 @@ struct MessageArguments {
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let mut found = text.to_socket_addrs().map_err(|error| format!("{error}; expected HOST:PORT"))?;
+    let mut found = text
+        .to_socket_addrs()
+        .map_err(|error| format!("{error}; expected HOST:PORT"))?;
     found.next().ok_or_else(|| "the name has no address".to_string())
 }
 
@@ -95,7 +97,9 @@ fn rate(text: &str) -> Result<f64, String> {
 
 fn size(text: &str) -> Result<MessageFormat, String> {
     let bytes: usize = text.parse().map_err(|_| "expected a number of bytes".to_string())?;
-    let payload = bytes.checked_sub(FLAG_HEADER).ok_or_else(|| "the flag header alone has 6 bytes".to_string())?;
+    let payload = bytes
+        .checked_sub(FLAG_HEADER)
+        .ok_or_else(|| "the flag header alone has 6 bytes".to_string())?;
     MessageFormat::new(payload).map_err(|error| error.to_string())
 }
 
@@ -144,7 +148,11 @@ fn serve(arguments: &ServeArguments) -> Result<Status> {
     } else {
         output::print(&format!("{} in {:.3} s\n", served.report, served.seconds))?;
     }
-    Ok(if server::is_correct(&served.report) { Status::Good } else { Status::Bad })
+    Ok(if server::is_correct(&served.report) {
+        Status::Good
+    } else {
+        Status::Bad
+    })
 }
 
 fn tell(event: Event, json: bool) -> io::Result<()> {
@@ -153,5 +161,9 @@ fn tell(event: Event, json: bool) -> io::Result<()> {
         Event::Listening(address) => format!("listening at {address}\n"),
         Event::Delivered(_) => return Ok(()),
     };
-    output::print(&text).map_err(|error| error.downcast().unwrap_or_else(|error: anyhow::Error| io::Error::other(anyhow!(error))))
+    output::print(&text).map_err(|error| {
+        error
+            .downcast()
+            .unwrap_or_else(|error: anyhow::Error| io::Error::other(anyhow!(error)))
+    })
 }
