@@ -67,7 +67,7 @@ impl Checker {
 
     /// The value of a compile-time constant of a number type.
     pub(crate) fn constant_int(&mut self, expr: &ast::Expr) -> Option<BigInt> {
-        let checked = self.check_expr(expr);
+        let checked = self.check_typed_value(expr);
         let checked = self.number_of(checked);
         match &checked.kind {
             ExprKind::Int(value) => Some(value.clone()),

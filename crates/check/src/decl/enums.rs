@@ -99,6 +99,7 @@ impl Checker {
         match checked.kind {
             ExprKind::Int(number) => Some(number),
             ExprKind::Invalid => None,
+            _ if ty.is_unknown() => None,
             _ => {
                 self.error(
                     codes::NOT_CONSTANT,

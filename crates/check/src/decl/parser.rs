@@ -108,7 +108,7 @@ impl Checker {
             let message = format!("a value set cannot have elements of type {}", self.show(&element));
             self.error(codes::INVALID_ELEMENT_TYPE, item.ty.span, message);
         }
-        let size = self.check_value(&item.size);
+        let size = self.check_typed_value(&item.size);
         if !size.ty.is_number() && !size.ty.is_unknown() {
             self.error(
                 codes::NOT_CONSTANT,
@@ -226,7 +226,7 @@ impl Checker {
     }
 
     fn check_select_key(&mut self, key: &ast::Expr) -> Expr {
-        let checked = self.check_value(key);
+        let checked = self.check_typed_value(key);
         let checked = match &checked.ty {
             Type::Int => {
                 let message = "the expression in a select needs a width";

@@ -13,7 +13,7 @@ impl Checker {
     /// `e[i]`
     pub(super) fn check_index(&mut self, base: &ast::Expr, index: &ast::Expr, span: Span) -> Expr {
         let base = self.check_expr(base);
-        let index = self.check_value(index);
+        let index = self.check_typed_value(index);
         let index = self.number_of(index);
         match base.ty.clone() {
             Type::Unknown => self.invalid(span),
@@ -91,7 +91,7 @@ impl Checker {
 
     /// `e[hi:lo]`
     pub(super) fn check_slice(&mut self, base: &ast::Expr, hi: &ast::Expr, lo: &ast::Expr, span: Span) -> Expr {
-        let base = self.check_value(base);
+        let base = self.check_typed_value(base);
         let base = self.number_of(base);
         let high = self.constant_int(hi);
         let low = self.constant_int(lo);
@@ -154,9 +154,9 @@ impl Checker {
 
     /// `e[lo +: width]`
     pub(super) fn check_plus_slice(&mut self, base: &ast::Expr, lo: &ast::Expr, width: &ast::Expr, span: Span) -> Expr {
-        let base = self.check_value(base);
+        let base = self.check_typed_value(base);
         let base = self.number_of(base);
-        let low = self.check_value(lo);
+        let low = self.check_typed_value(lo);
         let low = self.number_of(low);
         let count = self.constant_int(width);
         let Some(total) = self.sliceable_width(&base, span) else {

@@ -203,7 +203,7 @@ impl Checker {
 
     /// Checks an expression that must be a bool.
     pub(crate) fn check_condition(&mut self, expr: &ast::Expr) -> Expr {
-        let condition = self.check_expr(expr);
+        let condition = self.check_typed_value(expr);
         self.require_bool(&condition);
         condition
     }
@@ -230,6 +230,22 @@ impl Checker {
                 codes::VOID_VALUE,
                 expr.span,
                 "this call returns nothing, so it has no value",
+            );
+            return self.invalid(expr.span);
+        }
+        checked
+    }
+
+    /// Checks an expression whose type must be known without looking at what it is used for.
+    pub(crate) fn check_typed_value(&mut self, expr: &ast::Expr) -> Expr {
+        let checked = self.check_value(expr);
+        let untyped =
+            matches!(checked.kind, ExprKind::DefaultValue | ExprKind::InvalidHeader) && checked.ty.is_unknown();
+        if untyped {
+            self.error(
+                codes::CANNOT_INFER,
+                expr.span,
+                "the type of this value is not known here",
             );
             return self.invalid(expr.span);
         }

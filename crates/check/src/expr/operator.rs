@@ -14,7 +14,7 @@ use num_traits::{Signed, Zero};
 impl Checker {
     /// `op e`
     pub(super) fn check_unary(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
-        let operand = self.check_value(operand);
+        let operand = self.check_typed_value(operand);
         let operand = if op == UnaryOp::Not {
             operand
         } else {

@@ -57,7 +57,7 @@ impl Checker {
                 _ => None,
             };
             let whole = if ends.is_none() {
-                Some(checker.check_value(collection))
+                Some(checker.check_typed_value(collection))
             } else {
                 None
             };

@@ -36,14 +36,7 @@ impl Checker {
                 }
             }
         }
-        let value = self.check_value(expr);
-        if matches!(value.kind, ExprKind::DefaultValue | ExprKind::InvalidHeader) {
-            self.error(
-                codes::INVALID_LABEL,
-                expr.span,
-                "this is not a value that can be switched on",
-            );
-        }
+        let value = self.check_typed_value(expr);
         let allowed = matches!(
             value.ty,
             Type::Bit(_) | Type::Signed(_) | Type::Int | Type::Enum(_) | Type::Error | Type::NewType(_) | Type::Unknown

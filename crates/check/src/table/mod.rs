@@ -126,7 +126,7 @@ impl Checker {
     }
 
     fn check_key(&mut self, key: &ast::KeyElement) -> TableKey {
-        let expr = self.check_value(&key.expr);
+        let expr = self.check_typed_value(&key.expr);
         let expr = if expr.ty == Type::Int {
             let message = "a key needs a width";
             self.error(codes::INVALID_KEY, key.expr.span, message);
@@ -186,7 +186,7 @@ impl Checker {
             }
             (TablePropertyValue::Expr(value), "size") => table.size = Some(self.check_size(value)),
             (TablePropertyValue::Expr(value), name) => {
-                let value = self.check_value(value);
+                let value = self.check_typed_value(value);
                 table.properties.push(TableProperty {
                     name: name.to_string(),
                     value,
@@ -212,7 +212,7 @@ impl Checker {
     }
 
     fn check_size(&mut self, value: &ast::Expr) -> Expr {
-        let size = self.check_value(value);
+        let size = self.check_typed_value(value);
         let size = self.number_of(size);
         if !size.ty.is_number() && !size.ty.is_unknown() {
             let message = format!("the size of a table must be a number, not {}", self.show(&size.ty));

@@ -169,8 +169,8 @@ codes! {
     W0701 UNREACHABLE_CASE: "case is never reached",
         "An earlier case matches everything.";
 
-    E0951 TOO_LARGE: "type or constant too large",
-        "Types, constants and strings may have up to a fixed number of parts, so that a short program cannot fill the compiler's memory.";
     E0950 TOO_DEEP: "program nested too deeply",
         "Expressions and types may be nested up to a fixed depth, so that no program can exhaust the compiler's stack.";
+    E0951 TOO_LARGE: "type or constant too large",
+        "Types, constants and strings may have up to a fixed number of parts, so that a short program cannot fill the compiler's memory.";
 }

@@ -1,0 +1,236 @@
+//! For every message of the checker a small program that earns it, and no other error.
+
+use forebay_syntax::codes::check::TABLE;
+use forebay_syntax::diagnostic::{Diagnostic, Severity};
+use forebay_syntax::source::MemorySources;
+use forebay_syntax::{ParseOptions, parse_text};
+use std::collections::BTreeSet;
+
+/// What the checker says about a program.
+fn diagnostics(text: &str) -> Vec<Diagnostic> {
+    let provider = MemorySources::new();
+    let parsed = parse_text("test.p4", text.to_string(), &ParseOptions::new(&provider));
+    if parsed.diagnostics.has_errors() {
+        return parsed.diagnostics.iter().cloned().collect();
+    }
+    let (_, diagnostics) = forebay_check::check(&parsed.program);
+    diagnostics.iter().cloned().collect()
+}
+
+/// Codes and programs. `$` stands for the includes, `control(..)` is written out.
+const SAMPLES: &[(&str, &str)] = &[
+    ("E0201", "const bit<8> a = b;"),
+    ("E0202", "struct S { bit<8> a; bit<8> a; }"),
+    ("E0202", "const bit<8> a = 1; const bit<8> a = 1;"),
+    ("E0204", "$ control c() { apply { bit<8> x = NoAction; } }"),
+    (
+        "E0205",
+        "struct S { bit<8> a; } control c(in S s) { apply { bit<8> x = s.b; } }",
+    ),
+    ("E0206", "enum E { A } const E e = E.B;"),
+    ("E0207", "void f(in bit<8> x) { f(x); }"),
+    (
+        "E0208",
+        "$ control c(in bit<8> x) { table t { key = { x: prefix; } actions = {} } apply {} }",
+    ),
+    ("E0210", "control c() { apply { this.f(); } }"),
+    ("E0211", "@a[1] @a[2] const bit<8> x = 1;"),
+    ("E0212", "@name(4) const bit<8> x = 1; "),
+    ("E0213", "control c(in bit<8> x) { apply { bit<8> x = 1; } }"),
+    ("W0201", "control c() { bit<8> x = 1; apply { bit<8> x = 2; } }"),
+    ("E0301", "const bit<8> a = true;"),
+    ("E0302", "const bool a = 1 && true;"),
+    ("E0303", "const bit<8> a = 8w1 + 9w1;"),
+    ("E0304", "const bit<8> a = (bit<8>) 9s1;"),
+    ("E0305", "const bool a = 1 == true;"),
+    ("E0306", "control c(in bit<1> x) { apply { if (x) {} } }"),
+    ("E0307", "header H { int a; }"),
+    ("E0308", "const bit<(-1)> a = 1;"),
+    ("E0309", "struct S<T> { T a; } const S<bit<1>, bit<2>> s = { 1 };"),
+    ("E0310", "extern T f<T>(); control c() { apply { f(); } }"),
+    ("E0311", "struct S { bit<8> a; bit<8> b; } const S s = { 1 };"),
+    ("E0312", "const tuple<bit<8>> t = { 1 }; const bit<8> a = t[1];"),
+    ("E0313", "const bit<8> a = 8w3[8:1];"),
+    ("E0314", "control c() { int x; apply {} }"),
+    ("E0315", "enum bool E { A = true }"),
+    ("E0316", "struct S {} type S T;"),
+    (
+        "E0317",
+        "extern E { E(); } const bit<8> a = 1; control c(in tuple<E> x) { apply {} }",
+    ),
+    ("E0318", "const bit<16> a = 1 ++ 8w1;"),
+    (
+        "E0319",
+        "control c(in bit<8> x) { apply { bit<8> y = (bit<8>) (1 << x); } }",
+    ),
+    ("E0320", "control c(in bit<8> x) { apply { x = 1; } }"),
+    ("E0321", "void f() {} control c() { apply { bit<8> x = f(); } }"),
+    ("E0401", "control c(in bit<8> x) { const bit<8> y = x; apply {} }"),
+    ("E0402", "const int a = 1 / 0;"),
+    (
+        "E0403",
+        "control c(in bit<8> x, in bit<8> y) { apply { bit<8> z = x / y; } }",
+    ),
+    ("E0404", "const int a = 1 << 100000;"),
+    ("E0405", "$ const bool a = static_assert(1 > 2, \"no\");"),
+    ("W0401", "const bit<4> a = 16;"),
+    ("W0402", "const bit<4> a = 4w1 << 4;"),
+    ("E0501", "extern E { E(); } control c(in E e) { apply {} }"),
+    ("E0502", "extern E {} E() e;"),
+    ("E0503", "control C(); control d() { C() c; apply {} }"),
+    ("E0504", "control C() { apply {} } C() c;"),
+    ("E0505", "extern E { E(); abstract void f(); } E() e;"),
+    ("E0506", "extern E { E(); } E() main;"),
+    ("E0507", "bit<8> f(in bool b) { if (b) { return 1; } }"),
+    ("E0508", "void f() { return 1; }"),
+    ("E0509", "extern E { void E(); }"),
+    (
+        "E0510",
+        "$ control c() { @name(\".x\") action a() {} @name(\".x\") action b() {} apply {} }",
+    ),
+    ("E0511", "extern void f(out bit<8> x = 1);"),
+    ("E0512", "extern E { E(); void f(in bit<8> x); void f(in bit<9> x); }"),
+    (
+        "E0601",
+        "$ control c(in bit<8> x) { table t { key = { x: exact; } } apply {} }",
+    ),
+    (
+        "E0602",
+        "$ control c() { table t { actions = {} size = 1; size = 2; } apply {} }",
+    ),
+    (
+        "E0603",
+        "$ header H {} control c(in H h) { table t { key = { h: exact; } actions = {} } apply {} }",
+    ),
+    (
+        "E0604",
+        "$ control c() { action a(in bit<8> x) {} table t { actions = { a; } } apply {} }",
+    ),
+    (
+        "E0605",
+        "$ control c() { action a() {} table t { actions = {} default_action = a; } apply {} }",
+    ),
+    (
+        "E0606",
+        "$ control c() { table t { actions = { NoAction; } entries = { 1: NoAction(); } } apply {} }",
+    ),
+    ("E0607", "control c() { table t { actions = {} } apply {} }"),
+    (
+        "E0608",
+        "$ control c(in bit<8> x) { table t { key = { x: exact; } actions = { NoAction; }
+         entries = { priority = 1: 1: NoAction(); } } apply {} }",
+    ),
+    (
+        "E0609",
+        "control c(in bit<8> x) { apply { switch (x) { 1: {} 1: {} } } }",
+    ),
+    (
+        "E0610",
+        "$ control c() { table t { actions = {} size = true; } apply {} }",
+    ),
+    (
+        "W0601",
+        "$ control c() { table t { key = { 8w1: exact; } actions = {} } apply {} }",
+    ),
+    ("E0701", "parser p() { state begin { transition accept; } }"),
+    ("E0702", "parser p() { state start { transition next; } }"),
+    (
+        "E0703",
+        "parser p() { state start { transition accept; } state accept { transition reject; } }",
+    ),
+    (
+        "E0704",
+        "struct S {} parser p(in S s) { state start { transition select(s) { _: accept; } } }",
+    ),
+    (
+        "E0705",
+        "parser p(in bit<8> x) { state start { transition select(x, x) { (1, 2, 3): accept; } } }",
+    ),
+    (
+        "E0706",
+        "extern void f(in bit<8> x); control c() { apply { f(1, 2); } }",
+    ),
+    (
+        "E0707",
+        "extern void f(); extern void f(in bit<8> x); control c() { apply { f(1, 2); } }",
+    ),
+    (
+        "E0708",
+        "extern void f(in bit<8> x); extern void f(in bit<9> y); control c() { apply { f(1); } }",
+    ),
+    ("E0709", "const bit<8> a = 1; control c() { apply { a(); } }"),
+    ("E0710", "$ control c() { apply { verify(true, error.NoError); } }"),
+    ("E0711", "control c() { apply { break; } }"),
+    (
+        "E0712",
+        "$ parser p(packet_in b, out bit<8> x) { state start { b.extract(x); transition accept; } }",
+    ),
+    (
+        "E0713",
+        "header H {} control c(inout H[2] s) { apply { H h = s.next; } }",
+    ),
+    ("E0714", "parser p() { state start { transition start; } }"),
+    (
+        "W0701",
+        "parser p(in bit<8> x) { state start { transition select(x) { _: accept; 1: reject; } } }",
+    ),
+    ("E0950", NESTED_TOO_DEEP),
+    ("E0951", TOO_LARGE),
+];
+
+/// What the parser sees first: only trees that were made otherwise can earn these.
+const PARSER_FIRST: [&str; 2] = ["E0203", "E0209"];
+
+/// Marks the samples that are generated.
+const NESTED_TOO_DEEP: &str = "(nested too deeply)";
+const TOO_LARGE: &str = "(too large)";
+
+fn program(sample: &str) -> String {
+    match sample {
+        TOO_LARGE => {
+            let levels = (1..20).map(|level| format!("struct S{level} {{ S{0} a; S{0} b; }}\n", level - 1));
+            format!("struct S0 {{ bit<8> a; bit<8> b; }}\n{}", levels.collect::<String>())
+        }
+        _ => sample.replace('$', "#include <core.p4>\n"),
+    }
+}
+
+#[test]
+fn each_sample_earns_its_message() {
+    let mut failures = String::new();
+    for (code, sample) in SAMPLES.iter().filter(|(_, sample)| *sample != NESTED_TOO_DEEP) {
+        let text = program(sample);
+        let said = diagnostics(&text);
+        let errors = said.iter().filter(|item| item.severity == Severity::Error);
+        let right = said.iter().any(|item| item.code.as_str() == *code);
+        if !right || errors.clone().any(|item| item.code.as_str() != *code) {
+            let messages: Vec<String> = said
+                .iter()
+                .map(|item| format!("{} {}", item.code, item.message))
+                .collect();
+            failures += &format!("\n{code} for {text}\n  {}", messages.join("\n  "));
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn each_message_has_a_sample() {
+    let sampled: BTreeSet<&str> = SAMPLES.iter().map(|(code, _)| *code).chain(PARSER_FIRST).collect();
+    let known: BTreeSet<&str> = TABLE.iter().map(|info| info.code.as_str()).collect();
+    assert_eq!(sampled, known);
+}
+
+#[test]
+fn messages_name_what_was_meant() {
+    let said = diagnostics("struct S { bit<8> source; } control c(in S s) { apply { bit<8> x = s.sorce; } }");
+    assert_eq!(said[0].hint.as_deref(), Some("did you mean `source`?"));
+    assert_eq!(said[0].options, ["source"]);
+}
+
+#[test]
+fn one_mistake_is_reported_once() {
+    let said = diagnostics("control c() { apply { bit<8> x = nothing + 1; bit<8> y = x; if (nothing2 == y) {} } }");
+    let errors: Vec<&str> = said.iter().map(|item| item.code.as_str()).collect();
+    assert_eq!(errors, ["E0201", "E0201"]);
+}
