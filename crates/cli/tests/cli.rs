@@ -277,3 +277,87 @@ fn codes_are_explained() {
             .starts_with("E0301: type mismatch\n\n")
     );
 }
+
+/// A P4 program that sends every packet to the port that `PORT` says.
+const REFLECTOR: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+#include "port.p4"
+struct headers_t {}
+struct metadata_t {}
+parser MyParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    state start { transition accept; }
+}
+control MyChecksum(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control MyIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    apply { standard.egress_spec = PORT; }
+}
+control MyEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) { apply {} }
+control MyDeparser(packet_out packet, in headers_t hdr) { apply {} }
+V1Switch(MyParser(), MyChecksum(), MyIngress(), MyEgress(), MyChecksum(), MyDeparser()) main;
+"#;
+
+#[test]
+fn a_program_in_p4() {
+    let folder = folder();
+    let program = write(folder.path(), "reflector.p4", REFLECTOR);
+    let library = folder.path().join("include").to_string_lossy().into_owned();
+    std::fs::create_dir(&library).expect("a folder");
+    write(Path::new(&library), "port.p4", "#ifndef PORT\n#define PORT 5\n#endif\n");
+    let test = write(folder.path(), "five.stf", "packet 0 abcd\nexpect 5 abcd$\n");
+
+    let without_library = forebay(&["check", &program]);
+    assert_eq!(without_library.code, 1);
+    assert!(without_library.stderr.contains("port.p4"), "{}", without_library.stderr);
+    assert_eq!(forebay(&["check", &program, "-I", &library]).code, 0);
+    assert_eq!(forebay(&["test", &program, &test, "-I", &library]).code, 0);
+    assert_eq!(
+        forebay(&["test", &program, &test, "-I", &library, "-D", "PORT=6"]).code,
+        1
+    );
+}
+
+#[test]
+fn mistakes_in_p4_as_text_and_json() {
+    let folder = folder();
+    let program = write(
+        folder.path(),
+        "wrong.p4",
+        &REFLECTOR.replace("#include \"port.p4\"", "").replace("PORT", "nowhere"),
+    );
+    let text = forebay(&["check", &program]);
+    assert_eq!((text.code, text.stdout.as_str()), (1, ""));
+    assert!(
+        text.stderr.contains("E0201") && text.stderr.contains("nowhere"),
+        "{}",
+        text.stderr
+    );
+    let json: serde_json::Value = serde_json::from_str(&forebay(&["check", &program, "--json"]).stdout).expect("JSON");
+    assert_eq!(json["diagnostics"][0]["code"], "E0201");
+    assert_eq!(json["errors"], 1);
+}
+
+#[test]
+fn a_running_switch_captures_its_ports() {
+    let folder = folder();
+    let input = capture(folder.path(), "in.pcap", &[&[0, 1, 7]]);
+    let captures = folder.path().join("captures").to_string_lossy().into_owned();
+    let port = format!("0@pcap:{input}");
+    let ran = forebay(&[
+        "run",
+        &program(),
+        "-i",
+        &port,
+        "-i",
+        "1@pcap:,/dev/null",
+        "--pcap",
+        &captures,
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for port in ["port0.pcap", "port1.pcap"] {
+        let length = std::fs::metadata(Path::new(&captures).join(port))
+            .expect("a capture")
+            .len();
+        assert_eq!(length, 24 + 16 + 3, "{port}");
+    }
+}
