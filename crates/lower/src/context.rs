@@ -40,13 +40,16 @@ pub struct Context<'a> {
     /// Whether a limit was exceeded: everything returns as soon as it can.
     pub aborted: bool,
     files: HashMap<Arc<str>, u32>,
+    /// Number of each error of the typed program.
+    errors: Vec<u32>,
 }
 
 impl<'a> Context<'a> {
     /// Before anything is lowered.
     pub fn new(hir: &'a hir::Program, sources: &'a SourceMap) -> Context<'a> {
         let mut program = ir::Program::new(ir::Architecture::V1Model);
-        program.errors = hir.errors.clone();
+        let (names, errors) = number_errors(&hir.errors);
+        program.errors = names;
         Context {
             hir,
             sources,
@@ -62,6 +65,7 @@ impl<'a> Context<'a> {
             inline_depth: 0,
             aborted: false,
             files: HashMap::new(),
+            errors,
         }
     }
 
@@ -99,6 +103,11 @@ impl<'a> Context<'a> {
         ir::Location { file, line: location.line }
     }
 
+    /// The number of an error of the typed program.
+    pub fn error_number(&self, index: usize) -> u32 {
+        self.errors.get(index).copied().unwrap_or(0)
+    }
+
     /// An object.
     pub fn object(&self, id: ObjectId) -> &Object {
         &self.objects[id.0]
@@ -110,3 +119,15 @@ impl<'a> Context<'a> {
         ObjectId(self.objects.len() - 1)
     }
 }
+
+/// Names of errors in order of their numbers, and the number of each. `NoError` is 0, also in a program that declares
+/// errors before it includes the core library.
+fn number_errors(declared: &[String]) -> (Vec<String>, Vec<u32>) {
+    let mut names: Vec<String> = declared.iter().filter(|name| *name == NO_ERROR).cloned().collect();
+    names.extend(declared.iter().filter(|name| *name != NO_ERROR).cloned());
+    let number = |name: &String| names.iter().position(|known| known == name).unwrap_or(0) as u32;
+    let numbers = declared.iter().map(number).collect();
+    (names, numbers)
+}
+
+const NO_ERROR: &str = "NoError";

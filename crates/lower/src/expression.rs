@@ -39,9 +39,10 @@ fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
         ExprKind::Bool(value) => Value::boolean(*value),
         ExprKind::String(text) => Value::Text(text.clone()),
         ExprKind::EnumMember(id, member) => enum_member(cx, *id, *member),
-        ExprKind::Error(index) | ExprKind::MatchKind(index) => {
-            Value::Scalar(build::constant(NAME_WIDTH, *index as u128))
+        ExprKind::Error(index) => {
+            Value::Scalar(build::constant(NAME_WIDTH, u128::from(cx.error_number(*index))))
         }
+        ExprKind::MatchKind(index) => Value::Scalar(build::constant(NAME_WIDTH, *index as u128)),
         ExprKind::Var(var) => match cx.environment.var(*var) {
             Some(Binding::Value(value)) => value.clone(),
             Some(Binding::Storage(storage)) => storage.read(),

@@ -55,14 +55,23 @@ pub fn apply(cx: &mut Context, op: BinaryOp, left: Value, right: Value, signed: 
         BinaryOp::Ne => Value::Scalar(build::not(compare::equal(&left, &right))),
         _ => match (left, right) {
             (Value::Scalar(left), Value::Scalar(right)) => Value::Scalar(scalars(op, left, right, signed)),
-            (Value::Scalar(left), Value::Integer(amount)) => {
+            (Value::Scalar(left), Value::Integer(amount)) if matches!(op, BinaryOp::Shl | BinaryOp::Shr) => {
                 let width = (amount.bits() as u32 + 1).max(8);
                 let amount = Expr::Const(Bits::from_bigint(width, &amount));
                 Value::Scalar(scalars(op, left, amount, signed))
             }
+            // A value of fixed width cast to `int`: arithmetic on it is modulo 2^W of the width it had.
+            (Value::Scalar(left), Value::Integer(right)) => {
+                let right = Expr::Const(Bits::from_bigint(left.width(&cx.program), &right));
+                Value::Scalar(scalars(op, left, right, signed))
+            }
             (Value::Integer(left), Value::Integer(right)) => integers(cx, op, left, right, span),
             (Value::Integer(left), Value::Scalar(Expr::Const(right))) => {
                 integers(cx, op, left, BigInt::from(right.to_biguint()), span)
+            }
+            (Value::Integer(left), Value::Scalar(right)) => {
+                let left = Expr::Const(Bits::from_bigint(right.width(&cx.program), &left));
+                Value::Scalar(scalars(op, left, right, signed))
             }
             (left, _) => {
                 unsupported(cx, span);
