@@ -16,7 +16,8 @@ struct meta_t {}
 #define INGRESS TestIngress
 control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
     apply {
-        hash(hdr.input.result, HashAlgorithm.crc32, 32w0, { hdr.input.data[67:64], hdr.input.data[39:0], hdr.input.data[7:0] }, 33w0x1_0000_0000);
+        hash(hdr.input.result, HashAlgorithm.crc32, 32w0,
+                { hdr.input.data[67:64], hdr.input.data[39:0], hdr.input.data[7:0] }, 33w0x1_0000_0000);
         standard_metadata.egress_spec = 2;
     }
 }

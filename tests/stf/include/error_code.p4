@@ -1,4 +1,5 @@
-// Errors as numbers, so that a packet can show them: the core library's in the order of its declaration, 255 for others.
+// Errors as numbers, so that a packet can show them: the core library's in the order of its declaration, 255 for
+// others.
 bit<8> error_code(in error e) {
     if (e == error.NoError) {
         return 0;

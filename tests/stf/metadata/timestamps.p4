@@ -24,9 +24,11 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
 #define EGRESS TestEgress
 control TestEgress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
     apply {
-        hdr.input.a = (bit<8>)(bit<1>)(standard_metadata.egress_global_timestamp >= standard_metadata.ingress_global_timestamp);
+        hdr.input.a = (bit<8>)(bit<1>)
+                (standard_metadata.egress_global_timestamp >= standard_metadata.ingress_global_timestamp);
         hdr.input.b = (bit<8>)(bit<1>)(standard_metadata.enq_qdepth == 0 && standard_metadata.deq_qdepth == 0);
-        hdr.input.c = (bit<8>)(bit<1>)((bit<48>)standard_metadata.enq_timestamp >= standard_metadata.ingress_global_timestamp
+        hdr.input.c = (bit<8>)(bit<1>)((bit<48>)standard_metadata.enq_timestamp
+                >= standard_metadata.ingress_global_timestamp
                 && standard_metadata.deq_timedelta < 10000000);
     }
 }

@@ -21,7 +21,8 @@ struct meta_t {
 control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
     apply {
         hdr.input.a = (bit<8>)(standard_metadata.egress_spec | standard_metadata.egress_port) | meta.value;
-        hdr.input.b = standard_metadata.mcast_grp[7:0] | standard_metadata.egress_rid[7:0] | (bit<8>)standard_metadata.priority;
+        hdr.input.b = standard_metadata.mcast_grp[7:0] | standard_metadata.egress_rid[7:0]
+                | (bit<8>)standard_metadata.priority;
         hdr.input.c = (bit<8>)standard_metadata.checksum_error | (bit<8>)standard_metadata.instance_type
                 | (bit<8>)(bit<1>)(meta.flag || standard_metadata.parser_error != error.NoError);
         meta.value = 0xFF;

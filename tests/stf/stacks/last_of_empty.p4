@@ -4,7 +4,6 @@
 
 #include "../include/error_code.p4"
 
-
 header item_t {
     bit<8> value;
 }
