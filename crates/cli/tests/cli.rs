@@ -37,14 +37,20 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// A capture file of packets, without the `.pcap` support of the library under test.
+/// A capture file of packets of one time, made without the library under test.
 fn capture(folder: &Path, name: &str, packets: &[&[u8]]) -> String {
+    let packets: Vec<(u32, &[u8])> = packets.iter().map(|packet| (1, *packet)).collect();
+    capture_at(folder, name, &packets)
+}
+
+/// A capture file of packets with their times in seconds.
+fn capture_at(folder: &Path, name: &str, packets: &[(u32, &[u8])]) -> String {
     let mut bytes = Vec::new();
     for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 1] {
         bytes.extend(word.to_le_bytes());
     }
-    for packet in packets {
-        for word in [1, 0, packet.len() as u32, packet.len() as u32] {
+    for (seconds, packet) in packets {
+        for word in [*seconds, 0, packet.len() as u32, packet.len() as u32] {
             bytes.extend(word.to_le_bytes());
         }
         bytes.extend(*packet);
@@ -195,8 +201,11 @@ fn a_switch_between_capture_files() {
 
 #[test]
 fn a_running_switch_stops_on_a_signal() {
+    let folder = folder();
+    let hour_long = capture_at(folder.path(), "in.pcap", &[(1, &[0, 1]), (3601, &[0, 1])]);
+    let port = format!("0@pcap:{hour_long},,paced");
     let mut child = Command::new(env!("CARGO_BIN_EXE_forebay"))
-        .args(["run", &program(), "-i", "0@mem:", "--json", "--stats-interval", "0.01"])
+        .args(["run", &program(), "-i", &port, "--json", "--stats-interval", "0.01"])
         .stdout(Stdio::piped())
         .spawn()
         .expect("the command runs");
@@ -205,6 +214,10 @@ fn a_running_switch_stops_on_a_signal() {
     std::io::BufRead::read_line(&mut stdout, &mut first_line).expect("a line");
     let json: serde_json::Value = serde_json::from_str(&first_line).expect("JSON");
     assert_eq!(json["ports"][0]["port"], 0);
+    assert!(
+        child.try_wait().expect("it can be asked").is_none(),
+        "it runs until it is told to stop"
+    );
     let killed = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status()
