@@ -186,7 +186,7 @@ pub fn slice(value: &BigInt, hi: u32, lo: u32) -> BigInt {
     low_bits(&(value >> lo), hi.saturating_sub(lo) + 1)
 }
 
-/// A number converted to a numeric type: between widths and signednesses, from and to `int` (§8.11).
+/// A number converted to a numeric type: between widths and signednesses, from and to `int` (§8.12).
 pub fn cast(to: &Type, value: &BigInt) -> BigInt {
     wrap(to, value.clone())
 }

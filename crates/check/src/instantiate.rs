@@ -1,6 +1,6 @@
-//! Instances (§10.3, §17): named ones, constructor calls as values, and direct application.
+//! Instances (§8.23, §11.3, §15.1): named ones, constructor calls as values, and direct application.
 
-use crate::call::{Callable, Strictness};
+use crate::call::{CallSite, Callable, Strictness};
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::scope::Entity;
@@ -232,6 +232,9 @@ impl Checker {
                 (Type::Parser(..) | Type::Control(..), None, None) => {
                     "parsers and controls cannot be instantiated at the top level"
                 }
+                (Type::Package(..), Some(_), _) | (Type::Package(..), _, Some(_)) => {
+                    "packages can only be instantiated at the top level"
+                }
                 (Type::Parser(..), _, Some(_)) => "a parser cannot be instantiated in a control",
                 (Type::Control(..), Some(_), _) => "a control cannot be instantiated in a parser",
                 _ => return,
@@ -284,7 +287,14 @@ impl Checker {
             ty: construction.ty,
             span,
         };
-        self.check_apply(receiver, &[], args, span)
+        self.check_apply(
+            receiver,
+            CallSite {
+                type_args: &[],
+                args,
+                span,
+            },
+        )
     }
 
     /// The block after `T(args) name =`: implementations of the abstract methods of an extern.

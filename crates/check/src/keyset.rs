@@ -1,4 +1,4 @@
-//! Keysets (§8.15, §13.6): the sets of values in `select` cases and table entries.
+//! Keysets (§8.16, §13.6): the sets of values in `select` cases and table entries.
 
 use crate::checker::Checker;
 use crate::hir::*;

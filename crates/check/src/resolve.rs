@@ -1,4 +1,4 @@
-//! Types as written to types (§7, §8.20).
+//! Types as written to types (§7, §7.2.12).
 
 use crate::checker::Checker;
 use crate::hir::*;

@@ -1,4 +1,4 @@
-//! Scopes: which declaration a name denotes (§6.8).
+//! Scopes: which declaration a name denotes (§6.9).
 //!
 //! P4 has one name space. A scope holds the names declared in it so far; looking a name up starts in the innermost
 //! scope. Functions of one name form one entry, since they may be overloaded.

@@ -22,7 +22,7 @@ pub(crate) struct Inference {
 pub(crate) enum Mode {
     /// The types must be equal (`out` and `inout` arguments, inside of other types).
     Exact,
-    /// The implicit conversions of §8.11.2 are allowed.
+    /// The implicit conversions of §8.12.2 are allowed.
     Convertible,
 }
 

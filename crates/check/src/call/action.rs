@@ -1,22 +1,15 @@
 //! Direct calls of actions (§14.1).
 
-use super::{Callable, Strictness};
+use super::{CallSite, Callable, Strictness};
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::types::Substitution;
-use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
-use forebay_syntax::source::Span;
 
 impl Checker {
     /// `a(args)` as a statement: all parameters are given.
-    pub(super) fn check_action_call(
-        &mut self,
-        id: ActionId,
-        type_args: &[ast::Type],
-        args: &[ast::Arg],
-        span: Span,
-    ) -> Expr {
+    pub(super) fn check_action_call(&mut self, id: ActionId, site: CallSite) -> Expr {
+        let CallSite { type_args, span, .. } = site;
         if self.context.parser.is_some() {
             self.error(codes::CALL_NOT_ALLOWED, span, "actions cannot be called in parsers");
         } else if self.context.result.is_some() {
@@ -35,7 +28,7 @@ impl Checker {
             strictness: Strictness::Action,
             wildcards: false,
         };
-        let Some(bound) = self.bind_call(&callable, &[], args, span) else {
+        let Some(bound) = self.bind_call(&callable, CallSite { type_args: &[], ..site }) else {
             return self.invalid(span);
         };
         for arg in &bound.args {

@@ -1,6 +1,6 @@
-//! Arguments of calls (§6.8, §8.20): which argument belongs to which parameter, inference of type arguments, directions.
+//! Arguments of calls (§6.8, §8.22): which argument belongs to which parameter, inference of type arguments, directions.
 
-use super::count_text;
+use super::{CallSite, count_text};
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::types::Substitution;
@@ -106,18 +106,12 @@ impl Checker {
     }
 
     /// Checks the arguments of a call, infers type arguments and converts the arguments.
-    pub(crate) fn bind_call(
-        &mut self,
-        callable: &Callable,
-        explicit: &[ast::Type],
-        args: &[ast::Arg],
-        span: Span,
-    ) -> Option<BoundCall> {
+    pub(crate) fn bind_call(&mut self, callable: &Callable, site: CallSite) -> Option<BoundCall> {
         let mut inference = Inference::new(&callable.type_params);
-        if !self.bind_explicit(&mut inference, callable, explicit, span) {
+        if !self.bind_explicit(&mut inference, callable, site.type_args, site.span) {
             return None;
         }
-        self.bind_with(inference, callable, args, span)
+        self.bind_with(inference, callable, site.args, site.span)
     }
 
     fn bind_explicit(

@@ -1,4 +1,4 @@
-//! Methods of the language itself: isValid, setValid, setInvalid (§8.16), push_front, pop_front (§8.17), sizes (§9).
+//! Methods of the language itself: isValid, setValid, setInvalid (§8.18), push_front, pop_front (§8.20), sizes (§9).
 
 use crate::checker::Checker;
 use crate::hir::*;

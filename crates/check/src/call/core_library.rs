@@ -1,4 +1,4 @@
-//! What core.p4's externs ask of their arguments beyond their types (§6.8.1, §12.8, §16): extract, lookahead, emit,
+//! What core.p4's externs ask of their arguments beyond their types (§13.7, §13.8, §16.1, §19): extract, lookahead, emit,
 //! verify and static_assert.
 
 use super::arguments::BoundCall;

@@ -1,4 +1,4 @@
-//! Structs, headers, header unions (§7.2.2 to §7.2.4), typedef and type (§7.3, §7.4).
+//! Structs, headers, header unions (§7.2.2, §7.2.5, §7.2.6, §7.2.9), typedef and type (§7.5, §7.6).
 
 use crate::checker::Checker;
 use crate::hir::*;

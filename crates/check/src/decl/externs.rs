@@ -1,4 +1,4 @@
-//! Extern objects and functions (§7.2.9).
+//! Extern objects and functions (§7.2.11).
 
 use super::Owner;
 use crate::checker::Checker;

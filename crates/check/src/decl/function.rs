@@ -1,4 +1,4 @@
-//! Functions (§10.4), actions (§14.1) and the implementations of abstract methods.
+//! Functions (§10), actions (§14.1) and the implementations of abstract methods.
 
 use super::Owner;
 use crate::checker::Checker;

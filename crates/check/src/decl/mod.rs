@@ -1,4 +1,4 @@
-//! Declarations (§10 to §15), one after the other: names are declared before they are used.
+//! Declarations (§7.2, §10 to §14), one after the other: names are declared before they are used.
 
 mod annotation;
 mod composite;

@@ -1,4 +1,4 @@
-//! List expressions (§8.12) and structure-valued expressions (§8.13).
+//! List expressions (§8.13) and structure-valued expressions (§8.14).
 //!
 //! Both become [`ExprKind::Aggregate`]s whose type is a [`Type::Tuple`] or [`Type::Record`] until it is known what they initialise. A
 //! `...` at the end is an element [`ExprKind::DefaultValue`] of unknown type, which `coerce` expands.

@@ -1,4 +1,4 @@
-//! Explicit casts (§8.11.1).
+//! Explicit casts (§8.12.1).
 
 use crate::checker::Checker;
 use crate::hir::*;

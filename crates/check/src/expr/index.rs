@@ -1,4 +1,4 @@
-//! Elements of stacks, arrays and tuples (§8.17, §8.18), and slices of bits (§8.6).
+//! Elements of stacks, arrays and tuples (§8.13, §8.19), and slices of bits (§8.7).
 
 use crate::checker::Checker;
 use crate::fold;

@@ -6,6 +6,7 @@ mod index;
 mod member;
 pub(crate) mod operator;
 
+use crate::call::CallSite;
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::scope::Entity;
@@ -57,7 +58,7 @@ impl Checker {
                 callee,
                 type_args,
                 args,
-            } => self.check_call(callee, type_args, args, span),
+            } => self.check_call(callee, CallSite { type_args, args, span }),
             ast::ExprKind::List { elements, has_default } => self.check_list(elements, *has_default, span),
             ast::ExprKind::Struct { fields, has_default } => self.check_struct(fields, *has_default, span),
             ast::ExprKind::Tuple(elements) => self.check_list(elements, false, span),

@@ -1,4 +1,4 @@
-//! Whether a function returns on every path (§10.4).
+//! Whether a function returns on every path (§10, §12.4).
 
 use crate::hir::{Block, Statement, StatementKind};
 

@@ -1,4 +1,4 @@
-//! The graph of a parser's states (§13.2): an end must be reachable.
+//! The graph of a parser's states (§13.1): an end must be reachable.
 
 use crate::checker::Checker;
 use crate::hir::*;
