@@ -49,7 +49,7 @@ impl PortFigures {
     pub fn from_report(report: &PortReport) -> PortFigures {
         let counters = report.counters;
         let by_port = counters.nonzero_drops().map(|(reason, count)| (reason.name(), count));
-        let by_switch = report.drops.iter().map(|(reason, count)| (reason.name(), *count));
+        let by_switch = report.drops.iter().map(|(reason, count)| (reason.as_str(), *count));
         PortFigures {
             number: report.number,
             received: Amount {

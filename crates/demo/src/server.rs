@@ -146,7 +146,7 @@ pub fn serve(
         match socket.recv(&mut buffer) {
             Ok(length) => {
                 reception.receive(&buffer[..length]);
-                if reception.received % TELL_EVERY == 0 {
+                if reception.received.is_multiple_of(TELL_EVERY) {
                     reception.tell(&mut tell)?;
                 }
             }

@@ -52,7 +52,9 @@ fn parse_methods(text: &str) -> Result<Methods, String> {
 /// Shows the demonstration; bad when a message was lost, duplicated or changed.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     let stop = stop_on_signals()?;
-    let mut terminal = Terminal { in_place: stdout().is_terminal() };
+    let mut terminal = Terminal {
+        in_place: stdout().is_terminal(),
+    };
     let screen: &mut dyn Screen = if arguments.json { &mut Silent } else { &mut terminal };
     let result = forebay_demo::run(&options(arguments)?, screen, &stop);
     screen.progress("");
@@ -62,7 +64,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     } else {
         output::print(&format!("\n{}", demonstration.text()))?;
     }
-    Ok(if demonstration.is_correct() { Status::Good } else { Status::Bad })
+    Ok(if demonstration.is_correct() {
+        Status::Good
+    } else {
+        Status::Bad
+    })
 }
 
 fn options(arguments: &Arguments) -> Result<Options> {
