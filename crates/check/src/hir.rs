@@ -581,6 +581,8 @@ pub struct TableProperty {
     pub value: Expr,
     /// Whether it is const.
     pub is_const: bool,
+    /// Annotations (`@name` of an object made in place).
+    pub annotations: Annotations,
     /// Place.
     pub span: Span,
 }

@@ -174,6 +174,7 @@ const SAMPLES: &[(&str, &str)] = &[
         "W0701",
         "parser p(in bit<8> x) { state start { transition select(x) { _: accept; 1: reject; } } }",
     ),
+    ("W0702", "control c(out bit<8> x) { apply {} }"),
     ("E0951", TOO_LARGE),
 ];
 

@@ -229,11 +229,29 @@ impl Checker {
             self.show(&value.ty)
         );
         let mut diagnostic = Diagnostic::error(codes::TYPE_MISMATCH, value.span, message);
+        if let Some(note) = self.compare_blocks(&wanted, &value.ty) {
+            diagnostic = diagnostic.note(note);
+        }
         if self.cast_allowed(&wanted, &value.ty) && mode == Mode::Convertible {
             diagnostic = diagnostic.hint(format!("write an explicit cast: ({}) ...", self.show(&wanted)));
         }
         self.report(diagnostic);
         false
+    }
+
+    /// For two parsers or controls that do not fit, what their parameters are.
+    fn compare_blocks(&self, wanted: &Type, given: &Type) -> Option<String> {
+        let params = |ty: &Type| match ty {
+            Type::Parser(id, _) => Some(&self.program.parsers[id.index()].params),
+            Type::Control(id, _) => Some(&self.program.controls[id.index()].params),
+            _ => None,
+        };
+        let (wanted, given) = (params(wanted)?, params(given)?);
+        Some(format!(
+            "the parameters must be {}, but are {}",
+            self.params_text(wanted),
+            self.params_text(given)
+        ))
     }
 
     /// The type arguments found, or a message about the one that was not.

@@ -191,6 +191,7 @@ impl Checker {
                     name: name.to_string(),
                     value,
                     is_const: property.is_const,
+                    annotations: self.annotations(&property.annotations),
                     span: property.span,
                 });
             }
@@ -204,6 +205,7 @@ impl Checker {
                     name: name.to_string(),
                     value,
                     is_const: property.is_const,
+                    annotations: self.annotations(&property.annotations),
                     span: property.span,
                 };
                 table.properties.push(property);

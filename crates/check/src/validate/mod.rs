@@ -3,6 +3,7 @@
 mod names;
 mod returns;
 mod states;
+mod written;
 
 pub(crate) use returns::always_returns;
 
@@ -12,5 +13,6 @@ impl Checker {
     /// Checks what can only be seen of the whole program.
     pub(crate) fn validate(&mut self) {
         self.check_control_plane_names();
+        self.check_out_params();
     }
 }
