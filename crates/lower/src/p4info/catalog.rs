@@ -1,0 +1,379 @@
+//! What of a program the control plane sees, each thing once, by its name.
+//!
+//! From `main` on, controls and parsers are followed where they are applied. A control shared by several instances is
+//! seen once for each, under their names.
+
+use super::architecture::{Architecture, ExternKind};
+use super::instance::{Instances, MAX_OBJECTS, Object, ObjectId, ObjectKind, Scope};
+use super::number::Numbered;
+use super::usage;
+use super::value::{self, Value};
+use crate::limits::MAX_INLINE_DEPTH;
+use super::types;
+use crate::names;
+use forebay_check::hir::{
+    Action, ActionId, Call, Callee, Composite, ControlId, Expr, ExprKind, FunctionId, KeySet, Local, ParserBody, ParserId,
+    Program, StateTarget, Statement, Table, TableAction, TableId, Transition, Type, ValueSet,
+};
+use forebay_check::annotations;
+use forebay_p4info::ids::SymbolKind;
+use forebay_syntax::ast::CompositeKind;
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
+use forebay_syntax::source::Span;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// Everything that the control plane sees, by name.
+pub struct Catalog<'a> {
+    /// Every instance.
+    pub instances: Instances<'a>,
+    /// Tables that are applied.
+    pub tables: BTreeMap<String, UsedTable<'a>>,
+    /// Actions that these tables list.
+    pub actions: BTreeMap<String, UsedAction<'a>>,
+    /// Extern objects that P4Runtime knows.
+    pub externs: BTreeMap<ObjectId, ExternKind>,
+    /// Digests that extern functions send.
+    pub digests: BTreeMap<String, Digest>,
+    /// Value sets that parsers select on.
+    pub value_sets: BTreeMap<String, UsedValueSet<'a>>,
+    /// Header types with `@controller_header`.
+    pub packet_headers: Vec<&'a Composite>,
+}
+
+/// A table of one instance of a control.
+pub struct UsedTable<'a> {
+    /// Its control-plane name.
+    pub name: String,
+    /// Its declaration.
+    pub table: &'a Table,
+    /// What names mean around it.
+    pub scope: Rc<Scope>,
+    /// Its actions, in order of its list.
+    pub actions: Vec<ListedAction<'a>>,
+    /// Its action profile.
+    pub implementation: Option<ObjectId>,
+    /// Its direct counter.
+    pub counter: Option<ObjectId>,
+    /// Its direct meter.
+    pub meter: Option<ObjectId>,
+}
+
+/// An action in a table's list.
+pub struct ListedAction<'a> {
+    /// Its control-plane name.
+    pub name: String,
+    /// Where the list names it; none for the `NoAction` that a table without a default action gets (§14.2.1.3).
+    pub listed: Option<&'a TableAction>,
+}
+
+/// An action.
+pub struct UsedAction<'a> {
+    /// Its control-plane name.
+    pub name: String,
+    /// Its declaration.
+    pub action: &'a Action,
+    /// What names mean around it.
+    pub scope: Rc<Scope>,
+}
+
+/// A kind of digest.
+pub struct Digest {
+    /// Name of the type of its messages, or one made up.
+    pub name: String,
+    /// The type.
+    pub ty: Type,
+}
+
+/// A value set of one instance of a parser.
+pub struct UsedValueSet<'a> {
+    /// Its control-plane name.
+    pub name: String,
+    /// Its declaration.
+    pub value_set: &'a ValueSet,
+    /// What names mean around it.
+    pub scope: Rc<Scope>,
+}
+
+impl<'a> Catalog<'a> {
+    /// Everything that gets an id. What is hidden is among it: it takes part in the choice of aliases.
+    pub fn numbered(&self) -> Vec<Numbered<'_>> {
+        let mut all = Vec::new();
+        let mut add = |kind, name, annotations, span| all.push(Numbered { kind, name, annotations, span });
+        for used in self.tables.values() {
+            add(SymbolKind::Table, used.name.as_str(), used.table.annotations.as_slice(), used.table.span);
+            for action in used.actions.iter().filter(|action| !self.actions.contains_key(&action.name)) {
+                add(SymbolKind::Action, &action.name, &[], used.table.span);
+            }
+        }
+        for used in self.actions.values() {
+            add(SymbolKind::Action, &used.name, &used.action.annotations, used.action.span);
+        }
+        for (id, kind) in &self.externs {
+            let object = self.instances.get(*id);
+            add(kind.symbol(), &object.name, object.annotations, object.span);
+        }
+        for name in self.digests.keys() {
+            add(SymbolKind::Digest, name, &[], Span::NONE);
+        }
+        for used in self.value_sets.values() {
+            add(SymbolKind::ValueSet, &used.name, &used.value_set.annotations, used.value_set.span);
+        }
+        for header in &self.packet_headers {
+            let name = types::composite_name(header);
+            add(SymbolKind::ControllerHeader, name, &header.annotations, header.span);
+        }
+        all
+    }
+}
+
+/// Collects everything that the control plane sees.
+pub fn collect<'a>(
+    program: &'a Program,
+    architecture: &'static Architecture,
+    diagnostics: &mut Diagnostics,
+) -> Catalog<'a> {
+    let instances = Instances::elaborate(program);
+    let is_packet_header =
+        |c: &&Composite| c.kind == CompositeKind::Header && annotations::has(&c.annotations, "controller_header");
+    let catalog = Catalog {
+        instances,
+        tables: BTreeMap::new(),
+        actions: BTreeMap::new(),
+        externs: BTreeMap::new(),
+        digests: BTreeMap::new(),
+        value_sets: BTreeMap::new(),
+        packet_headers: program.composites.iter().filter(is_packet_header).collect(),
+    };
+    let mut collector = Collector { program, architecture, catalog, visited: BTreeSet::new() };
+    for id in &program.top_instances {
+        let Some(object) = collector.catalog.instances.top(*id) else { continue };
+        if Some(*id) == program.main || collector.catalog.instances.extern_object(object).is_some() {
+            collector.instance(object);
+        }
+    }
+    let catalog = collector.catalog;
+    if let Some(span) = catalog.instances.excess {
+        let message = format!("there are more than {MAX_OBJECTS} instances, or {MAX_INLINE_DEPTH} in one another");
+        diagnostics.push(Diagnostic::error(codes::PROGRAM_TOO_LARGE, span, message));
+    }
+    catalog
+}
+
+struct Collector<'a> {
+    program: &'a Program,
+    architecture: &'static Architecture,
+    catalog: Catalog<'a>,
+    visited: BTreeSet<ObjectId>,
+}
+
+/// What a control's apply block, with the functions and actions that it calls, can do.
+#[derive(Default)]
+struct Effects<'a> {
+    tables: Vec<TableId>,
+    applied: Vec<ObjectId>,
+    functions: BTreeSet<FunctionId>,
+    actions: BTreeSet<ActionId>,
+    /// Bodies that are called and not yet walked over.
+    pending: Vec<&'a [Statement]>,
+}
+
+impl<'a> Collector<'a> {
+    fn instance(&mut self, id: ObjectId) {
+        if !self.visited.insert(id) {
+            return;
+        }
+        match self.catalog.instances.get(id).kind.clone() {
+            ObjectKind::Extern(object) => {
+                let kind = self.architecture.extern_kind(&self.program.externs[object.id.index()].name);
+                if let Some(kind) = kind {
+                    self.catalog.externs.insert(id, kind);
+                }
+            }
+            ObjectKind::Control(control, scope) => self.control(control, scope),
+            ObjectKind::Parser(parser, scope) => self.parser(parser, scope),
+            ObjectKind::Package(args) => {
+                for arg in args.iter() {
+                    if let Value::Object(id) = arg {
+                        self.instance(*id);
+                    }
+                }
+            }
+        }
+    }
+
+    fn externs_of(&mut self, scope: &Scope) {
+        for id in scope.objects() {
+            if matches!(self.catalog.instances.get(id).kind, ObjectKind::Extern(_)) {
+                self.instance(id);
+            }
+        }
+    }
+
+    fn control(&mut self, id: ControlId, scope: Rc<Scope>) {
+        self.externs_of(&scope);
+        let Some(body) = &self.program.controls[id.index()].body else { return };
+        let mut effects = Effects { pending: vec![&body.apply.statements], ..Effects::default() };
+        self.follow(&scope, &mut effects);
+        for table in std::mem::take(&mut effects.tables) {
+            self.table(table, &scope, &mut effects);
+        }
+        self.follow(&scope, &mut effects);
+        effects.applied.into_iter().for_each(|object| self.instance(object));
+    }
+
+    fn parser(&mut self, id: ParserId, scope: Rc<Scope>) {
+        self.externs_of(&scope);
+        let Some(body) = &self.program.parsers[id.index()].body else { return };
+        let mut effects = Effects::default();
+        let mut selected = BTreeSet::new();
+        for state in reachable_states(body) {
+            let state = &body.states[state];
+            effects.pending.push(&state.statements);
+            if let Transition::Select { cases, .. } = &state.transition {
+                selected.extend(cases.iter().flat_map(|(keysets, ..)| keysets).filter_map(|keyset| match keyset {
+                    KeySet::ValueSet(id) => Some(*id),
+                    _ => None,
+                }));
+            }
+        }
+        self.follow(&scope, &mut effects);
+        for local in &body.locals {
+            if let Local::ValueSet(id) = local
+                && selected.contains(id)
+            {
+                let value_set = &self.program.value_sets[id.index()];
+                let name = scope.name(&value_set.name, &value_set.annotations);
+                let used = UsedValueSet { name: name.clone(), value_set, scope: scope.clone() };
+                self.catalog.value_sets.insert(name, used);
+            }
+        }
+        effects.applied.into_iter().for_each(|object| self.instance(object));
+    }
+
+    /// Walks over all pending bodies and those that they call.
+    fn follow(&mut self, scope: &Scope, effects: &mut Effects<'a>) {
+        let program = self.program;
+        let known = |condition: &Expr| match value::evaluate(program, scope, condition) {
+            Value::Bool(truth) => Some(truth),
+            _ => None,
+        };
+        while let Some(statements) = effects.pending.pop() {
+            usage::calls(statements, &known, &mut |call| self.call(call, scope, effects));
+        }
+    }
+
+    fn call(&mut self, call: &'a Call, scope: &Scope, effects: &mut Effects<'a>) {
+        match &call.callee {
+            Callee::TableApply(table) => match table.kind {
+                ExprKind::Table(id) if !effects.tables.contains(&id) => effects.tables.push(id),
+                _ => {}
+            },
+            Callee::Apply(receiver) => {
+                if let Value::Object(object) = value::evaluate(self.program, scope, receiver) {
+                    effects.applied.push(object);
+                }
+            }
+            Callee::Action(id) => self.enter_action(*id, effects),
+            Callee::Function(id) => {
+                let function = &self.program.functions[id.index()];
+                match &function.body {
+                    Some(body) if effects.functions.insert(*id) => effects.pending.push(&body.statements),
+                    Some(_) => {}
+                    None if self.architecture.digest == Some(function.name.as_str()) => self.digest(call, scope),
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn enter_action(&mut self, id: ActionId, effects: &mut Effects<'a>) {
+        if effects.actions.insert(id) {
+            effects.pending.push(&self.program.actions[id.index()].body.statements);
+        }
+    }
+
+    /// A digest is called after the type of its messages; one of a type without a name gets a number.
+    fn digest(&mut self, call: &Call, scope: &Scope) {
+        let Some(ty) = call.type_args.first().map(|ty| scope.types.apply(ty)) else { return };
+        let name = types::named(self.program, &ty).unwrap_or_else(|| format!("digest_{}", self.catalog.digests.len()));
+        self.catalog.digests.entry(name.clone()).or_insert(Digest { name, ty });
+    }
+
+    fn table(&mut self, id: TableId, scope: &Rc<Scope>, effects: &mut Effects<'a>) {
+        let program = self.program;
+        let table = &program.tables[id.index()];
+        let name = scope.name(&table.name, &table.annotations);
+        let actions = self.actions(table, scope, effects);
+        let implementation = self.property(table, &name, self.architecture.implementation, scope);
+        let counter = self.property(table, &name, self.architecture.counter, scope);
+        let meter = self.property(table, &name, self.architecture.meter, scope);
+        let scope = scope.clone();
+        let used = UsedTable { name: name.clone(), table, scope, actions, implementation, counter, meter };
+        self.catalog.tables.insert(name, used);
+    }
+
+    fn actions(&mut self, table: &'a Table, scope: &Rc<Scope>, effects: &mut Effects<'a>) -> Vec<ListedAction<'a>> {
+        let mut actions = Vec::new();
+        for listed in &table.actions {
+            self.enter_action(listed.action, effects);
+            actions.push(ListedAction { name: self.action(listed.action, scope), listed: Some(listed) });
+        }
+        let is_no_action = |id: &ActionId| self.program.actions[id.index()].name == "NoAction";
+        if table.default_action.is_none() && !table.actions.iter().any(|listed| is_no_action(&listed.action)) {
+            let no_action = self.program.top_actions.iter().find(|id| is_no_action(id));
+            let name = no_action.map_or("NoAction".to_string(), |id| self.action(*id, scope));
+            actions.push(ListedAction { name, listed: None });
+        }
+        actions
+    }
+
+    fn action(&mut self, id: ActionId, scope: &Rc<Scope>) -> String {
+        let action = &self.program.actions[id.index()];
+        let name = match action.control {
+            Some(_) => scope.name(&action.name, &action.annotations),
+            None => names::control_plane_name("", &action.name, &action.annotations),
+        };
+        let used = || UsedAction { name: name.clone(), action, scope: scope.clone() };
+        self.catalog.actions.entry(name.clone()).or_insert_with(used);
+        name
+    }
+
+    /// The extern object that a table property names. One that is made on the spot is named by the property's `@name`,
+    /// without the names of what is around it.
+    fn property(&mut self, table: &'a Table, table_name: &str, name: &str, scope: &Scope) -> Option<ObjectId> {
+        let property = table.properties.iter().find(|property| property.name == name)?;
+        let object = match &property.value.kind {
+            ExprKind::Construct(instance) => {
+                let local = annotations::name(&property.annotations).unwrap_or(table_name);
+                let name = names::control_plane_name("", local, &[]);
+                self.catalog.instances.make_property(instance, &property.annotations, scope, name)
+            }
+            _ => match value::evaluate(self.program, scope, &property.value) {
+                Value::Object(object) => Some(object),
+                _ => None,
+            },
+        }?;
+        self.instance(object);
+        self.catalog.externs.contains_key(&object).then_some(object)
+    }
+}
+
+/// States that a parser can reach, by index.
+fn reachable_states(body: &ParserBody) -> BTreeSet<usize> {
+    let mut reached = BTreeSet::new();
+    let mut pending = vec![StateTarget::State(body.start)];
+    while let Some(target) = pending.pop() {
+        let StateTarget::State(index) = target else { continue };
+        if !reached.insert(index) {
+            continue;
+        }
+        match &body.states[index].transition {
+            Transition::Direct(target) => pending.push(*target),
+            Transition::Select { cases, .. } => pending.extend(cases.iter().map(|(_, target, _)| *target)),
+        }
+    }
+    reached
+}

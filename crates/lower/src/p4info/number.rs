@@ -1,0 +1,76 @@
+//! Ids: of objects, by [`SymbolTable`], and of the fields inside them.
+
+use super::Context;
+use super::catalog::Catalog;
+use forebay_check::annotations;
+use forebay_p4info::ids::{self, IdError, SymbolKind, SymbolTable, Symbols};
+use forebay_syntax::ast::Annotation;
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
+use forebay_syntax::source::Span;
+use num_traits::ToPrimitive;
+
+/// An object that gets an id.
+pub struct Numbered<'a> {
+    /// What it is.
+    pub kind: SymbolKind,
+    /// Its control-plane name.
+    pub name: &'a str,
+    /// Its annotations, `@id` perhaps among them.
+    pub annotations: &'a [Annotation],
+    /// Its place.
+    pub span: Span,
+}
+
+/// Numbers everything in the catalog. An `@id` that cannot be given is an error, and the objects get others.
+pub fn symbols(catalog: &Catalog, diagnostics: &mut Diagnostics) -> Symbols {
+    let numbered = catalog.numbered();
+    let mut table = SymbolTable::new();
+    for object in &numbered {
+        table.add(object.kind, object.name, user_id(object.annotations, object.span, diagnostics));
+    }
+    table.assign().unwrap_or_else(|errors| {
+        for error in errors {
+            let span = place(&error, &numbered);
+            diagnostics.push(Diagnostic::error(codes::INVALID_ID, span, error.to_string()));
+        }
+        let mut table = SymbolTable::new();
+        numbered.iter().for_each(|object| table.add(object.kind, object.name, None));
+        table.assign().expect("without @id, the limit on instances leaves enough ids")
+    })
+}
+
+fn place(error: &IdError, numbered: &[Numbered]) -> Span {
+    let name = match error {
+        IdError::WrongPrefix { name, .. } | IdError::Duplicate { name, .. } => name,
+        IdError::Zero | IdError::DuplicateField(_) | IdError::Exhausted(_) => return Span::NONE,
+    };
+    let culprit = numbered.iter().find(|object| object.name == name && annotations::has(object.annotations, "id"));
+    culprit.map_or(Span::NONE, |object| object.span)
+}
+
+/// The number that `@id` asks for.
+fn user_id(written: &[Annotation], span: Span, diagnostics: &mut Diagnostics) -> Option<u32> {
+    let annotation = annotations::find(written, "id")?;
+    let id = annotations::int_arg(written, "id").and_then(|id| id.to_u32());
+    if id.is_none() {
+        let message = "@id takes a number from 0 to 0xffffffff";
+        let place = if annotation.span.is_none() { span } else { annotation.span };
+        diagnostics.push(Diagnostic::error(codes::INVALID_ID, place, message));
+    }
+    id
+}
+
+/// Numbers of match fields, parameters or fields of a packet header: those that `@id` asks for, and free ones.
+pub fn field_ids(cx: &mut Context, fields: &[(&[Annotation], Span)]) -> Vec<u32> {
+    let mut wanted = Vec::new();
+    for (written, span) in fields {
+        wanted.push(user_id(written, *span, &mut cx.diagnostics));
+    }
+    ids::field_ids(&wanted).unwrap_or_else(|error| {
+        let culprit = fields.iter().rfind(|(written, _)| annotations::has(written, "id"));
+        let span = culprit.map_or(Span::NONE, |(_, span)| *span);
+        cx.diagnostics.push(Diagnostic::error(codes::INVALID_ID, span, error.to_string()));
+        (1..).take(fields.len()).collect()
+    })
+}

@@ -1,0 +1,131 @@
+//! Compile-time values: what constructor arguments, sizes and action data are.
+//!
+//! The checker has folded all that does not depend on constructor parameters; here these are known too.
+
+use super::instance::{ObjectId, Scope};
+use forebay_check::fold;
+use forebay_check::hir::{EnumId, Expr, ExprKind, Program, Type};
+use forebay_syntax::ast::BinaryOp;
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+/// A value that is known when the program is compiled.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Int(BigInt),
+    /// A truth value.
+    Bool(bool),
+    /// A member of an enum.
+    Member(EnumId, usize),
+    /// An instance.
+    Object(ObjectId),
+    /// Anything else; no P4Info depends on it.
+    Other,
+}
+
+/// The value of an expression inside a scope.
+pub fn evaluate(program: &Program, scope: &Scope, expr: &Expr) -> Value {
+    let integer = |expr: &Expr| evaluate(program, scope, expr).integer(program);
+    let computed = |result: Option<BigInt>| result.map_or(Value::Other, Value::Int);
+    match &expr.kind {
+        ExprKind::Int(value) => Value::Int(value.clone()),
+        ExprKind::Bool(value) => Value::Bool(*value),
+        ExprKind::EnumMember(id, member) => Value::Member(*id, *member),
+        ExprKind::Var(var) => scope.value(*var),
+        ExprKind::Instance(id) => scope.instance(*id).map_or(Value::Other, Value::Object),
+        ExprKind::Cast(operand) => match evaluate(program, scope, operand) {
+            Value::Bool(value) if expr.ty == Type::Bool => Value::Bool(value),
+            Value::Bool(value) => Value::Int(BigInt::from(u8::from(value))),
+            value => computed(value.integer(program).map(|value| fold::cast(&underlying(program, &expr.ty), &value))),
+        },
+        ExprKind::Unary(op, operand) => {
+            let ty = underlying(program, &expr.ty);
+            match evaluate(program, scope, operand) {
+                Value::Bool(value) => Value::Bool(!value),
+                value => computed(value.integer(program).and_then(|value| fold::unary(*op, &ty, &value).ok())),
+            }
+        }
+        ExprKind::Binary(op, left, right) => match (integer(left), integer(right)) {
+            (Some(a), Some(b)) => match fold::compare(*op, &a, &b) {
+                Some(truth) => Value::Bool(truth),
+                None => computed(fold::binary(*op, &underlying(program, &expr.ty), &a, &b).ok()),
+            },
+            _ => logical(*op, evaluate(program, scope, left), evaluate(program, scope, right)),
+        },
+        ExprKind::Ternary(condition, left, right) => match evaluate(program, scope, condition) {
+            Value::Bool(true) => evaluate(program, scope, left),
+            Value::Bool(false) => evaluate(program, scope, right),
+            _ => Value::Other,
+        },
+        ExprKind::Slice(operand, high, low) => computed(integer(operand).map(|value| fold::slice(&value, *high, *low))),
+        _ => Value::Other,
+    }
+}
+
+/// `&&`, `||` and the comparison of truth values; one side may decide alone.
+fn logical(op: BinaryOp, left: Value, right: Value) -> Value {
+    let constant = |value: &Value| match value {
+        Value::Bool(value) => Some(*value),
+        _ => None,
+    };
+    let result = match (op, constant(&left), constant(&right)) {
+        (BinaryOp::And, Some(false), _) | (BinaryOp::And, _, Some(false)) => Some(false),
+        (BinaryOp::Or, Some(true), _) | (BinaryOp::Or, _, Some(true)) => Some(true),
+        (BinaryOp::And | BinaryOp::Or, Some(a), Some(b)) => Some(if op == BinaryOp::And { a && b } else { a || b }),
+        (BinaryOp::Equal, Some(a), Some(b)) => Some(a == b),
+        (BinaryOp::NotEqual, Some(a), Some(b)) => Some(a != b),
+        _ => None,
+    };
+    result.map_or(Value::Other, Value::Bool)
+}
+
+impl Value {
+    /// The number that it is, or that a member of an enum stands for.
+    pub fn integer(&self, program: &Program) -> Option<BigInt> {
+        match self {
+            Value::Int(value) => Some(value.clone()),
+            Value::Member(id, member) => program.enums[id.index()].members.get(*member)?.1.clone(),
+            _ => None,
+        }
+    }
+
+    /// A number of elements, as far as it fits.
+    pub fn size<T: TryFrom<i64>>(&self, program: &Program) -> Option<T> {
+        T::try_from(self.integer(program)?.to_i64()?).ok()
+    }
+
+    /// As a control plane sends it: the most significant byte first, as many bytes as the width needs.
+    pub fn bytes(&self, program: &Program, width: u32) -> Option<Vec<u8>> {
+        let number = match self {
+            Value::Bool(value) => BigInt::from(u8::from(*value)),
+            value => value.integer(program)?,
+        };
+        Some(padded(&number, width))
+    }
+}
+
+/// A number in as many bytes as the width needs, the most significant one first; negative ones in two's complement.
+pub fn padded(number: &BigInt, width: u32) -> Vec<u8> {
+    let length = width.div_ceil(8) as usize;
+    let (_, bytes) = fold::low_bits(number, width).to_bytes_be();
+    let significant = if bytes == [0] { &[] } else { bytes.as_slice() };
+    let mut padded = vec![0; length.saturating_sub(significant.len())];
+    padded.extend_from_slice(significant);
+    padded
+}
+
+/// What a new type or an enum with representation is made of; other types are themselves.
+pub fn underlying(program: &Program, ty: &Type) -> Type {
+    let mut ty = ty.clone();
+    loop {
+        ty = match &ty {
+            Type::NewType(id) => program.new_types[id.index()].ty.clone(),
+            Type::Enum(id) => match &program.enums[id.index()].representation {
+                Some(representation) => representation.clone(),
+                None => return ty,
+            },
+            _ => return ty,
+        };
+    }
+}
