@@ -8,7 +8,7 @@ use forebay_ir::Expr;
 pub fn eval(expr: &Expr, state: &State, action_data: &[Bits]) -> Bits {
     match expr {
         Expr::Const(value) => value.clone(),
-        Expr::Slot(slot) => state.get(*slot).clone(),
+        Expr::Slot(slot) => state.get(*slot),
         Expr::Param { index, .. } => action_data[*index as usize].clone(),
         Expr::Unary(op, operand) => op.apply(&eval(operand, state, action_data)),
         Expr::Binary(op, left, right) => op.apply(&eval(left, state, action_data), &eval(right, state, action_data)),

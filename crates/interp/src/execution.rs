@@ -342,7 +342,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         if T::ON {
             self.tracer.event(Event::Assign {
                 slot,
-                old: self.state.get(slot),
+                old: &self.state.get(slot),
                 new: &value,
                 location,
             });

@@ -96,7 +96,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
 
     fn trace_extract(&mut self, id: HeaderId, location: Location) {
         let fields = &self.program.headers[id.index()].fields;
-        let values: Vec<Bits> = fields.iter().map(|field| self.state.get(field.slot).clone()).collect();
+        let values: Vec<Bits> = fields.iter().map(|field| self.state.get(field.slot)).collect();
         self.tracer.event(Event::Extract {
             header: id,
             fields: &values,
@@ -122,7 +122,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         for field in &header.fields {
             let value = self.state.get(field.slot);
             match field.length {
-                None => self.buffers.output.push(value),
+                None => self.buffers.output.push(&value),
                 Some(length) => {
                     let present = self.state.get(length).to_u64().min(value.width().into()) as u32;
                     self.buffers.output.push(&value.truncate(present));

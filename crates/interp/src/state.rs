@@ -1,58 +1,172 @@
-//! The storage of one packet: the values of all slots.
+//! The storage of one packet: the values of all slots, in flat memory.
+//!
+//! Every slot has a fixed place in an array of 64-bit words, so that compiled code finds it at a constant offset, and
+//! every executor and the architecture see the same memory:
+//!
+//! ```text
+//!           ┌─ slot 0: 9 bits ─┬─ slot 1: 1 bit ─┬────── slot 2: 100 bits ───────┬ ...
+//!   words   │ 0…0 vvvvvvvvv    │ 0…0 v           │ least significant │ 0…0 vvv…v │
+//!           └──────────────────┴─────────────────┴───────────────────┴───────────┴ ...
+//! ```
+//!
+//! A slot of `w` bits takes `ceil(w / 64)` words, the least significant first. The bits above `w` are always zero: who
+//! writes a word of a slot keeps it so.
 
 use forebay_bits::Bits;
 use forebay_ir::{Program, SlotId};
+use std::sync::Arc;
+
+/// Where each slot of a program is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StateLayout {
+    places: Box<[Place]>,
+    words: usize,
+}
+
+/// The words of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    first: u32,
+    width: u32,
+}
+
+impl StateLayout {
+    /// The layout for a program: slots in their order, without gaps.
+    pub fn new(program: &Program) -> Self {
+        let mut words = 0;
+        let places = program.slots.iter().map(|slot| {
+            let first = words;
+            words += slot.width.div_ceil(64);
+            Place {
+                first,
+                width: slot.width,
+            }
+        });
+        let places = places.collect();
+        StateLayout {
+            places,
+            words: words as usize,
+        }
+    }
+
+    /// Index of the first word of a slot.
+    #[inline]
+    pub fn first_word(&self, slot: SlotId) -> usize {
+        self.places[slot.index()].first as usize
+    }
+
+    /// Number of words of all slots together.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+}
 
 /// Values of all slots of a program for one packet.
 ///
-/// Reset and copied for every packet without allocation, as long as no slot is wider than [`Bits`] keeps inline.
+/// Reset and copied for every packet without allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    slots: Vec<Bits>,
+    layout: Arc<StateLayout>,
+    words: Box<[u64]>,
 }
 
 impl State {
     /// All slots zero (P4_16 §8.25: invalid headers; uninitialised values are zero here).
     pub fn new(program: &Program) -> Self {
+        let layout = Arc::new(StateLayout::new(program));
         State {
-            slots: program.slots.iter().map(|slot| Bits::zero(slot.width)).collect(),
+            words: vec![0; layout.words].into(),
+            layout,
         }
     }
 
     /// The value of a slot.
     #[inline]
-    pub fn get(&self, slot: SlotId) -> &Bits {
-        &self.slots[slot.index()]
+    pub fn get(&self, slot: SlotId) -> Bits {
+        let Place { first, width } = self.layout.places[slot.index()];
+        let first = first as usize;
+        match width {
+            0 => Bits::zero(0),
+            1..=64 => Bits::new(width, self.words[first].into()),
+            _ => Bits::from_limbs(width, &self.words[first..first + width.div_ceil(64) as usize]),
+        }
+    }
+
+    /// The low 64 bits of a slot.
+    #[inline]
+    pub fn get_u64(&self, slot: SlotId) -> u64 {
+        let Place { first, width } = self.layout.places[slot.index()];
+        if width == 0 { 0 } else { self.words[first as usize] }
     }
 
     /// Changes a slot; `value` has the slot's width.
     #[inline]
     pub fn set(&mut self, slot: SlotId, value: Bits) {
-        let place = &mut self.slots[slot.index()];
-        debug_assert_eq!(
-            place.width(),
-            value.width(),
-            "slot {} and its value differ in width",
-            slot.0
-        );
-        *place = value;
+        let Place { first, width } = self.layout.places[slot.index()];
+        assert_eq!(width, value.width(), "slot {} and its value differ in width", slot.0);
+        for (word, limb) in self.words[first as usize..].iter_mut().zip(value.limbs()) {
+            *word = limb;
+        }
     }
 
     /// Changes a slot to a number, of which the bits that fit count.
     #[inline]
     pub fn set_number(&mut self, slot: SlotId, value: u128) {
-        let place = &mut self.slots[slot.index()];
-        *place = Bits::new(place.width(), value);
+        let width = self.layout.places[slot.index()].width;
+        self.set(slot, Bits::new(width, value));
     }
 
     /// Whether a slot is other than zero: the validity of a header, a condition.
     #[inline]
     pub fn is_set(&self, slot: SlotId) -> bool {
-        !self.slots[slot.index()].is_zero()
+        let Place { first, width } = self.layout.places[slot.index()];
+        let words = width.div_ceil(64) as usize;
+        self.words[first as usize..][..words].iter().any(|&word| word != 0)
     }
 
     /// Becomes equal to `other`, a state of the same program, in its own memory.
     pub fn copy_from(&mut self, other: &State) {
-        self.slots.clone_from_slice(&other.slots);
+        self.words.copy_from_slice(&other.words);
+    }
+
+    /// Where each slot is.
+    pub fn layout(&self) -> &StateLayout {
+        &self.layout
+    }
+
+    /// The words of all slots, for compiled code, which keeps the bits above a slot's width zero.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_ir::{Architecture, Slot, SlotKind};
+
+    #[test]
+    fn slots_of_all_widths_keep_their_values() {
+        let mut program = Program::new(Architecture::V1Model);
+        let widths = [1, 64, 0, 65, 128, 129, 9];
+        program.slots = widths
+            .map(|width| Slot {
+                name: format!("slot of {width}"),
+                width,
+                signed: false,
+                kind: SlotKind::Metadata,
+            })
+            .to_vec();
+        let mut state = State::new(&program);
+        assert_eq!(state.layout().words(), 1 + 1 + 2 + 2 + 3 + 1);
+        let slots = || (0..).map(SlotId).zip(widths);
+        slots().for_each(|(slot, width)| state.set(slot, Bits::ones(width)));
+        for (slot, width) in slots() {
+            assert_eq!(state.get(slot), Bits::ones(width));
+            assert_eq!(state.get_u64(slot), Bits::ones(width).to_u64());
+            assert_eq!(state.is_set(slot), width > 0);
+            state.set_number(slot, 0);
+            assert!(!state.is_set(slot));
+        }
     }
 }

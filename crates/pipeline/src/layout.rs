@@ -84,7 +84,7 @@ impl Layout {
     pub(crate) fn valid_header_bytes(&self, state: &State) -> u64 {
         let valid = self.headers.iter().filter(|header| state.is_set(header.valid));
         let bits: u64 = valid
-            .map(|header| header.fixed_bits + header.varbit_length.map_or(0, |slot| state.get(slot).to_u64()))
+            .map(|header| header.fixed_bits + header.varbit_length.map_or(0, |slot| state.get_u64(slot)))
             .sum();
         bits / 8
     }

@@ -121,7 +121,7 @@ impl Worker {
         input: &EgressInput,
         tracer: &mut T,
     ) -> Result<Fate, DropReason> {
-        if port(packet.state.get(burst.pipeline.layout.slots.egress_spec)) == DROP_PORT {
+        if port(packet.state.get_u64(burst.pipeline.layout.slots.egress_spec)) == DROP_PORT {
             return Err(DropReason::EgressDrop);
         }
         let recirculate = self.scratch.requests.recirculate;

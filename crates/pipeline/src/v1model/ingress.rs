@@ -93,7 +93,7 @@ impl Worker {
         }
         self.send_digests(burst, |message| decisions.push(IngressDecision::Digest(message)));
         let group = get_optional(&processed.state, slots.mcast_grp) as u16;
-        let egress_spec = port(processed.state.get(slots.egress_spec));
+        let egress_spec = port(processed.state.get_u64(slots.egress_spec));
         if let Some(preserve) = resubmit {
             self.resubmit(burst, packet, processed, preserve, decisions, tracer);
         } else if group != 0 {

@@ -46,7 +46,6 @@ use crate::load::Pipeline;
 use crate::objects::View;
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{EgressPacket, IngressPacket, Preserved};
-use forebay_bits::Bits;
 use forebay_interp::{Ended, Event, Preserve, State, Tracer};
 use pass::Scratch;
 use pool::Pool;
@@ -187,7 +186,7 @@ fn preserved(pipeline: &Pipeline, preserve: Preserve, state: &State) -> Preserve
         slots
             .into_iter()
             .flatten()
-            .map(|&slot| (slot, state.get(slot).clone()))
+            .map(|&slot| (slot, state.get(slot)))
             .collect(),
     )
 }
@@ -206,11 +205,11 @@ fn set_optional(state: &mut State, slot: Option<forebay_ir::SlotId>, value: impl
 
 /// The value of a slot that a program may not have; 0 then.
 fn get_optional(state: &State, slot: Option<forebay_ir::SlotId>) -> u64 {
-    slot.map_or(0, |slot| state.get(slot).to_u64())
+    slot.map_or(0, |slot| state.get_u64(slot))
 }
 
-fn port(value: &Bits) -> u32 {
-    value.to_u64() as u32
+fn port(value: u64) -> u32 {
+    value as u32
 }
 
 /// Reports a decision; the text is made only when somebody traces.
