@@ -98,6 +98,7 @@ pub fn compile(arguments: &ProgramArguments) -> Result<Option<Program>> {
             sources,
             program,
             diagnostics,
+            ..
         } = with_options(arguments, forebay_frontend::compile)?;
         let report = Report::new(program.is_some(), &sources, &diagnostics);
         (program, report)

@@ -10,6 +10,7 @@
 
 use forebay_check::hir;
 use forebay_ir as ir;
+use forebay_p4info::model::P4Info;
 use forebay_syntax::codes::{self, Code};
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics, Severity};
 use forebay_syntax::source::{SourceMap, SourceProvider};
@@ -48,6 +49,8 @@ pub struct Compiled {
     pub sources: SourceMap,
     /// What executes; none when there is an error.
     pub program: Option<ir::Program>,
+    /// What the control plane knows of it; there exactly when `program` is.
+    pub p4info: Option<P4Info>,
     /// The messages.
     pub diagnostics: Diagnostics,
 }
@@ -89,12 +92,13 @@ fn as_seen_by_check(mut message: Diagnostic) -> Diagnostic {
 /// Compiles a program for an architecture that can be executed.
 pub fn compile(path: &str, options: &Options) -> Compiled {
     let Checked { sources, typed, mut diagnostics } = parse_and_check(path, options);
-    let program = typed.and_then(|typed| {
-        let (program, messages) = forebay_lower::lower(&typed, &sources);
+    let lowered = typed.and_then(|typed| {
+        let (lowered, messages) = forebay_lower::lower(&typed, &sources);
         diagnostics.extend(messages);
-        program
+        lowered
     });
-    Compiled { sources, program, diagnostics }
+    let (program, p4info) = lowered.map(|lowered| (lowered.program, lowered.p4info)).unzip();
+    Compiled { sources, program, p4info, diagnostics }
 }
 
 fn parse_and_check(path: &str, options: &Options) -> Checked {

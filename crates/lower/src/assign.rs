@@ -70,12 +70,10 @@ fn write_components(storage: &Storage, value: &Value, writes: &mut Vec<(SlotId, 
     }
 }
 
-/// A member of a union that becomes valid makes the others invalid (§8.20).
+/// Assigning to a member of a union makes the others invalid, also when the value assigned is invalid (§8.20).
 fn write_siblings(choice: &Choice, value: &Value, writes: &mut Vec<(SlotId, Expr)>) {
-    let Value::Header { valid, .. } = value else { return };
-    for sibling in &choice.siblings {
-        let kept = build::and(build::not(valid.clone()), Expr::Slot(*sibling));
-        writes.push((*sibling, kept));
+    if matches!(value, Value::Header { .. }) {
+        writes.extend(choice.siblings.iter().map(|sibling| (*sibling, build::boolean(false))));
     }
 }
 

@@ -11,6 +11,36 @@ use forebay_syntax::source::{SourceMap, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The declaration of each object of the program, in the program's order. P4Info says more of an object than what
+/// executing it takes.
+#[derive(Default)]
+pub struct Origins {
+    /// Of tables.
+    pub tables: Vec<hir::TableId>,
+    /// Of actions; none for an action that lowering made.
+    pub actions: Vec<Option<hir::ActionId>>,
+    /// Of counters.
+    pub counters: Vec<Instance>,
+    /// Of meters.
+    pub meters: Vec<Instance>,
+    /// Of registers.
+    pub registers: Vec<Instance>,
+    /// Of action profiles.
+    pub action_profiles: Vec<Instance>,
+    /// Of value sets, with their element types.
+    pub value_sets: Vec<(hir::ValueSetId, hir::Type)>,
+    /// Of digests: the type of the data.
+    pub digests: Vec<hir::Type>,
+}
+
+/// What P4Info says of an extern object beyond what executing it takes.
+pub struct Instance {
+    /// Annotations of the declaration.
+    pub annotations: hir::Annotations,
+    /// Type arguments.
+    pub type_args: Vec<hir::Type>,
+}
+
 /// The state of lowering one program.
 pub struct Context<'a> {
     /// The typed program.
@@ -21,6 +51,8 @@ pub struct Context<'a> {
     pub program: ir::Program,
     /// Messages.
     pub diagnostics: Diagnostics,
+    /// Where its objects come from.
+    pub origins: Origins,
     /// What variables, type variables and instances mean now.
     pub environment: Environment,
     /// Every object of the instance tree.
@@ -55,6 +87,7 @@ impl<'a> Context<'a> {
             sources,
             program,
             diagnostics: Diagnostics::new(),
+            origins: Origins::default(),
             environment: Environment::new(hir),
             objects: Vec::new(),
             body: BodyBuilder::new(String::new(), ir::BodyKind::Control),
@@ -69,10 +102,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The program, unless there were errors, and the messages.
-    pub fn finish(self) -> (Option<ir::Program>, Diagnostics) {
-        let failed = self.diagnostics.iter().any(|d| d.severity == Severity::Error);
-        ((!failed).then_some(self.program), self.diagnostics)
+    /// Whether there was an error.
+    pub fn has_errors(&self) -> bool {
+        self.aborted || self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// Reports an error.

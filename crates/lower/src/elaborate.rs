@@ -12,6 +12,7 @@ use crate::object::{ControlInstance, Object, ObjectId, ParserInstance, Scope};
 use crate::types;
 use crate::value::Value;
 use crate::walk::{self, Node};
+use forebay_check::annotations;
 use forebay_check::hir::{self, Callee, ExprKind, Local, Param, StatementKind, Type};
 use std::collections::HashMap;
 
@@ -76,7 +77,7 @@ fn make(cx: &mut Context, declaration: &hir::Instance, path: String) -> Option<O
             let constructors = &hir.externs[id.index()].constructors;
             let params = declaration.constructor.and_then(|index| constructors.get(index));
             let args = arguments(cx, declaration, params.map_or(&[], |method| &method.params), &path);
-            let object = externs::construct(cx, *id, type_args, declaration.constructor, args, path, declaration.span);
+            let object = externs::construct(cx, *id, type_args, declaration, args, path);
             Some(cx.add_object(object))
         }
         Type::Control(id, type_args) => {
@@ -253,7 +254,19 @@ fn count_applications(cx: &mut Context, statements: &[hir::Statement]) {
     }
 }
 
-/// Elaborates the instance that is the value of a table property, with a given name.
-pub fn property(cx: &mut Context, declaration: &hir::Instance, name: String) -> Option<ObjectId> {
-    make(cx, declaration, name)
+/// Elaborates the instance that is the value of a table property. It is named by the property's `@name`, inside the control
+/// of the table, or else like the table.
+pub fn property(
+    cx: &mut Context,
+    declaration: &hir::Instance,
+    written: &hir::Annotations,
+    table: &str,
+) -> Option<ObjectId> {
+    let scope = table.rsplit_once('.').map_or("", |(scope, _)| scope);
+    let path = match annotations::name(written) {
+        Some(name) => names::control_plane_name(scope, name, written),
+        None => table.to_string(),
+    };
+    let declaration = hir::Instance { annotations: written.clone(), ..declaration.clone() };
+    make(cx, &declaration, path)
 }

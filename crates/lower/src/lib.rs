@@ -11,6 +11,8 @@
 //!   them up;
 //! * **architecture**: [`architecture`] knows the blocks of v1model, [`externs`] its extern functions and objects.
 //!
+//! * **control plane**: [`p4info`] describes what a controller can see.
+//!
 //! # How variables are bound
 //!
 //! P4 has no recursion. So while a body is inlined, each variable of the source means one thing, and the
@@ -45,6 +47,7 @@ mod loops;
 mod names;
 mod object;
 mod operator;
+mod p4info;
 mod parser;
 mod place;
 mod select;
@@ -59,14 +62,25 @@ mod walk;
 
 use forebay_check::hir;
 use forebay_ir as ir;
+use forebay_p4info::model::P4Info;
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::source::SourceMap;
 
+/// What lowering makes of a program.
+pub struct Lowered {
+    /// What executes.
+    pub program: ir::Program,
+    /// What the control plane knows.
+    pub p4info: P4Info,
+}
+
 /// Lowers a program without errors. The result is none exactly when the diagnostics have an error.
-pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program>, Diagnostics) {
+pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<Lowered>, Diagnostics) {
     let mut cx = context::Context::new(program, sources);
     architecture::lower_main(&mut cx);
-    cx.finish()
+    let p4info = if cx.has_errors() { None } else { p4info::build(&mut cx) };
+    let lowered = p4info.filter(|_| !cx.has_errors());
+    (lowered.map(|p4info| Lowered { program: cx.program, p4info }), cx.diagnostics)
 }
 
 /// Whether `main` instantiates a package of an architecture that [`lower`] knows. A program without `main`, or for

@@ -6,6 +6,7 @@
 use crate::action;
 use crate::context::Context;
 use crate::control;
+use crate::elaborate;
 use crate::entries;
 use crate::expression;
 use crate::graph;
@@ -119,6 +120,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
         apply_property(cx, &mut lowered, property);
     }
     cx.program.tables.push(lowered);
+    cx.origins.tables.push(id);
     if let Some(instance) = control::instance(cx, owner) {
         instance.tables.insert(id, id_in_program);
     }
@@ -264,10 +266,10 @@ fn apply_property(cx: &mut Context, table: &mut ir::Table, property: &hir::Table
 
 /// The extern object that a property names or makes.
 fn property_object(cx: &mut Context, table: &ir::Table, property: &hir::TableProperty) -> Option<Object> {
-    let name = annotations_of_construct(property).unwrap_or_else(|| table.name.clone());
     let value = match &property.value.kind {
         hir::ExprKind::Construct(instance) => {
-            crate::elaborate::property(cx, instance, name).map_or(Value::Void, Value::Object)
+            let object = elaborate::property(cx, instance, &property.annotations, &table.name);
+            object.map_or(Value::Void, Value::Object)
         }
         _ => expression::expression(cx, &property.value),
     };
@@ -286,11 +288,4 @@ fn property_object(cx: &mut Context, table: &ir::Table, property: &hir::TablePro
         cx.error(codes::INVALID_PROPERTY, property.span, message);
     }
     object
-}
-
-fn annotations_of_construct(property: &hir::TableProperty) -> Option<String> {
-    match &property.value.kind {
-        hir::ExprKind::Construct(instance) => annotations::name(&instance.annotations).map(str::to_string),
-        _ => None,
-    }
 }

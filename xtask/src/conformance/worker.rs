@@ -28,8 +28,25 @@ pub fn run(category: Category, program: &Path, companion: Option<&Path>, p4c: &P
         Category::Accepted => Ok(accepted(&program, &options)),
         Category::Rejected => Ok(rejected(&program, &options)),
         Category::Stf => stf(&program, companion.context("an STF test belongs to the program")?, &options),
-        Category::P4info => Ok(Err("not compared yet".to_string())),
+        Category::P4info => p4info(&program, companion.context("an expected P4Info belongs to the program")?, &options),
     }
+}
+
+fn p4info(program: &str, expected: &Path, options: &Options) -> Result<Verdict> {
+    let text = std::fs::read_to_string(expected).with_context(|| expected.display().to_string())?;
+    let expected = match forebay_p4info::read(&text) {
+        Ok(expected) => expected,
+        Err(error) => return Ok(Err(format!("the expected P4Info: {error}"))),
+    };
+    let info = match compile(program, options) {
+        Ok(compiled) => compiled.p4info.expect("compile() gives a P4Info with every program"),
+        Err(messages) => return Ok(Err(messages)),
+    };
+    let differences = forebay_p4info::equivalent(&info, &expected);
+    if differences.is_empty() {
+        return Ok(Ok(()));
+    }
+    Ok(Err(differences.iter().map(|difference| difference.to_string()).collect::<Vec<_>>().join("\n")))
 }
 
 fn accepted(program: &str, options: &Options) -> Verdict {

@@ -23,14 +23,15 @@ pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
     let mut field_names = Vec::new();
     leaf_names(cx, &ty, String::new(), &mut field_names);
     let fields = field_names.into_iter().zip(&data).map(|(name, expr)| (name, expr.width(&cx.program))).collect();
-    let digest = declare(cx, Digest { name, receiver, fields });
+    let digest = declare(cx, Digest { name, receiver, fields }, ty);
     graph::emit(cx, Op::Digest { digest, data });
 }
 
-fn declare(cx: &mut Context, digest: Digest) -> DigestId {
+fn declare(cx: &mut Context, digest: Digest, data: Type) -> DigestId {
     let known = cx.program.digests.iter().position(|known| *known == digest);
     let index = known.unwrap_or_else(|| {
         cx.program.digests.push(digest);
+        cx.origins.digests.push(data);
         cx.program.digests.len() - 1
     });
     DigestId(index as u32)

@@ -153,16 +153,18 @@ pub fn construct(
     cx: &mut Context,
     id: hir::ExternId,
     type_args: &[Type],
-    constructor: Option<usize>,
+    declaration: &hir::Instance,
     args: Vec<Option<Value>>,
     path: String,
-    span: Span,
 ) -> Object {
-    let declaration = &cx.hir.externs[id.index()];
-    let params = constructor.and_then(|index| declaration.constructors.get(index)).map_or(&[][..], |it| &it.params);
+    let object_type = &cx.hir.externs[id.index()];
+    let constructor = declaration.constructor.and_then(|index| object_type.constructors.get(index));
+    let params = constructor.map_or(&[][..], |constructor| &constructor.params);
     let types: Vec<Type> = params.iter().map(|param| cx.hir.vars[param.var.index()].ty.clone()).collect();
-    let made = state::Made { type_args, args, types, path, span };
-    match declaration.name.as_str() {
+    let span = declaration.span;
+    let annotations = declaration.annotations.clone();
+    let made = state::Made { type_args: type_args.to_vec(), args, types, path, annotations, span };
+    match object_type.name.as_str() {
         "counter" => state::counter(cx, made),
         "direct_counter" => state::direct_counter(cx, made),
         "meter" => state::meter(cx, made),

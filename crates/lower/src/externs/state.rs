@@ -2,7 +2,7 @@
 
 use super::{Args, checksum, member_name, receive};
 use crate::assign;
-use crate::context::Context;
+use crate::context::{Context, Instance};
 use crate::graph;
 use crate::object::Object;
 use crate::storage;
@@ -10,26 +10,28 @@ use crate::table;
 use crate::types;
 use crate::value::Value;
 use forebay_bits::Bits;
-use forebay_check::hir::Type;
+use forebay_check::hir::{Annotations, Type};
 use forebay_ir::{self as ir, CounterId, Expr, MeterId, Op, RegisterId, SlotId, Unit};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
 
 /// An extern object's constructor call.
-pub struct Made<'a> {
+pub struct Made {
     /// Type arguments of the object.
-    pub type_args: &'a [Type],
+    pub type_args: Vec<Type>,
     /// Constructor arguments.
     pub args: Vec<Option<Value>>,
     /// Types of the constructor's parameters.
     pub types: Vec<Type>,
     /// Control-plane name.
     pub path: String,
+    /// Annotations.
+    pub annotations: Annotations,
     /// Place.
     pub span: Span,
 }
 
-impl Made<'_> {
+impl Made {
     fn arg(&self, index: usize) -> Option<&Value> {
         self.args.get(index).and_then(Option::as_ref)
     }
@@ -41,6 +43,10 @@ impl Made<'_> {
     fn member(&self, cx: &mut Context, index: usize) -> String {
         let ty = self.types.get(index).unwrap_or(&Type::Unknown);
         member_name(cx, self.arg(index).unwrap_or(&Value::Void), ty, self.span)
+    }
+
+    fn origin(&self) -> Instance {
+        Instance { annotations: self.annotations.clone(), type_args: self.type_args.clone() }
     }
 
     fn unit(&self, cx: &mut Context, index: usize) -> Unit {
@@ -56,17 +62,18 @@ impl Made<'_> {
 pub fn counter(cx: &mut Context, made: Made) -> Object {
     let size = made.size(cx, 0);
     let unit = made.unit(cx, 1);
-    Object::Counter(add_counter(cx, made.path, unit, Some(size)))
+    Object::Counter(add_counter(cx, made, unit, Some(size)))
 }
 
 /// `direct_counter(type)`
 pub fn direct_counter(cx: &mut Context, made: Made) -> Object {
     let unit = made.unit(cx, 0);
-    Object::DirectCounter(add_counter(cx, made.path, unit, None))
+    Object::DirectCounter(add_counter(cx, made, unit, None))
 }
 
-fn add_counter(cx: &mut Context, name: String, unit: Unit, size: Option<u64>) -> CounterId {
-    cx.program.counters.push(ir::Counter { name, unit, size });
+fn add_counter(cx: &mut Context, made: Made, unit: Unit, size: Option<u64>) -> CounterId {
+    cx.origins.counters.push(made.origin());
+    cx.program.counters.push(ir::Counter { name: made.path, unit, size });
     CounterId(cx.program.counters.len() as u32 - 1)
 }
 
@@ -74,7 +81,7 @@ fn add_counter(cx: &mut Context, name: String, unit: Unit, size: Option<u64>) ->
 pub fn meter(cx: &mut Context, made: Made) -> Object {
     let size = made.size(cx, 0);
     let unit = made.unit(cx, 1);
-    Object::Meter(add_meter(cx, made.path, unit, Some(size)))
+    Object::Meter(add_meter(cx, made, unit, Some(size)))
 }
 
 /// `direct_meter<T>(type)`
@@ -85,11 +92,12 @@ pub fn direct_meter(cx: &mut Context, made: Made) -> Object {
         let name = format!("{}.$color", made.path);
         storage::slot(cx, name, scalar, ir::SlotKind::Local)
     });
-    Object::DirectMeter(add_meter(cx, made.path, unit, None), slot)
+    Object::DirectMeter(add_meter(cx, made, unit, None), slot)
 }
 
-fn add_meter(cx: &mut Context, name: String, unit: Unit, size: Option<u64>) -> MeterId {
-    cx.program.meters.push(ir::Meter { name, unit, size });
+fn add_meter(cx: &mut Context, made: Made, unit: Unit, size: Option<u64>) -> MeterId {
+    cx.origins.meters.push(made.origin());
+    cx.program.meters.push(ir::Meter { name: made.path, unit, size });
     MeterId(cx.program.meters.len() as u32 - 1)
 }
 
@@ -108,6 +116,7 @@ pub fn register(cx: &mut Context, made: Made) -> Object {
     };
     let id = RegisterId(cx.program.registers.len() as u32);
     let (width, signed) = (scalar.width, scalar.signed);
+    cx.origins.registers.push(made.origin());
     cx.program.registers.push(ir::Register { name: made.path, width, signed, size, initial });
     Object::Register(id)
 }
@@ -115,7 +124,7 @@ pub fn register(cx: &mut Context, made: Made) -> Object {
 /// `action_profile(size)`
 pub fn action_profile(cx: &mut Context, made: Made) -> Object {
     let size = made.size(cx, 0);
-    add_profile(cx, made.path, size, None)
+    add_profile(cx, made, size, None)
 }
 
 /// `action_selector(algorithm, size, output_width)`
@@ -124,11 +133,12 @@ pub fn action_selector(cx: &mut Context, made: Made) -> Object {
     let algorithm = checksum::algorithm(cx, &member, made.span);
     let size = made.size(cx, 1);
     let width = made.size(cx, 2).min(64) as u32;
-    add_profile(cx, made.path, size, Some((algorithm, width)))
+    add_profile(cx, made, size, Some((algorithm, width)))
 }
 
-fn add_profile(cx: &mut Context, name: String, size: u64, selector: Option<(ir::HashAlgorithm, u32)>) -> Object {
-    cx.program.action_profiles.push(ir::ActionProfile { name, size, selector });
+fn add_profile(cx: &mut Context, made: Made, size: u64, selector: Option<(ir::HashAlgorithm, u32)>) -> Object {
+    cx.origins.action_profiles.push(made.origin());
+    cx.program.action_profiles.push(ir::ActionProfile { name: made.path, size, selector });
     Object::ActionProfile(ir::ActionProfileId(cx.program.action_profiles.len() as u32 - 1))
 }
 

@@ -25,6 +25,8 @@ codes! {
         "Only headers, and members of header unions, can be extracted. Extract the headers inside a struct one by one.";
     E0811 UNSUPPORTED_EXPRESSION: "expression that cannot be executed",
         "The program is correct P4, but this expression cannot be executed. The message says what would be needed.";
+    E0812 INVALID_ID: "id that cannot be given",
+        "`@id(n)` gives an object, match field or parameter its number in P4Runtime. Numbers are positive, two of one kind differ, and the highest 8 bits of an object's id, if they are not 0, are those of its kind.";
     E0911 TOO_MANY_SLOTS: "too much storage",
         "The headers, metadata and variables of the program, once all instances and stacks are flattened, are more than a packet can carry. Use smaller stacks or arrays.";
     E0912 PROGRAM_TOO_LARGE: "program too large once inlined",
