@@ -91,13 +91,13 @@ impl PortTable {
     }
 }
 
-fn drops(port: &PortReport) -> Vec<(&'static str, u64)> {
+fn drops(port: &PortReport) -> Vec<(&str, u64)> {
     let by_port = port
         .counters
         .nonzero_drops()
         .map(|(reason, count)| (reason.name(), count));
     by_port
-        .chain(port.drops.iter().map(|(reason, count)| (reason.name(), *count)))
+        .chain(port.drops.iter().map(|(reason, count)| (reason.as_str(), *count)))
         .collect()
 }
 

@@ -94,7 +94,7 @@ impl Pipeline {
             plan: LookupPlan::new(&program),
             stateful: load_stateful(&program)?,
             snapshot: RwLock::new(Arc::new(snapshot)),
-            drops: DropCounters::default(),
+            drops: DropCounters::new(program.errors.len()),
             program,
             options,
         })

@@ -12,17 +12,34 @@ macro_rules! drop_reasons {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum DropReason {
-            $($(#[$doc])* $variant),+
+            $($(#[$doc])* $variant,)+
+            /// The parser ended with this error (an index into [`forebay_ir::Program::errors`], never `NoError`), and the
+            /// program dropped the packet in ingress.
+            ParserError(u16),
+        }
+
+        /// The reasons that every program has, as numbers.
+        enum Fixed {
+            $($variant),+
         }
 
         impl DropReason {
-            /// Every reason.
-            pub const ALL: &[DropReason] = &[$(DropReason::$variant),+];
+            /// Every reason but those that carry a program's error.
+            pub const FIXED: &[DropReason] = &[$(DropReason::$variant),+];
 
-            /// The stable name.
+            /// The stable name; for a parser error without the error's own name, see [`DropReason::label`].
             pub fn name(self) -> &'static str {
                 match self {
-                    $(DropReason::$variant => $name),+
+                    $(DropReason::$variant => $name,)+
+                    DropReason::ParserError(_) => "parser_error",
+                }
+            }
+
+            /// A dense number: that in [`DropReason::FIXED`], or the error's behind them.
+            pub fn index(self) -> usize {
+                match self {
+                    $(DropReason::$variant => Fixed::$variant as usize,)+
+                    DropReason::ParserError(error) => DropReason::FIXED.len() + usize::from(error),
                 }
             }
         }
@@ -60,6 +77,28 @@ drop_reasons! {
     PortError = "port_error",
 }
 
+impl DropReason {
+    /// The reason with this [`DropReason::index`].
+    pub fn from_index(index: usize) -> DropReason {
+        match DropReason::FIXED.get(index) {
+            Some(reason) => *reason,
+            None => DropReason::ParserError((index - DropReason::FIXED.len()) as u16),
+        }
+    }
+
+    /// The name for people and statistics: `ingress_drop`, or `parser_error.PacketTooShort` for an error of `errors`
+    /// ([`forebay_ir::Program::errors`]).
+    pub fn label(self, errors: &[String]) -> String {
+        match self {
+            DropReason::ParserError(error) => match errors.get(usize::from(error)) {
+                Some(name) => format!("{}.{name}", self.name()),
+                None => format!("{}.{error}", self.name()),
+            },
+            _ => self.name().to_string(),
+        }
+    }
+}
+
 impl fmt::Display for DropReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -70,30 +109,26 @@ impl fmt::Display for DropReason {
 #[derive(Debug)]
 pub struct DropCounters(Vec<AtomicU64>);
 
-impl Default for DropCounters {
-    fn default() -> Self {
-        DropCounters(DropReason::ALL.iter().map(|_| AtomicU64::new(0)).collect())
-    }
-}
-
 impl DropCounters {
+    /// All zero, for a program with so many errors.
+    pub(crate) fn new(errors: usize) -> Self {
+        DropCounters((0..DropReason::FIXED.len() + errors).map(|_| AtomicU64::new(0)).collect())
+    }
+
     /// One more.
     pub fn count(&self, reason: DropReason) {
-        self.0[reason as usize].fetch_add(1, Ordering::Relaxed);
+        self.0[reason.index()].fetch_add(1, Ordering::Relaxed);
     }
 
     /// How many so far.
     pub fn get(&self, reason: DropReason) -> u64 {
-        self.0[reason as usize].load(Ordering::Relaxed)
+        self.0.get(reason.index()).map_or(0, |counter| counter.load(Ordering::Relaxed))
     }
 
-    /// Reasons that occurred with their counts, in order of [`DropReason::ALL`].
+    /// Reasons that occurred with their counts, in order of [`DropReason::index`].
     pub fn nonzero(&self) -> Vec<(DropReason, u64)> {
-        DropReason::ALL
-            .iter()
-            .map(|&reason| (reason, self.get(reason)))
-            .filter(|&(_, count)| count > 0)
-            .collect()
+        let counts = self.0.iter().map(|counter| counter.load(Ordering::Relaxed)).enumerate();
+        counts.filter(|(_, count)| *count > 0).map(|(index, count)| (DropReason::from_index(index), count)).collect()
     }
 }
 

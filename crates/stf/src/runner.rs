@@ -187,7 +187,9 @@ impl Run {
     }
 
     fn note_drops(&mut self) {
-        for (reason, count) in self.switch.pipeline().drops().nonzero() {
+        let pipeline = self.switch.pipeline();
+        for (reason, count) in pipeline.drops().nonzero() {
+            let reason = reason.label(&pipeline.program().errors);
             self.outcome.notes.push(Note {
                 line: None,
                 message: format!("packets dropped for {reason}: {count}"),

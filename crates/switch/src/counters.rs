@@ -4,26 +4,22 @@ use forebay_packet::{PortCounters, PortState};
 use forebay_pipeline::DropReason;
 
 /// Drops by reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drops(Vec<u64>);
-
-impl Default for Drops {
-    fn default() -> Drops {
-        Drops(vec![0; DropReason::ALL.len()])
-    }
-}
 
 impl Drops {
     pub(crate) fn count(&mut self, reason: DropReason, packets: u64) {
-        self.0[reason as usize] += packets;
+        let index = reason.index();
+        if index >= self.0.len() {
+            self.0.resize(index + 1, 0);
+        }
+        self.0[index] += packets;
     }
 
-    pub(crate) fn nonzero(&self) -> Vec<(DropReason, u64)> {
-        DropReason::ALL
-            .iter()
-            .map(|&reason| (reason, self.0[reason as usize]))
-            .filter(|&(_, count)| count > 0)
-            .collect()
+    /// Reasons that occurred, by their labels, for a program with these errors.
+    pub(crate) fn labelled(&self, errors: &[String]) -> Vec<(String, u64)> {
+        let counts = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
+        counts.map(|(index, count)| (DropReason::from_index(index).label(errors), *count)).collect()
     }
 }
 
@@ -65,8 +61,8 @@ pub struct PortReport {
     /// What it carried and dropped itself.
     pub counters: PortCounters,
     /// What the pipeline and the traffic manager dropped: in ingress of the packets that came by this port, behind it of
-    /// those that were to leave by it.
-    pub drops: Vec<(DropReason, u64)>,
+    /// those that were to leave by it. By [`DropReason::label`].
+    pub drops: Vec<(String, u64)>,
 }
 
 #[cfg(test)]
@@ -78,10 +74,10 @@ mod tests {
         let mut drops = Drops::default();
         drops.count(DropReason::QueueFull, 2);
         drops.count(DropReason::IngressDrop, 1);
-        assert_eq!(
-            drops.nonzero(),
-            [(DropReason::IngressDrop, 1), (DropReason::QueueFull, 2)]
-        );
+        drops.count(DropReason::ParserError(1), 4);
+        let errors = ["NoError".to_string(), "PacketTooShort".to_string()];
+        let expected = [("ingress_drop", 1), ("queue_full", 2), ("parser_error.PacketTooShort", 4)];
+        assert_eq!(drops.labelled(&errors), expected.map(|(label, count)| (label.to_string(), count)));
     }
 
     #[test]

@@ -88,8 +88,8 @@ impl PortTable {
         std::mem::take(&mut self.failures)
     }
 
-    pub(crate) fn reports(&self) -> Vec<PortReport> {
-        self.slots.values().map(PortSlot::report).collect()
+    pub(crate) fn reports(&self, errors: &[String]) -> Vec<PortReport> {
+        self.slots.values().map(|slot| slot.report(errors)).collect()
     }
 
     /// Ports that have not failed.
@@ -128,7 +128,7 @@ impl PortSlot {
         }
     }
 
-    fn report(&self) -> PortReport {
+    fn report(&self, errors: &[String]) -> PortReport {
         let state = match self.port.state() {
             PortState::Up if self.failed => PortState::Down,
             state => state,
@@ -138,7 +138,7 @@ impl PortSlot {
             name: self.port.name().to_string(),
             state,
             counters: self.port.counters(),
-            drops: self.drops.nonzero(),
+            drops: self.drops.labelled(errors),
         }
     }
 }

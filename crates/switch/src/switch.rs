@@ -160,7 +160,7 @@ impl Switch {
 
     /// The ports with what they carried and dropped, in order of their numbers.
     pub fn ports(&self) -> Vec<PortReport> {
-        self.ports.reports()
+        self.ports.reports(&self.worker.pipeline().program().errors)
     }
 
     /// The ports that are in order, for waiting on them.

@@ -99,7 +99,8 @@ impl Worker {
         } else if group != 0 {
             self.multicast(burst, packet, processed, group, decisions, tracer);
         } else if egress_spec == DROP_PORT {
-            self.drop_in_ingress(burst, DropReason::IngressDrop, decisions, tracer);
+            let reason = ingress_drop_reason(burst, &processed.state);
+            self.drop_in_ingress(burst, reason, decisions, tracer);
             self.pool.recycle_state(processed.state);
             self.recycle(packet.bytes);
         } else {
@@ -348,12 +349,29 @@ fn ingress_input<'a>(burst: Burst<'a>, packet: &'a IngressPacket) -> Input<'a> {
     }
 }
 
-/// Runs the parser. A rejected packet goes on with `parser_error` set.
+/// Runs the parser. A rejected packet goes on with `parser_error` set, and so does one whose parser does not come to an
+/// end in time (P4_16 §13.8, `ParserTimeout`).
 fn parse<T: Tracer>(burst: Burst<'_>, pass: &mut Pass<'_, T>) -> Result<(), DropReason> {
     let layout = &burst.pipeline.layout;
     let ended = pass.run(layout.blocks.parser);
-    if let Ended::Rejected(error) = ended {
-        set_optional(pass.state(), layout.slots.parser_error, error);
+    let error = match ended {
+        Ended::Rejected(error) => Some(error),
+        Ended::StepLimit => burst.pipeline.program.error("ParserTimeout"),
+        _ => None,
+    };
+    match error {
+        Some(error) => {
+            set_optional(pass.state(), layout.slots.parser_error, error);
+            Ok(())
+        }
+        None => completed(ended),
     }
-    completed(ended)
+}
+
+/// Why a packet that the program dropped was dropped: the parser's error, if it had one and tells the program of it.
+fn ingress_drop_reason(burst: Burst<'_>, state: &State) -> DropReason {
+    match get_optional(state, burst.pipeline.layout.slots.parser_error) as u16 {
+        0 => DropReason::IngressDrop,
+        error => DropReason::ParserError(error),
+    }
 }

@@ -402,10 +402,6 @@ fn limits_drop_with_their_names() {
     let endless = "jump block1\nblock1:\njump block1";
     for blocks in [
         Blocks {
-            parser: endless,
-            ..Blocks::default()
-        },
-        Blocks {
             ingress: endless,
             ..Blocks::default()
         },
@@ -422,6 +418,15 @@ fn limits_drop_with_their_names() {
         assert_eq!(switch.send(&[1, 2]), []);
         assert_eq!(switch.pipeline.drops().nonzero(), [(DropReason::StepLimit, 1)]);
     }
+    let mut switch = Blocks {
+        parser: endless,
+        ingress: "sm.egress_spec = 9w0x1ff\nreturn",
+        ..Blocks::default()
+    }
+    .load_with(options);
+    assert_eq!(switch.send(&[1, 2]), []);
+    let timeout = switch.pipeline.program().error("ParserTimeout").expect("core.p4 declares it");
+    assert_eq!(switch.pipeline.drops().nonzero(), [(DropReason::ParserError(timeout as u16), 1)]);
     let mut switch = Blocks {
         ingress: "added.$valid$ = 1w0x1\nreturn",
         ..Blocks::default()
