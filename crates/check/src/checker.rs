@@ -53,8 +53,6 @@ pub(crate) struct Context {
     pub(crate) table: Option<String>,
     /// Inside a keyset of a `select`.
     pub(crate) in_keyset: bool,
-    /// Only the type of the expression counts: it is never evaluated.
-    pub(crate) in_size: bool,
     /// How many loops are around.
     pub(crate) loops: u32,
     /// The type of `this`.

@@ -259,9 +259,9 @@ impl Checker {
         }
         let count = self.constant_int(size);
         let Some(count) = count else { return Type::Unknown };
-        let allowed = !count.is_negative() && count <= BigInt::from(MAX_STACK_SIZE);
+        let allowed = count.is_positive() && count <= BigInt::from(MAX_STACK_SIZE);
         let Some(count) = count.to_u32().filter(|_| allowed) else {
-            let message = format!("the size {count} is not allowed: it must be between 0 and {MAX_STACK_SIZE}");
+            let message = format!("the size {count} is not allowed: it must be between 1 and {MAX_STACK_SIZE}");
             self.error(codes::INVALID_WIDTH, size.span, message);
             return Type::Unknown;
         };

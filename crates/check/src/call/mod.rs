@@ -171,8 +171,7 @@ impl Checker {
         if let Some(ty) = self.type_before_dot(base) {
             return self.check_type_call(&ty, member, args, span);
         }
-        let in_size = built_in::SIZE_METHODS.contains(&member.name.as_str());
-        let receiver = self.within(|context| context.in_size = in_size, |checker| checker.check_expr(base));
+        let receiver = self.check_expr(base);
         match receiver.ty.clone() {
             Type::Unknown => {
                 self.check_arguments_only(args);

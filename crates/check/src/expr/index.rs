@@ -37,7 +37,7 @@ impl Checker {
         }
         if let ExprKind::Int(value) = &index.kind {
             let in_range = value.to_u32().is_some_and(|value| value < size);
-            if !in_range && !self.context.in_size {
+            if !in_range {
                 let message = format!("the index {value} is outside of the stack, which has {size} elements");
                 self.error(codes::INVALID_INDEX, index.span, message);
             } else if let (ExprKind::Aggregate(elements), Some(position)) = (&base.kind, value.to_usize())

@@ -45,6 +45,7 @@ impl Checker {
                 code: codes::INVALID_ENTRY,
             };
             let action = self.check_action_use(&used, listed, table);
+            self.check_not_default_only(action.as_ref().map(|(index, _)| *index), table, entry);
             let annotations = self.annotations(&entry.annotations);
             let (Some(keysets), Some((action, args))) = (keysets, action) else {
                 continue;
@@ -62,6 +63,14 @@ impl Checker {
         }
         self.check_priority_order(entries, property, table);
         self.check_duplicate_entries(table);
+    }
+
+    fn check_not_default_only(&mut self, action: Option<usize>, table: &Table, entry: &ast::Entry) {
+        let action = action.and_then(|index| table.actions.get(index));
+        if action.is_some_and(|action| crate::annotations::has(&action.annotations, "defaultonly")) {
+            let message = format!("the action `{}` is marked @defaultonly", entry.action.name.ident.name);
+            self.error(codes::INVALID_ENTRY, entry.action.span, message);
+        }
     }
 
     /// When some entries have a priority, the first must have one; those without take steps from the one before.
@@ -166,6 +175,10 @@ impl Checker {
                 KeySet::Range(low, high) => {
                     self.require_constant(low, "the end of a range in an entry");
                     self.require_constant(high, "the end of a range in an entry");
+                    if matches!(key.match_kind.as_str(), "exact" | "lpm" | "optional") {
+                        let message = format!("a key of match kind {} takes no range", key.match_kind);
+                        self.error(codes::INVALID_ENTRY, low.span, message);
+                    }
                 }
                 KeySet::ValueSet(_) => {
                     self.error(codes::INVALID_ENTRY, span, "a value set cannot stand in an entry");
@@ -177,8 +190,8 @@ impl Checker {
     fn check_mask(&mut self, mask: &Expr, key: &TableKey) {
         match key.match_kind.as_str() {
             "lpm" => {}
-            "optional" => {
-                let message = "a key of match kind optional takes a value or `_`, but no mask";
+            kind @ ("exact" | "optional" | "range") => {
+                let message = format!("a key of match kind {kind} takes no mask");
                 self.error(codes::INVALID_ENTRY, mask.span, message);
                 return;
             }
