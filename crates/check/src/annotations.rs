@@ -3,7 +3,7 @@
 //! Annotations reach lowering and P4Info as written. The functions here answer the questions that are asked of
 //! them: is there a `@hidden`, what is the `@name`, what are the values of a structured annotation.
 
-use forebay_syntax::ast::{Annotation, AnnotationBody, AnnotationTokenKind, Expr, ExprKind, UnaryOp};
+use forebay_syntax::ast::{BinaryOp, Annotation, AnnotationBody, AnnotationTokenKind, Expr, ExprKind, UnaryOp};
 use num_bigint::BigInt;
 
 /// A value in an annotation.
@@ -127,6 +127,21 @@ fn literal(expression: &Expr) -> Option<Value> {
             Value::Int(value) => Some(Value::Int(-value)),
             _ => None,
         },
+        ExprKind::Binary { op, left, right } => binary(*op, literal(left)?, literal(right)?),
+        _ => None,
+    }
+}
+
+/// The operators that make sense of values in annotations.
+fn binary(op: BinaryOp, left: Value, right: Value) -> Option<Value> {
+    match (op, left, right) {
+        (BinaryOp::Eq, left, right) => Some(Value::Bool(left == right)),
+        (BinaryOp::Ne, left, right) => Some(Value::Bool(left != right)),
+        (BinaryOp::And, Value::Bool(left), Value::Bool(right)) => Some(Value::Bool(left && right)),
+        (BinaryOp::Or, Value::Bool(left), Value::Bool(right)) => Some(Value::Bool(left || right)),
+        (BinaryOp::Add, Value::Int(left), Value::Int(right)) => Some(Value::Int(left + right)),
+        (BinaryOp::Sub, Value::Int(left), Value::Int(right)) => Some(Value::Int(left - right)),
+        (BinaryOp::Mul, Value::Int(left), Value::Int(right)) => Some(Value::Int(left * right)),
         _ => None,
     }
 }

@@ -31,6 +31,8 @@ pub struct Origins {
     pub value_sets: Vec<(hir::ValueSetId, hir::Type)>,
     /// Of digests: the type of the data.
     pub digests: Vec<hir::Type>,
+    /// Actions that controls call like functions: name and declaration.
+    pub called_actions: Vec<(String, hir::ActionId)>,
 }
 
 /// What P4Info says of an extern object beyond what executing it takes.
@@ -67,6 +69,8 @@ pub struct Context<'a> {
     pub operations: usize,
     /// Nesting of expressions and statements.
     pub depth: usize,
+    /// Actions that are being inlined.
+    pub action_depth: usize,
     /// Nesting of inlined calls.
     pub inline_depth: usize,
     /// Whether a limit was exceeded: everything returns as soon as it can.
@@ -95,6 +99,7 @@ impl<'a> Context<'a> {
             location: ir::Location::default(),
             operations: 0,
             depth: 0,
+            action_depth: 0,
             inline_depth: 0,
             aborted: false,
             files: HashMap::new(),

@@ -12,7 +12,6 @@ use crate::object::{ControlInstance, Object, ObjectId, ParserInstance, Scope};
 use crate::types;
 use crate::value::Value;
 use crate::walk::{self, Node};
-use forebay_check::annotations;
 use forebay_check::hir::{self, Callee, ExprKind, Local, Param, StatementKind, Type};
 use std::collections::HashMap;
 
@@ -30,17 +29,10 @@ pub fn top_level(cx: &mut Context) {
 
 /// At the top level, parsers and controls are known to the control plane by their type's name.
 fn top_level_name(cx: &Context, declaration: &hir::Instance) -> String {
-    let of_type = |name: &str, annotations: &[_]| names::control_plane_name("", name, annotations);
     match &declaration.ty {
-        Type::Control(id, _) => {
-            let control = &cx.hir.controls[id.index()];
-            of_type(&control.name, &control.annotations)
-        }
-        Type::Parser(id, _) => {
-            let parser = &cx.hir.parsers[id.index()];
-            of_type(&parser.name, &parser.annotations)
-        }
-        _ => of_type(&declaration.name, &declaration.annotations),
+        Type::Control(id, _) => cx.hir.controls[id.index()].name.clone(),
+        Type::Parser(id, _) => cx.hir.parsers[id.index()].name.clone(),
+        _ => names::control_plane_name("", &declaration.name, &declaration.annotations),
     }
 }
 
@@ -254,19 +246,15 @@ fn count_applications(cx: &mut Context, statements: &[hir::Statement]) {
     }
 }
 
-/// Elaborates the instance that is the value of a table property. It is named by the property's `@name`, inside the control
-/// of the table, or else like the table.
+/// Elaborates the instance that is the value of a table property. It has the name that the property's `@name` says, without
+/// the control's in front, or else that of the table.
 pub fn property(
     cx: &mut Context,
     declaration: &hir::Instance,
     written: &hir::Annotations,
     table: &str,
 ) -> Option<ObjectId> {
-    let scope = table.rsplit_once('.').map_or("", |(scope, _)| scope);
-    let path = match annotations::name(written) {
-        Some(name) => names::control_plane_name(scope, name, written),
-        None => table.to_string(),
-    };
+    let path = names::control_plane_name("", table, written);
     let declaration = hir::Instance { annotations: written.clone(), ..declaration.clone() };
     make(cx, &declaration, path)
 }

@@ -59,6 +59,7 @@ mod table;
 mod types;
 mod value;
 mod walk;
+mod wire;
 
 use forebay_check::hir;
 use forebay_ir as ir;

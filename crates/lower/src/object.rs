@@ -27,8 +27,8 @@ pub enum Object {
     Meter(ir::MeterId),
     /// `direct_meter`: the slot receives the colour in the actions of its table.
     DirectMeter(ir::MeterId, Option<ir::SlotId>),
-    /// `register`
-    Register(ir::RegisterId),
+    /// `register` and the type of its elements.
+    Register(ir::RegisterId, Type),
     /// `action_profile`, `action_selector`
     ActionProfile(ir::ActionProfileId),
     /// `Checksum16`

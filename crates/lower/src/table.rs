@@ -130,7 +130,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
 fn declare_keys(cx: &mut Context, table: &hir::Table, keys: &[Key]) -> Vec<ir::TableKey> {
     let mut declared = Vec::new();
     for (key, value) in table.keys.iter().zip(keys) {
-        let name = annotations::name(&key.annotations).unwrap_or(&key.source_text).to_string();
+        let name = names::key_name(cx.hir, key);
         let width = value.value.width(&cx.program);
         let expr = match value.is_computed {
             true => Expr::Slot(storage::temporary(cx, width)),

@@ -19,13 +19,21 @@ pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
     let data = data.scalars();
     let ty = call.type_args.first().cloned().unwrap_or_else(|| args.ty(1));
     let ty = types::resolve(cx, &ty);
-    let name = types::name(cx, &ty).unwrap_or_else(|| format!("digest_{receiver}"));
+    let name = types::name(cx, &ty).unwrap_or_else(|| automatic_name(cx));
     let mut field_names = Vec::new();
     leaf_names(cx, &ty, String::new(), &mut field_names);
     let fields = field_names.into_iter().zip(&data).map(|(name, expr)| (name, expr.width(&cx.program))).collect();
     let digest = declare(cx, Digest { name, receiver, fields }, ty);
     graph::emit(cx, Op::Digest { digest, data });
 }
+
+/// A name for a digest whose data has a type without a name.
+fn automatic_name(cx: &Context) -> String {
+    let unnamed = cx.program.digests.iter().filter(|digest| digest.name.starts_with(AUTOMATIC_PREFIX));
+    format!("{AUTOMATIC_PREFIX}{}", unnamed.count())
+}
+
+const AUTOMATIC_PREFIX: &str = "digest_";
 
 fn declare(cx: &mut Context, digest: Digest, data: Type) -> DigestId {
     let known = cx.program.digests.iter().position(|known| *known == digest);

@@ -268,8 +268,8 @@ fn dispatch(cx: &mut Context, id: ObjectId, method: &str, args: &Args, span: Spa
         (Object::DirectCounter(_), "count") => {}
         (Object::Meter(meter), "execute_meter") => state::execute_meter(cx, meter, args),
         (Object::DirectMeter(_, slot), "read") => state::read_direct_meter(cx, slot, args),
-        (Object::Register(register), "read") => state::read_register(cx, register, args),
-        (Object::Register(register), "write") => state::write_register(cx, register, args),
+        (Object::Register(register, element), "read") => state::read_register(cx, register, &element, args),
+        (Object::Register(register, _), "write") => state::write_register(cx, register, args),
         (Object::Checksum16, "get") => return Some(checksum::checksum16(cx, args)),
         (Object::Unsupported, _) => {}
         _ => {

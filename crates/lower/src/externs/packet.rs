@@ -2,10 +2,8 @@
 
 use super::Args;
 use crate::binding;
-use crate::build;
 use crate::call;
 use crate::context::Context;
-use crate::expression;
 use crate::graph;
 use crate::limits;
 use crate::place::{self, Choice, Place};
@@ -13,6 +11,7 @@ use crate::stack;
 use crate::storage::{self, Storage};
 use crate::types;
 use crate::value::Value;
+use crate::wire;
 use forebay_check::hir::{self, Argument, Call, ExprKind, Param, Type};
 use forebay_ir::{BodyKind, Expr, HeaderId, Op, Terminator};
 use forebay_syntax::codes::lower as codes;
@@ -123,7 +122,7 @@ fn extract_into(cx: &mut Context, place: &Place, varbit_bits: Option<Expr>, expr
 /// `lookahead<T>()`
 pub fn lookahead(cx: &mut Context, call: &Call, span: Span) -> Value {
     let ty = call.type_args.first().map_or(Type::Unknown, |ty| types::resolve(cx, ty));
-    let width = bit_width(cx, &ty).unwrap_or(0);
+    let width = wire::bit_width(cx, &ty).unwrap_or(0);
     if width == 0 || width > u64::from(limits::MAX_WIDTH) || !in_body(cx, BodyKind::Parser, span) {
         if !cx.aborted {
             cx.error(codes::UNSUPPORTED_TYPE, span, "this type has no fixed number of bits that could be looked at");
@@ -132,43 +131,7 @@ pub fn lookahead(cx: &mut Context, call: &Call, span: Span) -> Value {
     }
     let slot = storage::temporary(cx, width as u32);
     graph::emit(cx, Op::Lookahead { slot });
-    let mut rest = width as u32;
-    from_bits(cx, &ty, &Expr::Slot(slot), width as u32, &mut rest)
-}
-
-/// Bits of a value of a type on the wire; none for types without a fixed number.
-fn bit_width(cx: &Context, ty: &Type) -> Option<u64> {
-    if let Some(scalar) = types::scalar(cx, ty) {
-        return Some(u64::from(scalar.width));
-    }
-    match ty {
-        Type::Composite(id, args) => {
-            types::fields(cx, *id, args).iter().map(|(_, ty)| bit_width(cx, ty)).sum::<Option<u64>>()
-        }
-        Type::Tuple(elements) => elements.iter().map(|ty| bit_width(cx, ty)).sum(),
-        Type::Stack(element, size) => Some(bit_width(cx, element)?.saturating_mul(u64::from(*size))),
-        _ => None,
-    }
-}
-
-/// Cuts a value of a type from the bits of `whole` below `rest`.
-fn from_bits(cx: &Context, ty: &Type, whole: &Expr, width: u32, rest: &mut u32) -> Value {
-    if let Some(scalar) = types::scalar(cx, ty) {
-        if scalar.width == 0 {
-            return Value::Scalar(build::constant(0, 0));
-        }
-        let hi = *rest - 1;
-        *rest -= scalar.width;
-        return Value::Scalar(build::slice(whole.clone(), width, hi, *rest));
-    }
-    let components: Vec<Type> = match ty {
-        Type::Composite(id, args) => types::fields(cx, *id, args).into_iter().map(|(_, ty)| ty).collect(),
-        Type::Tuple(elements) => elements.to_vec(),
-        Type::Stack(element, size) => vec![Type::clone(element); *size as usize],
-        _ => Vec::new(),
-    };
-    let values = components.iter().map(|ty| from_bits(cx, ty, whole, width, rest)).collect();
-    expression::shaped(cx, values, ty)
+    wire::from_bits(cx, &ty, &Expr::Slot(slot), width as u32)
 }
 
 /// `advance(bits)`

@@ -5,10 +5,12 @@ use crate::assign;
 use crate::context::{Context, Instance};
 use crate::graph;
 use crate::object::Object;
+use crate::limits;
 use crate::storage;
 use crate::table;
 use crate::types;
 use crate::value::Value;
+use crate::wire;
 use forebay_bits::Bits;
 use forebay_check::hir::{Annotations, Type};
 use forebay_ir::{self as ir, CounterId, Expr, MeterId, Op, RegisterId, SlotId, Unit};
@@ -105,20 +107,21 @@ fn add_meter(cx: &mut Context, made: Made, unit: Unit, size: Option<u64>) -> Met
 pub fn register(cx: &mut Context, made: Made) -> Object {
     let size = made.size(cx, 0);
     let element = made.type_args.first().cloned().unwrap_or(Type::Unknown);
-    let Some(scalar) = types::scalar(cx, &element) else {
-        cx.error(codes::UNSUPPORTED_TYPE, made.span, "a register can hold bit<W>, int<W>, bool and enums only");
+    let width = wire::bit_width(cx, &element).filter(|width| (1..=u64::from(limits::MAX_WIDTH)).contains(width));
+    let Some(width) = width.map(|width| width as u32) else {
+        cx.error(codes::UNSUPPORTED_TYPE, made.span, "a register can only hold values of a fixed number of bits");
         return Object::Unsupported;
     };
+    let signed = types::is_signed(cx, &element);
     let initial = match made.arg(1) {
-        Some(Value::Scalar(Expr::Const(bits))) if bits.width() == scalar.width => bits.clone(),
-        Some(Value::Integer(number)) => Bits::from_bigint(scalar.width, number),
-        _ => Bits::zero(scalar.width),
+        Some(Value::Scalar(Expr::Const(bits))) if bits.width() == width => bits.clone(),
+        Some(Value::Integer(number)) => Bits::from_bigint(width, number),
+        _ => Bits::zero(width),
     };
     let id = RegisterId(cx.program.registers.len() as u32);
-    let (width, signed) = (scalar.width, scalar.signed);
     cx.origins.registers.push(made.origin());
     cx.program.registers.push(ir::Register { name: made.path, width, signed, size, initial });
-    Object::Register(id)
+    Object::Register(id, element)
 }
 
 /// `action_profile(size)`
@@ -160,15 +163,24 @@ pub fn read_direct_meter(cx: &mut Context, slot: Option<SlotId>, args: &Args) {
     assign::write(cx, place, Value::Scalar(Expr::Slot(slot)));
 }
 
-/// `read(result, index)`
-pub fn read_register(cx: &mut Context, register: RegisterId, args: &Args) {
+/// `read(result, index)`. An element that is a struct is stored as the bits of its fields.
+pub fn read_register(cx: &mut Context, register: RegisterId, element: &Type, args: &Args) {
     let index = args.scalar(cx, 1);
-    receive(cx, args.place(0), &args.ty(0), |slot| Op::RegisterRead { register, index, slot });
+    if types::scalar(cx, element).is_some() {
+        return receive(cx, args.place(0), &args.ty(0), |slot| Op::RegisterRead { register, index, slot });
+    }
+    let width = cx.program.registers[register.index()].width;
+    let slot = storage::temporary(cx, width);
+    graph::emit(cx, Op::RegisterRead { register, index, slot });
+    let value = wire::from_bits(cx, element, &Expr::Slot(slot), width);
+    if let Some(place) = args.place(0) {
+        assign::write(cx, place, value);
+    }
 }
 
 /// `write(index, value)`
 pub fn write_register(cx: &mut Context, register: RegisterId, args: &Args) {
     let index = args.scalar(cx, 0);
-    let value = args.scalar(cx, 1);
+    let value = wire::to_bits(&args.value(cx, 1));
     graph::emit(cx, Op::RegisterWrite { register, index, value });
 }

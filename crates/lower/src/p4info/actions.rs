@@ -1,4 +1,5 @@
-//! Actions. One that several tables use, or several instances in the IR, is described once.
+//! Actions. One that several tables use, or several instances in the IR, is described once. Those that controls call
+//! like functions are described too, without parameters: p4c does so, and no entry can name them.
 
 use super::{Builder, annotations, types};
 use forebay_check::hir;
@@ -8,9 +9,23 @@ use forebay_syntax::ast::Direction;
 use forebay_syntax::codes::lower as codes;
 use std::collections::HashSet;
 
-/// Every action that a table lists.
+/// Every action that is not hidden.
 pub fn all(builder: &mut Builder) -> Vec<Action> {
     let mut described = HashSet::new();
+    let mut actions = listed(builder, &mut described);
+    let hir = builder.cx.hir;
+    for (name, origin) in &builder.cx.origins.called_actions {
+        let written = &hir.actions[origin.index()].annotations;
+        if !annotations::is_hidden(written) && described.insert(name.clone()) {
+            let preamble = builder.symbols.preamble(SymbolKind::Action, name);
+            actions.push(Action { preamble: annotations::annotate(preamble, written, &[]), params: Vec::new() });
+        }
+    }
+    actions
+}
+
+/// Every action that a table lists.
+fn listed(builder: &mut Builder, described: &mut HashSet<String>) -> Vec<Action> {
     let mut actions = Vec::new();
     for index in 0..builder.cx.program.actions.len() {
         let name = builder.cx.program.actions[index].name.clone();

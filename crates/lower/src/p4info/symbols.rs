@@ -12,6 +12,9 @@ pub fn collect(cx: &Context) -> SymbolTable {
         let id = origin.and_then(|origin| annotations::id(&hir.actions[origin.index()].annotations));
         symbols.add(SymbolKind::Action, &action.name, id);
     }
+    for (name, origin) in &origins.called_actions {
+        symbols.add(SymbolKind::Action, name, annotations::id(&hir.actions[origin.index()].annotations));
+    }
     for (table, origin) in program.tables.iter().zip(&origins.tables) {
         symbols.add(SymbolKind::Table, &table.name, annotations::id(&hir.tables[origin.index()].annotations));
     }

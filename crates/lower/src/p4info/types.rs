@@ -50,7 +50,7 @@ pub fn width(cx: &Context, ty: &Type) -> i32 {
             match translation(&new_type.annotations) {
                 Some(Translation { sdn_type: SdnType::SdnBitwidth(width), .. }) => width,
                 Some(Translation { sdn_type: SdnType::SdnString(_), .. }) => 0,
-                None => width(cx, &new_type.ty),
+                None => lowered::scalar(cx, &new_type.ty).map_or(0, |scalar| scalar.width as i32),
             }
         }
         Type::Error => 0,
