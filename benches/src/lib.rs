@@ -20,7 +20,12 @@ pub struct Treadmill {
 impl Treadmill {
     /// A port that repeats `frames`; without any, it only takes.
     pub fn new(name: &str, frames: Vec<Vec<u8>>) -> Treadmill {
-        Treadmill { name: name.to_string(), frames, next: 0, counters: PortCounters::default() }
+        Treadmill {
+            name: name.to_string(),
+            frames,
+            next: 0,
+            counters: PortCounters::default(),
+        }
     }
 }
 
@@ -59,18 +64,24 @@ impl Port for Treadmill {
     }
 
     fn readiness(&self) -> Readiness {
-        Readiness::Immediate
+        Readiness::Now
     }
 }
 
 /// The folder of the repository.
 pub fn repository_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("benches stands in the repository").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("benches stands in the repository")
+        .to_path_buf()
 }
 
 /// A program of `programs/` with the entries of an STF text, as a switch that receives `frames` on port 1.
 pub fn switch(program: &str, defines: &[&str], entries: &str, frames: Vec<Vec<u8>>) -> Switch {
-    let path = repository_root().join("programs").join(program).join(format!("{program}.p4"));
+    let path = repository_root()
+        .join("programs")
+        .join(program)
+        .join(format!("{program}.p4"));
     let provider = FileSources::new();
     let defines: Vec<String> = defines.iter().map(|define| define.to_string()).collect();
     let mut options = forebay_frontend::Options::new(&provider);
@@ -80,7 +91,10 @@ pub fn switch(program: &str, defines: &[&str], entries: &str, frames: Vec<Vec<u8
     let program = compiled.program.unwrap_or_else(|| panic!("{messages}"));
     let pipeline = Arc::new(Pipeline::load(program).expect("the program loads"));
     let mut controller = Controller::new(pipeline.clone());
-    for command in forebay_stf::parse(entries).expect("the entries are well-formed").commands {
+    for command in forebay_stf::parse(entries)
+        .expect("the entries are well-formed")
+        .commands
+    {
         controller.apply(&command.value);
     }
     let mut switch = Switch::new(pipeline, Config::default());

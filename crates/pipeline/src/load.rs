@@ -6,7 +6,7 @@ use crate::layout::Layout;
 use crate::objects::{CustomCrcs, LookupPlan, Snapshot, Stateful};
 use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
-use forebay_ir::{MatchKind, Program, Unit};
+use forebay_ir::{MatchKind, Op, Program, Unit};
 use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Implementation, KeySpec, MeterArray, MeterKind,
     NewEntry, RegisterArray, Table, TableSpec,
@@ -98,6 +98,12 @@ impl Pipeline {
             program,
             options,
         })
+    }
+
+    /// Whether the program ever resubmits a packet.
+    pub fn resubmits(&self) -> bool {
+        let mut statements = self.program.bodies.iter().flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
+        statements.any(|statement| matches!(statement.op, Op::Resubmit { .. }))
     }
 
     /// The program.

@@ -19,7 +19,9 @@ impl Drops {
     /// Reasons that occurred, by their labels, for a program with these errors.
     pub(crate) fn labelled(&self, errors: &[String]) -> Vec<(String, u64)> {
         let counts = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
-        counts.map(|(index, count)| (DropReason::from_index(index).label(errors), *count)).collect()
+        counts
+            .map(|(index, count)| (DropReason::from_index(index).label(errors), *count))
+            .collect()
     }
 }
 
@@ -76,8 +78,15 @@ mod tests {
         drops.count(DropReason::IngressDrop, 1);
         drops.count(DropReason::ParserError(1), 4);
         let errors = ["NoError".to_string(), "PacketTooShort".to_string()];
-        let expected = [("ingress_drop", 1), ("queue_full", 2), ("parser_error.PacketTooShort", 4)];
-        assert_eq!(drops.labelled(&errors), expected.map(|(label, count)| (label.to_string(), count)));
+        let expected = [
+            ("ingress_drop", 1),
+            ("queue_full", 2),
+            ("parser_error.PacketTooShort", 4),
+        ];
+        assert_eq!(
+            drops.labelled(&errors),
+            expected.map(|(label, count)| (label.to_string(), count))
+        );
     }
 
     #[test]

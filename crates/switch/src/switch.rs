@@ -76,6 +76,10 @@ pub struct Switch {
     queues: TrafficManager,
     /// Packets on their way back to ingress. They go before new ones, as in BMv2.
     looping: VecDeque<IngressPacket>,
+    /// Packets that were resubmitted and go before all others.
+    resubmitted: VecDeque<IngressPacket>,
+    /// Packets that go through ingress together.
+    ingress_burst: usize,
     /// Packets that ports delivered in this breath.
     arrived: VecDeque<IngressPacket>,
     digests: Vec<DigestMessage>,
@@ -101,6 +105,10 @@ impl Switch {
     /// A switch without ports.
     pub fn new(pipeline: Arc<Pipeline>, config: Config) -> Switch {
         Switch {
+            // A packet that is resubmitted goes through ingress again before the next one, as in BMv2: otherwise packets
+            // of a flow that are resubmitted would overtake one another. So they go one by one.
+            ingress_burst: if pipeline.resubmits() { 1 } else { config.burst },
+            resubmitted: VecDeque::new(),
             worker: Worker::new(pipeline),
             config,
             ports: PortTable::default(),
@@ -225,20 +233,25 @@ impl Switch {
         let mut left = entering;
         while left > 0 {
             let mut burst = std::mem::take(&mut self.stages.ingress);
-            let old = going_round.min(self.config.burst);
+            let old = going_round.min(self.ingress_burst);
             burst.extend(self.looping.drain(..old));
-            let new = self.arrived.len().min(self.config.burst - old);
+            let new = self.arrived.len().min(self.ingress_burst - old);
             burst.extend(self.arrived.drain(..new));
             going_round -= old;
             left -= burst.len();
-            self.ingress_burst(&mut burst, now_ns, tracer);
+            self.ingress_pass(&mut burst, now_ns, tracer);
+            while let Some(packet) = self.resubmitted.pop_front() {
+                burst.clear();
+                burst.push(packet);
+                self.ingress_pass(&mut burst, now_ns, tracer);
+            }
             burst.clear();
             self.stages.ingress = burst;
         }
         entering as u64
     }
 
-    fn ingress_burst<T: Tracer>(&mut self, packets: &mut Vec<IngressPacket>, now_ns: u64, tracer: &mut T) {
+    fn ingress_pass<T: Tracer>(&mut self, packets: &mut Vec<IngressPacket>, now_ns: u64, tracer: &mut T) {
         let timestamp_us = self.microseconds(now_ns);
         let mut ports = std::mem::take(&mut self.stages.ingress_ports);
         let mut decisions = std::mem::take(&mut self.stages.ingress_decisions);
@@ -264,7 +277,7 @@ impl Switch {
         match decision {
             IngressDecision::Enqueue(packet) => self.enqueue(packet, port, now_us),
             IngressDecision::Digest(message) => self.digest(message),
-            IngressDecision::Resubmit(packet) => self.go_round(packet),
+            IngressDecision::Resubmit(packet) => self.resubmitted.push_back(packet),
             IngressDecision::Drop(reason) => self.book_drop(port, reason),
         }
     }
