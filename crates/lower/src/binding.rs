@@ -160,7 +160,7 @@ pub fn copy_out(cx: &mut Context, copies: &[(Place, Storage)]) {
 
 fn own_storage(cx: &mut Context, param: &Param, span: Span) -> Storage {
     let var = &cx.hir.vars[param.var.index()];
-    let name = format!("{}.{}", cx.body.name(), var.name);
+    let name = format!("{}.{}", cx.body.scope(), var.name);
     let ty = types::resolve(cx, &var.ty);
     storage::local(cx, &ty, &name, span)
 }

@@ -121,6 +121,22 @@ pub fn resize(operand: Expr, from: u32, to: u32, signed: bool) -> Expr {
     }
 }
 
+/// Whether an expression is deeper than `limit` levels.
+pub fn is_deeper(expr: &Expr, limit: usize) -> bool {
+    let Some(limit) = limit.checked_sub(1) else { return true };
+    match expr {
+        Expr::Const(_) | Expr::Slot(_) | Expr::Param { .. } => false,
+        Expr::Unary(_, operand) | Expr::Slice { operand, .. } => is_deeper(operand, limit),
+        Expr::ZeroExtend(_, operand) | Expr::SignExtend(_, operand) | Expr::Truncate(_, operand) => {
+            is_deeper(operand, limit)
+        }
+        Expr::Binary(_, left, right) | Expr::Concat(left, right) => is_deeper(left, limit) || is_deeper(right, limit),
+        Expr::Mux { condition, then_value, else_value } => {
+            is_deeper(condition, limit) || is_deeper(then_value, limit) || is_deeper(else_value, limit)
+        }
+    }
+}
+
 fn is_ones(bits: &Bits) -> bool {
     bits.not().is_zero()
 }

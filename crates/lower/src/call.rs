@@ -74,7 +74,7 @@ fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) -> V
     }
     let result_type = types::resolve(cx, &function.result);
     let result = (result_type != Type::Void).then(|| {
-        let name = format!("{}.{}.$result", cx.body.name(), function.name);
+        let name = format!("{}.{}.$result", cx.body.scope(), function.name);
         storage::local(cx, &result_type, &name, span)
     });
     let bound = binding::bind(cx, &function.params, actuals, Policy::MayShare, &[], span);
@@ -199,11 +199,32 @@ fn validity(place: &Place) -> Place {
 }
 
 /// `setValid()` and `setInvalid()`: both make the other members of the header's union invalid (§8.20).
+///
+/// The fields of a header that becomes valid are zero. The specification leaves them open; BMv2 clears them, and what an
+/// earlier header held does not leak into the packet.
 fn set_validity(cx: &mut Context, receiver: &hir::Expr, valid: bool) -> Value {
     let place = place::place(cx, receiver);
+    if valid {
+        clear_unless_valid(cx, &place);
+    }
     assign::write(cx, &validity(&place), Value::boolean(valid));
     invalidate_siblings(cx, &place);
     Value::Void
+}
+
+/// Zero for every field of a header that is invalid now.
+fn clear_unless_valid(cx: &mut Context, place: &Place) {
+    for choice in &place.choices {
+        let Storage::Header { valid, .. } = &choice.storage else { continue };
+        let kept = match &choice.guard {
+            Some(guard) => build::or(Expr::Slot(*valid), build::not(guard.clone())),
+            None => Expr::Slot(*valid),
+        };
+        for slot in choice.storage.slots().into_iter().filter(|slot| slot != valid) {
+            let zero = build::constant(cx.program.slot(slot).width, 0);
+            graph::assign(cx, slot, build::mux(kept.clone(), Expr::Slot(slot), zero));
+        }
+    }
 }
 
 /// Makes the other members of a header's union invalid.

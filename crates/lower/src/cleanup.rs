@@ -76,7 +76,8 @@ fn join_chains(blocks: &mut [Block]) {
         }
     }
     predecessors[0] += 1;
-    for index in reachable {
+    // From the front: a chain is appended to its head block by block.
+    for index in reachable.into_iter().rev() {
         while let Terminator::Jump(next) = blocks[index].terminator {
             let next = next.index();
             if next == index || predecessors[next] != 1 || blocks[next].label.is_some() {

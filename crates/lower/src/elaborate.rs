@@ -7,12 +7,14 @@ use crate::context::Context;
 use crate::environment::Binding;
 use crate::expression;
 use crate::externs;
+use crate::limits;
 use crate::names;
 use crate::object::{ControlInstance, Object, ObjectId, ParserInstance, Scope};
 use crate::types;
 use crate::value::Value;
 use crate::walk::{self, Node};
 use forebay_check::hir::{self, Callee, ExprKind, Local, Param, StatementKind, Type};
+use forebay_syntax::codes::lower as codes;
 use std::collections::HashMap;
 
 /// Elaborates every instance at the top level.
@@ -62,6 +64,14 @@ fn is_extern(ty: &Type) -> bool {
 }
 
 fn make(cx: &mut Context, declaration: &hir::Instance, path: String) -> Option<ObjectId> {
+    if cx.objects.len() > limits::MAX_OBJECTS {
+        let message = format!("the program has more than {} instances", limits::MAX_OBJECTS);
+        cx.abort(codes::TOO_MANY_INSTANCES, declaration.span, message);
+    }
+    limits::inlined(cx, declaration.span, |cx| make_inside(cx, declaration, path))?
+}
+
+fn make_inside(cx: &mut Context, declaration: &hir::Instance, path: String) -> Option<ObjectId> {
     let hir = cx.hir;
     let ty = types::resolve(cx, &declaration.ty);
     match &ty {

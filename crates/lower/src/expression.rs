@@ -26,7 +26,20 @@ use forebay_syntax::source::Span;
 
 /// Evaluates an expression.
 pub fn expression(cx: &mut Context, expr: &hir::Expr) -> Value {
-    limits::deeper(cx, expr.span, |cx| evaluate(cx, expr)).unwrap_or(Value::Void)
+    let value = limits::deeper(cx, expr.span, |cx| evaluate(cx, expr)).unwrap_or(Value::Void);
+    match value {
+        Value::Scalar(scalar) => Value::Scalar(bounded(cx, scalar, expr)),
+        other => other,
+    }
+}
+
+/// A scalar that is neither too wide nor too deep.
+fn bounded(cx: &mut Context, scalar: Expr, expr: &hir::Expr) -> Expr {
+    if types::scalar(cx, &expr.ty).is_some_and(|ty| ty.width > limits::MAX_WIDTH) {
+        let message = format!("this value is wider than {} bits", limits::MAX_WIDTH);
+        cx.abort(codes::UNSUPPORTED_TYPE, expr.span, message);
+    }
+    if build::is_deeper(&scalar, limits::MAX_EXPRESSION_DEPTH) { graph::save_expr(cx, scalar) } else { scalar }
 }
 
 fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
@@ -227,7 +240,7 @@ fn ternary(
         return value::mux(&condition, then_value, else_value);
     }
     let ty = types::resolve(cx, ty);
-    let name = format!("{}.$choice{}", cx.body.name(), cx.program.slots.len());
+    let name = format!("{}.$choice{}", cx.body.scope(), cx.program.slots.len());
     let result = storage::local(cx, &ty, &name, span);
     branches(cx, condition, |cx, side| {
         let value = expression(cx, if side { then_value } else { else_value });

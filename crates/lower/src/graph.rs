@@ -75,7 +75,7 @@ impl BodyBuilder {
     }
 
     /// Prefix of the names of variables: the name of the body, or of the sub-control or sub-parser being inlined.
-    pub fn name(&self) -> &str {
+    pub fn scope(&self) -> &str {
         &self.scope
     }
 

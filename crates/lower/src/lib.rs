@@ -34,6 +34,7 @@ mod call;
 mod cast;
 mod cleanup;
 mod compare;
+mod consistency;
 mod context;
 mod control;
 mod elaborate;
@@ -79,8 +80,12 @@ pub struct Lowered {
 pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<Lowered>, Diagnostics) {
     let mut cx = context::Context::new(program, sources);
     architecture::lower_main(&mut cx);
+    if !cx.has_errors() {
+        consistency::check(&mut cx);
+    }
     let p4info = if cx.has_errors() { None } else { p4info::build(&mut cx) };
     let lowered = p4info.filter(|_| !cx.has_errors());
+    debug_assert!(lowered.is_none() || ir::verify::verify(&cx.program).is_empty(), "the program keeps its invariants");
     (lowered.map(|p4info| Lowered { program: cx.program, p4info }), cx.diagnostics)
 }
 

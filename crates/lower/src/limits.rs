@@ -11,13 +11,25 @@ pub const MAX_SLOTS: usize = 200_000;
 pub const MAX_OPERATIONS: usize = 2_000_000;
 
 /// Depth of nested inlining and nested expressions and statements together.
-pub const MAX_DEPTH: usize = 1_500;
+pub const MAX_DEPTH: usize = 500;
 
 /// Calls inlined in one another.
 pub const MAX_INLINE_DEPTH: usize = 100;
 
+/// Objects of the instance tree.
+pub const MAX_OBJECTS: usize = 50_000;
+
+/// Elements among which an index that is not constant may choose, nested indices multiplied.
+pub const MAX_CHOICES: usize = 4_096;
+
+/// Cases that one case of a select may become.
+pub const MAX_ALTERNATIVES: usize = 1_024;
+
 /// Widest value in bits.
-pub const MAX_WIDTH: u32 = 1 << 20;
+pub const MAX_WIDTH: u32 = forebay_ir::verify::MAX_WIDTH;
+
+/// Expressions deeper than this are cut up with temporaries, so that whoever recurses over them needs no care.
+pub const MAX_EXPRESSION_DEPTH: usize = 48;
 
 /// Elements of a register, counter, meter or table.
 pub const MAX_SIZE: u64 = 1 << 32;

@@ -116,7 +116,7 @@ fn copy_elements(cx: &mut Context, value: Value, element_type: &Type, variable: 
     let span = hir_span(cx, variable);
     let mut parts = Vec::new();
     for (number, element) in value.components().to_vec().into_iter().enumerate() {
-        let name = format!("{}.$each{}.{number}", cx.body.name(), cx.program.slots.len());
+        let name = format!("{}.$each{}.{number}", cx.body.scope(), cx.program.slots.len());
         let part = storage::local(cx, element_type, &name, span);
         let element = match element {
             Value::Integer(number) => expression::integer(cx, &number, element_type),

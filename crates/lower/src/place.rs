@@ -8,12 +8,14 @@ use crate::context::Context;
 use crate::environment::Binding;
 use crate::expression;
 use crate::graph;
+use crate::limits;
 use crate::operator;
 use crate::stack;
 use crate::storage::Storage;
 use crate::value::{self, Value};
 use forebay_check::hir::{self, ExprKind, Type};
 use forebay_ir::{BinaryOp, Expr, SlotId};
+use forebay_syntax::codes::lower as codes;
 use num_traits::ToPrimitive;
 
 /// An l-value.
@@ -182,10 +184,15 @@ fn element(cx: &mut Context, base: &hir::Expr, index: &hir::Expr) -> Place {
     match expression::expression(cx, index) {
         Value::Integer(number) => base.component(number.to_usize().unwrap_or(usize::MAX)),
         Value::Scalar(Expr::Const(bits)) => base.component(bits.to_u64_saturating() as usize),
-        Value::Scalar(index) => {
-            let index = graph::save_expr(cx, index);
-            let width = index.width(&cx.program);
-            base.element(&index, width)
+        Value::Scalar(number) => {
+            let number = graph::save_expr(cx, number);
+            let width = number.width(&cx.program);
+            let place = base.element(&number, width);
+            if place.choices.len() > limits::MAX_CHOICES {
+                let message = format!("this index chooses among more than {} elements", limits::MAX_CHOICES);
+                cx.abort(codes::TOO_MANY_ALTERNATIVES, index.span, message);
+            }
+            place
         }
         _ => Place::whole(Storage::Nothing),
     }
@@ -199,6 +206,7 @@ pub fn read(cx: &mut Context, place: &Place, ty: &Type) -> Value {
     };
     let candidates = others.iter().map(|choice| (choice.guard.clone(), choice.storage.read())).collect();
     let whole = select(candidates, last.storage.read());
+    cx.operations += whole.components().len() + place.choices.len() - 1;
     match (&place.part, whole) {
         (None, whole) => whole,
         (Some(part), Value::Scalar(whole)) => Value::Scalar(read_part(cx, part, whole)),

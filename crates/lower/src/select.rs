@@ -7,6 +7,7 @@ use crate::build;
 use crate::context::Context;
 use crate::expression;
 use crate::graph;
+use crate::limits;
 use crate::names;
 use crate::operator;
 use crate::table;
@@ -44,6 +45,10 @@ pub fn select(
         let mut conditions = Vec::new();
         for (index, keyset) in keysets.iter().enumerate() {
             let sets = keyset_columns(cx, &columns, index, keyset, *span, &mut conditions);
+            if alternatives.len() * sets.len() > limits::MAX_ALTERNATIVES {
+                cx.abort(codes::TOO_MANY_ALTERNATIVES, *span, "this case has too many signed ranges".to_string());
+                return;
+            }
             alternatives = alternatives.into_iter().flat_map(|row: Vec<KeySet>| {
                 sets.iter().map(move |set| row.iter().chain(set).cloned().collect::<Vec<_>>()).collect::<Vec<_>>()
             }).collect();

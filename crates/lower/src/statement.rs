@@ -115,7 +115,7 @@ pub fn declare(cx: &mut Context, var: hir::VarId) -> storage::Storage {
     if matches!(ty, Type::Int | Type::String) {
         return storage::Storage::Nothing;
     }
-    let name = format!("{}.{}", cx.body.name(), declaration.name);
+    let name = format!("{}.{}", cx.body.scope(), declaration.name);
     let storage = storage::local(cx, &ty, &name, declaration.span);
     cx.environment.bind(var, Binding::Storage(storage.clone()));
     storage

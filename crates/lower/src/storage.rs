@@ -148,7 +148,7 @@ pub fn slot(cx: &mut Context, name: String, scalar: Scalar, kind: SlotKind) -> S
 
 /// Allocates one slot for a temporary of lowering.
 pub fn temporary(cx: &mut Context, width: u32) -> SlotId {
-    let name = format!("{}.$tmp{}", cx.body.name(), cx.program.slots.len());
+    let name = format!("{}.$tmp{}", cx.body.scope(), cx.program.slots.len());
     slot(cx, name, Scalar { width, signed: false }, SlotKind::Local)
 }
 

@@ -17,7 +17,7 @@ use crate::storage;
 use crate::value::Value;
 use forebay_bits::Bits;
 use forebay_check::{annotations, hir};
-use forebay_ir::{self as ir, Expr, MatchKind, SlotId, Terminator};
+use forebay_ir::{self as ir, BodyKind, Expr, MatchKind, SlotId, Terminator};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
 use num_traits::ToPrimitive;
@@ -28,8 +28,8 @@ const DEFAULT_SIZE: u64 = 1024;
 /// `t.apply()`; `hit` and `action_run` receive what became of it.
 pub fn apply(cx: &mut Context, table: &hir::Expr, hit: Option<SlotId>, action_run: Option<SlotId>) {
     let hir::ExprKind::Table(id) = table.kind else { return };
-    let Some(owner) = cx.control else {
-        cx.error(codes::UNSUPPORTED_EXPRESSION, table.span, "a table can only be applied in its control");
+    let Some(owner) = cx.control.filter(|_| cx.body.kind() == BodyKind::Control) else {
+        cx.error(codes::MISPLACED_CALL, table.span, "a table cannot be applied in this block of the architecture");
         return;
     };
     if !graph::is_reachable(cx) {
@@ -277,12 +277,13 @@ fn property_object(cx: &mut Context, table: &ir::Table, property: &hir::TablePro
         Value::Object(id) => Some(cx.object(id).clone()),
         _ => None,
     };
-    let fits = match (&object, property.name.as_str()) {
-        (Some(Object::ActionProfile(_)), "implementation") => true,
-        (Some(Object::DirectCounter(_)), "counters") | (Some(Object::DirectMeter(..)), "meters") => true,
-        (Some(Object::Unsupported), _) => true,
-        _ => false,
-    };
+    let fits = matches!(
+        (&object, property.name.as_str()),
+        (Some(Object::ActionProfile(_)), "implementation")
+            | (Some(Object::DirectCounter(_)), "counters")
+            | (Some(Object::DirectMeter(..)), "meters")
+            | (Some(Object::Unsupported), _)
+    );
     if !fits && !cx.aborted {
         let message = format!("the property `{}` does not take this value", property.name);
         cx.error(codes::INVALID_PROPERTY, property.span, message);

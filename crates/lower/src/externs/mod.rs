@@ -22,7 +22,7 @@ use crate::storage::{self, Storage};
 use crate::types;
 use crate::value::{self, Value};
 use forebay_check::hir::{self, Argument, Call, Param, Type};
-use forebay_ir::{Expr, Op, SlotId};
+use forebay_ir::{BodyKind, Expr, Op, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
@@ -192,6 +192,9 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
     let function = &hir.functions[id.index()];
     let args = Args::evaluate(cx, &function.params, &call.args);
     bind_types(cx, &function.type_params, &call.type_args);
+    if !require_body(cx, bodies_of(&function.name), &function.name, span) {
+        return result_of(cx, &function.result);
+    }
     match function.name.as_str() {
         "verify" => packet::verify(cx, &args),
         "static_assert" => return Value::boolean(true),
@@ -215,6 +218,21 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
         }
     }
     Value::Void
+}
+
+/// In which bodies an extern function can be called.
+fn bodies_of(function: &str) -> &'static [BodyKind] {
+    use BodyKind::*;
+    match function {
+        "verify" => &[Parser],
+        "digest" | "truncate" => &[Control, Action],
+        name if name.starts_with("clone") => &[Control, Action],
+        name if name.starts_with("resubmit") || name.starts_with("recirculate") => &[Control, Action],
+        name if name.starts_with("verify_checksum") || name.starts_with("update_checksum") => {
+            &[Control, Deparser, Action]
+        }
+        _ => &[Parser, Control, Deparser, Action],
+    }
 }
 
 fn bind_types(cx: &mut Context, params: &[hir::TypeVarId], args: &[Type]) {
@@ -245,9 +263,17 @@ pub fn method(
         return Value::Void;
     };
     bind_types(cx, &method.type_params, &call.type_args);
+    let bodies: &[BodyKind] = match cx.object(id) {
+        Object::PacketIn => &[BodyKind::Parser],
+        Object::PacketOut => &[BodyKind::Deparser],
+        _ => &[BodyKind::Parser, BodyKind::Control, BodyKind::Deparser, BodyKind::Action],
+    };
+    if !require_body(cx, bodies, &method.name, span) {
+        return result_of(cx, &method.result);
+    }
     match (cx.object(id), method.name.as_str()) {
         (Object::PacketIn, "extract") => {
-            packet::extract(cx, &method.params, &call.args);
+            packet::extract(cx, &method.params, &call.args, span);
             return Value::Void;
         }
         (Object::PacketIn, "lookahead") => return packet::lookahead(cx, call, span),
@@ -278,6 +304,21 @@ fn dispatch(cx: &mut Context, id: ObjectId, method: &str, args: &Args, span: Spa
         }
     }
     None
+}
+
+/// Whether a call stands in a body of one of these kinds; an error otherwise.
+fn require_body(cx: &mut Context, kinds: &[BodyKind], what: &str, span: Span) -> bool {
+    let fits = kinds.contains(&cx.body.kind());
+    if !fits && !cx.aborted {
+        let place = match cx.body.kind() {
+            BodyKind::Parser => "a parser",
+            BodyKind::Control => "a control",
+            BodyKind::Deparser => "the deparser",
+            BodyKind::Action => "an action that a table invokes",
+        };
+        cx.error(codes::MISPLACED_CALL, span, format!("`{what}` cannot be called in {place}"));
+    }
+    fits
 }
 
 /// Lets an operation put its result of `width` bits where `place` is: straight there if it is one slot.

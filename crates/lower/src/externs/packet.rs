@@ -13,7 +13,7 @@ use crate::types;
 use crate::value::Value;
 use crate::wire;
 use forebay_check::hir::{self, Argument, Call, ExprKind, Param, Type};
-use forebay_ir::{BodyKind, Expr, HeaderId, Op, Terminator};
+use forebay_ir::{Expr, HeaderId, Op, Terminator};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
 
@@ -21,9 +21,6 @@ use forebay_syntax::source::Span;
 pub fn verify(cx: &mut Context, args: &Args) {
     let condition = args.scalar(cx, 0);
     let error = args.scalar(cx, 1);
-    if !in_body(cx, BodyKind::Parser, args.span(0)) {
-        return;
-    }
     let good = graph::new_block(cx);
     let bad = graph::new_block(cx);
     graph::branch(cx, condition, good, bad);
@@ -32,42 +29,41 @@ pub fn verify(cx: &mut Context, args: &Args) {
     graph::start(cx, good);
 }
 
-fn in_body(cx: &mut Context, kind: BodyKind, span: Span) -> bool {
-    let fits = cx.body.kind() == kind;
-    if !fits && !cx.aborted {
-        let place = if kind == BodyKind::Parser { "a parser" } else { "the deparser" };
-        cx.error(codes::MISPLACED_CALL, span, format!("this can only be called in {place}"));
-    }
-    fits
-}
-
 /// `extract(header)` and `extract(header, bits)`.
-pub fn extract(cx: &mut Context, params: &[Param], args: &[Argument]) {
+pub fn extract(cx: &mut Context, params: &[Param], args: &[Argument], span: Span) {
     if let Some(Argument::Value(header)) = args.first() {
-        if !in_body(cx, BodyKind::Parser, header.span) {
-            return;
-        }
         let stack = stack_of_next(cx, header);
         let place = place::place(cx, header);
         let varbit_bits = varbit_bits(cx, params, args);
-        extract_into(cx, &place, varbit_bits, header);
+        extract_into(cx, &place, varbit_bits, span);
         if let Some(stack) = stack {
             stack::advance(cx, &stack);
         }
         return;
     }
-    skip(cx, params, args);
+    skip(cx, params, args, span);
 }
 
 /// `extract(_)`: the header is thrown away, but its bits are taken.
-fn skip(cx: &mut Context, params: &[Param], args: &[Argument]) {
+fn skip(cx: &mut Context, params: &[Param], args: &[Argument], span: Span) {
     let varbit_bits = varbit_bits(cx, params, args);
     let Some(param) = params.first() else { return };
     let ty = types::resolve(cx, &cx.hir.vars[param.var.index()].ty);
-    let name = format!("{}.$skipped{}", cx.body.name(), cx.program.slots.len());
-    let storage = storage::local(cx, &ty, &name, Span::NONE);
-    if let Storage::Header { header, .. } = storage {
-        graph::emit(cx, Op::Extract { header, varbit_bits });
+    let name = format!("{}.$skipped{}", cx.body.scope(), cx.program.slots.len());
+    let storage = storage::local(cx, &ty, &name, span);
+    match storage {
+        Storage::Header { header, .. } => emit_extract(cx, header, varbit_bits, span),
+        _ => cx.error(codes::NOT_A_HEADER, span, "only a header can be extracted"),
+    }
+}
+
+/// Appends an extraction, which gives the length of a varbit field exactly if the header has one.
+fn emit_extract(cx: &mut Context, header: HeaderId, varbit_bits: Option<Expr>, span: Span) {
+    let has_varbit = cx.program.headers[header.index()].fields.iter().any(|field| field.length.is_some());
+    match (has_varbit, varbit_bits.is_some()) {
+        (true, false) => cx.error(codes::NOT_A_HEADER, span, "this header has a varbit field, whose length is missing"),
+        (false, true) => cx.error(codes::NOT_A_HEADER, span, "this header has no varbit field"),
+        _ => graph::emit(cx, Op::Extract { header, varbit_bits }),
     }
 }
 
@@ -89,11 +85,11 @@ fn stack_of_next(cx: &mut Context, expr: &hir::Expr) -> Option<Place> {
 }
 
 /// Extracts into whichever of the place's headers is meant.
-fn extract_into(cx: &mut Context, place: &Place, varbit_bits: Option<Expr>, expr: &hir::Expr) {
+fn extract_into(cx: &mut Context, place: &Place, varbit_bits: Option<Expr>, span: Span) {
     let after = graph::new_block(cx);
     for choice in &place.choices {
         let Storage::Header { header, .. } = &choice.storage else {
-            cx.error(codes::NOT_A_HEADER, expr.span, "only a header can be extracted");
+            cx.error(codes::NOT_A_HEADER, span, "only a header can be extracted");
             return;
         };
         let header = *header;
@@ -104,13 +100,13 @@ fn extract_into(cx: &mut Context, place: &Place, varbit_bits: Option<Expr>, expr
                 let next = graph::new_block(cx);
                 graph::branch(cx, guard.clone(), here, next);
                 graph::start(cx, here);
-                graph::emit(cx, Op::Extract { header, varbit_bits: varbit_bits.clone() });
+                emit_extract(cx, header, varbit_bits.clone(), span);
                 call::invalidate_siblings(cx, &this);
                 graph::jump(cx, after);
                 graph::start(cx, next);
             }
             None => {
-                graph::emit(cx, Op::Extract { header, varbit_bits: varbit_bits.clone() });
+                emit_extract(cx, header, varbit_bits.clone(), span);
                 call::invalidate_siblings(cx, &this);
             }
         }
@@ -123,7 +119,7 @@ fn extract_into(cx: &mut Context, place: &Place, varbit_bits: Option<Expr>, expr
 pub fn lookahead(cx: &mut Context, call: &Call, span: Span) -> Value {
     let ty = call.type_args.first().map_or(Type::Unknown, |ty| types::resolve(cx, ty));
     let width = wire::bit_width(cx, &ty).unwrap_or(0);
-    if width == 0 || width > u64::from(limits::MAX_WIDTH) || !in_body(cx, BodyKind::Parser, span) {
+    if width == 0 || width > u64::from(limits::MAX_WIDTH) {
         if !cx.aborted {
             cx.error(codes::UNSUPPORTED_TYPE, span, "this type has no fixed number of bits that could be looked at");
         }
@@ -137,9 +133,7 @@ pub fn lookahead(cx: &mut Context, call: &Call, span: Span) -> Value {
 /// `advance(bits)`
 pub fn advance(cx: &mut Context, args: &Args) {
     let bits = args.scalar(cx, 0);
-    if in_body(cx, BodyKind::Parser, args.span(0)) {
-        graph::emit(cx, Op::Advance { bits });
-    }
+    graph::emit(cx, Op::Advance { bits });
 }
 
 /// `length()`
@@ -151,14 +145,11 @@ pub fn length(cx: &mut Context) -> Value {
 
 /// `emit(value)`: every header inside, in order, if it is valid.
 pub fn emit(cx: &mut Context, args: &Args) {
-    if !in_body(cx, BodyKind::Deparser, args.span(0)) {
-        return;
-    }
     match args.place(0).cloned() {
         Some(place) => emit_place(cx, &place),
         None => {
             let ty = types::resolve(cx, &args.ty(0));
-            let name = format!("{}.$emitted{}", cx.body.name(), cx.program.slots.len());
+            let name = format!("{}.$emitted{}", cx.body.scope(), cx.program.slots.len());
             let storage = storage::local(cx, &ty, &name, args.span(0));
             let value = args.value(cx, 0);
             crate::assign::write_whole(cx, &storage, value);

@@ -27,6 +27,10 @@ codes! {
         "The program is correct P4, but this expression cannot be executed. The message says what would be needed.";
     E0812 INVALID_ID: "id that cannot be given",
         "`@id(n)` gives an object, match field or parameter its number in P4Runtime. Numbers are positive, two of one kind differ, and the highest 8 bits of an object's id, if they are not 0, are those of its kind.";
+    E0813 DUPLICATE_NAME: "control-plane name used twice",
+        "Two tables, or two other objects of one kind, have the same full name, so that a controller could not tell them apart. Rename one, or give it another name with @name.";
+    E0814 ACTION_SCOPE: "action where its annotation forbids it",
+        "An action marked @tableonly cannot be the default action, one marked @defaultonly cannot be the action of an entry, and one cannot be both.";
     E0911 TOO_MANY_SLOTS: "too much storage",
         "The headers, metadata and variables of the program, once all instances and stacks are flattened, are more than a packet can carry. Use smaller stacks or arrays.";
     E0912 PROGRAM_TOO_LARGE: "program too large once inlined",
@@ -35,4 +39,8 @@ codes! {
         "Calls are inlined in one another up to a fixed depth.";
     E0914 SIZE_TOO_LARGE: "size too large",
         "The size of a table, register, counter, meter or list is beyond what can be kept in memory.";
+    E0915 TOO_MANY_INSTANCES: "too many instances",
+        "Every instance of a parser or control has instances of everything declared in it, so that their number can grow exponentially with the depth.";
+    E0916 TOO_MANY_ALTERNATIVES: "too many alternatives",
+        "An index that is not constant chooses among all elements of a stack or array, and indices of indices among the product of them; a select case with ranges over signed keys becomes several cases.";
 }

@@ -1,0 +1,70 @@
+//! Checks on the finished program that no single declaration could make: names that must differ, objects that belong to
+//! one table only, actions that stand where their annotations allow it.
+
+use crate::context::Context;
+use forebay_ir as ir;
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::source::Span;
+use std::collections::HashSet;
+
+/// Reports what is wrong.
+pub fn check(cx: &mut Context) {
+    names_differ(cx);
+    direct_objects_have_one_table(cx);
+    for index in 0..cx.program.tables.len() {
+        actions_are_allowed(cx, index);
+    }
+}
+
+fn names_differ(cx: &mut Context) {
+    let program = &cx.program;
+    let kinds: [(&str, Vec<&String>); 6] = [
+        ("tables", program.tables.iter().map(|table| &table.name).collect()),
+        ("action profiles", program.action_profiles.iter().map(|profile| &profile.name).collect()),
+        ("registers", program.registers.iter().map(|register| &register.name).collect()),
+        ("counters", program.counters.iter().map(|counter| &counter.name).collect()),
+        ("meters", program.meters.iter().map(|meter| &meter.name).collect()),
+        ("value sets", program.value_sets.iter().map(|set| &set.name).collect()),
+    ];
+    let mut messages = Vec::new();
+    for (kind, names) in kinds {
+        let mut seen = HashSet::new();
+        let twice = names.into_iter().filter(|name| !seen.insert(*name));
+        messages.extend(twice.map(|name| format!("two {kind} have the control-plane name `{name}`")));
+    }
+    for message in messages {
+        cx.error(codes::DUPLICATE_NAME, Span::NONE, message);
+    }
+}
+
+fn direct_objects_have_one_table(cx: &mut Context) {
+    let mut counters = HashSet::new();
+    let mut meters = HashSet::new();
+    let mut shared = Vec::new();
+    for (table, origin) in cx.program.tables.iter().zip(&cx.origins.tables) {
+        let counter_is_shared = table.direct_counter.is_some_and(|counter| !counters.insert(counter));
+        let meter_is_shared = table.direct_meter.is_some_and(|direct| !meters.insert(direct.meter));
+        if counter_is_shared || meter_is_shared {
+            shared.push(cx.hir.tables[origin.index()].span);
+        }
+    }
+    for span in shared {
+        cx.error(codes::INVALID_PROPERTY, span, "the direct counter or meter of this table belongs to another table too");
+    }
+}
+
+fn actions_are_allowed(cx: &mut Context, index: usize) {
+    let table = &cx.program.tables[index];
+    let span = cx.hir.tables[cx.origins.tables[index].index()].span;
+    let listed = |call: &ir::ActionCall| table.actions.get(call.action as usize);
+    let message = if table.actions.iter().any(|action| action.table_only && action.default_only) {
+        "an action of this table is both @tableonly and @defaultonly"
+    } else if listed(&table.default_action).is_some_and(|action| action.table_only) {
+        "the default action of this table is @tableonly"
+    } else if table.entries.iter().any(|entry| listed(&entry.action).is_some_and(|action| action.default_only)) {
+        "the action of an entry of this table is @defaultonly"
+    } else {
+        return;
+    };
+    cx.error(codes::ACTION_SCOPE, span, message);
+}
