@@ -2,42 +2,59 @@
 # make test    every test
 # make help    the rest
 #
-# Needs git, make, Rust (rustup reads rust-toolchain.toml) and Python 3.11; what Debian packages are missing is said.
+# Needs git, make, Rust (rustup reads rust-toolchain.toml) and Python 3.11. A C linker and `ip` are taken from Debian when
+# they are missing and the user is root; otherwise it is said what to install.
 
 CARGO ?= cargo
+FOREBAY = ./target/release/forebay
 
-.PHONY: help demo test lint build conformance fuzz bench clean
+.PHONY: help system build demo lint test conformance fuzz bench clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
 	@echo "make test          all tests, formatting and lints"
-	@echo "make build         target/release/forebay"
+	@echo "make build         $(FOREBAY)"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
 	@echo "make fuzz          10 minutes for each fuzz target (needs a nightly toolchain and cargo-fuzz)"
 	@echo "make bench         benchmarks"
 
-build:
+# What the build links with, and what the tests of real interfaces make namespaces with.
+system:
+	@command -v $(CARGO) >/dev/null || { echo "Rust is missing: see https://rustup.rs"; exit 2; }
+	@missing=""; \
+	command -v cc >/dev/null || missing="$$missing gcc libc6-dev"; \
+	command -v ip >/dev/null || missing="$$missing iproute2"; \
+	if [ -n "$$missing" ]; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq $$missing; \
+		else \
+			echo "please install:$$missing"; command -v cc >/dev/null || exit 2; \
+		fi; \
+	fi
+
+build: system
 	$(CARGO) build --release --package forebay-cli
 
 demo: build
-	./target/release/forebay demo
+	$(FOREBAY) demo
 
-lint:
+lint: system
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	@if $(CARGO) deny --version >/dev/null 2>&1; then \
+		$(CARGO) deny --offline --log-level error check licenses bans sources; \
+	else \
+		echo "cargo-deny is not installed: licences and sources of dependencies are not checked"; \
+	fi
 
 test: lint
 	$(CARGO) test --workspace --quiet
 	$(CARGO) build --release --package forebay-cli --quiet
-	./target/release/forebay test --all programs
-	./target/release/forebay test --all tests/stf
+	$(FOREBAY) test --quiet --all programs tests/stf
 
 conformance:
 	@test -n "$(P4C)" || { echo "say where the p4c checkout is: make conformance P4C=DIR"; exit 2; }
 	$(CARGO) xtask conformance --p4c $(P4C)
-
-clean:
-	$(CARGO) clean
 
 # Ten minutes for each target; what a run finds stands in fuzz/artifacts.
 fuzz:
@@ -48,3 +65,6 @@ fuzz:
 bench:
 	$(CARGO) bench -p forebay-benches
 	$(CARGO) bench -p forebay-tables
+
+clean:
+	$(CARGO) clean
