@@ -13,8 +13,9 @@ use forebay_ir as ir;
 use forebay_p4info::model::P4Info;
 use forebay_syntax::codes::{self, Code};
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics, Severity};
-use forebay_syntax::source::{SourceMap, SourceProvider};
+use forebay_syntax::source::{SourceMap, SourceProvider, Span};
 use forebay_syntax::{ParseOptions, parse_program};
+use std::collections::HashSet;
 
 /// How a program is to be compiled.
 pub struct Options<'a> {
@@ -54,6 +55,16 @@ pub struct Compiled {
     /// The messages.
     pub diagnostics: Diagnostics,
 }
+
+/// Codes of the checker that say that a declaration is missing; the name is what they mark.
+const ABOUT_NAMES: &[Code] = &[
+    codes::check::UNKNOWN_NAME,
+    codes::check::NOT_A_TYPE,
+    codes::check::UNKNOWN_FIELD,
+    codes::check::UNKNOWN_MEMBER,
+    codes::check::UNKNOWN_MATCH_KIND,
+    codes::check::UNKNOWN_STATE,
+];
 
 /// Codes of lowering that say of a correct program that it cannot be executed.
 const NOT_EXECUTABLE: &[Code] = &[
@@ -108,7 +119,24 @@ fn parse_and_check(path: &str, options: &Options) -> Checked {
     let parsed = parse_program(path, &parse_options);
     let mut diagnostics = parsed.diagnostics;
     let (typed, messages) = forebay_check::check(&parsed.program);
-    let syntax_errors = diagnostics.has_errors();
-    diagnostics.extend(messages);
-    Checked { sources: parsed.sources, typed: typed.filter(|_| !syntax_errors), diagnostics }
+    if !diagnostics.has_errors() {
+        diagnostics.extend(messages);
+        return Checked { sources: parsed.sources, typed, diagnostics };
+    }
+    let errors: HashSet<Span> = diagnostics.iter().map(|message| message.primary.span).collect();
+    for message in &messages {
+        if !follows(message, &errors, &parsed.program.lost_names, &parsed.sources) {
+            diagnostics.push(message.clone());
+        }
+    }
+    Checked { sources: parsed.sources, typed: None, diagnostics }
+}
+
+/// Whether a message of the checker is only a consequence of an error in the syntax: it is about the same place, or
+/// about a name that may be declared in what could not be read, or a warning about something incomplete.
+fn follows(message: &Diagnostic, errors: &HashSet<Span>, lost: &HashSet<String>, sources: &SourceMap) -> bool {
+    let place = message.primary.span;
+    message.severity != Severity::Error
+        || errors.iter().any(|error| (error.file, error.start) == (place.file, place.start))
+        || ABOUT_NAMES.contains(&message.code) && lost.contains(sources.text(place))
 }

@@ -6,12 +6,15 @@
 
 use crate::source::Span;
 use num_bigint::BigInt;
+use std::collections::HashSet;
 
 /// A whole program: its declarations in source order, those of included files among them.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Top-level declarations.
     pub declarations: Vec<Declaration>,
+    /// The names in what could not be read. They may be declared there, so nothing is said about their absence.
+    pub lost_names: HashSet<String>,
 }
 
 /// An identifier with its place.

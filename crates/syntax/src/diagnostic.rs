@@ -125,9 +125,14 @@ impl Diagnostic {
         self
     }
 
-    /// Lists what would have been right.
+    /// Lists what would have been right, each once.
     pub fn options<S: Into<String>>(mut self, options: impl IntoIterator<Item = S>) -> Diagnostic {
-        self.options = options.into_iter().map(Into::into).collect();
+        self.options.clear();
+        for option in options.into_iter().map(Into::into) {
+            if !self.options.contains(&option) {
+                self.options.push(option);
+            }
+        }
         self
     }
 }
@@ -251,12 +256,13 @@ impl<'a> IntoIterator for &'a Diagnostics {
 /// Names longer than this are not compared: nobody mistypes them, and comparing takes quadratic time.
 const LONGEST_COMPARED_NAME: usize = 64;
 
-/// The candidate that `written` is most likely a misspelling of: at most a third of its letters differ.
+/// The candidate that `written` is most likely a misspelling of: at most a third of its letters differ, or one of two.
 pub fn closest_name<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if written.is_empty() || written.len() > LONGEST_COMPARED_NAME {
         return None;
     }
-    let allowed = (written.chars().count() / 3).max(1);
+    let letters = written.chars().count();
+    let allowed = (letters / 3).max(usize::from(letters > 1));
     let close = candidates
         .into_iter()
         .filter(|name| *name != written && name.len() <= LONGEST_COMPARED_NAME);
@@ -315,5 +321,6 @@ mod tests {
         assert_eq!(closest_name("ingerss", names), Some("ingress"));
         assert_eq!(closest_name("Egress", names), Some("egress"));
         assert_eq!(closest_name("table", names), None);
+        assert_eq!(closest_name("a", ["b", "A"]), Some("A"));
     }
 }

@@ -19,6 +19,11 @@ pub fn tokenize(file: FileId, text: &str, interner: &mut Interner) -> Vec<Token>
     } else {
         0
     };
+    tokenize_from(file, text, start, interner)
+}
+
+/// Reads a file from an offset in bytes to its end. The offset is that of a character.
+pub fn tokenize_from(file: FileId, text: &str, start: usize, interner: &mut Interner) -> Vec<Token> {
     let mut lexer = Lexer {
         file,
         text,
@@ -58,6 +63,7 @@ impl Lexer<'_> {
             '\n' => self.newline(),
             '"' => self.string(),
             'a'..='z' | 'A'..='Z' | '_' => self.word(),
+            first if !first.is_ascii() && first.is_alphabetic() => self.word(),
             '0'..='9' => self.number(),
             '@' if self.at_pragma() => self.take(TokenKind::Pragma, "@pragma".len()),
             first => self.punctuation(first),
@@ -161,7 +167,13 @@ impl Lexer<'_> {
         end.unwrap_or(self.rest().len())
     }
 
+    /// A word. One with letters that P4 does not allow in names is of a kind of its own.
     fn word(&mut self) {
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let length = self.rest().find(|letter| !is_part(letter)).unwrap_or(self.rest().len());
+        if length != self.word_length() {
+            return self.take(TokenKind::Unknown, length);
+        }
         let end = self.position + self.word_length();
         let text = self.interner.intern(&self.text[self.position..end]);
         self.push_interned(self.interner.word_kind(text), text, self.position, end);
@@ -199,8 +211,17 @@ impl Lexer<'_> {
 /// Why an integer literal is not one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntegerError {
-    /// It does not have the form of a literal.
-    Malformed,
+    /// No digit follows the width or the prefix of the base.
+    NoDigits,
+    /// A character is not a digit of the base.
+    InvalidDigit {
+        /// The character.
+        digit: char,
+        /// The base, from 2 to 16.
+        base: u32,
+    },
+    /// The width is more than a number of 32 bits can say.
+    WidthTooLarge,
     /// It is longer than [`MAX_INTEGER_DIGITS`].
     TooLong,
 }
@@ -224,7 +245,7 @@ pub fn parse_integer(text: &str) -> Result<IntLiteral, IntegerError> {
     };
     let width = match width {
         None => None,
-        Some((width, sign)) => Some((width.parse().map_err(|_| IntegerError::Malformed)?, sign)),
+        Some((width, sign)) => Some((width.parse().map_err(|_| IntegerError::WidthTooLarge)?, sign)),
     };
     Ok(IntLiteral {
         value: parse_digits(digits)?,
@@ -240,11 +261,11 @@ fn parse_digits(text: &str) -> Result<BigInt, IntegerError> {
         [b'0', b'b' | b'B', ..] => (2, &text[2..]),
         _ => (10, text),
     };
-    if digits.starts_with(['+', '-']) {
-        return Err(IntegerError::Malformed);
-    }
     let plain: String = digits.chars().filter(|digit| *digit != '_').collect();
-    BigInt::from_str_radix(&plain, base).map_err(|_| IntegerError::Malformed)
+    if let Some(digit) = plain.chars().find(|digit| !digit.is_digit(base)) {
+        return Err(IntegerError::InvalidDigit { digit, base });
+    }
+    BigInt::from_str_radix(&plain, base).map_err(|_| IntegerError::NoDigits)
 }
 
 /// The value of a string literal: without its quotation marks, `\"` `\\` and `\n` replaced, a backslash at the
@@ -314,6 +335,7 @@ mod tests {
         assert_eq!(kinds("a /* b"), [Identifier, UnterminatedComment, EndOfFile]);
         assert_eq!(kinds("\"abc\nx"), [UnterminatedString, Newline, Identifier, EndOfFile]);
         assert_eq!(kinds("'\u{e9}"), [Unknown, Unknown, EndOfFile]);
+        assert_eq!(kinds("gr\u{f6}\u{df}e = 1"), [Unknown, Assign, Integer, EndOfFile]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod ast;
 pub mod codes;
 pub mod diagnostic;
 pub mod lexer;
+pub mod library;
 pub mod parser;
 pub mod preprocess;
 pub mod render;

@@ -20,7 +20,10 @@ impl ProgramParser<'_> {
                 Err(Reported) => self.recover_at_top_level(before),
             }
         }
-        Program { declarations }
+        Program {
+            declarations,
+            ..Program::default()
+        }
     }
 
     fn recover_at_top_level(&mut self, before: usize) {
@@ -296,6 +299,18 @@ impl ProgramParser<'_> {
         Ok(DeclarationKind::Variable(Variable { ty, name, value }))
     }
 
+    /// Reports a name that stands alone where a type and a name must stand; `end` is the token after it.
+    pub(super) fn require_type_before_name(&mut self, end: TokenKind, what: &str) -> Parsed<()> {
+        let token = self.token();
+        if token.kind != TokenKind::Identifier || self.peek_at(1) != end || self.scopes.is_type(token.text) {
+            return Ok(());
+        }
+        let name = self.text(token);
+        let message = format!("{what} `{name}` has no type");
+        let hint = format!("write the type before the name, as in `bit<8> {name}`");
+        Err(self.report(Diagnostic::error(codes::EXPECTED_TYPE, token.span, message).hint(hint)))
+    }
+
     // ---- Parameters
 
     /// Reads `(parameters)` and declares their names in the current scope.
@@ -318,6 +333,8 @@ impl ProgramParser<'_> {
         if direction != Direction::None {
             self.bump();
         }
+        self.require_type_before_name(TokenKind::Comma, "the parameter")?;
+        self.require_type_before_name(TokenKind::RightParen, "the parameter")?;
         let base = self.type_reference()?;
         let (ty, name) = self.declarator(base, "the name of a parameter")?;
         let default = if self.at(TokenKind::Assign) {
@@ -394,8 +411,11 @@ impl ProgramParser<'_> {
         let members = if representation.is_some() {
             let open = self.expect(TokenKind::LeftBrace, "before the members")?.span;
             let members = self.comma_list(TokenKind::RightBrace, "a member", |parser| {
-                let (name, value) = parser.key_value()?;
-                Ok((name, Some(value)))
+                let name = parser.name("the name of a member")?;
+                if !parser.at(TokenKind::Assign) {
+                    return Err(parser.member_without_value(&name));
+                }
+                Ok((name, Some(parser.initializer()?)))
             })?;
             self.expect_close(TokenKind::RightBrace, open, "the members")?;
             members
@@ -410,6 +430,15 @@ impl ProgramParser<'_> {
             representation,
             members,
         }))
+    }
+
+    fn member_without_value(&mut self, name: &Ident) -> Reported {
+        let message = format!("the member `{}` has no value", name.name);
+        let hint = format!(
+            "each member of an enum with an underlying type has one: `{} = 0`",
+            name.name
+        );
+        self.report(Diagnostic::error(codes::UNEXPECTED_TOKEN, name.span, message).hint(hint))
     }
 
     // ---- Externs

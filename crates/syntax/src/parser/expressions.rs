@@ -292,6 +292,8 @@ impl ProgramParser<'_> {
                 absolute: false,
                 ident: self.ident_of(token),
             }),
+            // Something that was reported already.
+            TokenKind::Unknown => ExprKind::Error,
             _ => return Err(self.expected_expression()),
         };
         self.bump();
@@ -313,8 +315,16 @@ impl ProgramParser<'_> {
         let token = self.token();
         let (code, message) = match parse_integer(self.text(token)) {
             Ok(literal) => return Ok(ExprKind::Int(literal)),
-            Err(IntegerError::Malformed) => (codes::INVALID_INTEGER, "malformed integer literal"),
-            Err(IntegerError::TooLong) => (codes::LITERAL_TOO_LONG, "this integer literal is too long"),
+            Err(IntegerError::NoDigits) => (codes::INVALID_INTEGER, "this integer literal has no digits".to_string()),
+            Err(IntegerError::InvalidDigit { digit, base }) => (
+                codes::INVALID_INTEGER,
+                format!("`{digit}` is not a digit in base {base}"),
+            ),
+            Err(IntegerError::WidthTooLarge) => (
+                codes::INVALID_INTEGER,
+                "the width of this integer literal is too large".to_string(),
+            ),
+            Err(IntegerError::TooLong) => (codes::LITERAL_TOO_LONG, "this integer literal is too long".to_string()),
         };
         let diagnostic = Diagnostic::error(code, token.span, message);
         let diagnostic = self.with_macro_note(diagnostic, token);

@@ -29,6 +29,7 @@ impl ProgramParser<'_> {
 
     fn field(&mut self) -> Parsed<Field> {
         let annotations = self.annotations()?;
+        self.require_type_before_name(TokenKind::Semicolon, "the field")?;
         let ty = self.type_reference()?;
         let height = self.height;
         let name = self.name("the name of a field")?;

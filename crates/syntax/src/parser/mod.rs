@@ -35,11 +35,12 @@ mod tests;
 use crate::ast::{Ident, Program};
 use crate::codes::Code;
 use crate::codes::source as codes;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::preprocess::Preprocessed;
 use crate::source::Span;
-use crate::token::{Token, TokenKind};
+use crate::token::{Symbol, Token, TokenKind};
 use scope::Scopes;
+use std::collections::HashSet;
 
 /// How deep statements, expressions and types may be nested in each other.
 pub const NESTING_LIMIT: usize = 200;
@@ -60,8 +61,12 @@ pub fn parse(input: &Preprocessed, diagnostics: &mut Diagnostics) -> Program {
         height: 0,
         no_greater: false,
         unclosed_at: None,
+        lost: HashSet::new(),
     };
-    parser.program()
+    let mut program = parser.program();
+    let names = parser.lost.iter().map(|name| input.interner.text(*name).to_string());
+    program.lost_names = names.collect();
+    program
 }
 
 struct ProgramParser<'a> {
@@ -77,6 +82,8 @@ struct ProgramParser<'a> {
     no_greater: bool,
     /// The token before which an unclosed brace was reported, so that its outer braces are not reported too.
     unclosed_at: Option<usize>,
+    /// The names in what could not be read: they may be declared there.
+    lost: HashSet<Symbol>,
 }
 
 impl ProgramParser<'_> {
@@ -154,9 +161,24 @@ impl ProgramParser<'_> {
         }
     }
 
+    /// Reports, unless the preprocessor has said already why there is nothing to be read here.
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
-        self.diagnostics.push(diagnostic);
+        let before = self.next.checked_sub(1).map(|index| self.input.tokens[index].kind);
+        let unreadable = self.at(TokenKind::Unknown) || before == Some(TokenKind::Unknown);
+        let said = unreadable && self.diagnostics.has_errors() || self.is_reported_at(diagnostic.primary.span);
+        if !said {
+            self.diagnostics.push(diagnostic);
+        }
         Reported
+    }
+
+    /// Whether the last error is about the same place.
+    fn is_reported_at(&self, place: Span) -> bool {
+        let last = self.diagnostics.iter().next_back();
+        last.is_some_and(|last| {
+            let span = last.primary.span;
+            last.severity == Severity::Error && (span.file, span.start) == (place.file, place.start)
+        })
     }
 
     /// An error at the current token: what was expected and what stands there.
@@ -201,8 +223,10 @@ impl ProgramParser<'_> {
         if kind == TokenKind::RightBrace && self.unclosed_at == Some(self.next) {
             return Err(Reported);
         }
-        let at_end = self.at(TokenKind::EndOfFile) || kind == TokenKind::RightBrace;
-        let code = if at_end {
+        if self.at(TokenKind::EndOfFile) {
+            return Err(self.unclosed_at_end(kind, open, what));
+        }
+        let code = if kind == TokenKind::RightBrace {
             codes::UNCLOSED_DELIMITER
         } else {
             codes::UNEXPECTED_TOKEN
@@ -210,6 +234,15 @@ impl ProgramParser<'_> {
         let diagnostic = self.unexpected_diagnostic(code, &format!("`{}` after {what}", kind.text()));
         self.unclosed_at = (kind == TokenKind::RightBrace).then_some(self.next);
         Err(self.report(diagnostic.secondary(open, "opened here")))
+    }
+
+    fn unclosed_at_end(&mut self, kind: TokenKind, open: Span, what: &str) -> Reported {
+        let message = format!(
+            "this is not closed: expected `{}` after {what}, found the end of the file",
+            kind.text()
+        );
+        self.unclosed_at = (kind == TokenKind::RightBrace).then_some(self.next);
+        self.report(Diagnostic::error(codes::UNCLOSED_DELIMITER, open, message))
     }
 
     /// Reads `;`. When it is missing at the end of a line, this is reported, and it is taken to be there.
@@ -350,8 +383,20 @@ impl ProgramParser<'_> {
             )
     }
 
-    /// Skips what could not be read: past the next `;` or group in braces, or up to `}` or the beginning of a declaration.
+    /// Skips what could not be read, and takes note of the names in it.
     fn recover(&mut self, started_at: usize) {
+        self.skip_unreadable(started_at);
+        let skipped = &self.input.tokens[started_at..self.next];
+        self.lost.extend(
+            skipped
+                .iter()
+                .filter(|token| token.kind.is_word())
+                .map(|token| token.text),
+        );
+    }
+
+    /// Skips past the next `;` or group in braces, or up to `}` or the beginning of a declaration.
+    fn skip_unreadable(&mut self, started_at: usize) {
         let mut moved = self.next > started_at;
         let mut open = self.open_braces(started_at);
         loop {

@@ -48,6 +48,12 @@ impl Scopes {
             .unwrap_or(false)
     }
 
+    /// Whether the name is declared, but not as a type.
+    pub(super) fn is_value(&self, name: Symbol) -> bool {
+        let declared = self.levels.iter().rev().find_map(|level| level.get(&name));
+        declared == Some(&false)
+    }
+
     /// Whether the name is a type at top level, where `.name` looks.
     pub(super) fn is_global_type(&self, name: Symbol) -> bool {
         self.levels[0].get(&name).copied().unwrap_or(false)

@@ -7,7 +7,7 @@ use crate::ast::{
 use crate::codes::source as codes;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
-use crate::token::TokenKind;
+use crate::token::{Token, TokenKind};
 
 impl ProgramParser<'_> {
     /// Reads `{ statements }`.
@@ -194,6 +194,14 @@ impl ProgramParser<'_> {
             }
             _ => {
                 let token = self.token();
+                if ends_in_assignment(&self.input.tokens[self.next..]) {
+                    let hint = "only variables, fields, array elements and slices can be assigned to";
+                    return Err(self.report_expression(
+                        target.span,
+                        "an expression with operators cannot be assigned to",
+                        hint,
+                    ));
+                }
                 let message = format!("expected an assignment or a call, found {}", self.describe(token));
                 let mut diagnostic = Diagnostic::error(codes::EXPECTED_STATEMENT, token.span, message);
                 if token.kind == TokenKind::EqualEqual {
@@ -343,6 +351,15 @@ fn declaration(annotations: Vec<Annotation>, kind: DeclarationKind, span: Span) 
         kind,
         span,
     }))
+}
+
+/// Whether `=` comes before the end of the statement.
+fn ends_in_assignment(tokens: &[Token]) -> bool {
+    use TokenKind::{Assign, EndOfFile, LeftBrace, RightBrace, Semicolon};
+    let end = tokens
+        .iter()
+        .find(|token| matches!(token.kind, Assign | EndOfFile | LeftBrace | RightBrace | Semicolon));
+    end.is_some_and(|token| token.kind == Assign)
 }
 
 fn is_left_value(target: &Expr) -> bool {

@@ -4,6 +4,7 @@ use super::{Parsed, ProgramParser};
 use crate::ast::{Expr, ExprKind, Ident, IntLiteral, Name, Type, TypeKind};
 use crate::codes::source as codes;
 use crate::diagnostic::{Diagnostic, closest_name};
+use crate::library::library_of;
 use crate::source::Span;
 use crate::token::{Token, TokenKind};
 
@@ -149,7 +150,9 @@ impl ProgramParser<'_> {
         } else {
             self.scopes.is_type(token.text)
         };
-        if !known && unknown == UnknownName::Report {
+        // Of a value in the place of a type the checker speaks.
+        let is_value = !absolute && self.scopes.is_value(token.text);
+        if !known && !is_value && unknown == UnknownName::Report {
             self.report_unknown_type(token);
         }
         let args = if self.at(TokenKind::LeftAngle) {
@@ -183,24 +186,36 @@ impl ProgramParser<'_> {
                 .hint("move the declaration up");
         } else if let Some(close) = closest_name(&name, types) {
             diagnostic = diagnostic.hint(format!("did you mean `{close}`?"));
-        } else if let Some(file) = library_of_type(&name) {
+        } else if let Some(file) = library_of(&name) {
             diagnostic = diagnostic.hint(format!("`#include <{file}>` declares it"));
         }
         let diagnostic = self.with_macro_note(diagnostic, token);
-        self.report(diagnostic);
+        if !self.lost.contains(&token.text) {
+            self.report(diagnostic);
+        }
         self.scopes.declare_missing_type(token.text);
     }
 
     /// Where the rest of the program declares a type of this name.
     fn later_type_declaration(&self, name: Token) -> Option<Span> {
-        use TokenKind::{Control, Enum, Extern, Header, HeaderUnion, Package, Parser, Struct};
+        use TokenKind::{
+            Control, Enum, Extern, Header, HeaderUnion, Identifier, Package, Parser, Semicolon, Struct, Type, Typedef,
+        };
         let rest = self.input.tokens.get(self.next..)?;
+        let begins_typedef = |token: &Token| token.starts_line && matches!(token.kind, Typedef | Type);
+        for (index, _) in rest.iter().enumerate().filter(|(_, token)| begins_typedef(token)) {
+            let end = rest[index..].iter().position(|token| token.kind == Semicolon);
+            let last = end.and_then(|length| rest.get(index + length - 1));
+            if let Some(last) = last.filter(|last| last.kind == Identifier && last.text == name.text) {
+                return Some(last.span);
+            }
+        }
         let declared = rest.windows(2).find(|pair| {
             let keyword = matches!(
                 pair[0].kind,
                 Control | Enum | Extern | Header | HeaderUnion | Package | Parser | Struct
             );
-            keyword && pair[1].kind == TokenKind::Identifier && pair[1].text == name.text
+            keyword && pair[1].kind == Identifier && pair[1].text == name.text
         });
         declared.map(|pair| pair[1].span)
     }
@@ -262,14 +277,4 @@ fn one(span: Span) -> Box<Expr> {
         kind: ExprKind::Int(literal),
         span,
     })
-}
-
-/// The library file that declares a well-known type.
-fn library_of_type(name: &str) -> Option<&'static str> {
-    match name {
-        "packet_in" | "packet_out" => Some("core.p4"),
-        "standard_metadata_t" | "V1Switch" => Some("v1model.p4"),
-        "PSA_Switch" | "psa_ingress_input_metadata_t" => Some("psa.p4"),
-        _ => None,
-    }
 }

@@ -47,7 +47,10 @@ impl Preprocessor<'_> {
                     span,
                     format!("`#{spelling}` is not a preprocessor directive"),
                 );
-                self.diagnostics.push(diagnostic.did_you_mean(spelling, DIRECTIVES));
+                self.diagnostics.push(match closest_name(spelling, DIRECTIVES) {
+                    Some(directive) => diagnostic.hint(format!("did you mean `#{directive}`?")),
+                    None => diagnostic,
+                });
             }
         }
     }
@@ -168,6 +171,7 @@ impl Preprocessor<'_> {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => "name the folder that contains it with -I".to_string(),
             };
+            self.missing_file = true;
             return self.diagnostics.push(diagnostic.hint(hint));
         };
         let known = self.sources.find(&found.name).filter(|id| self.files.contains_key(id));
@@ -214,7 +218,7 @@ impl Preprocessor<'_> {
             let Some((parameters, variadic, body)) = self.macro_parameters(&rest[1..]) else {
                 return self.malformed(
                     span.to(name.span),
-                    "the macro's parameters are not names between commas",
+                    "the parameters of a macro are names between commas, closed by `)`",
                 );
             };
             (Some(parameters), variadic, body)
@@ -271,7 +275,16 @@ impl Preprocessor<'_> {
                     variadic = true;
                     names.push(name.text);
                 }
-                [name] if name.kind.is_word() && !names.contains(&name.text) => names.push(name.text),
+                [name] if name.kind.is_word() => {
+                    if names.contains(&name.text) {
+                        let message = format!(
+                            "two parameters of the macro are called `{}`",
+                            self.interner.text(name.text)
+                        );
+                        self.malformed(name.span, &message);
+                    }
+                    names.push(name.text);
+                }
                 _ => return None,
             }
         }
@@ -335,9 +348,17 @@ impl Preprocessor<'_> {
     fn continue_conditional(&mut self, span: Span, is_endif: bool, is_else: bool, rest: &[Token]) {
         let Some(conditional) = self.frames.last_mut().and_then(|frame| frame.conditionals.last_mut()) else {
             let message = "there is no `#if` to which this belongs";
-            return self
-                .diagnostics
+            self.diagnostics
                 .push(Diagnostic::error(codes::UNBALANCED_CONDITIONAL, span, message));
+            if !is_endif && let Some(frame) = self.frames.last_mut() {
+                // Its `#endif` follows, about which there is nothing more to say.
+                frame.conditionals.push(Conditional {
+                    span,
+                    taken: true,
+                    in_else: is_else,
+                });
+            }
+            return;
         };
         let (opened, misplaced) = (conditional.span, conditional.in_else && !is_endif);
         conditional.in_else |= is_else;
@@ -367,7 +388,8 @@ impl Preprocessor<'_> {
             .push(diagnostic.secondary(opened, "the condition begins here"));
     }
 
-    /// Skips lines up to a branch of the innermost conditional that is to be read, or past its `#endif`.
+    /// Skips lines up to a branch of the innermost conditional that is to be read, or past its `#endif`. What is
+    /// skipped need not be P4: a quotation mark without a partner ends with its line.
     fn skip_branches(&mut self) {
         let mut depth = 0;
         while let Some(token) = self.peek_file() {
@@ -375,10 +397,17 @@ impl Preprocessor<'_> {
                 return;
             }
             self.advance();
+            if self.spans_lines(&token) {
+                self.resume_after_line_of(token);
+                continue;
+            }
             if token.kind != TokenKind::Hash || !token.starts_line {
                 continue;
             }
             let line = self.rest_of_line();
+            if let Some(string) = line.iter().find(|token| self.spans_lines(token)) {
+                self.resume_after_line_of(*string);
+            }
             let Some((name, rest)) = line.split_first() else {
                 continue;
             };
@@ -397,6 +426,10 @@ impl Preprocessor<'_> {
                 return;
             }
         }
+    }
+
+    fn spans_lines(&self, token: &Token) -> bool {
+        token.kind == TokenKind::StringLiteral && self.interner.text(token.text).contains('\n')
     }
 
     /// Whether the branch that begins with this `#elif` or `#else` is to be read.

@@ -99,7 +99,15 @@ impl Preprocessor<'_> {
             }
             match self.arguments(token, definition, parameters.len()) {
                 Some(list) => arguments = list,
-                None => return true,
+                None => {
+                    let nothing = self.nothing_at(token);
+                    self.pending.push(Pending {
+                        tokens: vec![nothing],
+                        next: 0,
+                        expansion_of: None,
+                    });
+                    return true;
+                }
             }
         }
         let origin = self.add_macro_use(definition.name, definition.definition);
@@ -176,7 +184,8 @@ impl Preprocessor<'_> {
             list.push(Vec::new());
         }
         if list.len() != wanted {
-            let problem = format!("has {} arguments instead of {wanted}", list.len());
+            let plural = if list.len() == 1 { "" } else { "s" };
+            let problem = format!("has {} argument{plural} instead of {wanted}", list.len());
             self.report_arguments(call, definition, &problem);
             return None;
         }

@@ -22,10 +22,10 @@ mod expand;
 
 use crate::codes::source as codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::lexer::tokenize;
+use crate::lexer::{tokenize, tokenize_from};
 use crate::source::{FileId, SourceMap, SourceSearch, Span};
 use crate::token::{Interner, MacroUse, Symbol, Token, TokenKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// How many tokens may be read and made in all.
@@ -129,6 +129,10 @@ struct Preprocessor<'a> {
     disabled: HashMap<Symbol, usize>,
     macro_uses: Vec<MacroUseInfo>,
     budget: usize,
+    /// Whether a file that is included was not found.
+    missing_file: bool,
+    /// Words with letters that P4 does not allow, each of which is reported once.
+    foreign_words: HashSet<Symbol>,
     last_span: Span,
 }
 
@@ -148,6 +152,8 @@ impl<'a> Preprocessor<'a> {
             disabled: HashMap::new(),
             macro_uses: Vec::new(),
             budget: MAX_TOKENS,
+            missing_file: false,
+            foreign_words: HashSet::new(),
             last_span: Span::NONE,
         }
     }
@@ -170,16 +176,62 @@ impl<'a> Preprocessor<'a> {
             match token.kind {
                 TokenKind::Newline => {}
                 TokenKind::EndOfFile => {
+                    if self.has_given_up() {
+                        out.clear();
+                    }
                     out.push(token);
                     return out;
                 }
                 TokenKind::Unknown if free_text => out.push(token),
-                kind if is_unreadable(kind) => self.report_unreadable(token),
+                kind if is_unreadable(kind) => {
+                    self.report_unreadable(token);
+                    self.stand_in(token, &mut out);
+                }
                 kind => {
                     in_pragma |= kind == TokenKind::Pragma;
                     out.push(token);
                 }
             }
+        }
+    }
+
+    /// Whether what was read is no basis for further messages: a file is missing, or there are too many tokens.
+    fn has_given_up(&self) -> bool {
+        self.missing_file || self.budget == 0
+    }
+
+    /// Puts in the place of a token that was reported what lets the parser go on without a message of its own.
+    fn stand_in(&mut self, token: Token, out: &mut Vec<Token>) {
+        let text = self.interner.text(token.text);
+        match token.kind {
+            TokenKind::Unknown if text.starts_with(|first: char| first.is_alphabetic() || first == '_') => {
+                out.push(Token {
+                    kind: TokenKind::Identifier,
+                    ..token
+                });
+            }
+            TokenKind::UnterminatedString => {
+                out.push(Token {
+                    kind: TokenKind::StringLiteral,
+                    ..token
+                });
+                out.push(Token {
+                    kind: TokenKind::Unknown,
+                    ..token
+                });
+            }
+            TokenKind::Unknown => out.push(token),
+            _ => {}
+        }
+    }
+
+    /// A token for what a wrong use of a macro would have become.
+    fn nothing_at(&mut self, place: Token) -> Token {
+        let text = self.interner.intern("");
+        Token {
+            kind: TokenKind::Unknown,
+            text,
+            ..place
         }
     }
 
@@ -306,6 +358,22 @@ impl<'a> Preprocessor<'a> {
         }
     }
 
+    /// Reads the innermost file anew from the end of the line on which a string literal begins.
+    fn resume_after_line_of(&mut self, string: Token) {
+        let Some(frame) = self.frames.last_mut() else { return };
+        let Some(source) = self.sources.file(frame.file) else {
+            return;
+        };
+        let begin = string.span.start as usize;
+        let line_end = source.text[begin..]
+            .find('\n')
+            .map_or(source.text.len(), |length| begin + length);
+        let tokens = tokenize_from(frame.file, &source.text, line_end, &mut self.interner);
+        let count = tokens.len();
+        (frame.tokens, frame.next) = (tokens.into(), 0);
+        self.pay(count);
+    }
+
     /// The next token of the innermost file as it stands there.
     fn advance(&mut self) -> Option<Token> {
         let frame = self.frames.last_mut()?;
@@ -332,6 +400,15 @@ impl<'a> Preprocessor<'a> {
     fn report_unreadable(&mut self, token: Token) {
         let text = self.interner.text(token.text);
         let diagnostic = match token.kind {
+            TokenKind::Unknown if text.is_empty() => return,
+            TokenKind::Unknown if text.starts_with(|first: char| first.is_alphabetic() || first == '_') => {
+                let message = format!("the name `{}` has letters that P4 does not allow", text.escape_debug());
+                if !self.foreign_words.insert(token.text) {
+                    return;
+                }
+                Diagnostic::error(codes::UNKNOWN_CHARACTER, token.span, message)
+                    .hint("names consist of the letters A to Z and a to z, digits and `_`")
+            }
             TokenKind::UnterminatedComment => {
                 let start = Span {
                     end: token.span.start + 2,

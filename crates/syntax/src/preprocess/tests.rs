@@ -146,6 +146,22 @@ fn mistakes_are_reported() {
 }
 
 #[test]
+fn skipped_text_need_not_be_p4() {
+    assert_eq!(expand("#if 0\nit isn't \"P4\n#else\na\n#endif\n\"b\""), "a \"b\"");
+    assert_eq!(
+        expand("#if 0\n#define X \"Y\n#endif\na \"b\"\n#if 0\n\"\n#endif\nc"),
+        "a \"b\" c"
+    );
+}
+
+#[test]
+fn what_follows_a_mistake_is_not_reported() {
+    assert_eq!(codes_of("#else\nx\n#endif\n"), ["E0009"]);
+    assert_eq!(codes_of("#define F(a, a) a\nF(1, 2)\n"), ["E0007"]);
+    assert_eq!(codes_of("gr\u{f6}\u{df}e = gr\u{f6}\u{df}e;"), ["E0003"]);
+}
+
+#[test]
 fn line_directives_and_builtins() {
     assert_eq!(
         expand("__LINE__\n#line 40 \"x.p4\"\n__LINE__ __FILE__\n"),

@@ -1,0 +1,86 @@
+//! Which library file declares a well-known name, for the messages about its absence.
+
+/// The file that a program must include to have this name; none for a name of its own.
+pub fn library_of(name: &str) -> Option<&'static str> {
+    CORE.contains(&name)
+        .then_some("core.p4")
+        .or_else(|| V1MODEL.contains(&name).then_some("v1model.p4"))
+        .or_else(|| PSA.contains(&name).then_some("psa.p4"))
+}
+
+/// Names of core.p4, the members of its `error` and `match_kind` among them.
+const CORE: &[&str] = &[
+    "packet_in",
+    "packet_out",
+    "NoAction",
+    "verify",
+    "static_assert",
+    "exact",
+    "ternary",
+    "lpm",
+    "NoError",
+    "PacketTooShort",
+    "NoMatch",
+    "StackOutOfBounds",
+    "HeaderTooShort",
+    "ParserTimeout",
+    "ParserInvalidArgument",
+];
+
+/// Names of v1model.p4.
+const V1MODEL: &[&str] = &[
+    "standard_metadata_t",
+    "V1Switch",
+    "range",
+    "optional",
+    "selector",
+    "CounterType",
+    "MeterType",
+    "HashAlgorithm",
+    "CloneType",
+    "counter",
+    "direct_counter",
+    "meter",
+    "direct_meter",
+    "register",
+    "action_profile",
+    "action_selector",
+    "random",
+    "digest",
+    "mark_to_drop",
+    "hash",
+    "verify_checksum",
+    "update_checksum",
+    "verify_checksum_with_payload",
+    "update_checksum_with_payload",
+    "clone",
+    "clone_preserving_field_list",
+    "resubmit_preserving_field_list",
+    "recirculate_preserving_field_list",
+    "truncate",
+    "assert",
+    "assume",
+    "log_msg",
+];
+
+/// Names of psa.p4.
+const PSA: &[&str] = &[
+    "PSA_Switch",
+    "IngressPipeline",
+    "EgressPipeline",
+    "PacketReplicationEngine",
+    "BufferingQueueingEngine",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_their_files() {
+        assert_eq!(library_of("packet_in"), Some("core.p4"));
+        assert_eq!(library_of("register"), Some("v1model.p4"));
+        assert_eq!(library_of("PSA_Switch"), Some("psa.p4"));
+        assert_eq!(library_of("my_register"), None);
+    }
+}
