@@ -15,6 +15,7 @@ const ORDER: &[&str] = &[
     "forebay-frontend",
     "forebay-tables",
     "forebay-interp",
+    "forebay-jit",
     "forebay-pipeline",
     "forebay-packet",
     "forebay-switch",

@@ -41,6 +41,18 @@ impl BitBuffer {
         write_bits(&mut self.bytes, start, value);
     }
 
+    /// Appends the first `bits` bits of `source`; the bits behind them, up to a whole byte, are zero.
+    pub fn append(&mut self, source: &[u8], bits: usize) {
+        if self.bits.is_multiple_of(8) {
+            self.bytes.extend_from_slice(&source[..bits.div_ceil(8)]);
+            self.bits += bits;
+            return;
+        }
+        for position in (0..bits).step_by(64) {
+            self.push(&read_bits(source, position, (bits - position).min(64) as u32));
+        }
+    }
+
     /// Appends the bits of `source` from `start_bit` on.
     pub fn push_from(&mut self, source: &[u8], start_bit: usize) {
         let end = source.len() * 8;
@@ -70,6 +82,16 @@ mod tests {
         buffer.push(&Bits::new(3, 0b101));
         assert_eq!(buffer.bytes(), [0xAB, 0xCD, 0xA0]);
         assert_eq!(buffer.len_bits(), 19);
+    }
+
+    #[test]
+    fn whole_strings_of_bits_are_appended() {
+        let mut buffer = BitBuffer::default();
+        buffer.append(&[0xAB, 0xC0], 12);
+        buffer.append(&[0xDE, 0xF0], 12);
+        buffer.append(&[0x12], 8);
+        assert_eq!(buffer.bytes(), [0xAB, 0xCD, 0xEF, 0x12]);
+        assert_eq!(buffer.len_bits(), 32);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum LoadError {
         /// Size asked for.
         size: u64,
     },
+    /// The program cannot be turned into machine code.
+    Compile(forebay_jit::CompileError),
     /// An entry of the program does not fit its table.
     Entry {
         /// P4 name of the table.
@@ -37,6 +39,7 @@ impl fmt::Display for LoadError {
                     "`{name}` has size {size}, which needs more memory than one object may take"
                 )
             }
+            LoadError::Compile(error) => error.fmt(f),
             LoadError::Entry { table, error } => write!(f, "entry of table `{table}`: {error}"),
         }
     }

@@ -20,6 +20,8 @@ pub enum Engine {
     /// `forebay-interp`, the reference.
     #[default]
     Interpreter,
+    /// `forebay-jit`: machine code. Packets that are traced go through the interpreter.
+    Jit,
 }
 
 /// Limits, and which executor runs the program.
@@ -58,6 +60,8 @@ pub struct Pipeline {
     pub(crate) program: Program,
     pub(crate) options: Options,
     pub(crate) layout: Layout,
+    /// The program as machine code, when [`Options::engine`] asks for it.
+    pub(crate) code: Option<forebay_jit::Code>,
     pub(crate) plan: LookupPlan,
     pub(crate) stateful: Stateful,
     snapshot: RwLock<Arc<Snapshot>>,
@@ -91,6 +95,7 @@ impl Pipeline {
         };
         Ok(Pipeline {
             layout,
+            code: compile(&program, &options)?,
             plan: LookupPlan::new(&program),
             stateful: load_stateful(&program)?,
             snapshot: RwLock::new(Arc::new(snapshot)),
@@ -129,6 +134,17 @@ impl Pipeline {
     /// Exclusive access for a writer. Workers that hold the present snapshot keep it.
     pub(crate) fn snapshot_mut(&self) -> RwLockWriteGuard<'_, Arc<Snapshot>> {
         self.snapshot.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn compile(program: &Program, options: &Options) -> Result<Option<forebay_jit::Code>, LoadError> {
+    match options.engine {
+        Engine::Interpreter => Ok(None),
+        Engine::Jit => {
+            let step_limit = options.step_limit;
+            let code = forebay_jit::compile(program, forebay_jit::Options { step_limit });
+            code.map(Some).map_err(LoadError::Compile)
+        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! The one place that knows which engine runs a program's bodies.
 
 use super::Burst;
-use crate::load::Engine;
 use crate::objects::View;
-use forebay_interp::{Buffers, Ended, Execution, Input, Requests, State, Tracer};
+use forebay_interp::{Buffers, Ended, Input, Requests, State, Tracer};
 use forebay_ir::BodyId;
 
 /// Memory that passes of different packets use one after the other.
@@ -13,16 +12,19 @@ pub(super) struct Scratch {
     pub(super) requests: Requests,
     /// The deparser's output, and memory of the interpreter.
     pub(super) buffers: Buffers,
+    /// Memory of compiled code.
+    memory: forebay_jit::Memory,
 }
 
 /// One packet's way through some bodies, whatever the engine. Values, requests and output are the same for all
-/// engines; with another one this becomes an enum.
-pub(super) struct Pass<'a, T> {
-    engine: Engine,
-    execution: Execution<'a, View<'a>, T>,
+/// engines.
+pub(super) enum Pass<'a, T> {
+    Interpreted(forebay_interp::Execution<'a, View<'a>, T>),
+    Compiled(forebay_jit::Execution<'a>),
 }
 
 impl<'a, T: Tracer> Pass<'a, T> {
+    /// Prepares to run bodies. Who traces wants to see every step, which only the interpreter takes one by one.
     pub(super) fn new(
         burst: Burst<'a>,
         input: Input<'a>,
@@ -30,31 +32,51 @@ impl<'a, T: Tracer> Pass<'a, T> {
         scratch: &'a mut Scratch,
         tracer: &'a mut T,
     ) -> Self {
-        let Scratch { requests, buffers } = scratch;
-        let program = &burst.pipeline.program;
-        let execution = Execution::new(program, burst.view, input, state, requests, buffers, tracer);
-        Pass {
-            engine: burst.pipeline.options.engine,
-            execution,
+        let Scratch {
+            requests,
+            buffers,
+            memory,
+        } = scratch;
+        match &burst.pipeline.code {
+            Some(code) if !T::ON => {
+                let execution = forebay_jit::Execution::new(code, burst.view, input, state, requests, buffers, memory);
+                Pass::Compiled(execution)
+            }
+            _ => {
+                let program = &burst.pipeline.program;
+                let execution =
+                    forebay_interp::Execution::new(program, burst.view, input, state, requests, buffers, tracer);
+                Pass::Interpreted(execution)
+            }
         }
     }
 
     pub(super) fn run(&mut self, body: BodyId) -> Ended {
-        match self.engine {
-            Engine::Interpreter => self.execution.run(body),
+        match self {
+            Pass::Interpreted(execution) => execution.run(body),
+            Pass::Compiled(execution) => execution.run(body),
         }
     }
 
     /// Where the parser stands, in bits.
     pub(super) fn cursor(&self) -> usize {
-        self.execution.cursor()
+        match self {
+            Pass::Interpreted(execution) => execution.cursor(),
+            Pass::Compiled(execution) => execution.cursor(),
+        }
     }
 
     pub(super) fn state(&mut self) -> &mut State {
-        self.execution.state()
+        match self {
+            Pass::Interpreted(execution) => execution.state(),
+            Pass::Compiled(execution) => execution.state(),
+        }
     }
 
     pub(super) fn requests(&mut self) -> &mut Requests {
-        self.execution.requests()
+        match self {
+            Pass::Interpreted(execution) => execution.requests(),
+            Pass::Compiled(execution) => execution.requests(),
+        }
     }
 }

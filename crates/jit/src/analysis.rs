@@ -1,0 +1,241 @@
+//! What can be known of a program before it is translated.
+
+use forebay_ir::{Action, BinaryOp, BlockId, Body, Expr, Header, Op, Program, Statement, Terminator};
+
+/// Where a parser stands at some place of its body, in bits from the packet's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CursorFact {
+    /// Always there.
+    At(u64),
+    /// Always so many bits behind a whole byte.
+    Aligned(u32),
+    /// Nothing is known.
+    Anywhere,
+}
+
+impl CursorFact {
+    /// Bits behind a whole byte.
+    pub(crate) fn bit_in_byte(self) -> Option<u32> {
+        match self {
+            CursorFact::At(position) => Some((position % 8) as u32),
+            CursorFact::Aligned(bit) => Some(bit),
+            CursorFact::Anywhere => None,
+        }
+    }
+
+    fn advanced(self, bits: u64) -> CursorFact {
+        match self {
+            CursorFact::At(position) => CursorFact::At(position.saturating_add(bits)),
+            CursorFact::Aligned(bit) => CursorFact::Aligned(((u64::from(bit) + bits % 8) % 8) as u32),
+            CursorFact::Anywhere => CursorFact::Anywhere,
+        }
+    }
+
+    /// After a number of whole bytes that is not known.
+    fn advanced_by_bytes(self) -> CursorFact {
+        self.bit_in_byte().map_or(CursorFact::Anywhere, CursorFact::Aligned)
+    }
+
+    /// What is true of both.
+    fn join(self, other: CursorFact) -> CursorFact {
+        if self == other {
+            return self;
+        }
+        match (self.bit_in_byte(), other.bit_in_byte()) {
+            (Some(a), Some(b)) if a == b => CursorFact::Aligned(a),
+            _ => CursorFact::Anywhere,
+        }
+    }
+
+    /// After a statement.
+    pub(crate) fn after(self, program: &Program, op: &Op) -> CursorFact {
+        match op {
+            Op::Extract { header, varbit_bits } => {
+                let (fixed, _) = header_bits(program, &program.headers[header.index()]);
+                let fixed = self.advanced(fixed);
+                if varbit_bits.is_some() {
+                    fixed.advanced_by_bytes()
+                } else {
+                    fixed
+                }
+            }
+            Op::Advance {
+                bits: Expr::Const(bits),
+            } => self.advanced(bits.to_u64_saturating()),
+            Op::Advance { bits } if low_zeros(bits) >= 3 => self.advanced_by_bytes(),
+            Op::Advance { .. } => CursorFact::Anywhere,
+            _ => self,
+        }
+    }
+}
+
+/// Bits of the fields of fixed width, and the most bits of the varbit field (0 without one).
+pub(crate) fn header_bits(program: &Program, header: &Header) -> (u64, u64) {
+    header.fields.iter().fold((0, 0), |(fixed, varbit), field| {
+        let width = u64::from(program.slot(field.slot).width);
+        match field.length {
+            Some(_) => (fixed, varbit + width),
+            None => (fixed + width, varbit),
+        }
+    })
+}
+
+/// How many low bits of an expression are certainly zero; 0 when nothing is known.
+fn low_zeros(expr: &Expr) -> u32 {
+    match expr {
+        Expr::Const(value) if value.is_zero() => value.width(),
+        Expr::Const(value) => (0..value.width()).take_while(|&bit| !value.bit(bit)).count() as u32,
+        Expr::ZeroExtend(_, operand) | Expr::SignExtend(_, operand) | Expr::Truncate(_, operand) => low_zeros(operand),
+        Expr::Concat(_, low) => low_zeros(low),
+        Expr::Binary(BinaryOp::Shl, left, right) => match &**right {
+            Expr::Const(amount) => low_zeros(left).saturating_add(amount.to_u64_saturating().min(1 << 16) as u32),
+            _ => low_zeros(left),
+        },
+        Expr::Binary(BinaryOp::Mul, left, right) => low_zeros(left).saturating_add(low_zeros(right)),
+        Expr::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor, left, right) => {
+            low_zeros(left).min(low_zeros(right))
+        }
+        Expr::Binary(BinaryOp::And, left, right) => low_zeros(left).max(low_zeros(right)),
+        _ => 0,
+    }
+}
+
+/// Where a parser stands at the beginning of each of its blocks, when it begins at the packet's start.
+pub(crate) fn cursor_facts(program: &Program, body: &Body) -> Vec<CursorFact> {
+    let mut facts = vec![None; body.blocks.len()];
+    facts[0] = Some(CursorFact::At(0));
+    let mut pending = vec![BlockId(0)];
+    while let Some(id) = pending.pop() {
+        let block = &body.blocks[id.index()];
+        let before = facts[id.index()].expect("a block is pending after its fact is known");
+        let after = block
+            .statements
+            .iter()
+            .fold(before, |fact, statement| fact.after(program, &statement.op));
+        for next in block.terminator.successors() {
+            let known = &mut facts[next.index()];
+            let joined = known.map_or(after, |known| known.join(after));
+            if *known != Some(joined) {
+                *known = Some(joined);
+                pending.push(next);
+            }
+        }
+    }
+    facts
+        .into_iter()
+        .map(|fact| fact.unwrap_or(CursorFact::Anywhere))
+        .collect()
+}
+
+/// The most steps that a body can take, actions of its tables included; `None` when it has a loop.
+pub(crate) fn longest_way(program: &Program, body: &Body) -> Option<u64> {
+    let order = topological_order(body)?;
+    let mut longest = vec![0u64; body.blocks.len()];
+    for id in order.into_iter().rev() {
+        let block = &body.blocks[id.index()];
+        let own = block.statements.len() as u64 + 1 + longest_action(program, &block.terminator)?;
+        let successors = block.terminator.successors();
+        let rest = successors.iter().map(|next| longest[next.index()]).max().unwrap_or(0);
+        longest[id.index()] = own.saturating_add(rest);
+    }
+    Some(longest[0])
+}
+
+fn longest_action(program: &Program, terminator: &Terminator) -> Option<u64> {
+    let Terminator::Apply { table, .. } = terminator else {
+        return Some(0);
+    };
+    let actions = program.tables[table.index()].actions.iter();
+    actions
+        .map(|listed| longest_way(program, action_body(program, &program.actions[listed.action.index()])))
+        .try_fold(0, |longest, way| Some(longest.max(way?)))
+}
+
+/// The body of an action.
+pub(crate) fn action_body<'a>(program: &'a Program, action: &Action) -> &'a Body {
+    &program.bodies[action.body.index()]
+}
+
+/// The blocks that can be reached, each before those that follow it; `None` when there is a loop.
+fn topological_order(body: &Body) -> Option<Vec<BlockId>> {
+    let reached = body.reachable_blocks();
+    let mut entering = vec![0u32; body.blocks.len()];
+    for (block, _) in body.blocks.iter().zip(&reached).filter(|(_, reached)| **reached) {
+        for next in block.terminator.successors() {
+            entering[next.index()] += 1;
+        }
+    }
+    let mut order = Vec::new();
+    let mut ready = if entering[0] == 0 { vec![BlockId(0)] } else { Vec::new() };
+    while let Some(id) = ready.pop() {
+        order.push(id);
+        for next in body.blocks[id.index()].terminator.successors() {
+            entering[next.index()] -= 1;
+            if entering[next.index()] == 0 {
+                ready.push(next);
+            }
+        }
+    }
+    (order.len() == reached.iter().filter(|reached| **reached).count()).then_some(order)
+}
+
+/// How much code a body becomes, roughly: statements and terminators.
+pub(crate) fn size(body: &Body) -> usize {
+    body.blocks.iter().map(|block| block.statements.len() + 1).sum()
+}
+
+/// Whether what a statement did can be seen although its packet is dropped, or it may end the body.
+pub(crate) fn has_outside_effect(statement: &Statement) -> bool {
+    match statement.op {
+        Op::Assign { .. }
+        | Op::PacketLength { .. }
+        | Op::RegisterRead { .. }
+        | Op::Hash { .. }
+        | Op::VerifyChecksum { .. }
+        | Op::UpdateChecksum { .. }
+        | Op::Random { .. }
+        | Op::Emit { .. }
+        | Op::Digest { .. }
+        | Op::Clone { .. }
+        | Op::Resubmit { .. }
+        | Op::Recirculate { .. }
+        | Op::Truncate { .. }
+        | Op::LogMessage { .. } => false,
+        Op::Extract { .. }
+        | Op::Advance { .. }
+        | Op::Lookahead { .. }
+        | Op::RegisterWrite { .. }
+        | Op::Count { .. }
+        | Op::ExecuteMeter { .. }
+        | Op::Assert { .. }
+        | Op::Assume { .. } => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_bits::Bits;
+
+    #[test]
+    fn facts_join_to_what_is_common() {
+        use CursorFact::*;
+        assert_eq!(At(112).join(At(112)), At(112));
+        assert_eq!(At(112).join(At(144)), Aligned(0));
+        assert_eq!(At(112).join(At(4)), Anywhere);
+        assert_eq!(Aligned(4).join(At(12)), Aligned(4));
+        assert_eq!(Anywhere.join(At(0)), Anywhere);
+    }
+
+    #[test]
+    fn lengths_in_bytes_keep_the_alignment() {
+        let ihl = || Box::new(Expr::Param { index: 0, width: 4 });
+        let number = |value| Box::new(Expr::Const(Bits::new(32, value)));
+        let wide = Box::new(Expr::ZeroExtend(32, ihl()));
+        let words = Expr::Binary(BinaryOp::Mul, wide.clone(), number(32));
+        let options = Expr::Binary(BinaryOp::Sub, Box::new(words), number(160));
+        assert_eq!(low_zeros(&options), 5);
+        assert_eq!(low_zeros(&Expr::Binary(BinaryOp::Shl, wide.clone(), number(3))), 3);
+        assert_eq!(low_zeros(&wide), 0);
+    }
+}

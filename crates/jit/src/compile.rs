@@ -1,0 +1,246 @@
+//! From a program to [`Code`].
+
+use crate::analysis::{action_body, longest_way, size};
+use crate::code::{Code, CodeMemory};
+use crate::pool::Pool;
+use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature};
+use cranelift_codegen::ir::UserFuncName;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{CodegenError, Context as CodegenContext};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
+use forebay_interp::StateLayout;
+use forebay_ir::{ActionId, Body, BodyId, BodyKind, Program, Terminator};
+use std::collections::HashMap;
+use std::fmt;
+
+/// What compiled code needs to know besides the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Statements and terminators that one body may execute for one packet.
+    pub step_limit: u64,
+}
+
+/// Why a program could not be compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompileError {
+    /// The machine that we run on is none for which code can be made, for this reason.
+    UnsupportedMachine(String),
+    /// A body is too large.
+    TooLarge {
+        /// Its name.
+        body: String,
+    },
+    /// The operating system gave no memory for code, for this reason.
+    Memory(String),
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompileError::UnsupportedMachine(reason) => {
+                write!(formatter, "programs cannot be compiled for this machine: {reason}")
+            }
+            CompileError::TooLarge { body } => write!(formatter, "`{body}` is too large to be compiled"),
+            CompileError::Memory(reason) => write!(formatter, "there is no memory for compiled code: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+/// An action of this size or less is copied to wherever its table is applied.
+const INLINED_SIZE_MAX: usize = 64;
+
+/// Compiles a program that the verifier of `forebay-ir` accepts.
+pub fn compile(program: &Program, options: Options) -> Result<Code, CompileError> {
+    let mut module = new_module()?;
+    let outlined = declare_actions(program, &mut module)?;
+    let layout = StateLayout::new(program);
+    let mut pool = Pool::default();
+    let mut environment = Environment {
+        program,
+        layout: &layout,
+        errors: parser_errors(program),
+        pool: &mut pool,
+        temporaries: 0,
+        outlined: &outlined,
+    };
+    let mut compiler = Compiler {
+        context: module.make_context(),
+        builder_context: FunctionBuilderContext::new(),
+        module: &mut module,
+        step_limit: options.step_limit,
+    };
+    for (&action, &function) in &outlined {
+        compiler.function(&mut environment, Unit::Action(action), function)?;
+    }
+    let mut bodies = HashMap::new();
+    for body in (0..program.bodies.len() as u32).map(BodyId) {
+        if program.bodies[body.index()].kind != BodyKind::Action {
+            let function = compiler.declare()?;
+            compiler.function(&mut environment, Unit::Body(body), function)?;
+            bodies.insert(body, function);
+        }
+    }
+    let temporaries = environment.temporaries as usize;
+    module
+        .finalize_definitions()
+        .map_err(|error| CompileError::Memory(error.to_string()))?;
+    let entries = (0..program.bodies.len() as u32)
+        .map(|body| {
+            bodies
+                .get(&BodyId(body))
+                .map(|&function| module.get_finalized_function(function))
+        })
+        .collect();
+    Ok(Code::new(
+        CodeMemory::new(module),
+        pool,
+        entries,
+        temporaries,
+        options.step_limit,
+    ))
+}
+
+/// An empty module for this machine.
+fn new_module() -> Result<JITModule, CompileError> {
+    let mut flags = settings::builder();
+    let choices = [
+        ("opt_level", "speed"),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+        ("unwind_info", "false"),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+    ];
+    for (name, value) in choices {
+        flags
+            .set(name, value)
+            .unwrap_or_else(|error| panic!("Cranelift knows the setting {name}: {error}"));
+    }
+    let unsupported = |reason: &dyn fmt::Display| CompileError::UnsupportedMachine(reason.to_string());
+    let machine = cranelift_native::builder().map_err(|reason| unsupported(&reason))?;
+    let target = machine
+        .finish(settings::Flags::new(flags))
+        .map_err(|error| unsupported(&error))?;
+    Ok(JITModule::new(JITBuilder::with_isa(target, default_libcall_names())))
+}
+
+/// Functions for the actions that are too large to be copied.
+fn declare_actions(program: &Program, module: &mut JITModule) -> Result<HashMap<ActionId, FuncId>, CompileError> {
+    let signature = body_signature(module.isa().default_call_conv());
+    let mut functions = HashMap::new();
+    for table in &program.tables {
+        for listed in &table.actions {
+            let action = &program.actions[listed.action.index()];
+            let large = size(action_body(program, action)) > INLINED_SIZE_MAX;
+            if large && !functions.contains_key(&listed.action) {
+                let function = module
+                    .declare_anonymous_function(&signature)
+                    .map_err(|e| module_error(&e, &action.name))?;
+                functions.insert(listed.action, function);
+            }
+        }
+    }
+    Ok(functions)
+}
+
+fn parser_errors(program: &Program) -> ParserErrors {
+    // A program without the core library's declarations has no parser that could end so.
+    let error = |name| program.error(name).unwrap_or(0);
+    ParserErrors {
+        packet_too_short: error("PacketTooShort"),
+        header_too_short: error("HeaderTooShort"),
+        parser_invalid_argument: error("ParserInvalidArgument"),
+    }
+}
+
+/// How a unit watches the limit. An action may be called by any body, and so counts when one of them does.
+fn step_counting(program: &Program, unit: Unit, limit: u64) -> StepCounting {
+    let may_reach = |body: &Body| longest_way(program, body).is_none_or(|steps| steps > limit);
+    match unit {
+        Unit::Body(body) => match &program.bodies[body.index()] {
+            body if !may_reach(body) => StepCounting::Never,
+            body if body.kind == BodyKind::Parser => StepCounting::Always,
+            _ => StepCounting::BeforeEffects,
+        },
+        Unit::Action(_) if program.bodies.iter().any(may_reach) => StepCounting::BeforeEffects,
+        Unit::Action(_) => StepCounting::Never,
+    }
+}
+
+/// Turns units into functions, one after the other, in the same memory.
+struct Compiler<'m> {
+    module: &'m mut JITModule,
+    context: CodegenContext,
+    builder_context: FunctionBuilderContext,
+    step_limit: u64,
+}
+
+impl Compiler<'_> {
+    fn declare(&mut self) -> Result<FuncId, CompileError> {
+        let signature = body_signature(self.module.isa().default_call_conv());
+        self.module
+            .declare_anonymous_function(&signature)
+            .map_err(|error| module_error(&error, ""))
+    }
+
+    fn function(&mut self, environment: &mut Environment<'_>, unit: Unit, id: FuncId) -> Result<(), CompileError> {
+        let name = unit_name(environment.program, unit);
+        self.context.func.signature = body_signature(self.module.isa().default_call_conv());
+        self.context.func.name = UserFuncName::user(0, id.as_u32());
+        let callees = self.callees(environment, unit);
+        let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
+        let counting = step_counting(environment.program, unit, self.step_limit);
+        let builder = Translator::new(environment, builder, callees, counting).translate(unit);
+        builder.finalize(self.module.target_config());
+        self.module
+            .define_function(id, &mut self.context)
+            .map_err(|error| module_error(&error, name))?;
+        self.module.clear_context(&mut self.context);
+        Ok(())
+    }
+
+    /// References to the outlined actions of the tables that a body applies.
+    fn callees(
+        &mut self,
+        environment: &Environment<'_>,
+        unit: Unit,
+    ) -> HashMap<ActionId, cranelift_codegen::ir::FuncRef> {
+        let Unit::Body(body) = unit else {
+            return HashMap::new();
+        };
+        let mut callees = HashMap::new();
+        for block in &environment.program.bodies[body.index()].blocks {
+            let Terminator::Apply { table, .. } = block.terminator else {
+                continue;
+            };
+            for listed in &environment.program.tables[table.index()].actions {
+                if let Some(&id) = environment.outlined.get(&listed.action) {
+                    let function = &mut self.context.func;
+                    let reference = || self.module.declare_func_in_func(id, function);
+                    callees.entry(listed.action).or_insert_with(reference);
+                }
+            }
+        }
+        callees
+    }
+}
+
+fn unit_name(program: &Program, unit: Unit) -> &str {
+    match unit {
+        Unit::Body(body) => &program.bodies[body.index()].name,
+        Unit::Action(action) => &program.actions[action.index()].name,
+    }
+}
+
+fn module_error(error: &ModuleError, body: &str) -> CompileError {
+    match error {
+        ModuleError::Compilation(CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge) => {
+            CompileError::TooLarge { body: body.to_owned() }
+        }
+        ModuleError::Allocation { .. } => CompileError::Memory(error.to_string()),
+        other => panic!("the translation of `{body}` is not valid: {other:?}"),
+    }
+}

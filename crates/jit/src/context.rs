@@ -1,0 +1,84 @@
+//! What compiled code knows of the packet it works on.
+//!
+//! A [`Context`] is one packet's way through the bodies of a program. Compiled code reads and writes its first fields at
+//! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls.
+
+use forebay_bits::Bits;
+use forebay_interp::{BitBuffer, Ended, Objects, PacketFacts, Random, Requests};
+
+/// See the [module](self).
+#[repr(C)]
+pub(crate) struct Context<'a> {
+    /// First byte of the packet.
+    pub(crate) packet: *const u8,
+    /// Its length in bits.
+    pub(crate) packet_bits: u64,
+    /// Where the parser stands, in bits; never beyond `packet_bits`.
+    pub(crate) cursor: u64,
+    /// The words of all slots.
+    pub(crate) state: *mut u64,
+    /// Memory for values that are wider than registers, keys, and data to be hashed: as many words as the compiler found
+    /// that the program needs.
+    pub(crate) temporaries: *mut u64,
+    /// Statements and terminators that the body may still execute.
+    pub(crate) steps_left: u64,
+    /// The `error` with which a parser rejected.
+    pub(crate) error: u64,
+    /// Whether the last lookup hit.
+    pub(crate) hit: u64,
+    /// The colour of the last lookup's direct meter; [`NO_COLOR`] when there is none.
+    pub(crate) color: u64,
+    /// The action data that the last lookup found, each argument in as many words as it needs.
+    pub(crate) arguments: *const u64,
+    /// Tables and stateful objects.
+    pub(crate) objects: &'a dyn Objects,
+    /// What the program asks of its architecture.
+    pub(crate) requests: *mut Requests,
+    /// What the deparser emitted.
+    pub(crate) output: *mut BitBuffer,
+    /// Memory of the functions that compiled code calls.
+    pub(crate) memory: *mut Memory,
+    /// Length and time for counters and meters.
+    pub(crate) facts: PacketFacts,
+    /// The numbers of `random`.
+    pub(crate) random: Random,
+}
+
+/// [`Context::color`] without a colour.
+pub(crate) const NO_COLOR: u64 = u64::MAX;
+
+/// How compiled code says that a body ended: its return value.
+pub(crate) mod ending {
+    pub(crate) const RETURNED: i64 = 0;
+    pub(crate) const EXITED: i64 = 1;
+    pub(crate) const REJECTED: i64 = 2;
+    pub(crate) const STEP_LIMIT: i64 = 3;
+    pub(crate) const ASSERT_FAILED: i64 = 4;
+}
+
+impl Context<'_> {
+    /// The meaning of a body's return value.
+    pub(crate) fn ended(&self, ending: i64) -> Ended {
+        match ending {
+            ending::RETURNED => Ended::Returned,
+            ending::EXITED => Ended::Exited,
+            ending::REJECTED => Ended::Rejected(self.error as u32),
+            ending::STEP_LIMIT => Ended::StepLimit,
+            ending::ASSERT_FAILED => Ended::AssertFailed,
+            other => unreachable!("compiled code does not return {other}"),
+        }
+    }
+}
+
+/// Memory that executions reuse.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// See [`Context::temporaries`].
+    pub(crate) temporaries: Vec<u64>,
+    /// The key of a lookup.
+    pub(crate) key: Vec<Bits>,
+    /// See [`Context::arguments`].
+    pub(crate) arguments: Vec<u64>,
+    /// The input of a hash that compiled code does not put together itself.
+    pub(crate) hash_input: BitBuffer,
+}

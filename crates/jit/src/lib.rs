@@ -1,0 +1,55 @@
+//! From the intermediate representation to machine code, with Cranelift: what the interpreter does, fast.
+//!
+//! [`compile`] turns a [`forebay_ir::Program`] into [`Code`]; an [`Execution`] takes a packet through its bodies, with the
+//! same state, objects and requests as [`forebay_interp::Execution`], and the same result for every packet: bytes, drops,
+//! registers, counters, step limits. Only tracing is the interpreter's alone.
+//!
+//! ```text
+//!   Program ──► analysis ──► translate ──► Cranelift ──► Code
+//!                                                         │ calls
+//!                                                         ▼
+//!                         runtime: tables, registers, hashes, values wider than 128 bits
+//! ```
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `analysis.rs` | where the parser stands in the packet, how many steps a body can take |
+//! | `translate/` | bodies to Cranelift's own representation |
+//! | `compile.rs` | the module, its functions |
+//! | `code.rs` | finished code, and its use for one packet |
+//! | `context.rs` | what generated code knows of the packet |
+//! | `runtime.rs` | functions that generated code calls |
+//!
+//! # Why generated code stays within its bounds
+//!
+//! Generated code reads and writes memory through five base pointers only. For each, an argument:
+//!
+//! * **The context.** Offsets are those that the compiler of Rust gives the fields of a `#[repr(C)]` structure.
+//! * **The state.** A slot's offset comes from the same [`forebay_interp::StateLayout`] from which the state is allocated;
+//!   accesses are of whole words of the slot, at offsets known when the program is compiled. There are no computed indices:
+//!   lowering has turned them into branches.
+//! * **Temporaries.** Offsets are handed out when the program is compiled; the largest is recorded, and an [`Execution`]
+//!   makes sure that there is so much memory before anything runs.
+//! * **The packet.** It is only read, and only after a test that the packet has all bits of the header (or of the
+//!   lookahead) at the present position. The position is at most the packet's length: it begins there or at 0 and moves
+//!   only past bits that were tested. The tests cannot overflow: what is added to a position is a constant, or a number
+//!   that was first found to be at most the packet's length. A load that covers more than its field stays between the
+//!   header's first and last byte.
+//! * **Action data.** Offsets are those of the parameters of the action. Which action runs is what the table said together
+//!   with the data, and tables check the number and widths of arguments when an entry is written.
+//!
+//! Keys, register indices and the like are not addresses here: they go to the runtime as values, and tables and arrays
+//! check them. Divisors are never zero and shift amounts are compared with the width before the result is used, so nothing
+//! traps. Loops end by the step limit, which is left out only where every way through every body is shorter.
+
+mod analysis;
+mod code;
+mod compile;
+mod context;
+mod pool;
+mod runtime;
+mod translate;
+
+pub use code::{Code, Execution};
+pub use compile::{CompileError, Options, compile};
+pub use context::Memory;

@@ -1,0 +1,439 @@
+//! Functions that compiled code calls: what is rare, long, or belongs to tables and stateful objects.
+//!
+//! # Safety
+//!
+//! All of them take pointers that only [`crate::translate`] makes up: a [`Context`] is the one that the compiled function
+//! was called with, descriptions ([`TableShape`], [`WideOperation`], ...) are kept by the [`crate::Code`] that holds the
+//! calling function, and values are in the state or in temporaries, with as many words as their width needs. Nobody else
+//! calls them.
+
+use crate::context::{Context, NO_COLOR};
+use forebay_bits::{Bits, read_bits};
+use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
+use forebay_ir::{
+    BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, RegisterId, TableId, UnaryOp, ValueSetId,
+};
+use std::slice;
+
+/// A function that compiled code may call. All parameters and results are 64 bits wide.
+#[derive(Clone, Copy)]
+pub(crate) struct Function {
+    pub(crate) address: *const (),
+    pub(crate) parameters: usize,
+    pub(crate) has_result: bool,
+}
+
+macro_rules! functions {
+    ($($name:ident = $function:ident($parameters:literal) $(-> $result:ident)?;)*) => {$(
+        pub(crate) const $name: Function = Function {
+            address: $function as *const (),
+            parameters: $parameters,
+            has_result: functions!(@has_result $($result)?),
+        };
+    )*};
+    (@has_result) => { false };
+    (@has_result $result:ident) => { true };
+}
+
+functions! {
+    WIDE = wide(4);
+    COPY = copy(3);
+    SATURATE = saturate(2) -> u64;
+    READ_PACKET = read_packet(4);
+    READ_VARBIT = read_varbit(5);
+    LOOKUP = lookup(3) -> u64;
+    VALUE_SET_CONTAINS = value_set_contains(3) -> u64;
+    READ_REGISTER = read_register(4);
+    WRITE_REGISTER = write_register(4);
+    COUNT = count(3);
+    EXECUTE_METER = execute_meter(3) -> u64;
+    HASH_BYTES = hash_bytes(4) -> u64;
+    HASH_BEGIN = hash_begin(1);
+    HASH_END = hash_end(3) -> u64;
+    HASH_IN_RANGE = hash_in_range(4);
+    APPEND_BITS = append_bits(4);
+    APPEND_VALUE = append_value(5);
+    CHECKSUM_ERROR = checksum_error(1);
+    RANDOM = random(4) -> u64;
+    DIGEST = digest(3);
+    CLONE = clone(4);
+    RESUBMIT = resubmit(2);
+    RECIRCULATE = recirculate(2);
+    TRUNCATE = truncate(2);
+}
+
+/// Words that a value of some width takes.
+pub(crate) const fn words(width: u32) -> usize {
+    width.div_ceil(64) as usize
+}
+
+/// The value in memory.
+unsafe fn load(width: u32, value: *const u64) -> Bits {
+    // SAFETY: see the module.
+    Bits::from_limbs(width, unsafe { slice::from_raw_parts(value, words(width)) })
+}
+
+/// Puts a value in memory.
+unsafe fn store(value: &Bits, target: *mut u64) {
+    for (index, limb) in value.limbs().enumerate() {
+        // SAFETY: see the module.
+        unsafe { target.add(index).write(limb) }
+    }
+}
+
+/// An operation on values that do not fit in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WideOperation {
+    pub(crate) operator: WideOperator,
+    pub(crate) left_width: u32,
+    /// 0 for operators with one operand.
+    pub(crate) right_width: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WideOperator {
+    Unary(UnaryOp),
+    Binary(BinaryOp),
+    Slice { hi: u32, lo: u32 },
+    Concat,
+    ZeroExtend(u32),
+    SignExtend(u32),
+    Truncate(u32),
+}
+
+/// The reference's own arithmetic, on values in memory.
+unsafe extern "C" fn wide(target: *mut u64, operation: *const WideOperation, left: *const u64, right: *const u64) {
+    // SAFETY: see the module.
+    unsafe {
+        let WideOperation {
+            operator,
+            left_width,
+            right_width,
+        } = *operation;
+        let left = load(left_width, left);
+        let result = match operator {
+            WideOperator::Unary(operator) => operator.apply(&left),
+            WideOperator::Binary(operator) => operator.apply(&left, &load(right_width, right)),
+            WideOperator::Slice { hi, lo } => left.slice(hi, lo),
+            WideOperator::Concat => Bits::concat(&left, &load(right_width, right)),
+            WideOperator::ZeroExtend(width) => left.zext(width),
+            WideOperator::SignExtend(width) => left.sext(width),
+            WideOperator::Truncate(width) => left.truncate(width),
+        };
+        store(&result, target);
+    }
+}
+
+/// Copies words.
+unsafe extern "C" fn copy(target: *mut u64, source: *const u64, words: u64) {
+    // SAFETY: see the module.
+    unsafe { std::ptr::copy(source, target, words as usize) }
+}
+
+/// A number of so many words, or the largest of 64 bits when it is larger.
+unsafe extern "C" fn saturate(value: *const u64, words: u64) -> u64 {
+    // SAFETY: see the module.
+    let value = unsafe { slice::from_raw_parts(value, words as usize) };
+    match value {
+        [] => 0,
+        [low, high @ ..] if high.iter().all(|&word| word == 0) => *low,
+        _ => u64::MAX,
+    }
+}
+
+fn packet<'a>(context: &Context<'a>) -> &'a [u8] {
+    // SAFETY: the context describes a packet that lives as long as it.
+    unsafe { slice::from_raw_parts(context.packet, context.packet_bits as usize / 8) }
+}
+
+/// Bits of the packet, which compiled code has found to be there.
+unsafe extern "C" fn read_packet(context: *const Context<'_>, position: u64, width: u64, target: *mut u64) {
+    // SAFETY: see the module.
+    unsafe { store(&read_bits(packet(&*context), position as usize, width as u32), target) }
+}
+
+/// The bits of a varbit field, which compiled code has found to be there and to have room.
+unsafe extern "C" fn read_varbit(
+    context: *const Context<'_>,
+    position: u64,
+    present: u64,
+    width: u64,
+    target: *mut u64,
+) {
+    // SAFETY: see the module.
+    unsafe {
+        let value = read_bits(packet(&*context), position as usize, present as u32);
+        store(&value.zext(width as u32), target);
+    }
+}
+
+/// What a lookup needs to know of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct TableShape {
+    pub(crate) table: TableId,
+    /// Widths of the key fields, selectors included.
+    pub(crate) key_widths: Vec<u32>,
+}
+
+/// Replaces `key` by the values in memory, one behind the other.
+unsafe fn load_key(key: &mut Vec<Bits>, widths: &[u32], mut values: *const u64) {
+    key.clear();
+    for &width in widths {
+        // SAFETY: see the module.
+        unsafe {
+            key.push(load(width, values));
+            values = values.add(words(width));
+        }
+    }
+}
+
+/// Returned by [`lookup`] when no action is to run.
+pub(crate) const NO_ACTION: u64 = u32::MAX as u64;
+
+/// Looks a key up; gives the index of the action in the table's list, and its data and the rest in the context.
+unsafe extern "C" fn lookup(context: *mut Context<'_>, shape: *const TableShape, key: *const u64) -> u64 {
+    // SAFETY: see the module.
+    let (context, shape) = unsafe { (&mut *context, &*shape) };
+    // SAFETY: see the module.
+    let memory = unsafe { &mut *context.memory };
+    // SAFETY: see the module.
+    unsafe { load_key(&mut memory.key, &shape.key_widths, key) };
+    let found = context.objects.lookup(shape.table, &memory.key, context.facts);
+    context.hit = found.hit.into();
+    context.color = found.color.map_or(NO_COLOR, u64::from);
+    let Some((action, arguments)) = found.action else {
+        return NO_ACTION;
+    };
+    memory.arguments.clear();
+    memory.arguments.extend(arguments.iter().flat_map(Bits::limbs));
+    context.arguments = memory.arguments.as_ptr();
+    action.into()
+}
+
+/// What a membership test needs to know of a value set.
+#[derive(Clone, Debug)]
+pub(crate) struct ValueSetShape {
+    pub(crate) set: ValueSetId,
+    /// Widths of the components.
+    pub(crate) widths: Vec<u32>,
+}
+
+unsafe extern "C" fn value_set_contains(
+    context: *mut Context<'_>,
+    shape: *const ValueSetShape,
+    components: *const u64,
+) -> u64 {
+    // SAFETY: see the module.
+    unsafe {
+        let (context, shape) = (&*context, &*shape);
+        let key = &mut (*context.memory).key;
+        load_key(key, &shape.widths, components);
+        context.objects.value_set_contains(shape.set, key).into()
+    }
+}
+
+unsafe extern "C" fn read_register(context: *const Context<'_>, register: u64, index: u64, target: *mut u64) {
+    // SAFETY: see the module.
+    unsafe {
+        let value = (*context).objects.read_register(RegisterId(register as u32), index);
+        store(&value, target);
+    }
+}
+
+/// What a write needs to know of a register array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RegisterShape {
+    pub(crate) register: RegisterId,
+    pub(crate) width: u32,
+}
+
+unsafe extern "C" fn write_register(
+    context: *const Context<'_>,
+    shape: *const RegisterShape,
+    index: u64,
+    value: *const u64,
+) {
+    // SAFETY: see the module.
+    unsafe {
+        let RegisterShape { register, width } = *shape;
+        (*context).objects.write_register(register, index, &load(width, value));
+    }
+}
+
+unsafe extern "C" fn count(context: *const Context<'_>, counter: u64, index: u64) {
+    // SAFETY: see the module.
+    let context = unsafe { &*context };
+    context.objects.count(CounterId(counter as u32), index, context.facts);
+}
+
+/// The colour, or [`NO_COLOR`] outside the array.
+unsafe extern "C" fn execute_meter(context: *const Context<'_>, meter: u64, index: u64) -> u64 {
+    // SAFETY: see the module.
+    let context = unsafe { &*context };
+    let color = context
+        .objects
+        .execute_meter(MeterId(meter as u32), index, context.facts);
+    color.map_or(NO_COLOR, u64::from)
+}
+
+/// The hash of bytes that compiled code has put together.
+unsafe extern "C" fn hash_bytes(
+    context: *const Context<'_>,
+    algorithm: *const HashAlgorithm,
+    data: *const u8,
+    length: u64,
+) -> u64 {
+    // SAFETY: see the module.
+    unsafe {
+        (*context)
+            .objects
+            .hash(*algorithm, slice::from_raw_parts(data, length as usize))
+    }
+}
+
+/// Begins the input of a hash; [`append_bits`] and [`append_value`] add to it.
+unsafe extern "C" fn hash_begin(context: *mut Context<'_>) {
+    // SAFETY: see the module.
+    unsafe { (*(*context).memory).hash_input.clear() }
+}
+
+/// The hash of the input, and of the part of the packet that the parser left when `payload` is not 0.
+unsafe extern "C" fn hash_end(context: *mut Context<'_>, algorithm: *const HashAlgorithm, payload: u64) -> u64 {
+    // SAFETY: see the module.
+    unsafe {
+        let context = &*context;
+        let input = &mut (*context.memory).hash_input;
+        if payload != 0 {
+            let padding = (8 - input.len_bits() % 8) % 8;
+            input.push(&Bits::zero(padding as u32));
+            input.push_from(packet(context), context.cursor as usize);
+        }
+        context.objects.hash(*algorithm, input.bytes())
+    }
+}
+
+/// `base + hash mod max` on numbers of two words each; a `max` of 0 is taken as 1.
+unsafe extern "C" fn hash_in_range(hash: u64, base: *const u64, max: *const u64, target: *mut u64) {
+    // SAFETY: see the module.
+    unsafe {
+        let base = load(128, base).to_u128();
+        let max = load(128, max).to_u128().max(1);
+        store(&Bits::new(128, base.wrapping_add(u128::from(hash) % max)), target);
+    }
+}
+
+/// Where data is appended.
+pub(crate) mod target {
+    pub(crate) const OUTPUT: i64 = 0;
+    pub(crate) const HASH_INPUT: i64 = 1;
+}
+
+unsafe fn buffer<'a>(context: *mut Context<'_>, target: u64) -> &'a mut forebay_interp::BitBuffer {
+    // SAFETY: see the module.
+    unsafe {
+        match target as i64 {
+            target::OUTPUT => &mut *(*context).output,
+            _ => &mut (*(*context).memory).hash_input,
+        }
+    }
+}
+
+/// Appends the first bits of bytes.
+unsafe extern "C" fn append_bits(context: *mut Context<'_>, target: u64, data: *const u8, bits: u64) {
+    // SAFETY: see the module.
+    unsafe {
+        let data = slice::from_raw_parts(data, bits.div_ceil(8) as usize);
+        buffer(context, target).append(data, bits as usize);
+    }
+}
+
+/// Appends the low `present` bits of a value, all of it when it is not wider.
+unsafe extern "C" fn append_value(context: *mut Context<'_>, target: u64, value: *const u64, width: u64, present: u64) {
+    // SAFETY: see the module.
+    unsafe {
+        let value = load(width as u32, value);
+        buffer(context, target).push(&value.truncate(present.min(width) as u32));
+    }
+}
+
+unsafe extern "C" fn checksum_error(context: *mut Context<'_>) {
+    // SAFETY: see the module.
+    unsafe { (*(*context).requests).checksum_error = true }
+}
+
+/// Draws a number into `target`; gives 0 and draws none when the bounds are reversed.
+unsafe extern "C" fn random(context: *mut Context<'_>, low: u64, high: u64, target: *mut u64) -> u64 {
+    // SAFETY: see the module.
+    unsafe {
+        match (*context).random.between(low, high) {
+            Some(drawn) => {
+                target.write(drawn);
+                1
+            }
+            None => 0,
+        }
+    }
+}
+
+/// What a digest needs to know of its fields.
+#[derive(Clone, Debug)]
+pub(crate) struct DigestShape {
+    pub(crate) digest: DigestId,
+    pub(crate) widths: Vec<u32>,
+}
+
+unsafe extern "C" fn digest(context: *mut Context<'_>, shape: *const DigestShape, values: *const u64) {
+    // SAFETY: see the module.
+    unsafe {
+        let (requests, shape) = (&mut *(*context).requests, &*shape);
+        if requests.digests.len() >= DIGESTS_MAX {
+            requests.digests_lost += 1;
+            return;
+        }
+        let mut fields = Vec::with_capacity(shape.widths.len());
+        load_key(&mut fields, &shape.widths, values);
+        requests.digests.push(DigestRequest {
+            digest: shape.digest,
+            values: fields,
+        });
+    }
+}
+
+/// A field list's number as compiled code gives it; this one is none.
+pub(crate) const NO_FIELD_LIST: u64 = u64::MAX;
+
+fn preserve(field_list: u64) -> Preserve {
+    Preserve {
+        field_list: (field_list != NO_FIELD_LIST).then_some(field_list as u32),
+    }
+}
+
+unsafe extern "C" fn clone(context: *mut Context<'_>, kind: *const CloneKind, session: u64, field_list: u64) {
+    // SAFETY: see the module.
+    unsafe {
+        (*(*context).requests).clone = Some(CloneRequest {
+            kind: *kind,
+            session: session as u32,
+            preserve: preserve(field_list),
+        });
+    }
+}
+
+unsafe extern "C" fn resubmit(context: *mut Context<'_>, field_list: u64) {
+    // SAFETY: see the module.
+    unsafe { (*(*context).requests).resubmit = Some(preserve(field_list)) }
+}
+
+unsafe extern "C" fn recirculate(context: *mut Context<'_>, field_list: u64) {
+    // SAFETY: see the module.
+    unsafe { (*(*context).requests).recirculate = Some(preserve(field_list)) }
+}
+
+unsafe extern "C" fn truncate(context: *mut Context<'_>, bytes: u64) {
+    // SAFETY: see the module.
+    unsafe {
+        let requests = &mut *(*context).requests;
+        let bytes = bytes.min(u32::MAX.into()) as u32;
+        requests.truncate_to = Some(requests.truncate_to.map_or(bytes, |before| before.min(bytes)));
+    }
+}

@@ -1,0 +1,143 @@
+//! Operators on values of 65 to 128 bits. What Cranelift has no instruction for is computed in memory.
+
+use super::Translator;
+use super::value::{Place, Value};
+use super::word::{condition_code, is_signed};
+use crate::runtime::WideOperator;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use forebay_ir::{BinaryOp, UnaryOp};
+
+impl Translator<'_, '_, '_> {
+    pub(super) fn double_masked(&mut self, width: u32, double: ir::Value) -> ir::Value {
+        if width >= 128 {
+            return double;
+        }
+        let mask = self.double_constant((1 << width) - 1);
+        self.builder.ins().band(double, mask)
+    }
+
+    pub(super) fn double_unary(&mut self, operator: UnaryOp, width: u32, double: ir::Value) -> Value {
+        let result = match operator {
+            UnaryOp::Not => self.builder.ins().bnot(double),
+            UnaryOp::Negate => {
+                let zero = self.double_constant(0);
+                self.builder.ins().isub(zero, double)
+            }
+        };
+        let result = self.double_masked(width, result);
+        Value::double(width, result)
+    }
+
+    /// An operator that is neither comparison nor shift.
+    pub(super) fn double_binary(&mut self, operator: BinaryOp, width: u32, a: ir::Value, b: ir::Value) -> Value {
+        let result = match operator {
+            BinaryOp::And => self.builder.ins().band(a, b),
+            BinaryOp::Or => self.builder.ins().bor(a, b),
+            BinaryOp::Xor => self.builder.ins().bxor(a, b),
+            BinaryOp::Add => self.builder.ins().iadd(a, b),
+            BinaryOp::Sub => self.builder.ins().isub(a, b),
+            BinaryOp::Mul => self.builder.ins().imul(a, b),
+            _ => {
+                let (left, right) = (Value::double(width, a), Value::double(width, b));
+                return self.wide_operation(WideOperator::Binary(operator), width, left, Some(right));
+            }
+        };
+        let result = self.double_masked(width, result);
+        Value::double(width, result)
+    }
+
+    pub(super) fn double_comparison(
+        &mut self,
+        operator: BinaryOp,
+        width: u32,
+        a: ir::Value,
+        b: ir::Value,
+    ) -> ir::Value {
+        let (a, b) = if is_signed(operator) {
+            (self.double_at_top(width, a), self.double_at_top(width, b))
+        } else {
+            (a, b)
+        };
+        self.builder.ins().icmp(condition_code(operator), a, b)
+    }
+
+    /// The value moved up so that its sign is the register's.
+    fn double_at_top(&mut self, width: u32, double: ir::Value) -> ir::Value {
+        let amount = self.number((128 - width).into());
+        self.builder.ins().ishl(double, amount)
+    }
+
+    /// The number that a value of two's complement is, in 128 bits.
+    fn double_sign_extended(&mut self, width: u32, double: ir::Value) -> ir::Value {
+        let moved = self.double_at_top(width, double);
+        let amount = self.number((128 - width).into());
+        self.builder.ins().sshr(moved, amount)
+    }
+
+    /// A shift by any amount.
+    pub(super) fn double_shift(
+        &mut self,
+        operator: BinaryOp,
+        width: u32,
+        double: ir::Value,
+        amount: ir::Value,
+    ) -> ir::Value {
+        if operator == BinaryOp::ShrSigned {
+            let most = self.number(127);
+            let amount = self.builder.ins().umin(amount, most);
+            let extended = self.double_sign_extended(width, double);
+            let result = self.builder.ins().sshr(extended, amount);
+            return self.double_masked(width, result);
+        }
+        let shifted = if operator == BinaryOp::Shl {
+            let shifted = self.builder.ins().ishl(double, amount);
+            self.double_masked(width, shifted)
+        } else {
+            self.builder.ins().ushr(double, amount)
+        };
+        let limit = self.number(width.into());
+        let zero = self.double_constant(0);
+        let stays = self.builder.ins().icmp(IntCC::UnsignedLessThan, amount, limit);
+        self.builder.ins().select(stays, shifted, zero)
+    }
+
+    /// `width` bits from bit `lo` on.
+    pub(super) fn double_slice(&mut self, width: u32, double: ir::Value, lo: u32) -> Value {
+        let amount = self.number(lo.into());
+        let moved = self.builder.ins().ushr(double, amount);
+        if width > 64 {
+            let result = self.double_masked(width, moved);
+            return Value::double(width, result);
+        }
+        let word = self.builder.ins().ireduce(types::I64, moved);
+        let word = self.masked(width, word);
+        Value::word(width, word)
+    }
+
+    /// `high ++ low` of 65 to 128 bits together.
+    pub(super) fn double_concat(&mut self, width: u32, high: Value, low: Value) -> Value {
+        let (a, b) = (self.low_double(high), self.low_double(low));
+        if low.width >= 128 {
+            return Value::double(width, b);
+        }
+        let amount = self.number(low.width.into());
+        let moved = self.builder.ins().ishl(a, amount);
+        let result = self.builder.ins().bor(moved, b);
+        Value::double(width, result)
+    }
+
+    /// Copies of the sign in front, to 65 to 128 bits.
+    pub(super) fn double_sign_extend(&mut self, width: u32, operand: Value) -> Value {
+        let extended = match operand.place {
+            Place::Word(word) => {
+                let word = self.sign_extended(operand.width, word);
+                self.builder.ins().sextend(types::I128, word)
+            }
+            Place::Double(double) => self.double_sign_extended(operand.width, double),
+            Place::Memory(_) => unreachable!("an extension makes no value narrower"),
+        };
+        let result = self.double_masked(width, extended);
+        Value::double(width, result)
+    }
+}

@@ -1,0 +1,193 @@
+//! Statements, and what they call outside: stateful objects, and requests to the architecture.
+
+use super::value::{ActionData, Value};
+use super::{Ending, Translator};
+use crate::runtime::{self, DigestShape, NO_FIELD_LIST, RegisterShape};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder};
+use forebay_ir::{DigestId, Expr, Op, RegisterId, SlotId};
+
+impl Translator<'_, '_, '_> {
+    /// An operation.
+    pub(super) fn statement(&mut self, op: &Op, data: Option<&ActionData>) {
+        match op {
+            Op::Assign { slot, value } => {
+                let value = self.value(value, data);
+                self.write_slot(*slot, value);
+            }
+            Op::Extract { header, varbit_bits } => self.extract(*header, varbit_bits.as_ref()),
+            Op::Advance { bits } => self.advance(bits),
+            Op::Lookahead { slot } => self.lookahead(*slot),
+            Op::PacketLength { slot } => self.packet_length(*slot),
+            Op::Emit { header } => self.emit(*header),
+            Op::Assert { condition, .. } | Op::Assume { condition, .. } => {
+                let condition = self.condition(condition, data);
+                self.require(condition, Ending::AssertFailed);
+            }
+            // Nobody traces compiled code.
+            Op::LogMessage { .. } => {}
+            Op::Hash { .. } | Op::VerifyChecksum { .. } | Op::UpdateChecksum { .. } => self.hash_op(op, data),
+            Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Truncate { .. } => {
+                self.request(op, data);
+            }
+            Op::Digest { digest, data: fields } => self.digest(*digest, fields, data),
+            Op::RegisterRead { .. }
+            | Op::RegisterWrite { .. }
+            | Op::Count { .. }
+            | Op::ExecuteMeter { .. }
+            | Op::Random { .. } => self.stateful(op, data),
+        }
+    }
+
+    fn stateful(&mut self, op: &Op, data: Option<&ActionData>) {
+        match op {
+            Op::RegisterRead { register, index, slot } => {
+                let index = self.saturated_of(index, data);
+                let register = self.number(register.0.into());
+                let target = self.slot_address(*slot);
+                self.call(runtime::READ_REGISTER, &[self.context, register, index, target]);
+            }
+            Op::RegisterWrite { register, index, value } => self.write_register(*register, index, value, data),
+            Op::Count { counter, index } => {
+                let index = self.saturated_of(index, data);
+                let counter = self.number(counter.0.into());
+                self.call(runtime::COUNT, &[self.context, counter, index]);
+            }
+            Op::ExecuteMeter { meter, index, slot } => {
+                let index = self.saturated_of(index, data);
+                let meter = self.number(meter.0.into());
+                let color = self.call_for_result(runtime::EXECUTE_METER, &[self.context, meter, index]);
+                self.write_color(*slot, color);
+            }
+            Op::Random { low, high, slot } => self.random(low, high, *slot, data),
+            other => unreachable!("{other:?} is translated elsewhere"),
+        }
+    }
+
+    fn write_register(&mut self, register: RegisterId, index: &Expr, value: &Expr, data: Option<&ActionData>) {
+        let index = self.saturated_of(index, data);
+        let value = self.value(value, data);
+        let width = value.width;
+        let shape = self.environment.pool.keep(RegisterShape { register, width });
+        let shape = self.pointer(shape);
+        let value = self.address_of(value);
+        self.call(runtime::WRITE_REGISTER, &[self.context, shape, index, value]);
+    }
+
+    /// Reversed bounds leave the slot as it is.
+    fn random(&mut self, low: &Expr, high: &Expr, slot: SlotId, data: Option<&ActionData>) {
+        let (low, high) = (self.saturated_of(low, data), self.saturated_of(high, data));
+        let target = self.temporary_address(1);
+        let drawn = self.call_for_result(runtime::RANDOM, &[self.context, low, high, target]);
+        self.when(drawn, |translator| {
+            let number = translator.load(target, 0);
+            let value = translator.from_u64(translator.program.slot(slot).width, number);
+            translator.write_slot(slot, value);
+        });
+    }
+
+    fn hash_op(&mut self, op: &Op, action: Option<&ActionData>) {
+        match op {
+            Op::Hash {
+                algorithm,
+                data,
+                range,
+                slot,
+            } => {
+                let hash = self.hash(*algorithm, data, false, action);
+                let width = self.program.slot(*slot).width;
+                let result = match range {
+                    None => self.from_u64(width, hash),
+                    Some((base, max)) => self.hash_in_range(hash, (base, max), width, action),
+                };
+                self.write_slot(*slot, result);
+            }
+            Op::VerifyChecksum {
+                condition,
+                data,
+                checksum,
+                algorithm,
+                payload,
+            } => {
+                let condition = self.condition(condition, action);
+                self.when(condition, |translator| {
+                    let carried = translator.value(checksum, action);
+                    let hash = translator.hash(*algorithm, data, *payload, action);
+                    let computed = translator.from_u64(carried.width, hash);
+                    let equal = translator.equal(computed, carried);
+                    let differs = translator.is_zero(equal);
+                    translator.when(differs, |translator| {
+                        translator.call(runtime::CHECKSUM_ERROR, &[translator.context]);
+                    });
+                });
+            }
+            Op::UpdateChecksum {
+                condition,
+                data,
+                slot,
+                algorithm,
+                payload,
+            } => {
+                let condition = self.condition(condition, action);
+                self.when(condition, |translator| {
+                    let hash = translator.hash(*algorithm, data, *payload, action);
+                    let computed = translator.from_u64(translator.program.slot(*slot).width, hash);
+                    translator.write_slot(*slot, computed);
+                });
+            }
+            other => unreachable!("{other:?} is translated elsewhere"),
+        }
+    }
+
+    fn is_zero(&mut self, condition: ir::Value) -> ir::Value {
+        let kind = self.builder.func.dfg.value_type(condition);
+        let zero = self.builder.ins().iconst(kind, 0);
+        self.builder.ins().icmp(IntCC::Equal, condition, zero)
+    }
+
+    /// Operations that ask something of the architecture.
+    fn request(&mut self, op: &Op, data: Option<&ActionData>) {
+        match op {
+            Op::Clone {
+                kind,
+                session,
+                field_list,
+            } => {
+                let session = self.word_of(session, data);
+                let field_list = self.field_list(field_list.as_ref(), data);
+                let kind = self.environment.pool.keep(*kind);
+                let kind = self.pointer(kind);
+                self.call(runtime::CLONE, &[self.context, kind, session, field_list]);
+            }
+            Op::Resubmit { field_list } => {
+                let field_list = self.field_list(field_list.as_ref(), data);
+                self.call(runtime::RESUBMIT, &[self.context, field_list]);
+            }
+            Op::Recirculate { field_list } => {
+                let field_list = self.field_list(field_list.as_ref(), data);
+                self.call(runtime::RECIRCULATE, &[self.context, field_list]);
+            }
+            Op::Truncate { bytes } => {
+                let bytes = self.word_of(bytes, data);
+                self.call(runtime::TRUNCATE, &[self.context, bytes]);
+            }
+            other => unreachable!("{other:?} is translated elsewhere"),
+        }
+    }
+
+    fn field_list(&mut self, field_list: Option<&Expr>, data: Option<&ActionData>) -> ir::Value {
+        match field_list {
+            Some(index) => self.word_of(index, data),
+            None => self.number(NO_FIELD_LIST as i64),
+        }
+    }
+
+    fn digest(&mut self, digest: DigestId, fields: &[Expr], data: Option<&ActionData>) {
+        let values: Vec<Value> = fields.iter().map(|field| self.value(field, data)).collect();
+        let widths = values.iter().map(|value| value.width).collect();
+        let shape = self.environment.pool.keep(DigestShape { digest, widths });
+        let shape = self.pointer(shape);
+        let values = self.store_all(&values);
+        self.call(runtime::DIGEST, &[self.context, shape, values]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Blocks and terminators.
+
+use super::value::ActionData;
+use super::{Ending, Translator};
+use crate::analysis::{CursorFact, cursor_facts, has_outside_effect};
+use crate::context::ending;
+use cranelift_codegen::ir::{self, InstBuilder};
+use forebay_ir::{Block, BlockId, Body, BodyKind, Terminator};
+
+/// A body in the middle of a function.
+pub(super) struct Region {
+    /// Cranelift's block for each block of the body.
+    blocks: Vec<ir::Block>,
+    data: Option<ActionData>,
+    /// Where to go when the body returns; the function returns when there is nothing.
+    on_return: Option<ir::Block>,
+}
+
+impl Region {
+    pub(super) fn block(&self, id: BlockId) -> ir::Block {
+        self.blocks[id.index()]
+    }
+
+    pub(super) fn data(&self) -> Option<&ActionData> {
+        self.data.as_ref()
+    }
+}
+
+impl Translator<'_, '_, '_> {
+    /// A whole body, from where we are.
+    pub(super) fn body(&mut self, body: &Body, data: Option<ActionData>, on_return: Option<ir::Block>) {
+        let blocks: Vec<ir::Block> = body.blocks.iter().map(|_| self.builder.create_block()).collect();
+        self.builder.ins().jump(blocks[0], &[]);
+        let facts = match body.kind {
+            BodyKind::Parser => cursor_facts(self.program, body),
+            BodyKind::Control | BodyKind::Deparser | BodyKind::Action => {
+                vec![CursorFact::Anywhere; body.blocks.len()]
+            }
+        };
+        let region = Region {
+            blocks,
+            data,
+            on_return,
+        };
+        for ((block, fact), id) in body.blocks.iter().zip(facts).zip(0..) {
+            self.builder.switch_to_block(region.block(BlockId(id)));
+            self.cursor = fact;
+            self.block(&region, block);
+        }
+    }
+
+    fn block(&mut self, region: &Region, block: &Block) {
+        for statement in &block.statements {
+            self.step(has_outside_effect(statement));
+            self.statement(&statement.op, region.data());
+            self.cursor = self.cursor.after(self.program, &statement.op);
+        }
+        self.step(true);
+        self.terminator(region, &block.terminator);
+    }
+
+    fn terminator(&mut self, region: &Region, terminator: &Terminator) {
+        match terminator {
+            Terminator::Jump(next) => {
+                self.builder.ins().jump(region.block(*next), &[]);
+            }
+            Terminator::Branch {
+                condition,
+                then_block,
+                else_block,
+            } => {
+                let condition = self.condition(condition, region.data());
+                let (then_block, else_block) = (region.block(*then_block), region.block(*else_block));
+                self.builder.ins().brif(condition, then_block, &[], else_block, &[]);
+            }
+            Terminator::Select { keys, cases, default } => self.select(region, keys, cases, region.block(*default)),
+            Terminator::Apply {
+                table,
+                hit,
+                action_run,
+                next,
+            } => {
+                self.apply(*table, *hit, *action_run, region.block(*next));
+            }
+            Terminator::Return => match region.on_return {
+                Some(block) => {
+                    self.builder.ins().jump(block, &[]);
+                }
+                None => self.end(ending::RETURNED),
+            },
+            Terminator::Exit => {
+                let end = self.ending(Ending::Exited);
+                self.builder.ins().jump(end, &[]);
+            }
+            Terminator::Reject(error) => {
+                let error = self.word_of(error, region.data());
+                self.store_error(error);
+                self.end(ending::REJECTED);
+            }
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! From a body to a function of machine code.
+//!
+//! The signature is that of all bodies: a pointer to a [`Context`] goes in, one of [`ending`] comes out. The slots stay
+//! in the state's memory between operations; Cranelift forwards what was stored to what is loaded next.
+//!
+//! | file | what it translates |
+//! |---|---|
+//! | `value.rs` | values in registers and in memory, and between them |
+//! | `expression.rs`, `word.rs`, `double.rs` | expressions; of up to 64 bits; of up to 128 bits |
+//! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
+//! | `parse.rs` | extract, advance, lookahead |
+//! | `pack.rs` | emit, and the data of hashes and checksums |
+//! | `externs.rs` | registers, counters, meters, requests to the architecture |
+
+mod apply;
+mod double;
+mod expression;
+mod externs;
+mod flow;
+mod pack;
+mod parse;
+mod select;
+mod value;
+mod word;
+
+use crate::analysis::CursorFact;
+use crate::context::{Context, ending};
+use crate::pool::Pool;
+use crate::runtime::Function;
+use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::FunctionBuilder;
+use forebay_interp::StateLayout;
+use forebay_ir::{ActionId, Body, BodyId, Program};
+use std::collections::{BTreeMap, HashMap};
+use std::mem::offset_of;
+
+/// What is the same for all bodies of a program.
+pub(crate) struct Environment<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) layout: &'a StateLayout,
+    /// Errors with which the core library ends a parser.
+    pub(crate) errors: ParserErrors,
+    /// What compiled code points to.
+    pub(crate) pool: &'a mut Pool,
+    /// Words of temporaries that the bodies so far need.
+    pub(crate) temporaries: u32,
+    /// The functions of actions that are not inlined.
+    pub(crate) outlined: &'a HashMap<ActionId, cranelift_module::FuncId>,
+}
+
+/// Numbers of `error` values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ParserErrors {
+    pub(crate) packet_too_short: u32,
+    pub(crate) header_too_short: u32,
+    pub(crate) parser_invalid_argument: u32,
+}
+
+/// How a function watches the limit of steps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StepCounting {
+    /// Not at all: no way through it is longer than the limit.
+    Never,
+    /// Before statements whose effect can be seen although the packet is dropped.
+    BeforeEffects,
+    /// Before every statement: a packet whose parser does not end in time goes on with the state that it has then.
+    Always,
+}
+
+/// What is translated into a function.
+#[derive(Clone, Copy)]
+pub(crate) enum Unit {
+    /// A parser, control or deparser.
+    Body(BodyId),
+    /// An action that controls call.
+    Action(ActionId),
+}
+
+/// How a body ends early.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Ending {
+    Exited,
+    StepLimit,
+    AssertFailed,
+    /// A parser rejects with this error.
+    Rejected(u32),
+}
+
+/// Translates one function.
+pub(crate) struct Translator<'e, 'a, 'f> {
+    environment: &'e mut Environment<'a>,
+    program: &'a Program,
+    builder: FunctionBuilder<'f>,
+    /// References to outlined actions in this function.
+    callees: HashMap<ActionId, ir::FuncRef>,
+    context: ir::Value,
+    state: ir::Value,
+    temporaries: ir::Value,
+    /// Words of temporaries in use by the present statement.
+    temporaries_used: u32,
+    counting: StepCounting,
+    /// Steps since the last check of the limit.
+    steps: i64,
+    /// Where the parser stands.
+    cursor: CursorFact,
+    /// Blocks that end the body early, filled when everything else is translated.
+    endings: BTreeMap<Ending, ir::Block>,
+    signatures: HashMap<(usize, bool), ir::SigRef>,
+}
+
+/// The signature of all compiled bodies.
+pub(crate) fn body_signature(call_conv: CallConv) -> Signature {
+    let mut signature = Signature::new(call_conv);
+    signature.params.push(AbiParam::new(types::I64));
+    signature.returns.push(AbiParam::new(types::I64));
+    signature
+}
+
+/// A memory access that compiled code knows to be within bounds.
+pub(crate) fn within_bounds() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+macro_rules! context_fields {
+    ($($load:ident, $store:ident: $field:ident;)*) => {
+        impl Translator<'_, '_, '_> {$(
+            context_fields!(@load $load $field);
+            context_fields!(@store $store $field);
+        )*}
+    };
+    (@load none $field:ident) => {};
+    (@load $name:ident $field:ident) => {
+        fn $name(&mut self) -> ir::Value {
+            self.load(self.context, offset_of!(Context<'_>, $field) as i32)
+        }
+    };
+    (@store none $field:ident) => {};
+    (@store $name:ident $field:ident) => {
+        fn $name(&mut self, value: ir::Value) {
+            self.store(value, self.context, offset_of!(Context<'_>, $field) as i32);
+        }
+    };
+}
+
+context_fields! {
+    load_packet, none: packet;
+    load_packet_bits, none: packet_bits;
+    load_cursor, store_cursor: cursor;
+    load_state, none: state;
+    load_temporaries, none: temporaries;
+    load_steps_left, store_steps_left: steps_left;
+    none, store_error: error;
+    load_hit, none: hit;
+    load_color, none: color;
+    load_arguments, none: arguments;
+}
+
+impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
+    /// Begins a function.
+    pub(crate) fn new(
+        environment: &'e mut Environment<'a>,
+        mut builder: FunctionBuilder<'f>,
+        callees: HashMap<ActionId, ir::FuncRef>,
+        counting: StepCounting,
+    ) -> Self {
+        let entry = builder.create_block();
+        builder.append_block_params_for_function_params(entry);
+        builder.switch_to_block(entry);
+        let context = builder.block_params(entry)[0];
+        let mut translator = Translator {
+            program: environment.program,
+            environment,
+            builder,
+            callees,
+            context,
+            state: context,
+            temporaries: context,
+            temporaries_used: 0,
+            counting,
+            steps: 0,
+            cursor: CursorFact::Anywhere,
+            endings: BTreeMap::new(),
+            signatures: HashMap::new(),
+        };
+        translator.state = translator.load_state();
+        translator.temporaries = translator.load_temporaries();
+        translator
+    }
+
+    /// Translates the whole of it.
+    pub(crate) fn translate(mut self, unit: Unit) -> FunctionBuilder<'f> {
+        let program = self.program;
+        match unit {
+            Unit::Body(body) => self.body(&program.bodies[body.index()], None, None),
+            Unit::Action(action) => {
+                let arguments = self.load_arguments();
+                self.action_body(action, arguments, None);
+            }
+        }
+        self.fill_endings();
+        self.builder.seal_all_blocks();
+        self.builder
+    }
+
+    fn action_body(&mut self, action: ActionId, arguments: ir::Value, on_return: Option<ir::Block>) {
+        let program = self.program;
+        let action = &program.actions[action.index()];
+        let body: &Body = &program.bodies[action.body.index()];
+        self.body(body, Some(value::ActionData::new(action, arguments)), on_return);
+    }
+
+    /// A constant of 64 bits.
+    fn number(&mut self, number: i64) -> ir::Value {
+        self.builder.ins().iconst(types::I64, number)
+    }
+
+    /// The address of something that lives as long as the code.
+    fn pointer<T>(&mut self, target: *const T) -> ir::Value {
+        self.number(target.expose_provenance() as i64)
+    }
+
+    fn load(&mut self, address: ir::Value, offset: i32) -> ir::Value {
+        self.builder.ins().load(types::I64, within_bounds(), address, offset)
+    }
+
+    fn store(&mut self, value: ir::Value, address: ir::Value, offset: i32) {
+        self.builder.ins().store(within_bounds(), value, address, offset);
+    }
+
+    /// Calls a function that has no result.
+    fn call(&mut self, function: Function, arguments: &[ir::Value]) {
+        self.call_instruction(function, arguments);
+    }
+
+    /// Calls a function that has a result.
+    fn call_for_result(&mut self, function: Function, arguments: &[ir::Value]) -> ir::Value {
+        let call = self.call_instruction(function, arguments);
+        self.builder.inst_results(call)[0]
+    }
+
+    fn call_instruction(&mut self, function: Function, arguments: &[ir::Value]) -> ir::Inst {
+        assert_eq!(
+            arguments.len(),
+            function.parameters,
+            "a runtime function gets all its arguments"
+        );
+        let signature = self.signature(function.parameters, function.has_result);
+        let address = self.pointer(function.address);
+        self.builder.ins().call_indirect(signature, address, arguments)
+    }
+
+    fn signature(&mut self, parameters: usize, has_result: bool) -> ir::SigRef {
+        if let Some(&known) = self.signatures.get(&(parameters, has_result)) {
+            return known;
+        }
+        let mut signature = Signature::new(self.builder.func.signature.call_conv);
+        signature.params.resize(parameters, AbiParam::new(types::I64));
+        signature
+            .returns
+            .resize(usize::from(has_result), AbiParam::new(types::I64));
+        let imported = self.builder.import_signature(signature);
+        self.signatures.insert((parameters, has_result), imported);
+        imported
+    }
+
+    /// Memory for so many words, until the statement ends: its offset in bytes.
+    fn temporary(&mut self, words: usize) -> i32 {
+        let offset = self.temporaries_used;
+        self.temporaries_used += words as u32;
+        self.environment.temporaries = self.environment.temporaries.max(self.temporaries_used);
+        (offset * 8) as i32
+    }
+
+    /// The address of a temporary.
+    fn temporary_address(&mut self, words: usize) -> ir::Value {
+        let offset = self.temporary(words);
+        self.address(self.temporaries, offset)
+    }
+
+    fn address(&mut self, base: ir::Value, offset: i32) -> ir::Value {
+        if offset == 0 {
+            return base;
+        }
+        let offset = self.number(offset.into());
+        self.builder.ins().iadd(base, offset)
+    }
+
+    /// Goes on in a new block when `condition` is not 0, and ends the body so otherwise.
+    fn require(&mut self, condition: ir::Value, otherwise: Ending) {
+        let (next, end) = (self.builder.create_block(), self.ending(otherwise));
+        self.builder.ins().brif(condition, next, &[], end, &[]);
+        self.builder.switch_to_block(next);
+    }
+
+    /// Goes on in a new block unless `condition` is not 0: then the body ends so.
+    fn refuse(&mut self, condition: ir::Value, ending: Ending) {
+        let (next, end) = (self.builder.create_block(), self.ending(ending));
+        self.builder.ins().brif(condition, end, &[], next, &[]);
+        self.builder.switch_to_block(next);
+    }
+
+    /// The block that ends the body so.
+    fn ending(&mut self, ending: Ending) -> ir::Block {
+        let builder = &mut self.builder;
+        *self.endings.entry(ending).or_insert_with(|| builder.create_block())
+    }
+
+    fn fill_endings(&mut self) {
+        for (ending, block) in std::mem::take(&mut self.endings) {
+            self.builder.switch_to_block(block);
+            self.builder.set_cold_block(block);
+            match ending {
+                Ending::Exited => self.end(ending::EXITED),
+                Ending::StepLimit => self.end(ending::STEP_LIMIT),
+                Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
+                Ending::Rejected(error) => {
+                    let error = self.number(error.into());
+                    self.store_error(error);
+                    self.end(ending::REJECTED);
+                }
+            }
+        }
+    }
+
+    /// Returns from the function.
+    fn end(&mut self, ending: i64) {
+        let ending = self.number(ending);
+        self.builder.ins().return_(&[ending]);
+    }
+
+    /// A statement or terminator begins: checks the limit where it can be seen whether it was executed.
+    fn step(&mut self, has_outside_effect: bool) {
+        self.temporaries_used = 0;
+        if self.counting == StepCounting::Never {
+            return;
+        }
+        self.steps += 1;
+        if !has_outside_effect && self.counting != StepCounting::Always {
+            return;
+        }
+        let steps = std::mem::take(&mut self.steps);
+        let steps = self.number(steps);
+        let left = self.load_steps_left();
+        let enough = self
+            .builder
+            .ins()
+            .icmp(ir::condcodes::IntCC::UnsignedGreaterThanOrEqual, left, steps);
+        let remaining = self.builder.ins().isub(left, steps);
+        self.store_steps_left(remaining);
+        self.require(enough, Ending::StepLimit);
+    }
+}

@@ -1,0 +1,256 @@
+//! Values one behind the other, without gaps: what the deparser emits, and the data of hashes and checksums.
+//!
+//! Values of fixed width are put together in registers, 64 bits at a time; the first bit is the most significant.
+
+use super::Translator;
+use super::value::{ActionData, Place, Value};
+use crate::runtime::{self, target, words};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder};
+use forebay_ir::{DataItem, Expr, HashAlgorithm, HeaderId, SlotId};
+
+/// Wider values are appended by the runtime.
+const PACKED_BITS_MAX: u32 = 512;
+
+/// A piece of data.
+#[derive(Clone, Copy)]
+enum Item {
+    Value(Value),
+    Varbit { value: SlotId, length: SlotId },
+}
+
+/// Values put together: words in order, left-aligned, with zeros behind the last bit.
+struct Packed {
+    words: Vec<ir::Value>,
+    bits: u32,
+}
+
+impl Translator<'_, '_, '_> {
+    /// Appends a header to the output if it is valid.
+    pub(super) fn emit(&mut self, id: HeaderId) {
+        let program = self.program;
+        let header = &program.headers[id.index()];
+        let valid = self.read_slot(header.valid);
+        let valid = self.low_word(valid);
+        self.when(valid, |translator| {
+            let items: Vec<Item> = header
+                .fields
+                .iter()
+                .map(|field| match field.length {
+                    None => Item::Value(translator.read_slot(field.slot)),
+                    Some(length) => Item::Varbit {
+                        value: field.slot,
+                        length,
+                    },
+                })
+                .collect();
+            translator.append(target::OUTPUT, &items);
+        });
+    }
+
+    /// The hash of data, of as many bits as the algorithm has.
+    pub(super) fn hash(
+        &mut self,
+        algorithm: HashAlgorithm,
+        data: &[DataItem],
+        payload: bool,
+        action: Option<&ActionData>,
+    ) -> ir::Value {
+        let items: Vec<Item> = data
+            .iter()
+            .map(|item| match item {
+                DataItem::Value(expr) => Item::Value(self.value(expr, action)),
+                DataItem::Varbit { value, length } => Item::Varbit {
+                    value: *value,
+                    length: *length,
+                },
+            })
+            .collect();
+        let values: Option<Vec<Value>> = items.iter().map(packable).collect();
+        match values {
+            Some(values) if !payload => {
+                let packed = self.pack(&values);
+                self.hash_of_packed(algorithm, &packed)
+            }
+            _ => {
+                self.call(runtime::HASH_BEGIN, &[self.context]);
+                self.append(target::HASH_INPUT, &items);
+                let algorithm = self.environment.pool.keep(algorithm);
+                let (algorithm, payload) = (self.pointer(algorithm), self.number(payload.into()));
+                self.call_for_result(runtime::HASH_END, &[self.context, algorithm, payload])
+            }
+        }
+    }
+
+    fn hash_of_packed(&mut self, algorithm: HashAlgorithm, packed: &Packed) -> ir::Value {
+        if algorithm == HashAlgorithm::Csum16 {
+            return self.internet_checksum(packed);
+        }
+        let algorithm = self.environment.pool.keep(algorithm);
+        let algorithm = self.pointer(algorithm);
+        let address = self.store_packed(packed);
+        let length = self.number(packed.bits.div_ceil(8).into());
+        self.call_for_result(runtime::HASH_BYTES, &[self.context, algorithm, address, length])
+    }
+
+    /// The complement of the ones' complement sum of 16-bit words (RFC 1071), which is the same as that of longer ones
+    /// with the carries added back in.
+    fn internet_checksum(&mut self, packed: &Packed) -> ir::Value {
+        let mut sum = self.number(0);
+        for &word in &packed.words {
+            let high = self.shifted_right(word, 32);
+            let low = self.masked(32, word);
+            let both = self.builder.ins().iadd(high, low);
+            sum = self.builder.ins().iadd(sum, both);
+        }
+        for width in [32, 16, 16, 16] {
+            let carries = self.shifted_right(sum, width);
+            let low = self.masked(width, sum);
+            sum = self.builder.ins().iadd(low, carries);
+        }
+        let complement = self.builder.ins().bnot(sum);
+        self.masked(16, complement)
+    }
+
+    /// `base + hash mod max` in the slot's width, a `max` of 0 being taken as 1.
+    pub(super) fn hash_in_range(
+        &mut self,
+        hash: ir::Value,
+        (base, max): (&Expr, &Expr),
+        width: u32,
+        action: Option<&ActionData>,
+    ) -> Value {
+        let (base, max) = (self.value(base, action), self.value(max, action));
+        if let (Place::Word(max), true) = (max.place, width <= 64) {
+            let (zero, one) = (self.number(0), self.number(1));
+            let is_zero = self.builder.ins().icmp(IntCC::Equal, max, zero);
+            let max = self.builder.ins().select(is_zero, one, max);
+            let rest = self.builder.ins().urem(hash, max);
+            let base = self.low_word(base);
+            let sum = self.builder.ins().iadd(base, rest);
+            return self.from_u64(width, sum);
+        }
+        let (base, max) = (self.low_double(base), self.low_double(max));
+        let base = self.address_of(Value::double(128, base));
+        let max = self.address_of(Value::double(128, max));
+        let result = self.temporary_address(2);
+        self.call(runtime::HASH_IN_RANGE, &[hash, base, max, result]);
+        let sum = self.load_value(128, result, 0);
+        if width <= 128 {
+            return self.truncate(width, sum);
+        }
+        self.zero_extend(width, sum)
+    }
+
+    /// Appends data to a buffer of the runtime.
+    fn append(&mut self, to: i64, items: &[Item]) {
+        let mut run = Vec::new();
+        for item in items {
+            match packable(item) {
+                Some(value) => run.push(value),
+                None => {
+                    self.append_run(to, &std::mem::take(&mut run));
+                    self.append_item(to, *item);
+                }
+            }
+        }
+        self.append_run(to, &run);
+    }
+
+    fn append_run(&mut self, to: i64, values: &[Value]) {
+        let packed = self.pack(values);
+        if packed.bits == 0 {
+            return;
+        }
+        let address = self.store_packed(&packed);
+        let (to, bits) = (self.number(to), self.number(packed.bits.into()));
+        self.call(runtime::APPEND_BITS, &[self.context, to, address, bits]);
+    }
+
+    fn append_item(&mut self, to: i64, item: Item) {
+        let (value, present) = match item {
+            Item::Value(value) => (value, self.number(value.width.into())),
+            Item::Varbit { value, length } => {
+                let length = self.read_slot(length);
+                (self.read_slot(value), self.low_word(length))
+            }
+        };
+        let address = self.address_of(value);
+        let (to, width) = (self.number(to), self.number(value.width.into()));
+        self.call(runtime::APPEND_VALUE, &[self.context, to, address, width, present]);
+    }
+
+    /// Stores values that were put together; gives their address.
+    fn store_packed(&mut self, packed: &Packed) -> ir::Value {
+        let first = self.temporary(packed.words.len());
+        for (index, &word) in packed.words.iter().enumerate() {
+            let bytes = self.builder.ins().bswap(word);
+            self.store(bytes, self.temporaries, first + 8 * index as i32);
+        }
+        self.address(self.temporaries, first)
+    }
+
+    fn pack(&mut self, values: &[Value]) -> Packed {
+        let mut packer = Packer::default();
+        for &value in values {
+            for index in (0..words(value.width)).rev() {
+                let width = (value.width - 64 * index as u32).min(64);
+                let limb = self.limb(value, index);
+                packer.push(self, limb, width);
+            }
+        }
+        packer.finish(self)
+    }
+}
+
+/// The value, if it can be put together with others in registers.
+fn packable(item: &Item) -> Option<Value> {
+    match item {
+        Item::Value(value) if value.width <= PACKED_BITS_MAX => Some(*value),
+        Item::Value(_) | Item::Varbit { .. } => None,
+    }
+}
+
+/// Puts values together.
+#[derive(Default)]
+struct Packer {
+    words: Vec<ir::Value>,
+    /// The word that is not full yet: its bits, right-aligned, and how many.
+    open: Option<(ir::Value, u32)>,
+    bits: u32,
+}
+
+impl Packer {
+    /// Appends the low `width` bits (1 to 64) of a word whose other bits are zero.
+    fn push(&mut self, translator: &mut Translator<'_, '_, '_>, word: ir::Value, width: u32) {
+        self.bits += width;
+        let (open, filled) = self.open.take().unwrap_or((word, 0));
+        let room = 64 - filled;
+        let rest = width.saturating_sub(room);
+        let fitting = translator.shifted_right(word, rest);
+        let joined = if filled == 0 {
+            fitting
+        } else {
+            let moved = translator.shifted_left(open, width - rest);
+            translator.builder.ins().bor(moved, fitting)
+        };
+        if width < room {
+            self.open = Some((joined, filled + width));
+            return;
+        }
+        self.words.push(joined);
+        if rest > 0 {
+            self.open = Some((translator.masked(rest, word), rest));
+        }
+    }
+
+    fn finish(mut self, translator: &mut Translator<'_, '_, '_>) -> Packed {
+        if let Some((open, filled)) = self.open {
+            self.words.push(translator.shifted_left(open, 64 - filled));
+        }
+        Packed {
+            words: self.words,
+            bits: self.bits,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Reading packets: extract, advance, lookahead.
+//!
+//! Whether the packet has the bits is tested once for a header; its fields are then loaded without further tests. A load
+//! may cover more bytes than its field has, but none outside the header's.
+
+use super::value::Value;
+use super::{Ending, Translator};
+use crate::analysis::{CursorFact, header_bits};
+use crate::runtime::{self, words};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder};
+use forebay_ir::{Expr, Header, HeaderId, SlotId};
+
+/// Fields up to so many bits are loaded by compiled code itself.
+const INLINE_BITS_MAX: u32 = 512;
+
+/// Fields of fixed width that follow each other.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Position in the packet of the first field, in bits.
+    position: ir::Value,
+    /// Address of the byte where it begins, and the bit in that byte, when that is known.
+    start: Option<(ir::Value, u32)>,
+    /// Bits of all fields.
+    bits: u32,
+}
+
+impl Run {
+    /// Bytes that the run touches.
+    fn bytes(&self, bit: u32) -> u32 {
+        (bit + self.bits).div_ceil(8)
+    }
+}
+
+impl Translator<'_, '_, '_> {
+    /// Bits between a position and the packet's end.
+    fn bits_behind(&mut self, cursor: ir::Value) -> ir::Value {
+        let bits = self.load_packet_bits();
+        self.builder.ins().isub(bits, cursor)
+    }
+
+    /// Ends the parser unless so many bits are left; the position before them.
+    fn require_bits(&mut self, bits: ir::Value) -> ir::Value {
+        let cursor = self.cursor_position();
+        let left = self.bits_behind(cursor);
+        let enough = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, bits, left);
+        self.require(enough, Ending::Rejected(self.environment.errors.packet_too_short));
+        cursor
+    }
+
+    fn cursor_position(&mut self) -> ir::Value {
+        match self.cursor {
+            CursorFact::At(position) => self.number(position as i64),
+            CursorFact::Aligned(_) | CursorFact::Anywhere => self.load_cursor(),
+        }
+    }
+
+    pub(super) fn advance(&mut self, bits: &Expr) {
+        let bits = self.saturated_of(bits, None);
+        let cursor = self.require_bits(bits);
+        let cursor = self.builder.ins().iadd(cursor, bits);
+        self.store_cursor(cursor);
+    }
+
+    pub(super) fn lookahead(&mut self, slot: SlotId) {
+        let width = self.program.slot(slot).width;
+        let bits = self.number(width.into());
+        let cursor = self.require_bits(bits);
+        let run = self.run_at(cursor, width);
+        self.read_field(&run, 0, slot);
+    }
+
+    pub(super) fn packet_length(&mut self, slot: SlotId) {
+        let bits = self.load_packet_bits();
+        let bytes = self.shifted_right(bits, 3);
+        let length = self.from_u64(self.program.slot(slot).width, bytes);
+        self.write_slot(slot, length);
+    }
+
+    /// The order of the tests is the interpreter's.
+    pub(super) fn extract(&mut self, id: HeaderId, varbit_bits: Option<&Expr>) {
+        let program = self.program;
+        let header = &program.headers[id.index()];
+        let (fixed, varbit_max) = header_bits(program, header);
+        let end = match varbit_bits {
+            None => {
+                let bits = self.number(fixed as i64);
+                let cursor = self.require_bits(bits);
+                self.read_fields(&header.fields, cursor);
+                self.builder.ins().iadd(cursor, bits)
+            }
+            Some(expr) => {
+                let present = self.saturated_of(expr, None);
+                let cursor = self.require_varbit(present, fixed, varbit_max);
+                self.read_header_with_varbit(header, cursor, present)
+            }
+        };
+        self.store_cursor(end);
+        let one = self.number(1);
+        self.write_slot(header.valid, Value::word(1, one));
+    }
+
+    fn require_varbit(&mut self, present: ir::Value, fixed: u64, varbit_max: u64) -> ir::Value {
+        let errors = self.environment.errors;
+        let seven = self.number(7);
+        let odd_bits = self.builder.ins().band(present, seven);
+        self.refuse(odd_bits, Ending::Rejected(errors.parser_invalid_argument));
+        self.require_bits(present);
+        // No overflow: so many bits are in the packet.
+        let fixed = self.number(fixed as i64);
+        let all = self.builder.ins().iadd(present, fixed);
+        let cursor = self.require_bits(all);
+        let most = self.number(varbit_max as i64);
+        let fits = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, present, most);
+        self.require(fits, Ending::Rejected(errors.header_too_short));
+        cursor
+    }
+
+    /// The fields before the varbit field, it, and those behind; gives the position behind the header.
+    fn read_header_with_varbit(&mut self, header: &Header, cursor: ir::Value, present: ir::Value) -> ir::Value {
+        let position = header.fields.iter().position(|field| field.length.is_some());
+        let position = position.expect("the verifier wants a varbit field where its length is given");
+        let before = self.read_fields(&header.fields[..position], cursor);
+        let varbit = &header.fields[position];
+        let width = self.number(self.program.slot(varbit.slot).width.into());
+        let target = self.slot_address(varbit.slot);
+        self.call(runtime::READ_VARBIT, &[self.context, before, present, width, target]);
+        if let Some(length) = varbit.length {
+            self.write_slot(length, Value::word(32, present));
+        }
+        // Whole bytes: the alignment is the same behind them.
+        let behind = self.builder.ins().iadd(before, present);
+        let known = self.cursor;
+        let before_bits: u32 = header.fields[..position]
+            .iter()
+            .map(|field| self.program.slot(field.slot).width)
+            .sum();
+        self.cursor = match known.bit_in_byte() {
+            Some(bit) => CursorFact::Aligned((bit + before_bits) % 8),
+            None => CursorFact::Anywhere,
+        };
+        let end = self.read_fields(&header.fields[position + 1..], behind);
+        self.cursor = known;
+        end
+    }
+
+    /// Reads fields of fixed width from a position on; gives the position behind them.
+    fn read_fields(&mut self, fields: &[forebay_ir::HeaderField], position: ir::Value) -> ir::Value {
+        let program = self.program;
+        let bits = fields.iter().map(|field| program.slot(field.slot).width).sum();
+        let run = self.run_at(position, bits);
+        let mut offset = 0;
+        for field in fields {
+            self.read_field(&run, offset, field.slot);
+            offset += program.slot(field.slot).width;
+        }
+        let bits = self.number(bits.into());
+        self.builder.ins().iadd(position, bits)
+    }
+
+    fn run_at(&mut self, position: ir::Value, bits: u32) -> Run {
+        let start = self.cursor.bit_in_byte().map(|bit| {
+            let packet = self.load_packet();
+            let byte = self.shifted_right(position, 3);
+            (self.builder.ins().iadd(packet, byte), bit)
+        });
+        Run { position, start, bits }
+    }
+
+    /// Reads the field at an offset of a run.
+    fn read_field(&mut self, run: &Run, offset: u32, slot: SlotId) {
+        let width = self.program.slot(slot).width;
+        match run.start {
+            Some((address, bit)) if width <= INLINE_BITS_MAX => {
+                let end = bit + offset + width;
+                for index in 0..words(width) {
+                    let limb_end = end - 64 * index as u32;
+                    let limb_width = (width - 64 * index as u32).min(64);
+                    let word = self.load_bits(address, run.bytes(bit), limb_end - limb_width, limb_width);
+                    self.write_slot_word(slot, index, word);
+                }
+            }
+            _ => {
+                let offset = self.number(offset.into());
+                let position = self.builder.ins().iadd(run.position, offset);
+                let width = self.number(width.into());
+                let target = self.slot_address(slot);
+                self.call(runtime::READ_PACKET, &[self.context, position, width, target]);
+            }
+        }
+    }
+
+    /// 1 to 64 bits at a bit offset from an address, of whose bytes the first `bytes` may be loaded.
+    fn load_bits(&mut self, address: ir::Value, bytes: u32, first_bit: u32, width: u32) -> ir::Value {
+        let first = first_bit / 8;
+        let end_bit = first_bit + width;
+        let end = end_bit.div_ceil(8);
+        let behind = end * 8 - end_bit;
+        if end - first > 8 {
+            let high = self.load_big_endian(8, address, first as i32);
+            let low = self.load_big_endian(1, address, first as i32 + 8);
+            let high = self.shifted_left(high, 8 - behind);
+            let low = self.shifted_right(low, behind);
+            let all = self.builder.ins().bor(high, low);
+            return self.masked(width, all);
+        }
+        let size = (end - first).next_power_of_two();
+        let (loaded, behind) = if first + size <= bytes {
+            (
+                self.load_big_endian(size, address, first as i32),
+                behind + 8 * (first + size - end),
+            )
+        } else if end >= size {
+            (self.load_big_endian(size, address, (end - size) as i32), behind)
+        } else {
+            (self.load_in_parts(address, first, end), behind)
+        };
+        let moved = self.shifted_right(loaded, behind);
+        self.masked(width, moved)
+    }
+
+    /// Bytes whose number is no power of two, of a header that is not longer.
+    fn load_in_parts(&mut self, address: ir::Value, first: u32, end: u32) -> ir::Value {
+        let mut all = self.number(0);
+        let mut at = first;
+        while at < end {
+            let size = 1 << (end - at).ilog2();
+            let part = self.load_big_endian(size, address, at as i32);
+            let moved = self.shifted_left(all, 8 * size);
+            all = self.builder.ins().bor(moved, part);
+            at += size;
+        }
+        all
+    }
+}

@@ -1,0 +1,131 @@
+//! Select: the first case that matches.
+//!
+//! One key of at most 64 bits compared with constants becomes a search; anything else a chain of tests.
+
+use super::Translator;
+use super::flow::Region;
+use super::value::{Place, Value};
+use crate::runtime::{self, ValueSetShape};
+use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_frontend::Switch;
+use forebay_ir::{BinaryOp, Expr, KeySet, SelectCase, ValueSetId};
+
+impl Translator<'_, '_, '_> {
+    pub(super) fn select(&mut self, region: &Region, keys: &[Expr], cases: &[SelectCase], default: ir::Block) {
+        let values: Vec<Value> = keys.iter().map(|key| self.value(key, region.data())).collect();
+        if let [
+            Value {
+                place: Place::Word(key),
+                ..
+            },
+        ] = values[..]
+            && let Some((switch, otherwise)) = search(region, cases, default)
+        {
+            return switch.emit(&mut self.builder, key, otherwise);
+        }
+        for case in cases {
+            let target = region.block(case.target);
+            let Some(condition) = self.case_condition(region, &case.keysets, &values) else {
+                self.builder.ins().jump(target, &[]);
+                return;
+            };
+            let next = self.builder.create_block();
+            self.builder.ins().brif(condition, target, &[], next, &[]);
+            self.builder.switch_to_block(next);
+        }
+        self.builder.ins().jump(default, &[]);
+    }
+
+    /// Whether all keysets match; nothing when they do whatever the keys are.
+    fn case_condition(&mut self, region: &Region, keysets: &[KeySet], keys: &[Value]) -> Option<ir::Value> {
+        let mut all = None;
+        for position in 0..keysets.len() {
+            if let Some(one) = self.keyset_condition(region, keysets, keys, position) {
+                all = Some(match all {
+                    Some(all) => self.builder.ins().band(all, one),
+                    None => one,
+                });
+            }
+        }
+        all
+    }
+
+    /// Whether the keyset at a position matches its key; nothing when it always does.
+    fn keyset_condition(
+        &mut self,
+        region: &Region,
+        keysets: &[KeySet],
+        keys: &[Value],
+        position: usize,
+    ) -> Option<ir::Value> {
+        let key = keys[position];
+        Some(match &keysets[position] {
+            KeySet::Any => return None,
+            KeySet::Exact(value) => {
+                let value = self.constant(value);
+                self.equal(key, value)
+            }
+            KeySet::Mask { value, mask } => {
+                let (value, mask) = (self.constant(&value.and(mask)), self.constant(mask));
+                let masked = self.binary(BinaryOp::And, key, mask);
+                self.equal(masked, value)
+            }
+            KeySet::Range { low, high } => {
+                let (low, high) = (self.constant(low), self.constant(high));
+                let above = self.comparison(BinaryOp::Le, low, key);
+                let below = self.comparison(BinaryOp::Le, key, high);
+                self.builder.ins().band(above, below)
+            }
+            KeySet::Equals(expr) => {
+                let value = self.value(expr, region.data());
+                self.equal(key, value)
+            }
+            KeySet::EqualsMasked { value, mask } => {
+                let (value, mask) = (self.value(value, region.data()), self.value(mask, region.data()));
+                let value = self.binary(BinaryOp::And, value, mask);
+                let masked = self.binary(BinaryOp::And, key, mask);
+                self.equal(masked, value)
+            }
+            // One element has to match all components, so the first of them asks for all.
+            KeySet::ValueSet { set, component: 0 } => {
+                let following = keysets[position..].iter().zip(0..);
+                let count = following
+                    .take_while(|(keyset, index)| is_component(keyset, *set, *index))
+                    .count();
+                self.value_set_condition(*set, &keys[position..position + count])
+            }
+            KeySet::ValueSet { .. } => return None,
+        })
+    }
+
+    fn value_set_condition(&mut self, set: ValueSetId, components: &[Value]) -> ir::Value {
+        let widths = components.iter().map(|component| component.width).collect();
+        let shape = self.environment.pool.keep(ValueSetShape { set, widths });
+        let shape = self.pointer(shape);
+        let components = self.store_all(components);
+        let contains = self.call_for_result(runtime::VALUE_SET_CONTAINS, &[self.context, shape, components]);
+        self.truth_of_word(Value::word(1, contains))
+    }
+}
+
+fn is_component(keyset: &KeySet, of: ValueSetId, index: u32) -> bool {
+    matches!(keyset, KeySet::ValueSet { set, component } if *set == of && *component == index)
+}
+
+/// The cases of one key as a search, when all are constants, and where to go when none is found.
+fn search(region: &Region, cases: &[SelectCase], default: ir::Block) -> Option<(Switch, ir::Block)> {
+    let mut switch = Switch::new();
+    for case in cases {
+        match &case.keysets[..] {
+            [KeySet::Any] => return Some((switch, region.block(case.target))),
+            [KeySet::Exact(value)] => {
+                let value = value.to_u128();
+                if !switch.entries().contains_key(&value) {
+                    switch.set_entry(value, region.block(case.target));
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some((switch, default))
+}

@@ -1,0 +1,359 @@
+//! Values in registers and in memory.
+
+use super::{Translator, within_bounds};
+use crate::runtime::{self, WideOperation, WideOperator, words};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use forebay_bits::Bits;
+use forebay_ir::{Action, BinaryOp, SlotId};
+
+/// A value while a statement is executed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Value {
+    pub(super) width: u32,
+    pub(super) place: Place,
+}
+
+/// Where a value is. The bits above its width are zero, as in the state.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// Up to 64 bits: a register.
+    Word(ir::Value),
+    /// 65 to 128 bits: a value of Cranelift's 128-bit type.
+    Double(ir::Value),
+    /// More: the address of its words, which nothing changes while the statement is executed.
+    Memory(ir::Value),
+}
+
+/// The data of an action that is executed.
+#[derive(Clone, Debug)]
+pub(super) struct ActionData {
+    address: ir::Value,
+    /// Offset in bytes of each parameter.
+    offsets: Vec<i32>,
+}
+
+impl ActionData {
+    /// The arguments at an address, in the order of the action's parameters.
+    pub(super) fn new(action: &Action, address: ir::Value) -> Self {
+        let mut offset = 0;
+        let offsets = action.params.iter().map(|param| {
+            let own = offset;
+            offset += 8 * words(param.width) as i32;
+            own
+        });
+        ActionData {
+            address,
+            offsets: offsets.collect(),
+        }
+    }
+}
+
+/// A mask of the low bits of a word.
+pub(super) fn low_mask(width: u32) -> i64 {
+    match width {
+        0 => 0,
+        1..64 => ((1u64 << width) - 1) as i64,
+        _ => -1,
+    }
+}
+
+impl Value {
+    /// A value of up to 64 bits.
+    pub(super) fn word(width: u32, value: ir::Value) -> Value {
+        debug_assert!(width <= 64);
+        Value {
+            width,
+            place: Place::Word(value),
+        }
+    }
+
+    /// A value of 65 to 128 bits.
+    pub(super) fn double(width: u32, value: ir::Value) -> Value {
+        debug_assert!((65..=128).contains(&width));
+        Value {
+            width,
+            place: Place::Double(value),
+        }
+    }
+
+    /// A value of more bits.
+    pub(super) fn memory(width: u32, address: ir::Value) -> Value {
+        debug_assert!(width > 128);
+        Value {
+            width,
+            place: Place::Memory(address),
+        }
+    }
+}
+
+impl Translator<'_, '_, '_> {
+    pub(super) fn constant(&mut self, value: &Bits) -> Value {
+        let width = value.width();
+        match width {
+            0..=64 => {
+                let word = self.number(value.to_u64() as i64);
+                Value::word(width, word)
+            }
+            65..=128 => {
+                let double = self.double_constant(value.to_u128());
+                Value::double(width, double)
+            }
+            _ => {
+                let address = self.environment.pool.words(value.limbs().collect());
+                let address = self.pointer(address);
+                Value::memory(width, address)
+            }
+        }
+    }
+
+    pub(super) fn double_constant(&mut self, value: u128) -> ir::Value {
+        let low = self.number(value as u64 as i64);
+        let high = self.number((value >> 64) as u64 as i64);
+        self.builder.ins().iconcat(low, high)
+    }
+
+    /// A number of 64 bits as a value of some width, of which the bits that fit count.
+    pub(super) fn from_u64(&mut self, width: u32, number: ir::Value) -> Value {
+        match width {
+            0..=64 => {
+                let word = self.masked(width, number);
+                Value::word(width, word)
+            }
+            65..=128 => {
+                let double = self.builder.ins().uextend(types::I128, number);
+                Value::double(width, double)
+            }
+            _ => self.wide_operation(WideOperator::ZeroExtend(width), width, Value::word(64, number), None),
+        }
+    }
+
+    /// The low bits of a word.
+    pub(super) fn masked(&mut self, width: u32, word: ir::Value) -> ir::Value {
+        if width >= 64 {
+            return word;
+        }
+        let mask = self.number(low_mask(width));
+        self.builder.ins().band(word, mask)
+    }
+
+    /// A truth value as a word.
+    pub(super) fn truth(&mut self, condition: ir::Value) -> Value {
+        let word = self.builder.ins().uextend(types::I64, condition);
+        Value::word(1, word)
+    }
+
+    /// The value at an address.
+    pub(super) fn load_value(&mut self, width: u32, address: ir::Value, offset: i32) -> Value {
+        match width {
+            0 => self.constant(&Bits::zero(0)),
+            1..=64 => {
+                let word = self.load(address, offset);
+                Value::word(width, word)
+            }
+            65..=128 => {
+                let low = self.load(address, offset);
+                let high = self.load(address, offset + 8);
+                let double = self.builder.ins().iconcat(low, high);
+                Value::double(width, double)
+            }
+            _ => {
+                let address = self.address(address, offset);
+                Value::memory(width, address)
+            }
+        }
+    }
+
+    /// Puts a value at an address.
+    pub(super) fn store_value(&mut self, value: Value, address: ir::Value, offset: i32) {
+        match value.place {
+            Place::Word(_) if value.width == 0 => {}
+            Place::Word(word) => self.store(word, address, offset),
+            Place::Double(double) => {
+                let (low, high) = self.builder.ins().isplit(double);
+                self.store(low, address, offset);
+                self.store(high, address, offset + 8);
+            }
+            Place::Memory(source) => {
+                let target = self.address(address, offset);
+                let count = self.number(words(value.width) as i64);
+                self.call(runtime::COPY, &[target, source, count]);
+            }
+        }
+    }
+
+    /// An address where the value's words are.
+    pub(super) fn address_of(&mut self, value: Value) -> ir::Value {
+        if let Place::Memory(address) = value.place {
+            return address;
+        }
+        let offset = self.temporary(words(value.width));
+        self.store_value(value, self.temporaries, offset);
+        self.address(self.temporaries, offset)
+    }
+
+    /// Stores values one behind the other in temporaries; gives their address.
+    pub(super) fn store_all(&mut self, values: &[Value]) -> ir::Value {
+        let count = values.iter().map(|value| words(value.width)).sum();
+        let first = self.temporary(count);
+        let mut offset = first;
+        for value in values {
+            self.store_value(*value, self.temporaries, offset);
+            offset += 8 * words(value.width) as i32;
+        }
+        self.address(self.temporaries, first)
+    }
+
+    fn slot_offset(&self, slot: SlotId) -> i32 {
+        (self.environment.layout.first_word(slot) * 8) as i32
+    }
+
+    pub(super) fn read_slot(&mut self, slot: SlotId) -> Value {
+        let offset = self.slot_offset(slot);
+        self.load_value(self.program.slot(slot).width, self.state, offset)
+    }
+
+    pub(super) fn write_slot(&mut self, slot: SlotId, value: Value) {
+        debug_assert_eq!(value.width, self.program.slot(slot).width);
+        let offset = self.slot_offset(slot);
+        self.store_value(value, self.state, offset);
+    }
+
+    /// The address of a slot's words.
+    pub(super) fn slot_address(&mut self, slot: SlotId) -> ir::Value {
+        let offset = self.slot_offset(slot);
+        self.address(self.state, offset)
+    }
+
+    /// Changes one word of a slot.
+    pub(super) fn write_slot_word(&mut self, slot: SlotId, index: usize, word: ir::Value) {
+        let offset = self.slot_offset(slot) + 8 * index as i32;
+        self.store(word, self.state, offset);
+    }
+
+    /// A parameter of the action.
+    pub(super) fn parameter(&mut self, data: &ActionData, index: u32, width: u32) -> Value {
+        self.load_value(width, data.address, data.offsets[index as usize])
+    }
+
+    /// Word number `index` of a value, from the least significant; it exists.
+    pub(super) fn limb(&mut self, value: Value, index: usize) -> ir::Value {
+        match value.place {
+            Place::Word(word) => word,
+            Place::Double(double) => {
+                let (low, high) = self.builder.ins().isplit(double);
+                if index == 0 { low } else { high }
+            }
+            Place::Memory(address) => self.load(address, 8 * index as i32),
+        }
+    }
+
+    /// The low 64 bits.
+    pub(super) fn low_word(&mut self, value: Value) -> ir::Value {
+        self.limb(value, 0)
+    }
+
+    /// The number, or the largest of 64 bits when it is larger.
+    pub(super) fn saturated(&mut self, value: Value) -> ir::Value {
+        match value.place {
+            Place::Word(word) => word,
+            Place::Double(double) => {
+                let (low, high) = self.builder.ins().isplit(double);
+                let zero = self.number(0);
+                let largest = self.number(-1);
+                let fits = self.builder.ins().icmp(IntCC::Equal, high, zero);
+                self.builder.ins().select(fits, low, largest)
+            }
+            Place::Memory(address) => {
+                let count = self.number(words(value.width) as i64);
+                self.call_for_result(runtime::SATURATE, &[address, count])
+            }
+        }
+    }
+
+    /// A number of two words: the low 128 bits.
+    pub(super) fn low_double(&mut self, value: Value) -> ir::Value {
+        match value.place {
+            Place::Word(word) => self.builder.ins().uextend(types::I128, word),
+            Place::Double(double) => double,
+            Place::Memory(address) => {
+                let low = self.load(address, 0);
+                let high = self.load(address, 8);
+                self.builder.ins().iconcat(low, high)
+            }
+        }
+    }
+
+    /// Whether two values of one width are equal: something of 8 bits that can be branched on.
+    pub(super) fn equal(&mut self, left: Value, right: Value) -> ir::Value {
+        match (left.place, right.place) {
+            (Place::Word(left), Place::Word(right)) | (Place::Double(left), Place::Double(right)) => {
+                self.builder.ins().icmp(IntCC::Equal, left, right)
+            }
+            _ => {
+                let equal = self.wide_operation(WideOperator::Binary(BinaryOp::Eq), 1, left, Some(right));
+                self.truth_of_word(equal)
+            }
+        }
+    }
+
+    /// A value of width 1 as something of 8 bits that can be branched on.
+    pub(super) fn truth_of_word(&mut self, value: Value) -> ir::Value {
+        let word = self.low_word(value);
+        let zero = self.number(0);
+        self.builder.ins().icmp(IntCC::NotEqual, word, zero)
+    }
+
+    /// An operation on values in memory.
+    pub(super) fn wide_operation(
+        &mut self,
+        operator: WideOperator,
+        width: u32,
+        left: Value,
+        right: Option<Value>,
+    ) -> Value {
+        let target = self.temporary(words(width));
+        self.wide_operation_into(target, operator, width, left, right)
+    }
+
+    /// The same, with a temporary for the result.
+    pub(super) fn wide_operation_into(
+        &mut self,
+        target: i32,
+        operator: WideOperator,
+        width: u32,
+        left: Value,
+        right: Option<Value>,
+    ) -> Value {
+        let operation = WideOperation {
+            operator,
+            left_width: left.width,
+            right_width: right.map_or(0, |right| right.width),
+        };
+        let operation = self.environment.pool.keep(operation);
+        let operation = self.pointer(operation);
+        let left = self.address_of(left);
+        let right = right.map_or(left, |right| self.address_of(right));
+        let address = self.address(self.temporaries, target);
+        self.call(runtime::WIDE, &[address, operation, left, right]);
+        self.load_value(width, self.temporaries, target)
+    }
+
+    /// A load of a word, or part of one, from the packet.
+    pub(super) fn load_big_endian(&mut self, bytes: u32, address: ir::Value, offset: i32) -> ir::Value {
+        let kind = match bytes {
+            1 => return self.builder.ins().uload8(types::I64, within_bounds(), address, offset),
+            2 => types::I16,
+            4 => types::I32,
+            8 => types::I64,
+            _ => unreachable!("no load has {bytes} bytes"),
+        };
+        let loaded = self.builder.ins().load(kind, within_bounds(), address, offset);
+        let swapped = self.builder.ins().bswap(loaded);
+        if bytes == 8 {
+            swapped
+        } else {
+            self.builder.ins().uextend(types::I64, swapped)
+        }
+    }
+}

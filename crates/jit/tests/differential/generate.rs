@@ -1,0 +1,686 @@
+//! Random programs of the IR that its verifier accepts.
+
+use forebay_bits::Bits;
+use forebay_interp::Random;
+use forebay_ir::{
+    Action, ActionCall, ActionId, ActionParam, Architecture, BinaryOp, Block, BlockId, Body, BodyId, BodyKind,
+    CloneKind, Counter, CounterId, DataItem, Digest, DigestId, Expr, HashAlgorithm, Header, HeaderField, HeaderId,
+    KeySet, Location, MatchKind, Meter, MeterId, Op, Program, Register, RegisterId, Role, SelectCase, Slot, SlotId,
+    SlotKind, Statement, Table, TableAction, TableId, TableKey, Terminator, UnaryOp, Unit, ValueSet, ValueSetComponent,
+    ValueSetId,
+};
+
+pub const PARSER: BodyId = BodyId(0);
+pub const CONTROL: BodyId = BodyId(1);
+pub const DEPARSER: BodyId = BodyId(2);
+
+/// Widths of local slots, where representations change among them.
+const WIDTHS: &[u32] = &[
+    1, 1, 7, 8, 13, 16, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 200, 256, 600,
+];
+
+const BINARY: &[BinaryOp] = &[
+    BinaryOp::Add,
+    BinaryOp::Sub,
+    BinaryOp::Mul,
+    BinaryOp::Div,
+    BinaryOp::Mod,
+    BinaryOp::SatAddUnsigned,
+    BinaryOp::SatAddSigned,
+    BinaryOp::SatSubUnsigned,
+    BinaryOp::SatSubSigned,
+    BinaryOp::And,
+    BinaryOp::Or,
+    BinaryOp::Xor,
+    BinaryOp::Shl,
+    BinaryOp::Shr,
+    BinaryOp::ShrSigned,
+];
+
+const COMPARISONS: &[BinaryOp] = &[
+    BinaryOp::Eq,
+    BinaryOp::Ne,
+    BinaryOp::Lt,
+    BinaryOp::Le,
+    BinaryOp::LtSigned,
+    BinaryOp::LeSigned,
+];
+
+const ALGORITHMS: &[HashAlgorithm] = &[
+    HashAlgorithm::Crc32,
+    HashAlgorithm::Crc16,
+    HashAlgorithm::Csum16,
+    HashAlgorithm::Csum16,
+    HashAlgorithm::Identity,
+    HashAlgorithm::Xor16,
+];
+
+/// A byte of a packet: small numbers are frequent, so that selects hit.
+pub fn packet_byte(random: &mut Random) -> u8 {
+    let byte = random.next_u64() as u8;
+    if byte & 64 == 0 { byte & 3 } else { byte }
+}
+
+/// A program with a parser, a control and a deparser.
+pub fn program(random: &mut Random) -> Program {
+    let mut generator = Generator {
+        random,
+        program: Program::new(Architecture::V1Model),
+        params: Vec::new(),
+    };
+    generator.declarations();
+    generator.bodies();
+    generator.program
+}
+
+struct Generator<'a> {
+    random: &'a mut Random,
+    program: Program,
+    /// Widths of the parameters of the action that is being made.
+    params: Vec<u32>,
+}
+
+impl Generator<'_> {
+    fn below(&mut self, limit: usize) -> usize {
+        (self.random.next_u64() % limit as u64) as usize
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+
+    fn slot(&mut self, width: u32, kind: SlotKind) -> SlotId {
+        let id = SlotId(self.program.slots.len() as u32);
+        self.program.slots.push(Slot {
+            name: format!("s{}", id.0),
+            width,
+            signed: false,
+            kind,
+        });
+        id
+    }
+
+    fn declarations(&mut self) {
+        let errors = [
+            "NoError",
+            "PacketTooShort",
+            "NoMatch",
+            "StackOutOfBounds",
+            "HeaderTooShort",
+            "ParserTimeout",
+            "ParserInvalidArgument",
+        ];
+        self.program.errors = errors.map(str::to_owned).to_vec();
+        for &width in WIDTHS {
+            self.slot(width, SlotKind::Local);
+        }
+        for index in 0..4 {
+            self.header(index);
+        }
+        let wide = self.pick(&[9, 64, 65, 128, 300]);
+        for (index, width) in [16, wide].into_iter().enumerate() {
+            self.program.registers.push(Register {
+                name: format!("r{index}"),
+                width,
+                signed: false,
+                size: 8,
+                initial: Bits::zero(width),
+            });
+        }
+        self.program.counters.push(Counter {
+            name: "c".into(),
+            unit: Unit::Packets,
+            size: Some(4),
+        });
+        self.program.meters.push(Meter {
+            name: "m".into(),
+            unit: Unit::Packets,
+            size: Some(4),
+        });
+        let component = |width| ValueSetComponent {
+            name: format!("p{width}"),
+            width,
+            match_kind: MatchKind::Exact,
+        };
+        self.program.value_sets.push(ValueSet {
+            name: "vs".into(),
+            size: 4,
+            components: vec![component(8), component(100)],
+        });
+        self.program.digests.push(Digest {
+            name: "d".into(),
+            receiver: 1,
+            fields: vec![("a".into(), 9), ("b".into(), 70), ("c".into(), 200)],
+        });
+    }
+
+    fn header(&mut self, index: u32) {
+        let id = HeaderId(index);
+        let valid = self.slot(1, SlotKind::Valid(id));
+        let count = 1 + self.below(5);
+        let mut fields = Vec::new();
+        // Most headers are whole bytes, some are not.
+        let whole = self.chance(75);
+        let mut bits = 0;
+        for number in 0..count {
+            let mut width = self.pick(&[1, 3, 4, 8, 8, 12, 13, 16, 16, 32, 48, 64, 7, 65, 128, 160, 700]);
+            if width == 700 && self.chance(80) {
+                width = 24;
+            }
+            if whole && number + 1 == count {
+                width += (8 - (bits + width) % 8) % 8;
+            }
+            bits += width;
+            fields.push(HeaderField {
+                name: format!("f{number}"),
+                slot: self.slot(width, SlotKind::Field(id)),
+                length: None,
+            });
+        }
+        if self.chance(30) {
+            let width = self.pick(&[16, 64, 200]);
+            let position = self.below(fields.len() + 1);
+            let field = HeaderField {
+                name: "v".into(),
+                slot: self.slot(width, SlotKind::Field(id)),
+                length: Some(self.slot(32, SlotKind::VarbitLength(id))),
+            };
+            fields.insert(position, field);
+        }
+        self.program.headers.push(Header {
+            name: format!("h{index}"),
+            type_name: format!("h{index}_t"),
+            valid,
+            fields,
+        });
+    }
+
+    fn bodies(&mut self) {
+        let empty = |name: &str, kind| Body {
+            name: name.to_owned(),
+            kind,
+            blocks: Vec::new(),
+        };
+        self.program.bodies = vec![
+            empty("P", BodyKind::Parser),
+            empty("C", BodyKind::Control),
+            empty("D", BodyKind::Deparser),
+            empty("E", BodyKind::Control),
+        ];
+        for index in 0..3 {
+            self.action(index);
+        }
+        for index in 0..2 {
+            self.table(index);
+        }
+        self.program.bodies[3].blocks = vec![block(Vec::new(), Terminator::Return)];
+        for body in [PARSER, CONTROL, DEPARSER] {
+            self.params.clear();
+            let kind = self.program.bodies[body.index()].kind;
+            self.program.bodies[body.index()].blocks = self.blocks(kind);
+        }
+        let roles = [
+            (Role::Parser, PARSER),
+            (Role::VerifyChecksum, BodyId(3)),
+            (Role::Ingress, CONTROL),
+            (Role::Egress, BodyId(3)),
+            (Role::ComputeChecksum, BodyId(3)),
+            (Role::Deparser, DEPARSER),
+        ];
+        self.program.stages = roles.into_iter().collect();
+    }
+
+    fn action(&mut self, index: usize) {
+        let widths: Vec<u32> = (0..self.below(3)).map(|_| self.pick(WIDTHS)).collect();
+        self.params = widths.clone();
+        let mut blocks = self.blocks(BodyKind::Action);
+        if index == 0 {
+            // Too large to be copied.
+            let more = (0..70).map(|_| Statement::new(self.assign()));
+            let more: Vec<Statement> = more.collect();
+            blocks[0].statements.extend(more);
+        }
+        let body = BodyId(self.program.bodies.len() as u32);
+        self.program.bodies.push(Body {
+            name: format!("a{index}"),
+            kind: BodyKind::Action,
+            blocks,
+        });
+        let param = |(width, number)| ActionParam {
+            name: format!("p{number}"),
+            width,
+            signed: false,
+        };
+        self.program.actions.push(Action {
+            name: format!("a{index}"),
+            params: widths.into_iter().zip(0..).map(param).collect(),
+            body,
+        });
+        self.params.clear();
+    }
+
+    fn table(&mut self, index: usize) {
+        let keys = (0..1 + self.below(3))
+            .map(|number| {
+                let width = self.pick(WIDTHS);
+                TableKey {
+                    name: format!("k{number}"),
+                    expr: self.expr(width, 2),
+                    width,
+                    match_kind: MatchKind::Exact,
+                }
+            })
+            .collect();
+        let listed = |action| TableAction {
+            action: ActionId(action),
+            table_only: false,
+            default_only: false,
+        };
+        let args = self.program.actions[0]
+            .params
+            .iter()
+            .map(|param| Bits::zero(param.width))
+            .collect();
+        self.program.tables.push(Table {
+            name: format!("t{index}"),
+            keys,
+            actions: (0..3).map(listed).collect(),
+            default_action: ActionCall { action: 0, args },
+            default_is_const: false,
+            entries: Vec::new(),
+            entries_are_const: false,
+            size: 8,
+            implementation: None,
+            direct_counter: None,
+            direct_meter: None,
+            supports_timeout: false,
+            location: Location::default(),
+        });
+    }
+
+    /// Blocks that can all be reached: each is followed by the next, and perhaps by others, also by earlier ones.
+    fn blocks(&mut self, kind: BodyKind) -> Vec<Block> {
+        let count = 1 + self.below(5);
+        (0..count)
+            .map(|index| {
+                let statements = (0..self.below(6)).map(|_| Statement::new(self.op(kind))).collect();
+                let terminator = if index + 1 == count {
+                    self.last_terminator(kind)
+                } else {
+                    self.terminator(kind, BlockId(index as u32 + 1), count)
+                };
+                block(statements, terminator)
+            })
+            .collect()
+    }
+
+    fn any_block(&mut self, next: BlockId, count: usize) -> BlockId {
+        let all = self.chance(10);
+        let first = if all { 0 } else { next.index() };
+        BlockId((first + self.below(count - first)) as u32)
+    }
+
+    fn last_terminator(&mut self, kind: BodyKind) -> Terminator {
+        match kind {
+            BodyKind::Parser if self.chance(20) => Terminator::Reject(self.expr(32, 1)),
+            BodyKind::Control | BodyKind::Action if self.chance(20) => Terminator::Exit,
+            _ => Terminator::Return,
+        }
+    }
+
+    fn terminator(&mut self, kind: BodyKind, next: BlockId, count: usize) -> Terminator {
+        match self.below(4) {
+            0 => Terminator::Jump(next),
+            1 => Terminator::Branch {
+                condition: self.expr(1, 3),
+                then_block: next,
+                else_block: self.any_block(next, count),
+            },
+            2 if kind == BodyKind::Control => Terminator::Apply {
+                table: TableId(self.below(2) as u32),
+                hit: self.chance(50).then_some(SlotId(0)),
+                action_run: self.chance(50).then_some(SlotId(6)),
+                next,
+            },
+            _ => self.select(kind, next, count),
+        }
+    }
+
+    fn select(&mut self, kind: BodyKind, next: BlockId, count: usize) -> Terminator {
+        if kind == BodyKind::Parser && self.chance(15) {
+            let keys = vec![self.expr(8, 1), self.expr(100, 1)];
+            let component = |component| KeySet::ValueSet {
+                set: ValueSetId(0),
+                component,
+            };
+            let case = SelectCase {
+                keysets: vec![component(0), component(1)],
+                target: self.any_block(next, count),
+            };
+            return Terminator::Select {
+                keys,
+                cases: vec![case],
+                default: next,
+            };
+        }
+        let widths: Vec<u32> = (0..1 + self.below(2))
+            .map(|_| self.pick(&[1, 8, 8, 16, 64, 100, 200]))
+            .collect();
+        let simple = self.chance(50);
+        let cases = (0..self.below(5))
+            .map(|_| SelectCase {
+                keysets: widths.iter().map(|&width| self.keyset(width, simple)).collect(),
+                target: self.any_block(next, count),
+            })
+            .collect();
+        Terminator::Select {
+            keys: widths.iter().map(|&width| self.expr(width, 2)).collect(),
+            cases,
+            default: next,
+        }
+    }
+
+    fn keyset(&mut self, width: u32, simple: bool) -> KeySet {
+        let choice = if simple { self.below(8) / 7 } else { self.below(6) };
+        match choice {
+            0 => KeySet::Exact(Bits::new(width, self.below(4) as u128)),
+            1 => KeySet::Any,
+            2 => KeySet::Mask {
+                value: self.bits(width),
+                mask: self.bits(width),
+            },
+            3 => KeySet::Range {
+                low: self.bits(width),
+                high: self.bits(width),
+            },
+            4 => KeySet::Equals(self.expr(width, 1)),
+            _ => KeySet::EqualsMasked {
+                value: self.expr(width, 1),
+                mask: self.expr(width, 1),
+            },
+        }
+    }
+
+    fn bits(&mut self, width: u32) -> Bits {
+        match self.below(4) {
+            0 => Bits::new(width, self.below(5) as u128),
+            1 => Bits::ones(width).sub(&Bits::new(width, self.below(3) as u128)),
+            _ => {
+                let limbs: Vec<u64> = (0..width.div_ceil(64)).map(|_| self.random.next_u64()).collect();
+                Bits::from_limbs(width, &limbs)
+            }
+        }
+    }
+
+    fn assign(&mut self) -> Op {
+        let slot = self.any_slot();
+        let width = self.program.slot(slot).width;
+        let value = self.expr(width, 4);
+        Op::Assign { slot, value }
+    }
+
+    /// A slot that programs may write: the length of a varbit field is a number of bits that fit.
+    fn any_slot(&mut self) -> SlotId {
+        loop {
+            let slot = SlotId(self.below(self.program.slots.len()) as u32);
+            if !matches!(self.program.slot(slot).kind, SlotKind::VarbitLength(_)) {
+                return slot;
+            }
+        }
+    }
+
+    fn op(&mut self, kind: BodyKind) -> Op {
+        if self.chance(40) {
+            return match kind {
+                BodyKind::Parser => self.parser_op(),
+                BodyKind::Deparser => Op::Emit {
+                    header: HeaderId(self.below(4) as u32),
+                },
+                BodyKind::Control | BodyKind::Action => self.request(),
+            };
+        }
+        if self.chance(40) {
+            return self.extern_op(kind);
+        }
+        self.assign()
+    }
+
+    fn parser_op(&mut self) -> Op {
+        match self.below(6) {
+            0 => Op::Advance {
+                bits: match self.below(3) {
+                    0 => Expr::Const(Bits::new(32, 8 * self.below(4) as u128)),
+                    1 => Expr::Const(Bits::new(32, self.below(20) as u128)),
+                    _ => self.length(),
+                },
+            },
+            1 => Op::Lookahead { slot: self.any_slot() },
+            2 => Op::PacketLength { slot: SlotId(6) },
+            _ => {
+                let header = HeaderId(self.below(4) as u32);
+                let has_varbit = self.program.headers[header.index()]
+                    .fields
+                    .iter()
+                    .any(|field| field.length.is_some());
+                let varbit_bits = has_varbit.then(|| self.length());
+                Op::Extract { header, varbit_bits }
+            }
+        }
+    }
+
+    /// A number of bits, mostly a multiple of 8.
+    fn length(&mut self) -> Expr {
+        let small = Expr::ZeroExtend(32, Box::new(self.expr(7, 1)));
+        match self.below(4) {
+            0 => small,
+            1 => self.expr(65, 1),
+            _ => Expr::Binary(BinaryOp::Shl, Box::new(small), Box::new(Expr::Const(Bits::new(8, 3)))),
+        }
+    }
+
+    fn data(&mut self) -> Vec<DataItem> {
+        let varbits: Vec<(SlotId, SlotId)> = self
+            .program
+            .headers
+            .iter()
+            .flat_map(|header| &header.fields)
+            .filter_map(|field| Some((field.slot, field.length?)))
+            .collect();
+        let use_varbit = self.chance(15);
+        (0..1 + self.below(6))
+            .map(|_| match varbits.first() {
+                Some(&(value, length)) if use_varbit => DataItem::Varbit { value, length },
+                _ => {
+                    let width = self.pick(&[1, 4, 8, 12, 16, 16, 32, 48, 64, 65, 128, 200, 600]);
+                    DataItem::Value(self.expr(width, 1))
+                }
+            })
+            .collect()
+    }
+
+    fn extern_op(&mut self, kind: BodyKind) -> Op {
+        let register = RegisterId(self.below(2) as u32);
+        let width = self.program.registers[register.index()].width;
+        match self.below(9) {
+            0 => {
+                let slot = self.slot(width, SlotKind::Local);
+                Op::RegisterRead {
+                    register,
+                    index: self.index(),
+                    slot,
+                }
+            }
+            1 => Op::RegisterWrite {
+                register,
+                index: self.index(),
+                value: self.expr(width, 2),
+            },
+            2 => Op::Count {
+                counter: CounterId(0),
+                index: self.index(),
+            },
+            3 => Op::ExecuteMeter {
+                meter: MeterId(0),
+                index: self.index(),
+                slot: self.any_slot(),
+            },
+            4 => {
+                let slot = SlotId(self.below(WIDTHS.len()) as u32);
+                let width = self.program.slot(slot).width;
+                Op::Random {
+                    low: self.expr(width, 1),
+                    high: self.expr(width, 1),
+                    slot,
+                }
+            }
+            5 if self.chance(30) => Op::Assert {
+                condition: self.expr(1, 2),
+                text: String::new(),
+            },
+            6 if kind != BodyKind::Parser => Op::VerifyChecksum {
+                condition: self.expr(1, 1),
+                data: self.data(),
+                checksum: {
+                    let width = self.pick(&[8, 16, 64, 100, 200]);
+                    self.expr(width, 1)
+                },
+                algorithm: self.pick(ALGORITHMS),
+                payload: self.chance(30),
+            },
+            7 if kind != BodyKind::Parser => Op::UpdateChecksum {
+                condition: self.expr(1, 1),
+                data: self.data(),
+                slot: self.any_slot(),
+                algorithm: self.pick(ALGORITHMS),
+                payload: self.chance(30),
+            },
+            _ => {
+                let (base, max) = (self.pick(WIDTHS), self.pick(WIDTHS));
+                Op::Hash {
+                    algorithm: self.pick(ALGORITHMS),
+                    data: self.data(),
+                    range: if self.chance(60) {
+                        Some((self.expr(base, 1), self.expr(max, 1)))
+                    } else {
+                        None
+                    },
+                    slot: self.any_slot(),
+                }
+            }
+        }
+    }
+
+    fn index(&mut self) -> Expr {
+        let width = self.pick(&[3, 8, 32, 64, 70, 200]);
+        self.expr(width, 2)
+    }
+
+    fn request(&mut self) -> Op {
+        let field_list = if self.chance(50) { Some(self.expr(8, 1)) } else { None };
+        match self.below(5) {
+            0 => Op::Clone {
+                kind: CloneKind::EgressToEgress,
+                session: self.expr(32, 1),
+                field_list,
+            },
+            1 => Op::Resubmit { field_list },
+            2 => Op::Recirculate { field_list },
+            3 => {
+                let width = self.pick(&[16, 32, 64]);
+                Op::Truncate {
+                    bytes: self.expr(width, 1),
+                }
+            }
+            _ => Op::Digest {
+                digest: DigestId(0),
+                data: vec![self.expr(9, 2), self.expr(70, 2), self.expr(200, 2)],
+            },
+        }
+    }
+
+    fn leaf(&mut self, width: u32) -> Expr {
+        let param = self.params.iter().position(|&param| param == width);
+        if let Some(index) = param
+            && self.chance(50)
+        {
+            return Expr::Param {
+                index: index as u32,
+                width,
+            };
+        }
+        let slots: Vec<u32> = (0..self.program.slots.len() as u32)
+            .filter(|&slot| self.program.slots[slot as usize].width == width)
+            .collect();
+        if !slots.is_empty() && self.chance(75) {
+            return Expr::Slot(SlotId(self.pick(&slots)));
+        }
+        Expr::Const(self.bits(width))
+    }
+
+    fn expr(&mut self, width: u32, depth: u32) -> Expr {
+        if depth == 0 {
+            return self.leaf(width);
+        }
+        let operand = |generator: &mut Self, width| Box::new(generator.expr(width, depth - 1));
+        match self.below(10) {
+            0 => Expr::Unary(self.pick(&[UnaryOp::Not, UnaryOp::Negate]), operand(self, width)),
+            1 | 2 => {
+                let operator = self.pick(BINARY);
+                let right = if operator.is_shift() {
+                    self.pick(&[3, 8, 64, 70, 130])
+                } else {
+                    width
+                };
+                Expr::Binary(operator, operand(self, width), operand(self, right))
+            }
+            3 if width == 1 => {
+                let of = self.pick(WIDTHS);
+                Expr::Binary(self.pick(COMPARISONS), operand(self, of), operand(self, of))
+            }
+            3 | 4 => {
+                let of = width + self.pick(&[0, 1, 8, 60, 64, 130]);
+                let lo = self.below((of - width + 1) as usize) as u32;
+                Expr::Slice {
+                    operand: operand(self, of),
+                    hi: lo + width - 1,
+                    lo,
+                }
+            }
+            5 if width > 1 => {
+                let high = 1 + self.below(width as usize - 1) as u32;
+                Expr::Concat(operand(self, high), operand(self, width - high))
+            }
+            6 => {
+                let from = 1 + self.below(width as usize) as u32;
+                Expr::ZeroExtend(width, operand(self, from))
+            }
+            7 => {
+                let from = 1 + self.below(width as usize) as u32;
+                Expr::SignExtend(width, operand(self, from))
+            }
+            8 => {
+                let from = width + self.pick(&[0, 1, 30, 64, 100]);
+                Expr::Truncate(width, operand(self, from))
+            }
+            9 => Expr::Mux {
+                condition: operand(self, 1),
+                then_value: operand(self, width),
+                else_value: operand(self, width),
+            },
+            _ => self.leaf(width),
+        }
+    }
+}
+
+fn block(statements: Vec<Statement>, terminator: Terminator) -> Block {
+    Block {
+        label: None,
+        statements,
+        terminator,
+        location: Location::default(),
+    }
+}
