@@ -3,7 +3,7 @@
 //! Annotations reach lowering and P4Info as written. The functions here answer the questions that are asked of
 //! them: is there a `@hidden`, what is the `@name`, what are the values of a structured annotation.
 
-use forebay_syntax::ast::{BinaryOp, Annotation, AnnotationBody, AnnotationTokenKind, Expr, ExprKind, UnaryOp};
+use forebay_syntax::ast::{Annotation, AnnotationBody, AnnotationTokenKind, BinaryOp, Expr, ExprKind, UnaryOp};
 use num_bigint::BigInt;
 
 /// A value in an annotation.

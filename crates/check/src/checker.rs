@@ -1,5 +1,6 @@
 //! The checker's state: the program built so far, the scopes, the messages, and where in the program we are.
 
+use crate::advice::declared_name;
 use crate::hir::*;
 use crate::scope::{Entity, Scopes};
 use forebay_syntax::ast;
@@ -31,6 +32,8 @@ pub(crate) struct Checker {
     pub(crate) copies: u64,
     /// How deep the present expression or type is nested.
     pub(crate) depth: u32,
+    /// Names that are declared further down, at the top level and in the parser or control around.
+    pub(crate) upcoming: Vec<(String, Span)>,
     no_annotations: Annotations,
 }
 
@@ -73,6 +76,7 @@ impl Checker {
             composite_parts: Vec::new(),
             copies: 0,
             depth: 0,
+            upcoming: Vec::new(),
             no_annotations: Rc::new(Vec::new()),
         }
     }
@@ -80,6 +84,17 @@ impl Checker {
     /// Reports an error without further details.
     pub(crate) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
         self.diagnostics.push(Diagnostic::error(code, span, message));
+    }
+
+    /// Reports an error and what to do about it.
+    pub(crate) fn error_with_hint(
+        &mut self,
+        code: Code,
+        span: Span,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.diagnostics.push(Diagnostic::error(code, span, message).hint(hint));
     }
 
     /// Reports a message.
@@ -243,6 +258,20 @@ impl Checker {
         }
     }
 
+    /// Takes note of the names in a list of declarations while `work` checks them one after the other.
+    pub(crate) fn with_upcoming<T>(
+        &mut self,
+        declarations: &[ast::Declaration],
+        work: impl FnOnce(&mut Checker) -> T,
+    ) -> T {
+        let before = self.upcoming.len();
+        let names = declarations.iter().filter_map(declared_name);
+        self.upcoming.extend(names.map(|name| (name.name.clone(), name.span)));
+        let result = work(self);
+        self.upcoming.truncate(before);
+        result
+    }
+
     /// Adds a variable.
     pub(crate) fn add_var(&mut self, name: &ast::Ident, ty: Type, kind: VarKind, annotations: Annotations) -> VarId {
         let id = VarId(self.program.vars.len() as u32);
@@ -277,6 +306,17 @@ impl Checker {
         let message = format!("no {what} named `{}` is declared here", name.name);
         let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message)
             .did_you_mean(&name.name, visible.iter().map(String::as_str));
+        let later = self.upcoming.iter().rev().find(|(later, _)| *later == name.name);
+        let diagnostic = match (later, self.absence_hint(&name.name)) {
+            (Some((_, place)), _) => diagnostic
+                .secondary(
+                    *place,
+                    "it is declared here, but P4 names are declared before they are used",
+                )
+                .hint("move the declaration up"),
+            (None, Some(hint)) => diagnostic.hint(hint),
+            (None, None) => diagnostic,
+        };
         self.report(diagnostic);
     }
 }

@@ -4,6 +4,7 @@
 //! struct, header, tuple, stack or list that it initialises. Aggregates are fitted element by element, so the result is in
 //! order of declaration and all its parts have their final types.
 
+use crate::call::count_text;
 use crate::checker::Checker;
 use crate::fold;
 use crate::hir::*;
@@ -72,8 +73,8 @@ impl Checker {
             self.show(&expr.ty)
         );
         let mut diagnostic = Diagnostic::error(codes::TYPE_MISMATCH, expr.span, message);
-        if self.cast_allowed(wanted, &expr.ty) {
-            diagnostic = diagnostic.hint(format!("write an explicit cast: ({}) ...", self.show(wanted)));
+        if let Some(hint) = self.conversion_hint(wanted, &expr.ty) {
+            diagnostic = diagnostic.hint(hint);
         }
         self.report(diagnostic);
         self.invalid(expr.span)
@@ -173,7 +174,16 @@ impl Checker {
         if elements.len() == count {
             return Some(elements);
         }
-        let message = format!("{} has {count} elements, but {given} are given", self.show(wanted));
+        let parts = if matches!(wanted, Type::Composite(..)) {
+            "field"
+        } else {
+            "element"
+        };
+        let message = format!(
+            "{} has {}, but {given} are given",
+            self.show(wanted),
+            count_text(count, parts)
+        );
         let diagnostic = Diagnostic::error(codes::WRONG_SHAPE, span, message);
         self.report(if given < count {
             diagnostic.hint("end the list with `...` to fill in default values")
@@ -382,13 +392,19 @@ impl Checker {
     pub(crate) fn require_constant(&mut self, expr: &Expr, what: &str) -> bool {
         let constant = self.is_constant(expr);
         if !constant {
-            self.error(
-                codes::NOT_CONSTANT,
-                expr.span,
-                format!("{what} must be a compile-time constant"),
-            );
+            self.not_constant(expr, what);
         }
         constant
+    }
+
+    /// Reports a value that is known only at run time.
+    pub(crate) fn not_constant(&mut self, expr: &Expr, what: &str) {
+        let message = format!("{what} must be a compile-time constant");
+        let diagnostic = Diagnostic::error(codes::NOT_CONSTANT, expr.span, message);
+        self.report(match self.why_not_constant(expr) {
+            Some(reason) => diagnostic.note(reason),
+            None => diagnostic,
+        });
     }
 
     /// Whether the expression can be written.
@@ -416,29 +432,18 @@ impl Checker {
         if self.is_lvalue(expr) {
             return true;
         }
-        let reason = self.why_read_only(expr);
-        let message = format!("{what} must be an l-value, something that can be written{reason}");
-        self.error(codes::NOT_ASSIGNABLE, expr.span, message);
+        self.not_assignable(expr.span, what, self.why_read_only(expr));
         false
     }
 
-    fn why_read_only(&self, expr: &Expr) -> String {
-        match &expr.kind {
-            ExprKind::Var(id) => {
-                let var = &self.program.vars[id.index()];
-                let kind = match var.kind {
-                    VarKind::Param(forebay_syntax::ast::Direction::In) => "an `in` parameter",
-                    VarKind::Param(_) => "a parameter without direction",
-                    VarKind::Constructor => "a constructor parameter",
-                    VarKind::Local => return String::new(),
-                };
-                format!("; `{}` is {kind} and read-only", var.name)
-            }
-            ExprKind::Field(base, _) | ExprKind::Index(base, _) | ExprKind::Slice(base, _, _) => {
-                self.why_read_only(base)
-            }
-            _ => String::new(),
-        }
+    /// Reports something that cannot be written, with the reason if there is one.
+    pub(crate) fn not_assignable(&mut self, span: Span, what: &str, reason: Option<String>) {
+        let message = match reason {
+            Some(reason) => format!("{what} must be an l-value, but {reason}, which is read-only"),
+            None => format!("{what} must be an l-value"),
+        };
+        let hint = "l-values are variables, `out` and `inout` parameters, and parts of these";
+        self.error_with_hint(codes::NOT_ASSIGNABLE, span, message, hint);
     }
 }
 

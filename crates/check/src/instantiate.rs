@@ -186,14 +186,18 @@ impl Checker {
             return None;
         }
         if !ty.is_object() {
-            let message = format!(
-                "there are no instances of {}; a variable is declared without arguments",
-                self.show(ty)
+            let text = self.show(ty);
+            let message = format!("{text} cannot be instantiated: only externs, parsers, controls and packages can");
+            let hint = format!(
+                "a variable is declared without parentheses, as in `{text} {};`",
+                item.name.name
             );
-            self.error(codes::NOT_INSTANTIABLE, span, message);
+            self.error_with_hint(codes::NOT_INSTANTIABLE, span, message, hint);
             return None;
         }
-        self.check_instance_place(ty, span);
+        if !self.check_instance_place(ty, span) {
+            return None;
+        }
         let construction = self.construct_type(ty, &item.args, span)?;
         let instance = Instance {
             name: item.name.name.clone(),
@@ -214,11 +218,11 @@ impl Checker {
         id
     }
 
-    /// Where instances of a type may be declared.
-    fn check_instance_place(&mut self, ty: &Type, span: Span) {
+    /// Whether instances of a type may be declared here; reports if not.
+    fn check_instance_place(&mut self, ty: &Type, span: Span) -> bool {
         let context = &self.context;
         let message = if context.this.is_some() && context.result.is_none() {
-            return;
+            return true;
         } else if context.in_action {
             "instances cannot be declared in actions"
         } else if context.result.is_some() {
@@ -237,10 +241,11 @@ impl Checker {
                 }
                 (Type::Parser(..), _, Some(_)) => "a parser cannot be instantiated in a control",
                 (Type::Control(..), Some(_), _) => "a control cannot be instantiated in a parser",
-                _ => return,
+                _ => return true,
             }
         };
         self.error(codes::MISPLACED_INSTANTIATION, span, message);
+        false
     }
 
     /// `T.apply(args)`: an anonymous instance, applied once.
@@ -347,12 +352,32 @@ impl Checker {
     fn missing_implementations(&mut self, id: ExternId, methods: &[usize], span: Span) {
         let item = &self.program.externs[id.index()];
         let names: Vec<&str> = methods.iter().map(|index| item.methods[*index].name.as_str()).collect();
-        let message = format!(
-            "the abstract methods `{}` of {} are not implemented",
-            names.join("`, `"),
-            item.name
+        let message = match names.as_slice() {
+            [one] => format!("the abstract method `{one}` of {} is not implemented", item.name),
+            several => format!(
+                "the abstract methods `{}` of {} are not implemented",
+                several.join("`, `"),
+                item.name
+            ),
+        };
+        let prototypes: Vec<String> = methods
+            .iter()
+            .map(|index| &item.methods[*index])
+            .map(|method| {
+                format!(
+                    "{} {}{} {{ ... }}",
+                    self.show(&method.result),
+                    method.name,
+                    self.params_text(&method.params)
+                )
+            })
+            .collect();
+        let hint = format!(
+            "implement it with the instance: `{}(...) name = {{ {} }};`",
+            item.name,
+            prototypes.join(" ")
         );
-        self.error(codes::ABSTRACT_METHODS, span, message);
+        self.error_with_hint(codes::ABSTRACT_METHODS, span, message, hint);
     }
 
     fn check_method_block(
@@ -420,7 +445,9 @@ impl Checker {
                 .filter(|method| method.is_abstract)
                 .map(|method| method.name.clone())
                 .collect();
-            self.report(Diagnostic::error(codes::ABSTRACT_METHODS, name.span, message).options(options));
+            let diagnostic = Diagnostic::error(codes::ABSTRACT_METHODS, name.span, message)
+                .did_you_mean(&name.name, options.iter().map(String::as_str));
+            self.report(diagnostic.options(options.clone()));
             return None;
         };
         if !function.prototype.type_params.is_empty() {

@@ -1,5 +1,6 @@
 //! Keysets (§8.16, §13.6): the sets of values in `select` cases and table entries.
 
+use crate::call::{count_text, given_text};
 use crate::checker::Checker;
 use crate::hir::*;
 use forebay_syntax::ast;
@@ -52,7 +53,12 @@ impl Checker {
     }
 
     fn wrong_count(&mut self, given: usize, keys: usize, span: Span) {
-        let message = format!("there are {keys} keys, but {given} keysets are given");
+        let are = if keys == 1 { "is" } else { "are" };
+        let message = format!(
+            "there {are} {}, but {} given",
+            count_text(keys, "key"),
+            given_text(given, "keyset")
+        );
         self.error(codes::INVALID_KEYSET, span, message);
     }
 

@@ -23,6 +23,7 @@
 //! Guarantees: no input makes the checker panic or recurse without bound; each mistake is reported once, since an
 //! expression with an error has [`hir::Type::Unknown`], which fits everything.
 
+mod advice;
 pub mod annotations;
 mod call;
 mod checker;

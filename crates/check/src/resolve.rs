@@ -1,5 +1,6 @@
 //! Types as written to types (§7, §7.2.12).
 
+use crate::call::{count_text, given_text};
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::scope::Entity;
@@ -73,13 +74,13 @@ impl Checker {
             ExprKind::Int(value) => Some(value.clone()),
             ExprKind::Invalid => None,
             _ => {
-                let ty = self.show(&checked.ty);
-                let message = if checked.ty.is_number() {
-                    "this must be a compile-time constant".to_string()
+                if checked.ty.is_number() {
+                    self.not_constant(&checked, "this number");
                 } else {
-                    format!("an integer constant is needed here, but this has type {ty}")
-                };
-                self.error(codes::NOT_CONSTANT, expr.span, message);
+                    let ty = self.show(&checked.ty);
+                    let message = format!("an integer constant is needed here, but this has type {ty}");
+                    self.error(codes::NOT_CONSTANT, expr.span, message);
+                }
                 None
             }
         }
@@ -114,9 +115,10 @@ impl Checker {
                 )
             } else {
                 format!(
-                    "`{}` has {count} type parameters, but {} type arguments are given",
+                    "`{}` has {}, but {} given",
                     name.ident.name,
-                    args.len()
+                    count_text(count, "type parameter"),
+                    given_text(args.len(), "type argument")
                 )
             };
             self.error(codes::TYPE_ARGUMENTS, span, message);

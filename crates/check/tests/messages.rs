@@ -69,7 +69,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("E0402", "const int a = 1 / 0;"),
     (
         "E0403",
-        "control c(in bit<8> x, in bit<8> y) { apply { bit<8> z = x / y; } }",
+        "control c(in int<8> x, in int<8> y) { apply { int<8> z = x / y; } }",
     ),
     ("E0404", "const int a = 1 << 100000;"),
     ("E0405", "$ const bool a = static_assert(1 > 2, \"no\");"),

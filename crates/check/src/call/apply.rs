@@ -10,7 +10,7 @@ use forebay_syntax::source::Span;
 
 impl Checker {
     /// Applying a table, control or parser is not allowed in actions and functions.
-    fn check_apply_place(&mut self, span: Span) {
+    fn check_apply_place(&mut self, what: &str, span: Span) {
         let place = if self.context.in_action {
             "an action"
         } else if self.context.result.is_some() {
@@ -18,16 +18,17 @@ impl Checker {
         } else {
             return;
         };
-        self.error(
-            codes::CALL_NOT_ALLOWED,
-            span,
-            format!("apply cannot be called from {place}"),
-        );
+        let message = format!("{what} cannot be applied in {place}");
+        let hint = "apply it in an `apply` block, and let the block decide by what came out";
+        match what {
+            "a parser" => self.error(codes::CALL_NOT_ALLOWED, span, message),
+            _ => self.error_with_hint(codes::CALL_NOT_ALLOWED, span, message, hint),
+        }
     }
 
     /// `t.apply()`
     pub(super) fn check_table_apply(&mut self, table: Expr, args: &[ast::Arg], span: Span) -> Expr {
-        self.check_apply_place(span);
+        self.check_apply_place("a table", span);
         if !self.context.in_apply && !self.context.in_action && self.context.table.is_none() {
             let message = "a table can only be applied in an apply block";
             self.error(codes::CALL_NOT_ALLOWED, span, message);
@@ -57,7 +58,12 @@ impl Checker {
     /// `c.apply(...)` of a control or parser.
     pub(crate) fn check_apply(&mut self, receiver: Expr, site: CallSite) -> Expr {
         let CallSite { args, span, .. } = site;
-        self.check_apply_place(span);
+        let block = if matches!(receiver.ty, Type::Parser(..)) {
+            "a parser"
+        } else {
+            "a control"
+        };
+        self.check_apply_place(block, span);
         let (what, type_params, params) = match &receiver.ty {
             Type::Control(id, _) => {
                 let control = &self.program.controls[id.index()];

@@ -39,6 +39,26 @@ pub(crate) enum Strictness {
     Constructor,
 }
 
+/// Why arguments do not fit parameters.
+struct Misfit {
+    /// The argument that is wrong; none when it is the call as a whole.
+    place: Option<Span>,
+    /// What is wrong.
+    message: String,
+    /// The name that no parameter has.
+    unknown_name: Option<String>,
+}
+
+impl Misfit {
+    fn of_call(message: String) -> Misfit {
+        Misfit {
+            place: None,
+            message,
+            unknown_name: None,
+        }
+    }
+}
+
 /// A call with everything found out.
 pub(crate) struct BoundCall {
     /// One for each parameter.
@@ -57,52 +77,83 @@ impl Checker {
 
     /// Reports why a call does not fit; true if it fits.
     pub(crate) fn report_misfit(&mut self, what: &str, params: &[Param], args: &[ast::Arg], span: Span) -> bool {
-        let Err(message) = self.assign_arguments(params, args) else {
+        let Err(misfit) = self.assign_arguments(params, args) else {
             return true;
         };
-        let text = self.params_text(params);
-        let diagnostic = Diagnostic::error(codes::WRONG_ARGUMENTS, span, format!("{what}: {message}"));
-        self.report(diagnostic.note(format!("the parameters are {text}")));
+        self.report_wrong_arguments(what, params, misfit, span);
         false
     }
 
+    fn report_wrong_arguments(&mut self, what: &str, params: &[Param], misfit: Misfit, span: Span) {
+        let place = misfit.place.unwrap_or(span);
+        let mut diagnostic = Diagnostic::error(codes::WRONG_ARGUMENTS, place, format!("{what}: {}", misfit.message));
+        if let Some(name) = &misfit.unknown_name {
+            diagnostic = diagnostic.did_you_mean(name, params.iter().map(|param| self.param_name(param)));
+        }
+        let text = self.params_text(params);
+        self.report(match params {
+            [] => diagnostic.note("there are no parameters"),
+            _ => diagnostic.note(format!("the parameters are {text}")),
+        });
+    }
+
     /// For each parameter the index of its argument, or what is wrong.
-    fn assign_arguments(&self, params: &[Param], args: &[ast::Arg]) -> Result<Vec<Option<usize>>, String> {
+    fn assign_arguments(&self, params: &[Param], args: &[ast::Arg]) -> Result<Vec<Option<usize>>, Misfit> {
         let mut assigned = vec![None; params.len()];
         let named = args.iter().filter(|arg| arg.name.is_some()).count();
         if named != 0 && named != args.len() {
-            return Err("either all arguments or none must be named".to_string());
+            return Err(Misfit::of_call(
+                "either all arguments or none must be named".to_string(),
+            ));
         }
         for (index, arg) in args.iter().enumerate() {
             let position = match &arg.name {
                 None => index,
                 Some(name) => match params.iter().position(|param| self.param_name(param) == name.name) {
                     Some(position) => position,
-                    None => return Err(format!("there is no parameter `{}`", name.name)),
+                    None => {
+                        return Err(Misfit {
+                            place: Some(name.span),
+                            message: format!("there is no parameter `{}`", name.name),
+                            unknown_name: Some(name.name.clone()),
+                        });
+                    }
                 },
             };
             match assigned.get_mut(position) {
                 None => {
                     let takes = count_text(params.len(), "argument");
-                    return Err(format!("it takes {takes}, but {} are given", args.len()));
+                    let message = format!("it takes {takes}, but {} are given", args.len());
+                    return Err(Misfit {
+                        place: Some(arg.span),
+                        message,
+                        unknown_name: None,
+                    });
                 }
                 Some(slot @ None) => *slot = Some(index),
                 Some(Some(_)) => {
-                    return Err(format!(
-                        "the argument `{}` is given twice",
-                        self.param_name(&params[position])
-                    ));
+                    let message = format!("the argument `{}` is given twice", self.param_name(&params[position]));
+                    return Err(Misfit {
+                        place: Some(arg.span),
+                        message,
+                        unknown_name: None,
+                    });
                 }
             }
         }
-        let missing = params
+        let missing: Vec<&str> = params
             .iter()
             .zip(&assigned)
-            .find(|(param, arg)| arg.is_none() && !param.optional && param.default.is_none());
-        match missing {
-            Some((param, _)) => Err(format!("no argument is given for `{}`", self.param_name(param))),
-            None => Ok(assigned),
+            .filter(|(param, arg)| arg.is_none() && !param.optional && param.default.is_none())
+            .map(|(param, _)| self.param_name(param))
+            .collect();
+        if missing.is_empty() {
+            return Ok(assigned);
         }
+        Err(Misfit::of_call(format!(
+            "no argument is given for `{}`",
+            missing.join("`, `")
+        )))
     }
 
     /// Checks the arguments of a call, infers type arguments and converts the arguments.
@@ -149,8 +200,8 @@ impl Checker {
     ) -> Option<BoundCall> {
         let assigned = match self.assign_arguments(&callable.params, args) {
             Ok(assigned) => assigned,
-            Err(message) => {
-                self.error(codes::WRONG_ARGUMENTS, span, format!("{}: {message}", callable.what));
+            Err(misfit) => {
+                self.report_wrong_arguments(&callable.what, &callable.params, misfit, span);
                 return None;
             }
         };
@@ -203,15 +254,14 @@ impl Checker {
                 if (value.ty == Type::Int) != widthless {
                     continue;
                 }
-                let direction = callable.params[position].direction;
-                fine &= self.infer_one(inference, &wanted[position], value, direction);
+                fine &= self.infer_one(inference, &wanted[position], value, &callable.params[position]);
             }
         }
         fine.then_some(())
     }
 
-    fn infer_one(&mut self, inference: &mut Inference, wanted: &Type, value: &Expr, direction: Direction) -> bool {
-        let mode = match direction {
+    fn infer_one(&mut self, inference: &mut Inference, wanted: &Type, value: &Expr, param: &Param) -> bool {
+        let mode = match param.direction {
             Direction::Out | Direction::InOut => Mode::Exact,
             Direction::In | Direction::None => Mode::Convertible,
         };
@@ -222,9 +272,14 @@ impl Checker {
         if inference.unify(&self.program, wanted, &ty, mode) {
             return true;
         }
+        let name = self.param_name(param);
+        if mode == Mode::Exact && !self.is_lvalue(value) {
+            let what = format!("the argument for `{name}`");
+            return self.require_lvalue(value, &what);
+        }
         let wanted = inference.found.apply(wanted);
         let message = format!(
-            "expected an argument of type {}, found {}",
+            "the parameter `{name}` has type {}, but the argument has type {}",
             self.show(&wanted),
             self.show(&value.ty)
         );
@@ -232,8 +287,10 @@ impl Checker {
         if let Some(note) = self.compare_blocks(&wanted, &value.ty) {
             diagnostic = diagnostic.note(note);
         }
-        if self.cast_allowed(&wanted, &value.ty) && mode == Mode::Convertible {
-            diagnostic = diagnostic.hint(format!("write an explicit cast: ({}) ...", self.show(&wanted)));
+        if mode == Mode::Exact {
+            diagnostic = diagnostic.note("there are no conversions for `out` and `inout` parameters");
+        } else if let Some(hint) = self.conversion_hint(&wanted, &value.ty) {
+            diagnostic = diagnostic.hint(hint);
         }
         self.report(diagnostic);
         false

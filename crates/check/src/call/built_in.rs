@@ -6,12 +6,16 @@ use crate::resolve::MAX_WIDTH;
 use crate::size::size_in_bits;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 /// The methods that tell the size of a value or type.
 pub(super) const SIZE_METHODS: [&str; 4] = ["minSizeInBits", "minSizeInBytes", "maxSizeInBits", "maxSizeInBytes"];
+
+/// The methods of every header, sizes aside.
+const HEADER_METHODS: [&str; 3] = ["isValid", "setValid", "setInvalid"];
 
 /// What a stack may be shifted by at most.
 const MAX_SHIFT: u32 = MAX_WIDTH * 32;
@@ -62,7 +66,17 @@ impl Checker {
             }
             name => {
                 let message = format!("a value of type {} has no method `{name}`", self.show(&receiver.ty));
-                self.error(codes::UNKNOWN_MEMBER, member.span, message);
+                let diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message);
+                self.report(match name {
+                    "setValid" | "setInvalid" if is_union => {
+                        diagnostic.hint("set a member of the union valid or invalid")
+                    }
+                    "isValid" | "setValid" | "setInvalid" => diagnostic.hint("only headers are valid or invalid"),
+                    "push_front" | "pop_front" => diagnostic.hint("only header stacks have it"),
+                    "apply" => diagnostic.hint("tables, parsers and controls are applied"),
+                    _ if is_header => diagnostic.did_you_mean(name, HEADER_METHODS).options(HEADER_METHODS),
+                    _ => diagnostic,
+                });
                 self.invalid(span)
             }
         }

@@ -16,6 +16,7 @@ use crate::scope::Entity;
 use crate::types::Substitution;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 
 /// What stands at a call after the name.
@@ -87,7 +88,12 @@ impl Checker {
             }
             other => {
                 let message = format!("`{}` is {} and cannot be called", name.ident.name, other.describe());
-                self.error(codes::NOT_CALLABLE, span, message);
+                let diagnostic = Diagnostic::error(codes::NOT_CALLABLE, span, message);
+                self.report(match other {
+                    Entity::Table(_) => diagnostic.hint(format!("a table is applied: `{}.apply()`", name.ident.name)),
+                    Entity::Instance(_) => diagnostic.hint("write the method after a dot, as in `.apply(...)`"),
+                    _ => diagnostic,
+                });
                 self.invalid(span)
             }
         }
@@ -209,6 +215,11 @@ fn is_built_in_without_effect(callee: &ast::Expr) -> bool {
         }
         _ => false,
     }
+}
+
+/// `1 argument is`, `2 arguments are`.
+pub(crate) fn given_text(count: usize, what: &str) -> String {
+    format!("{} {}", count_text(count, what), if count == 1 { "is" } else { "are" })
 }
 
 /// `1 argument`, `2 arguments`.

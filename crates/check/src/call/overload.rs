@@ -27,10 +27,12 @@ impl Checker {
         match fitting.as_slice() {
             [one] => Some(*one),
             [] => {
-                let message = format!(
-                    "no {what} takes {} with these names",
-                    count_text(args.len(), "argument")
-                );
+                let names = if args.iter().any(|arg| arg.name.is_some()) {
+                    " with these names"
+                } else {
+                    ""
+                };
+                let message = format!("no {what} takes {}{names}", count_text(args.len(), "argument"));
                 let options: Vec<String> = lists.iter().map(|params| self.params_text(params)).collect();
                 self.report(Diagnostic::error(codes::NO_MATCHING_OVERLOAD, span, message).options(options));
                 None

@@ -1,5 +1,6 @@
 //! Structs, headers, header unions (§7.2.2, §7.2.5, §7.2.6, §7.2.9), typedef and type (§7.5, §7.6).
 
+use crate::advice::field_types_hint;
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::scope::Entity;
@@ -49,7 +50,8 @@ impl Checker {
                     kind_text(item.kind),
                     self.show(&ty)
                 );
-                self.error(codes::INVALID_FIELD_TYPE, field.ty.span, message);
+                let hint = field_types_hint(item.kind);
+                self.error_with_hint(codes::INVALID_FIELD_TYPE, field.ty.span, message, hint);
             }
             let annotations = self.annotations(&field.annotations);
             fields.push(Field {

@@ -68,9 +68,11 @@ impl Checker {
 
     fn check_control_body(&mut self, body: &ast::ControlBody) -> ControlBody {
         let mut locals = Vec::new();
-        for declaration in &body.locals {
-            self.declare_control_local(declaration, &mut locals);
-        }
+        self.with_upcoming(&body.locals, |checker| {
+            for declaration in &body.locals {
+                checker.declare_control_local(declaration, &mut locals);
+            }
+        });
         self.check_annotations(&body.apply_annotations);
         let apply = self.within(
             |context| context.in_apply = true,

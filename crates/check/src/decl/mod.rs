@@ -21,12 +21,14 @@ use forebay_syntax::codes::check as codes;
 impl Checker {
     /// Checks all top-level declarations.
     pub(crate) fn declare_all(&mut self, declarations: &[ast::Declaration]) {
-        for declaration in declarations {
-            self.declare_top(declaration);
-            if self.diagnostics.is_full() {
-                return;
+        self.with_upcoming(declarations, |checker| {
+            for declaration in declarations {
+                checker.declare_top(declaration);
+                if checker.diagnostics.is_full() {
+                    return;
+                }
             }
-        }
+        });
     }
 
     fn declare_top(&mut self, declaration: &ast::Declaration) {

@@ -57,10 +57,12 @@ impl Checker {
             ty = Type::Unknown;
         }
         if owner.is_constructor() && param.direction != Direction::None {
-            self.error(
+            let message = "constructor parameters have no direction: their values are known at compile time";
+            self.error_with_hint(
                 codes::INVALID_PARAMETER,
                 param.span,
-                "constructor parameters have no direction",
+                message,
+                "leave out `in`, `out` or `inout`",
             );
         }
         if optional && matches!(owner, Owner::Action | Owner::DefinedFunction) {

@@ -48,14 +48,17 @@ impl Checker {
 
     fn check_parser_body(&mut self, body: &ast::ParserBody, name: &ast::Ident) -> ParserBody {
         let mut locals = Vec::new();
-        for declaration in &body.locals {
-            self.declare_parser_local(declaration, &mut locals);
-        }
+        self.with_upcoming(&body.locals, |checker| {
+            for declaration in &body.locals {
+                checker.declare_parser_local(declaration, &mut locals);
+            }
+        });
         let states = self.state_indices(&body.states);
         let start = states.get("start").copied();
         if start.is_none() {
             let message = format!("the parser {} has no state named `start`", name.name);
-            self.error(codes::NO_START_STATE, name.span, message);
+            let hint = "execution begins there: add `state start { transition accept; }`";
+            self.error_with_hint(codes::NO_START_STATE, name.span, message, hint);
         }
         let checked: Vec<State> = body
             .states

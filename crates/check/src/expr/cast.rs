@@ -58,8 +58,10 @@ impl Checker {
             self.show(to)
         );
         let mut diagnostic = Diagnostic::error(codes::INVALID_CAST, span, message);
-        if let (Type::Bit(_) | Type::Signed(_), Type::Bit(_) | Type::Signed(_)) = (to, from) {
-            diagnostic = diagnostic.hint("change width and signedness in two casts, one after the other");
+        if let Some(casts) = self.two_casts(to, from) {
+            diagnostic = diagnostic.hint(format!("write two casts: {casts} ..."));
+        } else if *to == Type::Bool && from.is_number() {
+            diagnostic = diagnostic.hint("compare it with a number: ... != 0");
         }
         self.report(diagnostic);
         Expr {

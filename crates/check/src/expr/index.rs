@@ -5,6 +5,7 @@ use crate::fold;
 use crate::hir::*;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
@@ -109,7 +110,7 @@ impl Checker {
         if low > high {
             let message =
                 format!("a slice is written [hi:lo], but here the low end {low} is above the high end {high}");
-            self.error(codes::INVALID_SLICE, span, message);
+            self.error_with_hint(codes::INVALID_SLICE, span, message, format!("write [{low}:{high}]"));
             return self.invalid(span);
         }
         self.make_slice(base, high, low, span)
@@ -147,7 +148,11 @@ impl Checker {
             } else {
                 format!("the bit index {value} is outside of the value, which has {width} bits")
             };
-            self.error(codes::INVALID_SLICE, span, message);
+            let diagnostic = Diagnostic::error(codes::INVALID_SLICE, span, message);
+            self.report(diagnostic.note(format!(
+                "bit 0 is the rightmost, bit {} the leftmost",
+                width.saturating_sub(1)
+            )));
         }
         index
     }

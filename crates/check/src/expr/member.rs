@@ -49,6 +49,8 @@ impl Checker {
                     Type::Extern(..) | Type::Table(_) | Type::Parser(..) | Type::Control(..)
                 ) {
                     diagnostic = diagnostic.hint("methods can only be called: write the arguments in parentheses");
+                } else if ty.width().is_some() {
+                    diagnostic = diagnostic.hint("bits of a number are taken by a slice: `[hi:lo]`");
                 }
                 self.report(diagnostic);
                 self.invalid(span)
@@ -79,7 +81,13 @@ impl Checker {
             let diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message)
                 .did_you_mean(&member.name, names.iter().map(String::as_str))
                 .options(names.iter().take(OPTIONS_SHOWN).cloned());
-            self.report(diagnostic);
+            self.report(match (self.absence_hint(&member.name), ty) {
+                (Some(hint), _) => diagnostic.hint(hint),
+                (None, Type::Error) if diagnostic.hint.is_none() => {
+                    diagnostic.hint(format!("`error {{ {} }}` would declare it", member.name))
+                }
+                _ => diagnostic,
+            });
             return Expr {
                 kind: ExprKind::Invalid,
                 ty: ty.clone(),
@@ -130,7 +138,10 @@ impl Checker {
     fn check_record_field(&mut self, base: Expr, fields: &[(String, Type)], member: &ast::Ident, span: Span) -> Expr {
         let Some(index) = fields.iter().position(|(name, _)| *name == member.name) else {
             let message = format!("this structure has no field `{}`", member.name);
-            self.error(codes::UNKNOWN_FIELD, member.span, message);
+            let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, member.span, message)
+                .did_you_mean(&member.name, fields.iter().map(|(name, _)| name.as_str()))
+                .options(fields.iter().take(OPTIONS_SHOWN).map(|(name, _)| name.clone()));
+            self.report(diagnostic);
             return self.invalid(span);
         };
         Expr {
@@ -165,7 +176,8 @@ impl Checker {
             name => {
                 let message = format!("a header stack has no member `{name}`");
                 let options = ["next", "last", "lastIndex", "size", "push_front", "pop_front"];
-                self.report(Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message).options(options));
+                let diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message);
+                self.report(diagnostic.did_you_mean(name, options).options(options));
                 return self.invalid(span);
             }
         };
@@ -201,7 +213,8 @@ impl Checker {
             name => {
                 let message = format!("the result of applying a table has no member `{name}`");
                 let options = ["hit", "miss", "action_run"];
-                self.report(Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message).options(options));
+                let diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message);
+                self.report(diagnostic.did_you_mean(name, options).options(options));
                 self.invalid(span)
             }
         }

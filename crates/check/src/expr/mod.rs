@@ -213,7 +213,11 @@ impl Checker {
     pub(crate) fn require_bool(&mut self, expr: &Expr) {
         if expr.ty != Type::Bool && !expr.ty.is_unknown() {
             let message = format!("a condition must be a bool, but this has type {}", self.show(&expr.ty));
-            self.error(codes::NOT_BOOLEAN, expr.span, message);
+            let diagnostic = Diagnostic::error(codes::NOT_BOOLEAN, expr.span, message);
+            self.report(match self.conversion_hint(&Type::Bool, &expr.ty) {
+                Some(hint) => diagnostic.hint(hint),
+                None => diagnostic,
+            });
         }
     }
 

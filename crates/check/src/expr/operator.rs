@@ -31,11 +31,15 @@ impl Checker {
         };
         if !defined {
             let message = format!("the operator `{}` is not defined on {}", unary_text(op), self.show(&ty));
-            let mut diagnostic = Diagnostic::error(codes::INVALID_OPERANDS, span, message);
-            if ty == Type::Int {
-                diagnostic = diagnostic.hint("give the number a width, as in 8w5");
-            }
-            self.report(diagnostic);
+            let diagnostic = Diagnostic::error(codes::INVALID_OPERANDS, span, message);
+            self.report(match (op, &ty) {
+                (_, Type::Int) => diagnostic.hint("give the number a width, as in 8w5"),
+                (UnaryOp::Not, ty) if ty.is_number() => {
+                    diagnostic.hint("compare with a number: ... == 0; the operator `~` inverts the bits")
+                }
+                (UnaryOp::Complement, Type::Bool) => diagnostic.hint("the operator on bool is `!`"),
+                _ => diagnostic,
+            });
             return self.invalid(span);
         }
         let kind = match &operand.kind {
@@ -92,11 +96,11 @@ impl Checker {
             self.show(&left.ty),
             self.show(&right.ty)
         );
-        let mut diagnostic = Diagnostic::error(codes::INVALID_OPERANDS, span, message);
-        if op == BinaryOp::Add && left.ty == Type::String {
-            diagnostic = diagnostic.hint("strings are joined with `++`");
-        }
-        self.report(diagnostic);
+        let diagnostic = Diagnostic::error(codes::INVALID_OPERANDS, span, message);
+        self.report(match self.operator_hint(op, &left.ty, &right.ty) {
+            Some(hint) => diagnostic.hint(hint),
+            None => diagnostic,
+        });
         Expr {
             kind: ExprKind::Invalid,
             ty: unknown_result(op),
@@ -145,7 +149,13 @@ impl Checker {
                 self.show(&left.ty),
                 self.show(&right.ty)
             );
-            let hint = format!("cast one of them, as in ({}) ...", self.show(&left.ty));
+            let hint = match self
+                .two_casts(&left.ty, &right.ty)
+                .filter(|_| !self.cast_allowed(&left.ty, &right.ty))
+            {
+                Some(casts) => format!("cast one of them, as in {casts} ..."),
+                None => format!("cast one of them, as in ({}) ...", self.show(&left.ty)),
+            };
             self.report(Diagnostic::error(codes::WIDTH_MISMATCH, span, message).hint(hint));
             return None;
         }
@@ -204,6 +214,7 @@ impl Checker {
         }
     }
 
+    /// `/` and `%` (§8.6): p4c takes them on bit<W> at run time, too, where a division by zero gives 0.
     fn division(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
         let Some((left, right)) = self.same_number(op, left, right, span) else {
             return self.invalid(span);
@@ -225,15 +236,7 @@ impl Checker {
                 return self.fold_error(FoldError::NegativeDivision, left.ty, span);
             }
         }
-        let result = self.fold_or_build(op, left, right, span);
-        if matches!(result.kind, ExprKind::Binary(..)) && !self.is_constant(&result) && !is_shift_in_disguise(&result) {
-            let message = format!(
-                "`{}` is only defined on values that are known at compile time",
-                binary_text(op)
-            );
-            self.error(codes::INVALID_DIVISION, span, message);
-        }
-        result
+        self.fold_or_build(op, left, right, span)
     }
 
     fn shift(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
@@ -433,7 +436,12 @@ impl Checker {
             self.show(&left.ty),
             self.show(&right.ty)
         );
-        self.error(codes::NOT_COMPARABLE, span, message);
+        let diagnostic = Diagnostic::error(codes::NOT_COMPARABLE, span, message);
+        let casts = left.ty.is_number() && right.ty.is_number();
+        self.report(match self.conversion_hint(&left.ty, &right.ty).filter(|_| casts) {
+            Some(hint) => diagnostic.hint(hint),
+            None => diagnostic,
+        });
     }
 
     /// Whether values of the type can be compared with `==`.
@@ -486,7 +494,11 @@ impl Checker {
                 self.show(&left.ty),
                 self.show(&right.ty)
             );
-            self.error(codes::TYPE_MISMATCH, span, message);
+            let diagnostic = Diagnostic::error(codes::TYPE_MISMATCH, span, message);
+            self.report(match self.conversion_hint(&left.ty, &right.ty) {
+                Some(hint) => diagnostic.hint(hint),
+                None => diagnostic,
+            });
             return self.invalid(span);
         }
         let left = self.coerce(left, &ty);
@@ -500,18 +512,6 @@ impl Checker {
                 span,
             },
         }
-    }
-}
-
-/// Whether a division can be done by shifting: by a power of two, or of zero.
-fn is_shift_in_disguise(expr: &Expr) -> bool {
-    let ExprKind::Binary(_, left, right) = &expr.kind else {
-        return false;
-    };
-    match (&left.kind, &right.kind) {
-        (ExprKind::Int(value), _) if value.is_zero() => true,
-        (_, ExprKind::Int(value)) => *value == BigInt::from(1) << (value.bits().max(1) - 1),
-        _ => false,
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::expr::operator::binary_text;
 use crate::hir::*;
+use crate::scope::Entity;
 use forebay_syntax::ast::{self, BinaryOp};
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::source::Span;
@@ -16,9 +17,14 @@ impl Checker {
         value: &ast::Expr,
         span: Span,
     ) -> StatementKind {
+        let constant = self.constant_name(target);
         let target = self.check_expr(target);
-        if !matches!(target.kind, ExprKind::Invalid) {
-            self.require_lvalue(&target, "the left side of an assignment");
+        let what = "the left side of an assignment";
+        match constant {
+            Some(name) => self.not_assignable(target.span, what, Some(format!("`{name}` is a constant"))),
+            None => {
+                self.require_lvalue(&target, what);
+            }
         }
         let value = self.check_value(value);
         let value = match op {
@@ -28,6 +34,21 @@ impl Checker {
         let ty = target.ty.clone();
         let value = self.coerce(value, &ty);
         StatementKind::Assign { target, value }
+    }
+
+    /// The name of the constant of which the expression is a part.
+    fn constant_name(&self, target: &ast::Expr) -> Option<String> {
+        match &target.kind {
+            ast::ExprKind::Name(name) => {
+                let is_constant = matches!(self.lookup(name), Some(Entity::Constant(_)));
+                is_constant.then(|| name.ident.name.clone())
+            }
+            ast::ExprKind::Member { base, .. }
+            | ast::ExprKind::Index { base, .. }
+            | ast::ExprKind::Slice { base, .. }
+            | ast::ExprKind::PlusSlice { base, .. } => self.constant_name(base),
+            _ => None,
+        }
     }
 
     fn combine(&mut self, op: BinaryOp, target: &Expr, value: Expr, span: Span) -> Expr {

@@ -125,7 +125,13 @@ impl Checker {
         }
         match (self.context.result.clone(), value) {
             (None, Some(_)) => {
-                self.error(codes::INVALID_RETURN, span, "only functions can return a value");
+                let message = "only functions can return a value";
+                self.error_with_hint(
+                    codes::INVALID_RETURN,
+                    span,
+                    message,
+                    "write `return;`, and give results through parameters",
+                );
                 None
             }
             (Some(Type::Void), Some(_)) => {

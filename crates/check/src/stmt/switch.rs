@@ -64,19 +64,15 @@ impl Checker {
     fn check_action_switch(&mut self, apply: Expr, table: TableId, cases: &[ast::SwitchCase]) -> StatementKind {
         let mut groups = Vec::new();
         let mut labels: Vec<Option<usize>> = Vec::new();
-        let mut seen: Vec<usize> = Vec::new();
+        let mut seen: Vec<(usize, Span)> = Vec::new();
         for case in cases {
             if matches!(case.label.kind, ast::ExprKind::Default) {
                 labels.push(None);
             } else if let Some(action) = self.action_label(&case.label, table) {
-                if seen.contains(&action) {
-                    self.error(
-                        codes::INVALID_LABEL,
-                        case.label.span,
-                        "this label stands twice in the switch",
-                    );
+                if let Some((_, earlier)) = seen.iter().find(|(earlier, _)| *earlier == action) {
+                    self.repeated_label(case.label.span, *earlier);
                 }
-                seen.push(action);
+                seen.push((action, case.label.span));
                 labels.push(Some(action));
             }
             if let Some(body) = &case.body {
@@ -87,6 +83,12 @@ impl Checker {
             groups.push((labels, Block::default()));
         }
         StatementKind::SwitchAction { apply, cases: groups }
+    }
+
+    fn repeated_label(&mut self, span: Span, earlier: Span) {
+        let message = "this label stands twice in the switch";
+        let diagnostic = Diagnostic::error(codes::INVALID_LABEL, span, message);
+        self.report(diagnostic.secondary(earlier, "the first time"));
     }
 
     fn action_label(&mut self, label: &ast::Expr, table: TableId) -> Option<usize> {
@@ -125,12 +127,9 @@ impl Checker {
             if matches!(case.label.kind, ast::ExprKind::Default) {
                 labels.push(None);
             } else if let Some(label) = self.value_label(&case.label, &value) {
-                if seen.iter().any(|earlier| constant_equal(earlier, &label) == Some(true)) {
-                    self.error(
-                        codes::INVALID_LABEL,
-                        case.label.span,
-                        "this label stands twice in the switch",
-                    );
+                let same = |earlier: &&Expr| constant_equal(earlier, &label) == Some(true);
+                if let Some(earlier) = seen.iter().find(same).map(|earlier| earlier.span) {
+                    self.repeated_label(case.label.span, earlier);
                 }
                 seen.push(label.clone());
                 labels.push(Some(label));

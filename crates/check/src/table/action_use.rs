@@ -3,6 +3,7 @@
 //! The list binds the directional parameters. The default action and entries repeat these arguments as written and add
 //! values for the action data.
 
+use crate::call::count_text;
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::scope::Entity;
@@ -20,9 +21,10 @@ impl Checker {
             let Some(action) = self.find_action(&reference.name) else {
                 continue;
             };
-            if table.actions.iter().any(|earlier| earlier.action == action) {
+            if let Some(earlier) = table.actions.iter().find(|earlier| earlier.action == action) {
                 let message = format!("the action `{}` is listed twice", reference.name.ident.name);
-                self.error(codes::DUPLICATE_DECLARATION, reference.span, message);
+                let diagnostic = Diagnostic::error(codes::DUPLICATE_DECLARATION, reference.span, message);
+                self.report(diagnostic.secondary(earlier.span, "first listed here"));
                 continue;
             }
             let args = self.bind_directional(action, reference);
@@ -223,9 +225,10 @@ impl Checker {
         let message = if named != 0 && named != args.len() {
             "either all arguments or none must be named".to_string()
         } else if args.len() > params.len() {
+            let takes = count_text(params.len(), "argument");
             format!(
-                "the action takes {} arguments, but {} are given",
-                params.len(),
+                "the action `{}` takes {takes}, but {} are given",
+                used.name.ident.name,
                 args.len()
             )
         } else if let Some(name) = args
@@ -268,11 +271,10 @@ impl Checker {
             if let Some(default) = &param.default {
                 return Some(self.copy_constant(default, used.span));
             }
-            self.error(
-                used.code,
-                used.span,
-                format!("no value is given for the parameter `{name}`"),
-            );
+            let action = &used.name.ident.name;
+            let message = format!("no value is given for the parameter `{name}` of the action `{action}`");
+            let hint = format!("write the action data in parentheses: `{action}(...)`");
+            self.error_with_hint(used.code, used.span, message, hint);
             return None;
         };
         let ty = self.param_type(param).clone();

@@ -68,7 +68,10 @@ impl Checker {
     fn check_not_default_only(&mut self, action: Option<usize>, table: &Table, entry: &ast::Entry) {
         let action = action.and_then(|index| table.actions.get(index));
         if action.is_some_and(|action| crate::annotations::has(&action.annotations, "defaultonly")) {
-            let message = format!("the action `{}` is marked @defaultonly", entry.action.name.ident.name);
+            let message = format!(
+                "the action `{}` is marked @defaultonly, so an entry cannot have it",
+                entry.action.name.ident.name
+            );
             self.error(codes::INVALID_ENTRY, entry.action.span, message);
         }
     }
@@ -177,7 +180,8 @@ impl Checker {
                     self.require_constant(high, "the end of a range in an entry");
                     if matches!(key.match_kind.as_str(), "exact" | "lpm" | "optional") {
                         let message = format!("a key of match kind {} takes no range", key.match_kind);
-                        self.error(codes::INVALID_ENTRY, low.span, message);
+                        let hint = "ranges are for keys of match kind range";
+                        self.error_with_hint(codes::INVALID_ENTRY, low.span, message, hint);
                     }
                 }
                 KeySet::ValueSet(_) => {
@@ -192,7 +196,12 @@ impl Checker {
             "lpm" => {}
             kind @ ("exact" | "optional" | "range") => {
                 let message = format!("a key of match kind {kind} takes no mask");
-                self.error(codes::INVALID_ENTRY, mask.span, message);
+                self.error_with_hint(
+                    codes::INVALID_ENTRY,
+                    mask.span,
+                    message,
+                    "masks are for keys of match kind ternary",
+                );
                 return;
             }
             _ => return,

@@ -79,7 +79,8 @@ impl Checker {
             Some(actions) => self.check_action_list(actions, table),
             None => {
                 let message = format!("the table {} has no `actions` property", item.name.name);
-                self.error(codes::TABLE_WITHOUT_ACTIONS, item.name.span, message);
+                let hint = "list the actions that entries can have: `actions = { ... }`";
+                self.error_with_hint(codes::TABLE_WITHOUT_ACTIONS, item.name.span, message, hint);
             }
         }
         let listed = listed.unwrap_or(&[]);
@@ -117,11 +118,11 @@ impl Checker {
         };
         if !found {
             let message = format!(
-                "the table {} has no default_action, and there is no action NoAction without parameters to stand in",
+                "the table {} has no default_action, and NoAction, which would stand in for it, is not declared",
                 item.name.name
             );
-            let diagnostic = Diagnostic::error(codes::NO_ACTION_MISSING, item.name.span, message);
-            self.report(diagnostic.hint("add #include <core.p4>"));
+            let hint = "`#include <core.p4>` declares it";
+            self.error_with_hint(codes::NO_ACTION_MISSING, item.name.span, message, hint);
         }
     }
 
@@ -140,7 +141,11 @@ impl Checker {
         );
         if !scalar {
             let message = format!("a value of type {} cannot be a table key", self.show(&expr.ty));
-            self.error(codes::INVALID_KEY, key.expr.span, message);
+            let diagnostic = Diagnostic::error(codes::INVALID_KEY, key.expr.span, message);
+            self.report(match expr.ty {
+                Type::Composite(..) => diagnostic.hint("use the fields that matter, each as a key"),
+                _ => diagnostic,
+            });
         }
         let named = crate::annotations::has(&key.annotations, "name");
         if self.is_constant(&expr) && !matches!(expr.kind, ExprKind::Invalid) {
@@ -171,7 +176,10 @@ impl Checker {
         let diagnostic = Diagnostic::error(codes::UNKNOWN_MATCH_KIND, name.span, message)
             .did_you_mean(&name.name, kinds.iter().map(String::as_str))
             .options(kinds.clone());
-        self.report(diagnostic);
+        self.report(match self.absence_hint(&name.name) {
+            Some(hint) => diagnostic.hint(hint),
+            None => diagnostic,
+        });
     }
 
     fn check_other_property(&mut self, property: &ast::TableProperty, listed: &[ast::ActionRef], table: &mut Table) {

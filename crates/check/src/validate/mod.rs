@@ -10,9 +10,11 @@ pub(crate) use returns::always_returns;
 use crate::checker::Checker;
 
 impl Checker {
-    /// Checks what can only be seen of the whole program.
+    /// Checks what can only be seen of the whole program. What an erroneous statement would have written is not known.
     pub(crate) fn validate(&mut self) {
         self.check_control_plane_names();
-        self.check_out_params();
+        if !self.diagnostics.has_errors() {
+            self.check_out_params();
+        }
     }
 }

@@ -80,7 +80,7 @@ codes! {
     E0402 DIVISION_BY_ZERO: "division by zero",
         "The right operand of `/` and `%` must not be zero.";
     E0403 INVALID_DIVISION: "division not defined",
-        "`/` and `%` are defined on int only for values that are not negative, on bit<W> only when both operands are known at compile time, and never on int<W>.";
+        "`/` and `%` are defined on numbers that are not negative: on int, and on bit<W>, where dividing by a zero that is known only at run time gives 0. There is no division on int<W>.";
     E0404 OUT_OF_RANGE: "value out of range",
         "The value does not fit the type or the range that is allowed here.";
     E0405 STATIC_ASSERT_FAILED: "static assertion failed",

@@ -31,6 +31,8 @@ codes! {
         "Two tables, or two other objects of one kind, have the same full name, so that a controller could not tell them apart. Rename one, or give it another name with @name.";
     E0814 ACTION_SCOPE: "action where its annotation forbids it",
         "An action marked @tableonly cannot be the default action, one marked @defaultonly cannot be the action of an entry, and one cannot be both.";
+    E0815 INVALID_KEYS: "match kinds that cannot stand together",
+        "A table can have one lpm key: two longest prefixes would have no order among them. Use ternary for the others.";
     E0911 TOO_MANY_SLOTS: "too much storage",
         "The headers, metadata and variables of the program, once all instances and stacks are flattened, are more than a packet can carry. Use smaller stacks or arrays.";
     E0912 PROGRAM_TOO_LARGE: "program too large once inlined",

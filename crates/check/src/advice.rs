@@ -1,0 +1,147 @@
+//! What to do about a mistake: the hints of messages that several parts of the checker give.
+
+use crate::checker::Checker;
+use crate::hir::*;
+use forebay_syntax::ast::{self, BinaryOp, CompositeKind, Direction};
+use forebay_syntax::library::library_of;
+
+impl Checker {
+    /// How a value of one type can be turned into one of another.
+    pub(crate) fn conversion_hint(&self, wanted: &Type, actual: &Type) -> Option<String> {
+        let text = self.show(wanted);
+        if self.cast_allowed(wanted, actual) {
+            return Some(format!("write an explicit cast: ({text}) ..."));
+        }
+        match (wanted, actual) {
+            (Type::Bool, Type::ApplyResult(_)) => Some("write `.hit` or `.miss` after `apply()`".to_string()),
+            (Type::Bool, actual) if actual.is_number() => Some("compare it with a number: ... != 0".to_string()),
+            _ => Some(format!("write two casts: {} ...", self.two_casts(wanted, actual)?)),
+        }
+    }
+
+    /// The two casts, one after the other, that turn a value of one type into one of another.
+    pub(crate) fn two_casts(&self, wanted: &Type, actual: &Type) -> Option<String> {
+        let between = match (wanted, actual) {
+            (Type::Bit(_), Type::Bool) => Type::Bit(1),
+            (Type::Bit(width), Type::Signed(_)) => Type::Signed(*width),
+            (Type::Signed(width), Type::Bit(_)) => Type::Bit(*width),
+            _ => return None,
+        };
+        Some(format!("({}) ({})", self.show(wanted), self.show(&between)))
+    }
+
+    /// What may have been meant by an operator that does not exist for these operands.
+    pub(crate) fn operator_hint(&self, op: BinaryOp, left: &Type, right: &Type) -> Option<&'static str> {
+        let both = |test: fn(&Type) -> bool| test(left) && test(right);
+        let one = |test: fn(&Type) -> bool| test(left) || test(right);
+        match op {
+            BinaryOp::Add if both(|ty| *ty == Type::String) => Some("strings are joined with `++`"),
+            BinaryOp::BitAnd if both(|ty| *ty == Type::Bool) => Some("the operator on bool is `&&`"),
+            BinaryOp::BitOr if both(|ty| *ty == Type::Bool) => Some("the operator on bool is `||`"),
+            BinaryOp::BitXor if both(|ty| *ty == Type::Bool) => Some("the operator on bool is `!=`"),
+            BinaryOp::And if one(Type::is_number) => {
+                Some("compare numbers first: ... != 0; the operator on bits is `&`")
+            }
+            BinaryOp::Or if one(Type::is_number) => {
+                Some("compare numbers first: ... != 0; the operator on bits is `|`")
+            }
+            _ if one(|ty| *ty == Type::Bool) => Some("a bool becomes a number by a cast: (bit<1>) ..."),
+            _ if one(|ty| matches!(ty, Type::Varbit(_))) => Some("a varbit<W> can only be assigned and compared"),
+            _ => None,
+        }
+    }
+
+    /// How a name that is not declared can be had.
+    pub(crate) fn absence_hint(&self, name: &str) -> Option<String> {
+        library_of(name).map(|file| format!("`#include <{file}>` declares it"))
+    }
+
+    /// The part of an expression that is known only at run time, and what it is.
+    pub(crate) fn why_not_constant(&self, expr: &Expr) -> Option<String> {
+        match &expr.kind {
+            ExprKind::Var(id) => {
+                let var = &self.program.vars[id.index()];
+                let kind = match var.kind {
+                    VarKind::Local => "a variable",
+                    VarKind::Param(Direction::None) | VarKind::Constructor => return None,
+                    VarKind::Param(_) => "a parameter",
+                };
+                Some(format!(
+                    "`{}` is {kind}, whose value is known only at run time",
+                    var.name
+                ))
+            }
+            ExprKind::Field(base, _)
+            | ExprKind::TupleElement(base, _)
+            | ExprKind::Slice(base, _, _)
+            | ExprKind::Unary(_, base)
+            | ExprKind::Cast(base) => self.why_not_constant(base),
+            ExprKind::Binary(_, left, right) | ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
+                self.why_not_constant(left).or_else(|| self.why_not_constant(right))
+            }
+            ExprKind::Ternary(condition, left, right) => [condition, left, right]
+                .into_iter()
+                .find_map(|part| self.why_not_constant(part)),
+            ExprKind::Aggregate(elements) => elements.iter().find_map(|element| self.why_not_constant(element)),
+            ExprKind::Call(_) => Some("calls are evaluated at run time".to_string()),
+            _ => None,
+        }
+    }
+
+    /// Why an expression cannot be written, as far as it has a name: what it is.
+    pub(crate) fn why_read_only(&self, expr: &Expr) -> Option<String> {
+        match &expr.kind {
+            ExprKind::Var(id) => {
+                let var = &self.program.vars[id.index()];
+                let kind = match var.kind {
+                    VarKind::Param(Direction::In) => "an `in` parameter",
+                    VarKind::Param(_) => "a parameter without direction",
+                    VarKind::Constructor => "a constructor parameter",
+                    VarKind::Local => return None,
+                };
+                Some(format!("`{}` is {kind}", var.name))
+            }
+            ExprKind::Field(base, _)
+            | ExprKind::TupleElement(base, _)
+            | ExprKind::Index(base, _)
+            | ExprKind::Slice(base, _, _)
+            | ExprKind::PlusSlice(base, _, _) => self.why_read_only(base),
+            ExprKind::StackLastIndex(_) => Some("`lastIndex` is computed".to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// Which types fields of a composite may have.
+pub(crate) fn field_types_hint(kind: CompositeKind) -> &'static str {
+    match kind {
+        CompositeKind::Header => {
+            "fields of headers are bit<W>, int<W>, varbit<W>, bool, enums with an underlying type, and structs of these"
+        }
+        CompositeKind::HeaderUnion => "fields of header unions are headers",
+        CompositeKind::Struct => "fields of structs are data; externs, parsers and controls are instantiated elsewhere",
+    }
+}
+
+/// The name of a declaration that other declarations can use, and its place.
+pub(crate) fn declared_name(declaration: &ast::Declaration) -> Option<&ast::Ident> {
+    use ast::DeclarationKind as Kind;
+    match &declaration.kind {
+        Kind::Constant(item) => Some(&item.name),
+        Kind::ExternFunction(item) => Some(&item.name),
+        Kind::ExternObject(item) => Some(&item.name),
+        Kind::Action(item) => Some(&item.name),
+        Kind::Parser(item) => Some(&item.name),
+        Kind::Control(item) => Some(&item.name),
+        Kind::Package(item) => Some(&item.name),
+        Kind::Composite(item) => Some(&item.name),
+        Kind::Enum(item) => Some(&item.name),
+        Kind::Typedef(item) => Some(&item.name),
+        Kind::Instantiation(item) => Some(&item.name),
+        Kind::Function(item) => Some(&item.prototype.name),
+        Kind::Variable(item) => Some(&item.name),
+        Kind::Table(item) => Some(&item.name),
+        Kind::ValueSet(item) => Some(&item.name),
+        Kind::Error(_) | Kind::MatchKind(_) => None,
+    }
+}
