@@ -12,6 +12,7 @@
 //!
 //! A pipeline does no input or output and reads no clock: see [`IngressArguments`] and [`EgressArguments`].
 
+mod compare;
 mod control;
 mod error;
 mod layout;

@@ -13,7 +13,7 @@ pub(crate) struct Lines {
 }
 
 /// A packet that left the switch.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) port: u32,
     /// Which of the packets received it was made from, from 0.

@@ -53,6 +53,8 @@ pub enum FailureKind {
     Counter,
     /// A packet goes round in the switch without end.
     Endless,
+    /// Two engines did not do the same.
+    Engine,
 }
 
 impl FailureKind {
@@ -65,6 +67,7 @@ impl FailureKind {
             FailureKind::Unexpected => "unexpected",
             FailureKind::Counter => "counter",
             FailureKind::Endless => "endless",
+            FailureKind::Engine => "engine",
         }
     }
 }

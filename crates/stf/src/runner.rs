@@ -9,12 +9,13 @@
 //! the reference runner waits for its command line, and by a microsecond for packets.
 
 use crate::bench::Bench;
+pub(crate) use crate::bench::Sent as Departed;
 use crate::compare::{Expectation, Output, compare, unexpected};
 use crate::control::{Applied, Controller};
 use crate::outcome::{Failure, FailureKind, Note, Outcome};
 use crate::{Command, Test};
 use forebay_pipeline::v1model::DROP_PORT;
-use forebay_pipeline::{NoTrace, Pipeline, Tracer};
+use forebay_pipeline::{DigestMessage, NoTrace, Pipeline, Tracer};
 use forebay_switch::{Config, Settled, Switch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,11 +45,30 @@ impl Observer for NoTrace {
 
 /// Runs the test with a freshly loaded pipeline.
 pub fn run<O: Observer>(test: &Test, pipeline: Arc<Pipeline>, observer: &mut O) -> Outcome {
+    run_and_record(test, pipeline, observer).0
+}
+
+/// What left the switch during a test.
+pub(crate) struct Record {
+    pub(crate) packets: Vec<Departed>,
+    pub(crate) digests: Vec<DigestMessage>,
+}
+
+/// Runs the test, and says what left the switch.
+pub(crate) fn run_and_record<O: Observer>(
+    test: &Test,
+    pipeline: Arc<Pipeline>,
+    observer: &mut O,
+) -> (Outcome, Record) {
     let mut run = Run::new(pipeline);
     for command in &test.commands {
         run.command(command.line, &command.value, observer);
     }
-    run.finish(&test.ports())
+    let record = Record {
+        packets: run.bench.lines().outgoing.clone(),
+        digests: run.switch.take_digests().0,
+    };
+    (run.finish(&test.ports()), record)
 }
 
 struct Run {

@@ -2,10 +2,11 @@
 
 use super::corpus::{Category, Job};
 use super::record::{Outcome, Outcomes};
-use super::worker;
+use super::{Arguments, Engine, worker};
+use clap::ValueEnum;
 use anyhow::{Context, Result};
 use std::io::{IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,6 +27,9 @@ pub struct WorkerArguments {
     /// The checkout of p4c
     #[arg(long)]
     p4c: PathBuf,
+    /// What executes the program
+    #[arg(long, value_enum)]
+    engine: Engine,
 }
 
 /// Exit code of a worker whose program is not as it should be; the reason is on its standard output.
@@ -34,7 +38,7 @@ const NOT_FINE: u8 = 1;
 /// The child process: one program.
 pub fn run_worker(arguments: &WorkerArguments) -> Result<ExitCode> {
     let companion = arguments.companion.as_deref();
-    let result = worker::run(arguments.category, &arguments.program, companion, &arguments.p4c)?;
+    let result = worker::run(arguments.category, &arguments.program, companion, &arguments.p4c, arguments.engine)?;
     Ok(match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
@@ -45,7 +49,7 @@ pub fn run_worker(arguments: &WorkerArguments) -> Result<ExitCode> {
 }
 
 /// Every program of a category.
-pub fn run_all(category: Category, jobs: &[Job], p4c: &Path, time_limit: u64) -> Result<Outcomes> {
+pub fn run_all(category: Category, jobs: &[Job], arguments: &Arguments) -> Result<Outcomes> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Outcomes::new());
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
@@ -54,7 +58,7 @@ pub fn run_all(category: Category, jobs: &[Job], p4c: &Path, time_limit: u64) ->
         for _ in 0..threads {
             handles.push(scope.spawn(|| -> Result<()> {
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = run_one(category, job, p4c, Duration::from_secs(time_limit))?;
+                    let outcome = run_one(category, job, arguments)?;
                     let mut outcomes = outcomes.lock().expect("no thread panics while it holds the lock");
                     outcomes.insert(job.name.clone(), outcome);
                     progress(category, outcomes.len(), jobs.len());
@@ -78,15 +82,17 @@ fn progress(category: Category, done: usize, all: usize) {
     }
 }
 
-fn run_one(category: Category, job: &Job, p4c: &Path, time_limit: Duration) -> Result<Outcome> {
+fn run_one(category: Category, job: &Job, arguments: &Arguments) -> Result<Outcome> {
     let mut command = Command::new(std::env::current_exe().context("cannot find the running program")?);
     command.args(["conformance-worker", "--category", category.name(), "--program"]).arg(&job.program);
-    command.arg("--p4c").arg(p4c);
+    command.arg("--p4c").arg(&arguments.p4c);
+    let engine = arguments.engine.to_possible_value().expect("no engine is hidden");
+    command.args(["--engine", engine.get_name()]);
     if let Some(companion) = &job.companion {
         command.arg("--companion").arg(companion);
     }
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot start a worker")?;
-    wait(child, time_limit)
+    wait(child, Duration::from_secs(arguments.time_limit))
 }
 
 /// Waits for a child, reading what it prints, and ends it when the time is up.

@@ -36,9 +36,23 @@ pub struct Arguments {
     /// Print what each program that is not fine says
     #[arg(long)]
     verbose: bool,
+    /// What executes the programs of STF tests
+    #[arg(long, value_enum, default_value_t = Engine::Interp)]
+    engine: Engine,
     /// Seconds after which a program counts as hanging
     #[arg(long, default_value_t = 20)]
     time_limit: u64,
+}
+
+/// What executes programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Engine {
+    /// The reference
+    Interp,
+    /// Machine code
+    Jit,
+    /// Both; a difference is a failure
+    Both,
 }
 
 /// Runs every category and reports.
@@ -57,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         if let Some(text) = &arguments.matching {
             jobs.retain(|job| job.name.contains(text.as_str()));
         }
-        let outcomes = job::run_all(category, &jobs, &arguments.p4c, arguments.time_limit)?;
+        let outcomes = job::run_all(category, &jobs, arguments)?;
         report::print(category, &outcomes, arguments.verbose);
         record.insert(category, outcomes);
     }

@@ -1,10 +1,13 @@
 //! What the child process does with one program.
 
+use super::Engine;
 use super::corpus::Category;
 use anyhow::{Context, Result};
 use forebay_files::FileSources;
 use forebay_frontend::{Compiled, Options};
-use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_ir::Program;
+use forebay_pipeline::{LoadError, NoTrace, Pipeline};
+use forebay_stf::{Outcome, Test};
 use forebay_syntax::render;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +16,13 @@ use std::sync::Arc;
 pub type Verdict = std::result::Result<(), String>;
 
 /// Handles one program.
-pub fn run(category: Category, program: &Path, companion: Option<&Path>, p4c: &Path) -> Result<Verdict> {
+pub fn run(
+    category: Category,
+    program: &Path,
+    companion: Option<&Path>,
+    p4c: &Path,
+    engine: Engine,
+) -> Result<Verdict> {
     let include_folder = p4c.join("p4include");
     // The files that Forebay has itself are its own; p4c's folder serves the rest.
     let provider = ["core.p4", "v1model.p4"]
@@ -27,7 +36,7 @@ pub fn run(category: Category, program: &Path, companion: Option<&Path>, p4c: &P
     match category {
         Category::Accepted => Ok(accepted(&program, &options)),
         Category::Rejected => Ok(rejected(&program, &options)),
-        Category::Stf => stf(&program, companion.context("an STF test belongs to the program")?, &options),
+        Category::Stf => stf(&program, companion.context("an STF test belongs to the program")?, &options, engine),
         Category::P4info => p4info(&program, companion.context("an expected P4Info belongs to the program")?, &options),
     }
 }
@@ -70,7 +79,7 @@ fn compile(program: &str, options: &Options) -> std::result::Result<Compiled, St
     }
 }
 
-fn stf(program: &str, test: &Path, options: &Options) -> Result<Verdict> {
+fn stf(program: &str, test: &Path, options: &Options, engine: Engine) -> Result<Verdict> {
     let text = std::fs::read_to_string(test).with_context(|| test.display().to_string())?;
     let compiled = match compile(program, options) {
         Ok(compiled) => compiled,
@@ -81,13 +90,25 @@ fn stf(program: &str, test: &Path, options: &Options) -> Result<Verdict> {
         Err(errors) => return Ok(Err(errors.iter().map(|e| format!("STF: {e}")).collect::<Vec<_>>().join("\n"))),
     };
     let program = compiled.program.expect("compile() gives only programs without errors");
-    let pipeline = match Pipeline::load(program) {
-        Ok(pipeline) => Arc::new(pipeline),
+    let outcome = match run_test(&test, program, engine) {
+        Ok(outcome) => outcome,
         Err(error) => return Ok(Err(format!("load: {error}"))),
     };
-    let outcome = forebay_stf::run(&test, pipeline, &mut NoTrace);
     if outcome.passed() {
         return Ok(Ok(()));
     }
     Ok(Err(outcome.failures.iter().map(|failure| failure.to_string()).collect::<Vec<_>>().join("\n")))
+}
+
+fn run_test(test: &Test, program: Program, engine: Engine) -> std::result::Result<Outcome, LoadError> {
+    let load = |program, engine| {
+        let options = forebay_pipeline::Options { engine, ..Default::default() };
+        Pipeline::load_with(program, options).map(Arc::new)
+    };
+    use forebay_pipeline::Engine::{Interpreter, Jit};
+    Ok(match engine {
+        Engine::Interp => forebay_stf::run(test, load(program, Interpreter)?, &mut NoTrace),
+        Engine::Jit => forebay_stf::run(test, load(program, Jit)?, &mut NoTrace),
+        Engine::Both => forebay_stf::run_both(test, load(program.clone(), Interpreter)?, load(program, Jit)?),
+    })
 }

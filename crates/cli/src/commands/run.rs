@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{Port, Readiness};
-use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_pipeline::NoTrace;
 use forebay_ports::{Clock, Poller, PortSpec};
 use forebay_switch::{Config, Switch};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -65,8 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let Some(program) = program::compile(&arguments.program)? else {
         return Ok(Status::Bad);
     };
-    let Engine::Interp = arguments.engine;
-    let pipeline = Arc::new(Pipeline::load(program).context("the program cannot be loaded")?);
+    let pipeline = arguments.engine.load(program)?;
     if let Some(path) = &arguments.entries {
         stf_file::apply_entries(path, &pipeline)?;
     }

@@ -5,14 +5,13 @@ use crate::output;
 use crate::program::{self, Engine, ProgramArguments};
 use crate::stf_file;
 use crate::trace_printer::TracePrinter;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use forebay_ir::Program;
-use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_pipeline::NoTrace;
 use forebay_stf::{Outcome, Test};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Arguments of `forebay test`.
 #[derive(clap::Args)]
@@ -23,8 +22,8 @@ pub struct Arguments {
     #[arg(value_name = "TEST.stf")]
     tests: Vec<PathBuf>,
     /// What executes the program
-    #[arg(long, value_enum, default_value_t = Engine::Interp)]
-    engine: Engine,
+    #[arg(long, value_enum, default_value_t = Engines::Interp)]
+    engine: Engines,
     /// Print the results as JSON
     #[arg(long, conflicts_with = "trace")]
     json: bool,
@@ -43,15 +42,25 @@ struct Ran {
     outcome: Result<Outcome>,
 }
 
+/// What executes a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Engines {
+    /// The reference executor
+    Interp,
+    /// Machine code
+    Jit,
+    /// Both; the test fails when they do not do the same
+    Both,
+}
+
 /// Runs the tests.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     let Some(program) = program::compile(&arguments.program)? else {
         return Ok(Status::Unable);
     };
-    let Engine::Interp = arguments.engine;
     let mut ran = Vec::new();
     for path in tests(arguments)? {
-        let outcome = stf_file::read(&path).and_then(|test| run_test(&program, &test, arguments.trace));
+        let outcome = stf_file::read(&path).and_then(|test| run_test(&program, &test, arguments));
         let test = Ran { path, outcome };
         if !arguments.json {
             output::print(&test.text(arguments.verbose))?;
@@ -67,11 +76,19 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     Ok(worst(&ran))
 }
 
-fn run_test(program: &Program, test: &Test, trace: bool) -> Result<Outcome> {
-    let pipeline = Arc::new(Pipeline::load(program.clone()).context("the program cannot be loaded")?);
-    if !trace {
-        return Ok(forebay_stf::run(test, pipeline, &mut NoTrace));
+fn run_test(program: &Program, test: &Test, arguments: &Arguments) -> Result<Outcome> {
+    let load = |engine: Engine| engine.load(program.clone());
+    if !arguments.trace {
+        return Ok(match arguments.engine {
+            Engines::Interp => forebay_stf::run(test, load(Engine::Interp)?, &mut NoTrace),
+            Engines::Jit => forebay_stf::run(test, load(Engine::Jit)?, &mut NoTrace),
+            Engines::Both => forebay_stf::run_both(test, load(Engine::Interp)?, load(Engine::Jit)?),
+        });
     }
+    if arguments.engine != Engines::Interp {
+        bail!("only the interpreter takes single steps: --trace goes with --engine interp");
+    }
+    let pipeline = load(Engine::Interp)?;
     let mut printer = TracePrinter::new(pipeline.clone());
     let outcome = forebay_stf::run(test, pipeline, &mut printer);
     output::print(&printer.take_text())?;

@@ -1,0 +1,40 @@
+//! Whether two pipelines with the same program and the same packets behind them are in the same state.
+
+use crate::load::Pipeline;
+
+/// Elements of an array that are compared. Packets of a test do not reach further, and larger arrays are mostly memory
+/// that nobody has touched.
+const ELEMENTS_MAX: usize = 1 << 20;
+
+impl Pipeline {
+    /// What packets have written (registers, counters, drop counters) and is not the same in `other`, a pipeline of the
+    /// same program: a line of text for each array.
+    pub fn differences(&self, other: &Pipeline) -> Vec<String> {
+        let mut found = Vec::new();
+        let registers = self.stateful.registers.iter().zip(&other.stateful.registers);
+        for (declared, (mine, others)) in self.program.registers.iter().zip(registers) {
+            let index = differing_index(mine.len(), |index| mine.read(index) == others.read(index));
+            found.extend(index.map(|index| {
+                let (mine, others) = (mine.read(index), others.read(index));
+                format!("register `{}`[{index}] is {mine} and {others}", declared.name)
+            }));
+        }
+        let counters = self.stateful.counters.iter().zip(&other.stateful.counters);
+        for (declared, (mine, others)) in self.program.counters.iter().zip(counters) {
+            let index = differing_index(mine.len(), |index| mine.read(index) == others.read(index));
+            found.extend(index.map(|index| {
+                let (mine, others) = (mine.read(index), others.read(index));
+                format!("counter `{}`[{index}] is {mine:?} and {others:?}", declared.name)
+            }));
+        }
+        let (mine, others) = (self.drops().nonzero(), other.drops().nonzero());
+        if mine != others {
+            found.push(format!("packets were dropped for {mine:?} and {others:?}"));
+        }
+        found
+    }
+}
+
+fn differing_index(len: usize, mut same: impl FnMut(u64) -> bool) -> Option<u64> {
+    (0..len.min(ELEMENTS_MAX) as u64).find(|&index| !same(index))
+}
