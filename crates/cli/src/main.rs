@@ -1,8 +1,9 @@
 //! The `forebay` command.
 //!
 //! One file for each subcommand in `commands`; beside it what they share: loading a program (`program`), reading an STF
-//! file (`stf_file`), showing a packet's way (`trace_printer`, `event_words`), counting ports (`port_table`), writing (`output`). What
-//! the commands *do* is in the other crates.
+//! file (`stf_file`), finding tests (`test_suite`) and telling how they went (`test_report`), showing a packet's way
+//! (`trace_printer`, `event_words`), counting ports (`port_table`), writing (`output`). What the commands *do* is in the
+//! other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
 //! program has errors, a test failed), 2 it could not be asked (usage, files, interfaces, rights).
@@ -13,6 +14,8 @@ mod output;
 mod port_table;
 mod program;
 mod stf_file;
+mod test_report;
+mod test_suite;
 mod trace_printer;
 
 use clap::Parser;

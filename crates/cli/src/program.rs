@@ -1,18 +1,16 @@
 //! From the command line to a program.
 
 use crate::output;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use forebay_files::FileSources;
+use forebay_files::{FileSources, SIZE_LIMIT_BYTES};
 use forebay_frontend::{Checked, Compiled, Options};
 use forebay_ir::Program;
-use forebay_pipeline::Pipeline;
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::render;
 use forebay_syntax::source::SourceMap;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A program and how to read it.
 #[derive(clap::Args)]
@@ -20,23 +18,19 @@ pub struct ProgramArguments {
     /// The program: P4_16 source, or a compiled program in its text form (.ir)
     #[arg(value_name = "PROG.p4")]
     program: PathBuf,
-    /// Search this folder for files that #include names
-    #[arg(short = 'I', value_name = "DIR")]
-    include: Vec<String>,
-    /// Define a macro for the preprocessor
-    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
-    define: Vec<String>,
+    #[command(flatten)]
+    options: CompileOptions,
 }
 
-impl ProgramArguments {
-    /// The program's file.
-    pub fn path(&self) -> &Path {
-        &self.program
-    }
-
-    fn is_compiled(&self) -> bool {
-        self.program.extension().is_some_and(|extension| extension == "ir")
-    }
+/// What is said to the preprocessor.
+#[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// Search this folder for files that #include names
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<String>,
+    /// Define a macro for the preprocessor
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub define: Vec<String>,
 }
 
 /// What executes a program.
@@ -44,27 +38,6 @@ impl ProgramArguments {
 pub enum Engine {
     /// The reference executor
     Interp,
-    /// Machine code
-    Jit,
-}
-
-impl Engine {
-    /// Loads a program for this engine.
-    ///
-    /// # Errors
-    /// When the program cannot be loaded.
-    pub fn load(self, program: Program) -> Result<Arc<Pipeline>> {
-        let engine = match self {
-            Engine::Interp => forebay_pipeline::Engine::Interpreter,
-            Engine::Jit => forebay_pipeline::Engine::Jit,
-        };
-        let options = forebay_pipeline::Options {
-            engine,
-            ..Default::default()
-        };
-        let pipeline = Pipeline::load_with(program, options).context("the program cannot be loaded")?;
-        Ok(Arc::new(pipeline))
-    }
 }
 
 /// What there is to say of a program.
@@ -72,7 +45,7 @@ pub struct Report {
     /// Whether the program has no errors.
     pub good: bool,
     /// For people; empty when there is nothing to say.
-    messages: String,
+    pub messages: String,
     /// The messages as JSON.
     pub json: Value,
 }
@@ -98,14 +71,15 @@ impl Report {
 /// # Errors
 /// When the program cannot be read; what is wrong *with* it is in the report.
 pub fn check(arguments: &ProgramArguments) -> Result<Report> {
-    if arguments.is_compiled() {
-        return Ok(read_ir(arguments.path())?.1);
+    let path = &arguments.program;
+    if is_compiled(path) {
+        return Ok(read_ir(path)?.1);
     }
     let Checked {
         sources,
         typed,
         diagnostics,
-    } = with_options(arguments, forebay_frontend::check)?;
+    } = with_options(path, &arguments.options, forebay_frontend::check)?;
     Ok(Report::new(typed.is_some(), &sources, &diagnostics))
 }
 
@@ -114,36 +88,59 @@ pub fn check(arguments: &ProgramArguments) -> Result<Report> {
 /// # Errors
 /// When the program cannot be read.
 pub fn compile(arguments: &ProgramArguments) -> Result<Option<Program>> {
-    let (program, report) = if arguments.is_compiled() {
-        read_ir(arguments.path())?
-    } else {
-        let Compiled {
-            sources,
-            program,
-            diagnostics,
-            ..
-        } = with_options(arguments, forebay_frontend::compile)?;
-        let report = Report::new(program.is_some(), &sources, &diagnostics);
-        (program, report)
-    };
+    let (program, report) = compile_file(&arguments.program, &arguments.options)?;
     report.print();
     Ok(program)
 }
 
-fn with_options<T>(arguments: &ProgramArguments, front_end: impl Fn(&str, &Options) -> T) -> Result<T> {
-    let path = arguments.path();
-    // The front end asks for files by name and gets none for whatever reason; only here the reason can be said.
-    std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+/// Compiles a program; none when there is an error, which the report tells.
+///
+/// # Errors
+/// When the program cannot be read.
+pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<(Option<Program>, Report)> {
+    if is_compiled(path) {
+        return read_ir(path);
+    }
+    let Compiled {
+        sources,
+        program,
+        diagnostics,
+        ..
+    } = with_options(path, options, forebay_frontend::compile)?;
+    let report = Report::new(program.is_some(), &sources, &diagnostics);
+    Ok((program, report))
+}
+
+fn is_compiled(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "ir")
+}
+
+fn with_options<T>(path: &Path, options: &CompileOptions, front_end: impl Fn(&str, &Options) -> T) -> Result<T> {
+    readable(path)?;
     let provider = FileSources::new();
     let options = Options {
         provider: &provider,
-        include_paths: &arguments.include,
-        defines: &arguments.define,
+        include_paths: &options.include,
+        defines: &options.define,
     };
     Ok(front_end(&path.to_string_lossy(), &options))
 }
 
+/// The front end asks for files by name and gets none for whatever reason; only here the reason can be said.
+fn readable(path: &Path) -> Result<()> {
+    let metadata = std::fs::File::open(path).and_then(|file| file.metadata());
+    let metadata = metadata.with_context(|| format!("cannot read {}", path.display()))?;
+    if metadata.is_dir() {
+        bail!("{} is a folder; name the program in it", path.display());
+    }
+    if metadata.len() > SIZE_LIMIT_BYTES {
+        bail!("{} has {} bytes; that is no program", path.display(), metadata.len());
+    }
+    Ok(())
+}
+
 fn read_ir(path: &Path) -> Result<(Option<Program>, Report)> {
+    readable(path)?;
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let (program, problems) = match forebay_ir::text::read(&text) {
         Err(error) => (None, vec![format!("{}:{error}", path.display())]),

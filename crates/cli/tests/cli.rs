@@ -1,41 +1,10 @@
 //! The command as a user sees it: exit codes, what it prints and where.
 
+mod support;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// What a run of the command left.
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
-fn forebay(arguments: &[&str]) -> Ran {
-    let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
-        .args(arguments)
-        .output()
-        .expect("the command runs");
-    Ran {
-        code: output.status.code().expect("it was not killed"),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
-    }
-}
-
-/// A program whose packets say what shall happen to them.
-fn program() -> String {
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../switch/tests/operations.ir").to_string()
-}
-
-fn write(folder: &Path, name: &str, text: &str) -> String {
-    let path = folder.join(name);
-    std::fs::write(&path, text).expect("the file can be written");
-    path.to_string_lossy().into_owned()
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a folder")
-}
+use support::{folder, forebay, program, write};
 
 /// A capture file of packets of one time, made without the library under test.
 fn capture(folder: &Path, name: &str, packets: &[&[u8]]) -> String {
@@ -58,79 +27,6 @@ fn capture_at(folder: &Path, name: &str, packets: &[(u32, &[u8])]) -> String {
     let path = folder.join(name);
     std::fs::write(&path, bytes).expect("the file can be written");
     path.to_string_lossy().into_owned()
-}
-
-const GOOD: &str = "packet 0 0003aa\nexpect 3 0003aa $\n";
-const BAD: &str = "packet 0 0003aa\nexpect 3 0003ab $\n";
-
-#[test]
-fn exit_codes_of_tests() {
-    let folder = folder();
-    let good = write(folder.path(), "good.stf", GOOD);
-    let bad = write(folder.path(), "bad.stf", BAD);
-    let wrong = write(folder.path(), "wrong.stf", "paket 0 00\n");
-    let unsuited = write(folder.path(), "unsuited.stf", "add nope k:1 a()\n");
-    for (tests, code) in [
-        (vec![&good], 0),
-        (vec![&good, &bad], 1),
-        (vec![&bad, &wrong], 2),
-        (vec![&unsuited], 2),
-    ] {
-        let program = program();
-        let arguments: Vec<&str> = ["test", &program]
-            .into_iter()
-            .chain(tests.iter().map(|test| test.as_str()))
-            .collect();
-        assert_eq!(forebay(&arguments).code, code, "{tests:?}");
-    }
-}
-
-#[test]
-fn a_line_for_each_test_and_a_difference_to_read() {
-    let folder = folder();
-    let good = write(folder.path(), "good.stf", GOOD);
-    let bad = write(folder.path(), "bad.stf", BAD);
-    let ran = forebay(&["test", &program(), &good, &bad]);
-    let stdout = ran.stdout.replace(&*folder.path().to_string_lossy(), "DIR");
-    assert_eq!(
-        stdout,
-        "passed  DIR/good.stf (packets: 1 in, 1 out)\n\
-         FAILED  DIR/bad.stf (packets: 1 in, 1 out)\n        \
-         line 2: the packet from port 3 (because of line 1) differs: 3 bytes; differing hexadecimal digits: 1\n            \
-         0: expected 00 03 ab\n               \
-         received 00 03 aa\n                               \
-         ^\n\
-         1 of 2 tests passed\n"
-    );
-    assert_eq!(ran.stderr, "");
-}
-
-#[test]
-fn tests_are_found_beside_the_program() {
-    let folder = folder();
-    let program = write(
-        folder.path(),
-        "router.ir",
-        &std::fs::read_to_string(program()).expect("the program"),
-    );
-    assert_eq!(forebay(&["test", &program]).code, 2, "there is none");
-    write(folder.path(), "router.stf", GOOD);
-    write(folder.path(), "router-2.stf", GOOD);
-    write(folder.path(), "other.stf", BAD);
-    let ran = forebay(&["test", &program]);
-    assert_eq!(ran.code, 0, "{}", ran.stdout);
-    assert!(ran.stdout.ends_with("2 of 2 tests passed\n"));
-}
-
-#[test]
-fn results_as_json() {
-    let folder = folder();
-    let bad = write(folder.path(), "bad.stf", BAD);
-    let ran = forebay(&["test", &program(), &bad, "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    assert_eq!(json[0]["passed"], false);
-    assert_eq!(json[0]["failures"][0]["line"], 2);
-    assert_eq!(json[0]["failures"][0]["kind"], "different");
 }
 
 #[test]

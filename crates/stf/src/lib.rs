@@ -15,6 +15,7 @@
 //! * A key field may be written `VALUE&&&MASK` or `LOW->HIGH`; `mirroring_add` takes a length to cut clones to.
 //! * An LPM field written in hexadecimal without `/` and `*` is compared in all its bits; there only in as many as the
 //!   digits have, counted from the left, which is the same when all digits are written.
+//! * A comment line `# forebay: -D N=2` gives [`options`] for the compilation of the program under test.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +23,6 @@ mod bench;
 mod command;
 mod compare;
 mod control;
-mod engines;
 mod entry;
 mod expected;
 mod literal;
@@ -34,9 +34,8 @@ mod runner;
 
 pub use command::*;
 pub use control::{Applied, Controller};
-pub use engines::run_both;
 pub use expected::{ExpectedPacket, hex};
 pub use literal::Literal;
 pub use outcome::{Failure, FailureKind, Note, Outcome};
-pub use parse::{ParseError, parse};
+pub use parse::{ParseError, options, parse};
 pub use runner::{Observer, run};

@@ -1,29 +1,51 @@
-//! `forebay test`: STF tests against a program, in memory and virtual time.
+//! `forebay test`: STF tests against programs, in memory and virtual time.
 
 use super::Status;
 use crate::output;
-use crate::program::{self, Engine, ProgramArguments};
+use crate::program::{self, CompileOptions, Engine};
 use crate::stf_file;
+use crate::test_report::{Detail, Ran};
+use crate::test_suite::{self, Suite};
 use crate::trace_printer::TracePrinter;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use forebay_ir::Program;
-use forebay_pipeline::NoTrace;
+use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_stf::{Outcome, Test};
 use serde_json::{Value, json};
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+/// Stack of a thread that compiles and runs tests: what the main thread has.
+const STACK_BYTES: usize = 8 << 20;
 
 /// Arguments of `forebay test`.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  forebay test l3fwd.p4                  the tests beside the program: l3fwd*.stf
+  forebay test l3fwd.p4 one.stf two.stf  these tests
+  forebay test --all programs --quiet    every program below the folder; only failures are shown
+
+A test file may say how its program is to be compiled, in a comment line: # forebay: -D N=2 -I include")]
 pub struct Arguments {
-    #[command(flatten)]
-    program: ProgramArguments,
+    /// The program: P4_16 source, or a compiled program in its text form (.ir)
+    #[arg(value_name = "PROG.p4", required_unless_present = "all")]
+    program: Option<PathBuf>,
     /// Test files; without, those beside the program whose names begin like its
     #[arg(value_name = "TEST.stf")]
     tests: Vec<PathBuf>,
+    /// Run every program below these folders that has tests beside it
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with = "program")]
+    all: Vec<PathBuf>,
+    #[command(flatten)]
+    options: CompileOptions,
     /// What executes the program
-    #[arg(long, value_enum, default_value_t = Engines::Interp)]
-    engine: Engines,
+    #[arg(long, value_enum, default_value_t = Engine::Interp)]
+    engine: Engine,
     /// Print the results as JSON
     #[arg(long, conflicts_with = "trace")]
     json: bool,
@@ -33,183 +55,194 @@ pub struct Arguments {
     /// Print what commands say and what was dropped, also for tests that pass
     #[arg(short, long)]
     verbose: bool,
-}
-
-/// A test file and how it went.
-struct Ran {
-    path: PathBuf,
-    /// The error is that the file cannot be read, or is no test.
-    outcome: Result<Outcome>,
-}
-
-/// What executes a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Engines {
-    /// The reference executor
-    Interp,
-    /// Machine code
-    Jit,
-    /// Both; the test fails when they do not do the same
-    Both,
+    /// Print only the tests that do not pass, and the summary
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
 }
 
 /// Runs the tests.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let Some(program) = program::compile(&arguments.program)? else {
-        return Ok(Status::Unable);
-    };
-    let mut ran = Vec::new();
-    for path in tests(arguments)? {
-        let outcome = stf_file::read(&path).and_then(|test| run_test(&program, &test, arguments));
-        let test = Ran { path, outcome };
-        if !arguments.json {
-            output::print(&test.text(arguments.verbose))?;
-        }
-        ran.push(test);
-    }
-    if arguments.json {
-        output::print_json(&Value::Array(ran.iter().map(Ran::json).collect()))?;
-    } else if ran.len() > 1 {
-        let passed = ran.iter().filter(|test| test.status() == Status::Good).count();
-        output::print(&format!("{passed} of {} tests passed\n", ran.len()))?;
-    }
-    Ok(worst(&ran))
+    let suites = suites(arguments)?;
+    let mut results = Results::new(arguments);
+    run_in_parallel(&suites, arguments, |index, suite| results.add(&suites[index], suite))?;
+    results.finish()
 }
 
-fn run_test(program: &Program, test: &Test, arguments: &Arguments) -> Result<Outcome> {
-    let load = |engine: Engine| engine.load(program.clone());
+/// The tests that were asked for.
+fn suites(arguments: &Arguments) -> Result<Vec<Suite>> {
+    let mut programs = Vec::new();
+    if let Some(program) = &arguments.program {
+        let tests = match &arguments.tests[..] {
+            [] if program.is_dir() => bail!(
+                "{0} is a folder; for all tests below it: forebay test --all {0}",
+                program.display()
+            ),
+            [] => test_suite::tests_beside(program)?,
+            named => named.to_vec(),
+        };
+        programs.push((program.clone(), tests));
+    }
+    for folder in &arguments.all {
+        let found = test_suite::tests_below(folder)?;
+        if found.is_empty() {
+            bail!("no program below {} has tests beside it", folder.display());
+        }
+        programs.extend(found);
+    }
+    let grouped = programs
+        .into_iter()
+        .map(|(program, tests)| test_suite::suites(&program, tests, &arguments.options));
+    Ok(grouped.flatten().collect())
+}
+
+/// What running a suite gave.
+struct SuiteRun {
+    /// What the compiler says of the program.
+    messages: String,
+    ran: Vec<Ran>,
+}
+
+/// Runs the suites on all processors and gives what they gave to `report`, in order.
+fn run_in_parallel(
+    suites: &[Suite],
+    arguments: &Arguments,
+    mut report: impl FnMut(usize, SuiteRun) -> Result<()>,
+) -> Result<()> {
+    let threads = thread::available_parallelism()
+        .map_or(1, NonZeroUsize::get)
+        .min(suites.len());
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let (next, sender) = (&next, sender.clone());
+            let work = move || {
+                while let Some((index, suite)) = take(suites, next) {
+                    if sender.send((index, run_suite(suite, arguments))).is_err() {
+                        break;
+                    }
+                }
+            };
+            let worker = thread::Builder::new().stack_size(STACK_BYTES);
+            worker.spawn_scoped(scope, work).context("cannot start a thread")?;
+        }
+        drop(sender);
+        let mut finished = BTreeMap::new();
+        let mut reported = 0;
+        for (index, run) in receiver {
+            finished.insert(index, run);
+            while let Some(run) = finished.remove(&reported) {
+                report(reported, run)?;
+                reported += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn take<'a>(suites: &'a [Suite], next: &AtomicUsize) -> Option<(usize, &'a Suite)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    suites.get(index).map(|suite| (index, suite))
+}
+
+fn run_suite(suite: &Suite, arguments: &Arguments) -> SuiteRun {
+    let mut messages = String::new();
+    let program = compile(suite, arguments, &mut messages).map_err(|error| format!("{error:#}"));
+    let ran = suite.tests.iter().map(|path| match &program {
+        Err(error) => Ran::unable(path.clone(), error.clone()),
+        Ok(program) => {
+            let mut trace = String::new();
+            let outcome = stf_file::read(path).and_then(|test| run_test(program, &test, arguments, &mut trace));
+            let outcome = outcome.map_err(|error| format!("{error:#}"));
+            Ran {
+                path: path.clone(),
+                outcome,
+                trace,
+            }
+        }
+    });
+    let ran = ran.collect();
+    SuiteRun { messages, ran }
+}
+
+fn compile(suite: &Suite, arguments: &Arguments, messages: &mut String) -> Result<Program> {
+    let options = suite
+        .options
+        .as_ref()
+        .map_err(|error| anyhow::Error::msg(error.clone()))?;
+    let (program, report) = program::compile_file(&suite.program, options)?;
+    // Of many programs only what keeps them from being tested is of interest.
+    if program.is_none() || arguments.all.is_empty() {
+        *messages = report.messages;
+    }
+    program.with_context(|| format!("{} has errors", suite.program.display()))
+}
+
+fn run_test(program: &Program, test: &Test, arguments: &Arguments, trace: &mut String) -> Result<Outcome> {
+    let Engine::Interp = arguments.engine;
+    let pipeline = Arc::new(Pipeline::load(program.clone()).context("the program cannot be loaded")?);
     if !arguments.trace {
-        return Ok(match arguments.engine {
-            Engines::Interp => forebay_stf::run(test, load(Engine::Interp)?, &mut NoTrace),
-            Engines::Jit => forebay_stf::run(test, load(Engine::Jit)?, &mut NoTrace),
-            Engines::Both => forebay_stf::run_both(test, load(Engine::Interp)?, load(Engine::Jit)?),
-        });
+        return Ok(forebay_stf::run(test, pipeline, &mut NoTrace));
     }
-    if arguments.engine != Engines::Interp {
-        bail!("only the interpreter takes single steps: --trace goes with --engine interp");
-    }
-    let pipeline = load(Engine::Interp)?;
     let mut printer = TracePrinter::new(pipeline.clone());
     let outcome = forebay_stf::run(test, pipeline, &mut printer);
-    output::print(&printer.take_text())?;
+    *trace = printer.take_text();
     Ok(outcome)
 }
 
-/// The test files that were named, or all beside the program.
-fn tests(arguments: &Arguments) -> Result<Vec<PathBuf>> {
-    if !arguments.tests.is_empty() {
-        return Ok(arguments.tests.clone());
-    }
-    let program = arguments.program.path();
-    let found = tests_beside(program)?;
-    if found.is_empty() {
-        let stem = program.file_stem().unwrap_or_default().to_string_lossy();
-        bail!(
-            "there is no file {stem}*.stf beside {}; name the test files",
-            program.display()
-        );
-    }
-    Ok(found)
+/// What is printed, and counted for the summary.
+struct Results {
+    detail: Detail,
+    /// The results so far, when they are to be printed as JSON.
+    json: Option<Vec<Value>>,
+    passed: usize,
+    failed: usize,
+    worst: Status,
 }
 
-fn tests_beside(program: &Path) -> Result<Vec<PathBuf>> {
-    let folder = program
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
-    let mut found: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "stf"))
-        .filter(|path| {
-            path.file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .starts_with(&stem)
-        })
-        .collect();
-    found.sort();
-    Ok(found)
-}
-
-fn worst(ran: &[Ran]) -> Status {
-    ran.iter()
-        .map(Ran::status)
-        .max_by_key(|status| status.code())
-        .unwrap_or(Status::Good)
-}
-
-impl Ran {
-    fn status(&self) -> Status {
-        match &self.outcome {
-            Ok(outcome) if outcome.passed() => Status::Good,
-            Ok(outcome) if !outcome.is_invalid() => Status::Bad,
-            _ => Status::Unable,
+impl Results {
+    fn new(arguments: &Arguments) -> Results {
+        Results {
+            detail: match (arguments.quiet, arguments.verbose) {
+                (true, _) => Detail::Quiet,
+                (_, true) => Detail::Verbose,
+                _ => Detail::Normal,
+            },
+            json: arguments.json.then(Vec::new),
+            passed: 0,
+            failed: 0,
+            worst: Status::Good,
         }
     }
 
-    /// A line for the test, and below it what failed and what is worth knowing.
-    fn text(&self, verbose: bool) -> String {
-        let verdict = match self.status() {
-            Status::Good => "passed",
-            Status::Bad => "FAILED",
-            Status::Unable => "WRONG ",
-        };
-        let mut text = format!("{verdict}  {}", self.path.display());
-        match &self.outcome {
-            Err(error) => {
-                let _ = writeln!(text, "\n{}", indented(&format!("{error:#}")));
+    fn add(&mut self, suite: &Suite, run: SuiteRun) -> Result<()> {
+        eprint!("{}", run.messages);
+        for test in &run.ran {
+            let status = test.status();
+            match status {
+                Status::Good => self.passed += 1,
+                Status::Bad | Status::Unable => self.failed += 1,
             }
-            Ok(outcome) => {
-                let _ = writeln!(
-                    text,
-                    " (packets: {} in, {} out)",
-                    outcome.packets_in, outcome.packets_out
-                );
-                for failure in &outcome.failures {
-                    let _ = writeln!(text, "{}", indented(&failure.to_string()));
+            if status.code() > self.worst.code() {
+                self.worst = status;
+            }
+            match &mut self.json {
+                Some(json) if self.detail != Detail::Quiet || status != Status::Good => {
+                    json.push(test.json(&suite.program))
                 }
-                let notes = if verbose || !outcome.passed() {
-                    &outcome.notes[..]
-                } else {
-                    &[]
-                };
-                for note in notes {
-                    let _ = writeln!(text, "{}", indented(&format!("note: {note}")));
-                }
+                Some(_) => {}
+                None => output::print(&test.text(self.detail))?,
             }
         }
-        text
+        Ok(())
     }
 
-    fn json(&self) -> Value {
-        let path = self.path.display().to_string();
-        match &self.outcome {
-            Err(error) => json!({ "test": path, "passed": false, "error": format!("{error:#}") }),
-            Ok(outcome) => json!({
-                "test": path,
-                "passed": outcome.passed(),
-                "packets_in": outcome.packets_in,
-                "packets_out": outcome.packets_out,
-                "failures": outcome.failures.iter().map(|failure| json!({
-                    "line": failure.line,
-                    "kind": failure.kind.name(),
-                    "message": failure.message,
-                })).collect::<Vec<_>>(),
-                "notes": outcome.notes.iter().map(|note| json!({
-                    "line": note.line,
-                    "message": note.message,
-                })).collect::<Vec<_>>(),
-            }),
+    fn finish(self) -> Result<Status> {
+        let Results { passed, failed, .. } = self;
+        match self.json {
+            Some(tests) => output::print_json(&json!({ "passed": passed, "failed": failed, "tests": tests }))?,
+            None => output::print(&format!("{passed} passed, {failed} failed\n"))?,
         }
+        Ok(self.worst)
     }
-}
-
-fn indented(text: &str) -> String {
-    text.lines()
-        .map(|line| format!("        {line}"))
-        .collect::<Vec<_>>()
-        .join("\n")
 }

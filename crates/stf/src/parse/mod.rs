@@ -8,11 +8,14 @@
 mod entry;
 mod line;
 mod objects;
+mod options;
 mod packet;
 
 use crate::{Command, Located, Test};
 use line::Line;
 use std::fmt;
+
+pub use options::options;
 
 /// A mistake in an STF file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,188 @@
+//! `forebay test` as a user sees it.
+
+mod support;
+
+use support::{folder, forebay, program, write};
+
+const GOOD: &str = "packet 0 0003aa\nexpect 3 0003aa $\n";
+const BAD: &str = "packet 0 0003aa\nexpect 3 0003ab $\n";
+
+#[test]
+fn exit_codes_of_tests() {
+    let folder = folder();
+    let good = write(folder.path(), "good.stf", GOOD);
+    let bad = write(folder.path(), "bad.stf", BAD);
+    let wrong = write(folder.path(), "wrong.stf", "paket 0 00\n");
+    let unsuited = write(folder.path(), "unsuited.stf", "add nope k:1 a()\n");
+    for (tests, code) in [
+        (vec![&good], 0),
+        (vec![&good, &bad], 1),
+        (vec![&bad, &wrong], 2),
+        (vec![&unsuited], 2),
+    ] {
+        let program = program();
+        let arguments: Vec<&str> = ["test", &program]
+            .into_iter()
+            .chain(tests.iter().map(|test| test.as_str()))
+            .collect();
+        assert_eq!(forebay(&arguments).code, code, "{tests:?}");
+    }
+}
+
+#[test]
+fn a_line_for_each_test_and_a_difference_to_read() {
+    let folder = folder();
+    let good = write(folder.path(), "good.stf", GOOD);
+    let bad = write(folder.path(), "bad.stf", BAD);
+    let ran = forebay(&["test", &program(), &good, &bad]);
+    let stdout = ran.stdout.replace(&*folder.path().to_string_lossy(), "DIR");
+    assert_eq!(
+        stdout,
+        "passed  DIR/good.stf (packets: 1 in, 1 out)\n\
+         FAILED  DIR/bad.stf (packets: 1 in, 1 out)\n        \
+         line 2: the packet from port 3 (because of line 1) differs: 3 bytes; differing hexadecimal digits: 1\n            \
+         0: expected 00 03 ab\n               \
+         received 00 03 aa\n                               \
+         ^\n\
+         1 passed, 1 failed\n"
+    );
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn tests_are_found_beside_the_program() {
+    let folder = folder();
+    let program = write(
+        folder.path(),
+        "router.ir",
+        &std::fs::read_to_string(program()).expect("the program"),
+    );
+    assert_eq!(forebay(&["test", &program]).code, 2, "there is none");
+    write(folder.path(), "router.stf", GOOD);
+    write(folder.path(), "router-2.stf", GOOD);
+    write(folder.path(), "other.stf", BAD);
+    let ran = forebay(&["test", &program]);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("2 passed, 0 failed\n"));
+}
+
+#[test]
+fn results_as_json() {
+    let folder = folder();
+    let bad = write(folder.path(), "bad.stf", BAD);
+    let ran = forebay(&["test", &program(), &bad, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(json["failed"], 1);
+    let test = &json["tests"][0];
+    assert_eq!(test["passed"], false);
+    assert_eq!(test["failures"][0]["line"], 2);
+    assert_eq!(test["failures"][0]["kind"], "different");
+}
+
+/// A program in P4 that sends every packet to the port that `port.p4` and `PORT` say.
+const REFLECTOR: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+#include "port.p4"
+struct headers_t {}
+struct metadata_t {}
+parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    state start { transition accept; }
+}
+control C(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    apply { standard.egress_spec = PORT; }
+}
+control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) { apply {} }
+control D(packet_out packet, in headers_t hdr) { apply {} }
+V1Switch(P(), C(), I(), E(), C(), D()) main;
+"#;
+
+/// A folder with the reflector, alone but for its tests.
+fn reflector() -> tempfile::TempDir {
+    let folder = folder();
+    write(folder.path(), "reflector.p4", REFLECTOR);
+    std::fs::create_dir(folder.path().join("include")).expect("a folder");
+    write(
+        &folder.path().join("include"),
+        "port.p4",
+        "#ifndef PORT\n#define PORT 5\n#endif\n",
+    );
+    folder
+}
+
+#[test]
+fn a_test_says_how_its_program_is_compiled() {
+    let folder = reflector();
+    let program = folder.path().join("reflector.p4").to_string_lossy().into_owned();
+    write(
+        folder.path(),
+        "five.stf",
+        "# forebay: -I include\npacket 0 ab\nexpect 5 ab$\n",
+    );
+    write(
+        folder.path(),
+        "six.stf",
+        "# forebay: -I include -D PORT=6\npacket 0 ab\nexpect 6 ab$\n",
+    );
+    write(folder.path(), "entries.stf", "this is no test\n");
+    let ran = forebay(&["test", &program]);
+    assert_eq!(
+        (ran.code, ran.stdout.ends_with("\n2 passed, 0 failed\n")),
+        (0, true),
+        "{}",
+        ran.stdout
+    );
+    let also = forebay(&["test", &program, "-D", "OTHER=1"]);
+    assert_eq!(also.code, 0, "{}", also.stderr);
+}
+
+#[test]
+fn a_wrong_option_has_its_line() {
+    let folder = reflector();
+    let test = write(folder.path(), "five.stf", "# a test\n# forebay: -X\npacket 0 ab\n");
+    let ran = forebay(&["test", &folder.path().join("reflector.p4").to_string_lossy(), &test]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stdout.contains("five.stf:2: "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("unexpected argument '-X'"), "{}", ran.stdout);
+}
+
+#[test]
+fn all_tests_below_a_folder() {
+    let folder = reflector();
+    let all = folder.path().to_string_lossy().into_owned();
+    assert_eq!(forebay(&["test", "--all", &all]).code, 2, "there is none");
+    write(
+        folder.path(),
+        "five.stf",
+        "# forebay: -I include\npacket 0 ab\nexpect 5 ab$\n",
+    );
+    write(
+        folder.path(),
+        "seven.stf",
+        "# forebay: -I include\npacket 0 ab\nexpect 7 ab$\n",
+    );
+    let ran = forebay(&["test", "--all", &all, "--quiet"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stdout.starts_with("FAILED  "), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("\n1 passed, 1 failed\n"), "{}", ran.stdout);
+    let json: serde_json::Value =
+        serde_json::from_str(&forebay(&["test", "--all", &all, "--json"]).stdout).expect("JSON");
+    assert_eq!(
+        (&json["passed"], &json["failed"]),
+        (&serde_json::json!(1), &serde_json::json!(1))
+    );
+    assert!(
+        json["tests"][0]["program"]
+            .as_str()
+            .is_some_and(|path| path.ends_with("reflector.p4"))
+    );
+}
+
+#[test]
+fn a_folder_is_no_program() {
+    let folder = reflector();
+    let ran = forebay(&["test", &folder.path().to_string_lossy()]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("forebay test --all"), "{}", ran.stderr);
+}
