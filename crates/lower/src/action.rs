@@ -55,7 +55,11 @@ fn add(
     let body_id = BodyId(cx.program.bodies.len() as u32);
     cx.program.bodies.push(body);
     let id = ir::ActionId(cx.program.actions.len() as u32);
-    cx.program.actions.push(ir::Action { name, params, body: body_id });
+    cx.program.actions.push(ir::Action {
+        name,
+        params,
+        body: body_id,
+    });
     id
 }
 
@@ -110,7 +114,11 @@ fn data_param(cx: &mut Context, param: &hir::Param, params: &mut Vec<ir::ActionP
         return crate::value::zero(cx, &ty);
     };
     let index = params.len() as u32;
-    params.push(ir::ActionParam { name: var.name.clone(), width, signed });
+    params.push(ir::ActionParam {
+        name: var.name.clone(),
+        width,
+        signed,
+    });
     Value::Scalar(Expr::Param { index, width })
 }
 
@@ -129,7 +137,10 @@ fn exit_flag(cx: &mut Context, owner: ObjectId) -> ir::SlotId {
         return flag;
     }
     let path = control::instance(cx, owner).map_or(String::new(), |instance| instance.scope.path.clone());
-    let bit = Scalar { width: 1, signed: false };
+    let bit = Scalar {
+        width: 1,
+        signed: false,
+    };
     let flag = storage::slot(cx, format!("{path}.$exit"), bit, SlotKind::Local);
     if let Some(instance) = control::instance(cx, owner) {
         instance.exit_flag = Some(flag);
@@ -145,8 +156,14 @@ fn may_exit(cx: &Context, id: hir::ActionId, seen: &mut HashSet<hir::ActionId>) 
     let mut exits = false;
     let mut called = Vec::new();
     walk::block(&cx.hir.actions[id.index()].body, &mut |node| match node {
-        Node::Statement(hir::Statement { kind: StatementKind::Exit, .. }) => exits = true,
-        Node::Call(hir::Call { callee: Callee::Action(callee), .. }) => called.push(*callee),
+        Node::Statement(hir::Statement {
+            kind: StatementKind::Exit,
+            ..
+        }) => exits = true,
+        Node::Call(hir::Call {
+            callee: Callee::Action(callee),
+            ..
+        }) => called.push(*callee),
         _ => {}
     });
     exits || called.into_iter().any(|callee| may_exit(cx, callee, seen))

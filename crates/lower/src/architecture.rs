@@ -25,8 +25,14 @@ use std::collections::BTreeSet;
 pub const V1MODEL_PACKAGE: &str = "V1Switch";
 
 /// The blocks of v1model in order of the package's parameters.
-const ROLES: [Role; 6] =
-    [Role::Parser, Role::VerifyChecksum, Role::Ingress, Role::Egress, Role::ComputeChecksum, Role::Deparser];
+const ROLES: [Role; 6] = [
+    Role::Parser,
+    Role::VerifyChecksum,
+    Role::Ingress,
+    Role::Egress,
+    Role::ComputeChecksum,
+    Role::Deparser,
+];
 
 /// The storage that the blocks share.
 struct Shared {
@@ -50,13 +56,19 @@ pub fn lower_main(cx: &mut Context) {
     let Some((package, main)) = main_package(hir) else {
         let message = "the program has no instance named `main` of a package";
         let hint = "end the program with `V1Switch(MyParser(), ...) main;`";
-        cx.diagnostics.push(Diagnostic::error(codes::NO_MAIN, Span::NONE, message).hint(hint));
+        cx.diagnostics
+            .push(Diagnostic::error(codes::NO_MAIN, Span::NONE, message).hint(hint));
         return;
     };
     if package != V1MODEL_PACKAGE {
         let message = format!("programs for the package `{package}` can be checked, but not executed");
-        let diagnostic = Diagnostic::error(codes::UNSUPPORTED_ARCHITECTURE, hir.instances[main.index()].span, message);
-        cx.diagnostics.push(diagnostic.hint("the architecture that can be executed is v1model, package `V1Switch`"));
+        let diagnostic = Diagnostic::error(
+            codes::UNSUPPORTED_ARCHITECTURE,
+            hir.instances[main.index()].span,
+            message,
+        );
+        cx.diagnostics
+            .push(diagnostic.hint("the architecture that can be executed is v1model, package `V1Switch`"));
         return;
     }
     elaborate::top_level(cx);
@@ -66,17 +78,28 @@ pub fn lower_main(cx: &mut Context) {
 }
 
 fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
-    let blocks: Vec<Option<ObjectId>> = args.iter().map(|arg| match arg {
-        Some(Value::Object(id)) => Some(*id),
-        _ => None,
-    }).collect();
+    let blocks: Vec<Option<ObjectId>> = args
+        .iter()
+        .map(|arg| match arg {
+            Some(Value::Object(id)) => Some(*id),
+            _ => None,
+        })
+        .collect();
     let Some(shared) = blocks.first().copied().flatten().and_then(|parser| share(cx, parser)) else {
-        cx.error(codes::UNSUPPORTED_ARCHITECTURE, span, "the first argument of `V1Switch` must be a parser");
+        cx.error(
+            codes::UNSUPPORTED_ARCHITECTURE,
+            span,
+            "the first argument of `V1Switch` must be a parser",
+        );
         return;
     };
     for (role, block) in ROLES.iter().zip(blocks) {
         let Some(block) = block else {
-            cx.error(codes::UNSUPPORTED_ARCHITECTURE, span, format!("`V1Switch` lacks its block {role:?}"));
+            cx.error(
+                codes::UNSUPPORTED_ARCHITECTURE,
+                span,
+                format!("`V1Switch` lacks its block {role:?}"),
+            );
             continue;
         };
         if let Some(body) = lower_block(cx, *role, block, &shared) {
@@ -118,14 +141,20 @@ fn packet(cx: &mut Context, object: Object) -> Binding {
 
 /// Allocates what the blocks share, with the types and names of the parser's parameters.
 fn share(cx: &mut Context, parser: ObjectId) -> Option<Shared> {
-    let Object::Parser(instance) = cx.object(parser).clone() else { return None };
+    let Object::Parser(instance) = cx.object(parser).clone() else {
+        return None;
+    };
     elaborate::install(cx, &instance.scope);
     let params = &cx.hir.parsers[instance.parser.index()].params;
     let mut storages = Vec::new();
     for (index, param) in params.iter().enumerate().skip(1) {
         let var = &cx.hir.vars[param.var.index()];
         let ty = types::resolve(cx, &var.ty);
-        let kind = if index == 3 { SlotKind::Intrinsic } else { SlotKind::Metadata };
+        let kind = if index == 3 {
+            SlotKind::Intrinsic
+        } else {
+            SlotKind::Metadata
+        };
         let storage = storage::allocate(cx, &ty, &var.name, kind, var.span);
         if index == 3 {
             name_intrinsics(cx, &storage, &ty);
@@ -136,7 +165,11 @@ fn share(cx: &mut Context, parser: ObjectId) -> Option<Shared> {
         storages.push(storage);
     }
     let mut storages = storages.into_iter();
-    Some(Shared { headers: storages.next()?, metadata: storages.next()?, standard_metadata: storages.next()? })
+    Some(Shared {
+        headers: storages.next()?,
+        metadata: storages.next()?,
+        standard_metadata: storages.next()?,
+    })
 }
 
 fn name_intrinsics(cx: &mut Context, storage: &Storage, ty: &Type) {
@@ -166,15 +199,23 @@ fn field_lists(cx: &mut Context, storage: &Storage, ty: &Type, lists: &mut BTree
 
 fn add_to_lists(cx: &mut Context, slots: &[SlotId], lists: &BTreeSet<u32>) {
     for list in lists {
-        cx.program.field_lists.entry(*list).or_default().extend_from_slice(slots);
+        cx.program
+            .field_lists
+            .entry(*list)
+            .or_default()
+            .extend_from_slice(slots);
     }
 }
 
 fn marks(written: &hir::Annotations) -> Vec<u32> {
-    let Some(annotation) = annotations::find(written, "field_list") else { return Vec::new() };
+    let Some(annotation) = annotations::find(written, "field_list") else {
+        return Vec::new();
+    };
     let values = annotations::values(annotation).into_iter();
-    values.filter_map(|value| match value {
-        annotations::Value::Int(number) => number.to_u32(),
-        _ => None,
-    }).collect()
+    values
+        .filter_map(|value| match value {
+            annotations::Value::Int(number) => number.to_u32(),
+            _ => None,
+        })
+        .collect()
 }

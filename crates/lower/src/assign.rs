@@ -44,7 +44,13 @@ pub fn write_whole(cx: &mut Context, storage: &Storage, value: Value) {
 fn write_storage(storage: &Storage, value: &Value, writes: &mut Vec<(SlotId, Expr)>) {
     match (storage, value) {
         (Storage::Scalar(slot), Value::Scalar(expr)) => writes.push((*slot, expr.clone())),
-        (Storage::Varbit { value: slot, length: length_slot }, Value::Varbit { value, length }) => {
+        (
+            Storage::Varbit {
+                value: slot,
+                length: length_slot,
+            },
+            Value::Varbit { value, length },
+        ) => {
             writes.push((*slot, value.clone()));
             writes.push((*length_slot, length.clone()));
         }
@@ -78,7 +84,9 @@ fn write_siblings(choice: &Choice, value: &Value, writes: &mut Vec<(SlotId, Expr
 }
 
 fn write_part(cx: &Context, part: &Part, storage: &Storage, value: &Value, writes: &mut Vec<(SlotId, Expr)>) {
-    let (Storage::Scalar(slot), Value::Scalar(new)) = (storage, value) else { return };
+    let (Storage::Scalar(slot), Value::Scalar(new)) = (storage, value) else {
+        return;
+    };
     let width = cx.program.slot(*slot).width;
     let old = Expr::Slot(*slot);
     let whole = match part {

@@ -56,7 +56,9 @@ pub struct Bound {
 pub fn evaluate(cx: &mut Context, params: &[Param], args: &[Argument]) -> Vec<Actual> {
     let mut actuals = Vec::new();
     for (index, (param, arg)) in params.iter().zip(args).enumerate() {
-        let later_effects = args[index + 1..].iter().any(|arg| matches!(arg, Argument::Value(expr) if expression::has_effects(expr)));
+        let later_effects = args[index + 1..]
+            .iter()
+            .any(|arg| matches!(arg, Argument::Value(expr) if expression::has_effects(expr)));
         let Argument::Value(expr) = arg else {
             actuals.push(default_argument(cx, param));
             continue;
@@ -107,7 +109,10 @@ pub fn bind(
     let mut bound = Bound::default();
     let mut resets = Vec::new();
     for (index, (param, actual)) in params.iter().zip(actuals).enumerate() {
-        let earlier = previous.iter().find(|(var, _)| *var == param.var).map(|(_, binding)| binding);
+        let earlier = previous
+            .iter()
+            .find(|(var, _)| *var == param.var)
+            .map(|(_, binding)| binding);
         let writable = matches!(param.direction, Direction::Out | Direction::InOut);
         let shared = match &actual {
             Actual::Place(place) => place.as_storage().filter(|storage| match earlier {
@@ -132,7 +137,13 @@ pub fn bind(
             Some(Binding::Storage(storage)) => storage.clone(),
             _ => own_storage(cx, param, span),
         };
-        copy_in(cx, param.direction, &actual, &storage, &cx.hir.vars[param.var.index()].ty.clone());
+        copy_in(
+            cx,
+            param.direction,
+            &actual,
+            &storage,
+            &cx.hir.vars[param.var.index()].ty.clone(),
+        );
         if let (true, Actual::Place(place) | Actual::ReadPlace(place, _)) = (writable, actual) {
             bound.copy_outs.push((place, storage.clone()));
         }

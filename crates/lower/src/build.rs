@@ -93,8 +93,16 @@ pub fn slice(operand: Expr, width: u32, hi: u32, lo: u32) -> Expr {
     match operand {
         Expr::Const(bits) => Expr::Const(bits.slice(hi, lo)),
         operand if lo == 0 && hi + 1 == width => operand,
-        Expr::Slice { operand, lo: inner, .. } => Expr::Slice { operand, hi: hi + inner, lo: lo + inner },
-        operand => Expr::Slice { operand: Box::new(operand), hi, lo },
+        Expr::Slice { operand, lo: inner, .. } => Expr::Slice {
+            operand,
+            hi: hi + inner,
+            lo: lo + inner,
+        },
+        operand => Expr::Slice {
+            operand: Box::new(operand),
+            hi,
+            lo,
+        },
     }
 }
 
@@ -131,9 +139,11 @@ pub fn is_deeper(expr: &Expr, limit: usize) -> bool {
             is_deeper(operand, limit)
         }
         Expr::Binary(_, left, right) | Expr::Concat(left, right) => is_deeper(left, limit) || is_deeper(right, limit),
-        Expr::Mux { condition, then_value, else_value } => {
-            is_deeper(condition, limit) || is_deeper(then_value, limit) || is_deeper(else_value, limit)
-        }
+        Expr::Mux {
+            condition,
+            then_value,
+            else_value,
+        } => is_deeper(condition, limit) || is_deeper(then_value, limit) || is_deeper(else_value, limit),
     }
 }
 
@@ -190,6 +200,13 @@ mod tests {
         assert_eq!(and(boolean(true), slot.clone()), slot);
         assert_eq!(slice(slot.clone(), 8, 7, 0), slot);
         let nested = slice(slice(slot.clone(), 16, 11, 4), 8, 5, 2);
-        assert_eq!(nested, Expr::Slice { operand: Box::new(slot), hi: 9, lo: 6 });
+        assert_eq!(
+            nested,
+            Expr::Slice {
+                operand: Box::new(slot),
+                hi: 9,
+                lo: 6
+            }
+        );
     }
 }

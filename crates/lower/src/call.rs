@@ -28,17 +28,17 @@ use forebay_syntax::source::Span;
 /// Evaluates a call.
 pub fn call(cx: &mut Context, call: &Call, span: Span) -> Value {
     match &call.callee {
-        Callee::Function(id) if cx.hir.functions[id.index()].body.is_none() => {
-            externs::function(cx, *id, call, span)
-        }
+        Callee::Function(id) if cx.hir.functions[id.index()].body.is_none() => externs::function(cx, *id, call, span),
         Callee::Function(id) => limits::inlined(cx, span, |cx| function(cx, *id, call, span)).unwrap_or(Value::Void),
         Callee::Action(id) => {
             limits::inlined(cx, span, |cx| direct_action(cx, *id, call, span));
             Value::Void
         }
-        Callee::Method { receiver, extern_type, method } => {
-            externs::method(cx, receiver, *extern_type, *method, call, span)
-        }
+        Callee::Method {
+            receiver,
+            extern_type,
+            method,
+        } => externs::method(cx, receiver, *extern_type, *method, call, span),
         Callee::TableApply(table) => {
             table::apply(cx, table, None, None);
             Value::Void
@@ -88,7 +88,10 @@ fn direct_action(cx: &mut Context, id: hir::ActionId, call: &Call, span: Span) {
     let action = &cx.hir.actions[id.index()];
     let actuals = binding::evaluate(cx, &action.params, &call.args);
     if cx.action_depth == 0 && graph::is_reachable(cx) {
-        let scope = cx.control.and_then(|control| control::instance(cx, control)).map(|it| it.scope.path.clone());
+        let scope = cx
+            .control
+            .and_then(|control| control::instance(cx, control))
+            .map(|it| it.scope.path.clone());
         let name = action::name(&scope.unwrap_or_default(), action);
         cx.origins.called_actions.push((name, id));
     }
@@ -99,7 +102,11 @@ fn direct_action(cx: &mut Context, id: hir::ActionId, call: &Call, span: Span) {
 pub fn inline_action(cx: &mut Context, id: hir::ActionId, actuals: Vec<Actual>, span: Span) {
     let hir = cx.hir;
     let action = &hir.actions[id.index()];
-    let policy = if action.control.is_some() { Policy::Copy } else { Policy::MayShare };
+    let policy = if action.control.is_some() {
+        Policy::Copy
+    } else {
+        Policy::MayShare
+    };
     let (params, actuals, data) = split_data(action, actuals);
     let bound = binding::bind(cx, &params, actuals, policy, &[], span);
     for (var, value) in data {
@@ -135,7 +142,12 @@ pub fn inline(cx: &mut Context, bound: binding::Bound, result: Option<Storage>, 
     let location = cx.location;
     let return_block = graph::new_block(cx);
     let copy_outs = bound.copy_outs;
-    cx.body.calls.push(InlinedCall { return_block, result, copy_outs, loops: Vec::new() });
+    cx.body.calls.push(InlinedCall {
+        return_block,
+        result,
+        copy_outs,
+        loops: Vec::new(),
+    });
     body(cx);
     let call = cx.body.calls.pop();
     cx.location = location;
@@ -147,7 +159,9 @@ pub fn inline(cx: &mut Context, bound: binding::Bound, result: Option<Storage>, 
 }
 
 fn apply(cx: &mut Context, receiver: &hir::Expr, call: &Call, span: Span) {
-    let Value::Object(id) = expression::expression(cx, receiver) else { return };
+    let Value::Object(id) = expression::expression(cx, receiver) else {
+        return;
+    };
     match cx.object(id) {
         Object::Control(_) => {
             limits::inlined(cx, span, |cx| control::inline(cx, id, &call.args, span));
@@ -155,7 +169,11 @@ fn apply(cx: &mut Context, receiver: &hir::Expr, call: &Call, span: Span) {
         Object::Parser(_) => {
             limits::inlined(cx, span, |cx| parser::inline(cx, id, &call.args, span));
         }
-        _ => cx.error(codes::UNSUPPORTED_EXPRESSION, span, "only a parser or a control can be applied"),
+        _ => cx.error(
+            codes::UNSUPPORTED_EXPRESSION,
+            span,
+            "only a parser or a control can be applied",
+        ),
     }
 }
 
@@ -175,9 +193,10 @@ fn value_is_valid(value: &Value) -> Expr {
     match value {
         Value::Scalar(valid) => valid.clone(),
         Value::Header { valid, .. } => valid.clone(),
-        Value::Union(members) | Value::Group(members) => {
-            members.iter().map(value_is_valid).fold(build::boolean(false), build::or)
-        }
+        Value::Union(members) | Value::Group(members) => members
+            .iter()
+            .map(value_is_valid)
+            .fold(build::boolean(false), build::or),
         _ => build::boolean(false),
     }
 }
@@ -187,15 +206,27 @@ fn validity(place: &Place) -> Place {
     let choices = place.choices.iter().map(|choice| {
         let storage = match &choice.storage {
             Storage::Header { valid, .. } => Storage::Scalar(*valid),
-            Storage::Union(members) => Storage::Group(members.iter().filter_map(|member| match member {
-                Storage::Header { valid, .. } => Some(Storage::Scalar(*valid)),
-                _ => None,
-            }).collect()),
+            Storage::Union(members) => Storage::Group(
+                members
+                    .iter()
+                    .filter_map(|member| match member {
+                        Storage::Header { valid, .. } => Some(Storage::Scalar(*valid)),
+                        _ => None,
+                    })
+                    .collect(),
+            ),
             other => other.clone(),
         };
-        place::Choice { storage, guard: choice.guard.clone(), siblings: Vec::new() }
+        place::Choice {
+            storage,
+            guard: choice.guard.clone(),
+            siblings: Vec::new(),
+        }
     });
-    Place { choices: choices.collect(), part: None }
+    Place {
+        choices: choices.collect(),
+        part: None,
+    }
 }
 
 /// `setValid()` and `setInvalid()`: both make the other members of the header's union invalid (§8.20).
@@ -215,7 +246,9 @@ fn set_validity(cx: &mut Context, receiver: &hir::Expr, valid: bool) -> Value {
 /// Zero for every field of a header that is invalid now.
 fn clear_unless_valid(cx: &mut Context, place: &Place) {
     for choice in &place.choices {
-        let Storage::Header { valid, .. } = &choice.storage else { continue };
+        let Storage::Header { valid, .. } = &choice.storage else {
+            continue;
+        };
         let kept = match &choice.guard {
             Some(guard) => build::or(Expr::Slot(*valid), build::not(guard.clone())),
             None => Expr::Slot(*valid),
@@ -230,10 +263,25 @@ fn clear_unless_valid(cx: &mut Context, place: &Place) {
 /// Makes the other members of a header's union invalid.
 pub fn invalidate_siblings(cx: &mut Context, place: &Place) {
     for choice in &place.choices {
-        let siblings = choice.siblings.iter().map(|slot| Storage::Scalar(*slot)).collect::<Vec<_>>();
+        let siblings = choice
+            .siblings
+            .iter()
+            .map(|slot| Storage::Scalar(*slot))
+            .collect::<Vec<_>>();
         for storage in siblings {
-            let sibling = place::Choice { guard: choice.guard.clone(), storage, siblings: Vec::new() };
-            assign::write(cx, &Place { choices: vec![sibling], part: None }, Value::boolean(false));
+            let sibling = place::Choice {
+                guard: choice.guard.clone(),
+                storage,
+                siblings: Vec::new(),
+            };
+            assign::write(
+                cx,
+                &Place {
+                    choices: vec![sibling],
+                    part: None,
+                },
+                Value::boolean(false),
+            );
         }
     }
 }

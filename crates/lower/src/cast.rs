@@ -58,8 +58,13 @@ fn group(cx: &mut Context, values: Vec<Value>, from: &Type, to: &Type, span: Spa
     let by_name = matches!(from, Type::Record(_));
     let mut converted = Vec::new();
     for (index, (name, target)) in targets.iter().enumerate() {
-        let position = if by_name { sources.iter().position(|(source, _)| source == name) } else { Some(index) };
-        let source = position.and_then(|position| Some((values.get(position)?.clone(), sources.get(position)?.1.clone())));
+        let position = if by_name {
+            sources.iter().position(|(source, _)| source == name)
+        } else {
+            Some(index)
+        };
+        let source =
+            position.and_then(|position| Some((values.get(position)?.clone(), sources.get(position)?.1.clone())));
         converted.push(match source {
             Some((value, source)) => cast(cx, value, &source, target, span),
             None => crate::value::zero(cx, target),

@@ -14,10 +14,14 @@ pub fn clean(mut body: Body) -> Body {
 fn targets_mut(terminator: &mut Terminator) -> Vec<&mut BlockId> {
     match terminator {
         Terminator::Jump(next) | Terminator::Apply { next, .. } => vec![next],
-        Terminator::Branch { then_block, else_block, .. } => vec![then_block, else_block],
-        Terminator::Select { cases, default, .. } => {
-            cases.iter_mut().map(|case| &mut case.target).chain(std::iter::once(default)).collect()
-        }
+        Terminator::Branch {
+            then_block, else_block, ..
+        } => vec![then_block, else_block],
+        Terminator::Select { cases, default, .. } => cases
+            .iter_mut()
+            .map(|case| &mut case.target)
+            .chain(std::iter::once(default))
+            .collect(),
         Terminator::Return | Terminator::Exit | Terminator::Reject(_) => Vec::new(),
     }
 }
@@ -25,7 +29,12 @@ fn targets_mut(terminator: &mut Terminator) -> Vec<&mut BlockId> {
 /// Leads every jump to an empty block on to where that one goes.
 fn skip_empty_blocks(blocks: &mut [Block]) {
     let next = |block: &Block| match block {
-        Block { label: None, statements, terminator: Terminator::Jump(next), .. } if statements.is_empty() => Some(*next),
+        Block {
+            label: None,
+            statements,
+            terminator: Terminator::Jump(next),
+            ..
+        } if statements.is_empty() => Some(*next),
         _ => None,
     };
     let skips: Vec<Option<BlockId>> = blocks.iter().map(next).collect();
@@ -45,7 +54,9 @@ fn skip_empty_blocks(blocks: &mut [Block]) {
         for target in targets_mut(&mut block.terminator) {
             *target = end(*target);
         }
-        if let Terminator::Branch { then_block, else_block, .. } = &block.terminator
+        if let Terminator::Branch {
+            then_block, else_block, ..
+        } = &block.terminator
             && then_block == else_block
         {
             block.terminator = Terminator::Jump(*then_block);
@@ -60,7 +71,9 @@ fn skip_empty_blocks(blocks: &mut [Block]) {
 
 /// How the body ends after a block that jumps to an empty last block.
 fn final_terminator(blocks: &[Block], index: usize) -> Option<Terminator> {
-    let Terminator::Jump(next) = blocks[index].terminator else { return None };
+    let Terminator::Jump(next) = blocks[index].terminator else {
+        return None;
+    };
     let target = &blocks[next.index()];
     let is_end = matches!(target.terminator, Terminator::Return | Terminator::Exit);
     (is_end && target.label.is_none() && target.statements.is_empty()).then(|| target.terminator.clone())
@@ -141,7 +154,11 @@ fn reorder(body: Body) -> Body {
         }
         Some(block)
     });
-    Body { name: body.name, kind: body.kind, blocks: renumbered.collect() }
+    Body {
+        name: body.name,
+        kind: body.kind,
+        blocks: renumbered.collect(),
+    }
 }
 
 #[cfg(test)]
@@ -150,7 +167,12 @@ mod tests {
     use forebay_ir::{BodyKind, Expr};
 
     fn block(label: Option<&str>, terminator: Terminator) -> Block {
-        Block { label: label.map(str::to_string), statements: Vec::new(), terminator, location: Location::default() }
+        Block {
+            label: label.map(str::to_string),
+            statements: Vec::new(),
+            terminator,
+            location: Location::default(),
+        }
     }
 
     #[test]
@@ -163,7 +185,11 @@ mod tests {
             block(Some("next"), Terminator::Jump(BlockId(2))),
             block(None, Terminator::Reject(Expr::Const(forebay_bits::Bits::zero(32)))),
         ];
-        let body = clean(Body { name: "p".to_string(), kind: BodyKind::Parser, blocks });
+        let body = clean(Body {
+            name: "p".to_string(),
+            kind: BodyKind::Parser,
+            blocks,
+        });
         let labels: Vec<_> = body.blocks.iter().map(|block| block.label.as_deref()).collect();
         assert_eq!(labels, [Some("start"), Some("next")]);
         assert_eq!(body.blocks[1].terminator, Terminator::Jump(BlockId(0)));

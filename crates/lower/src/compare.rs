@@ -10,7 +10,13 @@ pub fn equal(left: &Value, right: &Value) -> Expr {
         (Value::Scalar(left), Value::Scalar(right)) => build::equal(left.clone(), right.clone()),
         (Value::Integer(left), Value::Integer(right)) => build::boolean(left == right),
         (Value::Text(left), Value::Text(right)) => build::boolean(left == right),
-        (Value::Varbit { value, length }, Value::Varbit { value: other, length: other_length }) => build::and(
+        (
+            Value::Varbit { value, length },
+            Value::Varbit {
+                value: other,
+                length: other_length,
+            },
+        ) => build::and(
             build::equal(length.clone(), other_length.clone()),
             build::equal(value.clone(), other.clone()),
         ),

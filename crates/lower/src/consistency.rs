@@ -20,9 +20,18 @@ fn names_differ(cx: &mut Context) {
     let program = &cx.program;
     let kinds: [(&str, Vec<&String>); 6] = [
         ("tables", program.tables.iter().map(|table| &table.name).collect()),
-        ("action profiles", program.action_profiles.iter().map(|profile| &profile.name).collect()),
-        ("registers", program.registers.iter().map(|register| &register.name).collect()),
-        ("counters", program.counters.iter().map(|counter| &counter.name).collect()),
+        (
+            "action profiles",
+            program.action_profiles.iter().map(|profile| &profile.name).collect(),
+        ),
+        (
+            "registers",
+            program.registers.iter().map(|register| &register.name).collect(),
+        ),
+        (
+            "counters",
+            program.counters.iter().map(|counter| &counter.name).collect(),
+        ),
         ("meters", program.meters.iter().map(|meter| &meter.name).collect()),
         ("value sets", program.value_sets.iter().map(|set| &set.name).collect()),
     ];
@@ -49,7 +58,11 @@ fn direct_objects_have_one_table(cx: &mut Context) {
         }
     }
     for span in shared {
-        cx.error(codes::INVALID_PROPERTY, span, "the direct counter or meter of this table belongs to another table too");
+        cx.error(
+            codes::INVALID_PROPERTY,
+            span,
+            "the direct counter or meter of this table belongs to another table too",
+        );
     }
 }
 
@@ -57,11 +70,19 @@ fn actions_are_allowed(cx: &mut Context, index: usize) {
     let table = &cx.program.tables[index];
     let span = cx.hir.tables[cx.origins.tables[index].index()].span;
     let listed = |call: &ir::ActionCall| table.actions.get(call.action as usize);
-    let message = if table.actions.iter().any(|action| action.table_only && action.default_only) {
+    let message = if table
+        .actions
+        .iter()
+        .any(|action| action.table_only && action.default_only)
+    {
         "an action of this table is both @tableonly and @defaultonly"
     } else if listed(&table.default_action).is_some_and(|action| action.table_only) {
         "the default action of this table is @tableonly"
-    } else if table.entries.iter().any(|entry| listed(&entry.action).is_some_and(|action| action.default_only)) {
+    } else if table
+        .entries
+        .iter()
+        .any(|entry| listed(&entry.action).is_some_and(|action| action.default_only))
+    {
         "the action of an entry of this table is @defaultonly"
     } else {
         return;

@@ -109,7 +109,11 @@ impl<'a> Context<'a> {
 
     /// Whether there was an error.
     pub fn has_errors(&self) -> bool {
-        self.aborted || self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.aborted
+            || self
+                .diagnostics
+                .iter()
+                .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// Reports an error.
@@ -127,7 +131,9 @@ impl<'a> Context<'a> {
 
     /// The place that a span stands for.
     pub fn locate(&mut self, span: Span) -> ir::Location {
-        let Some(location) = self.sources.location(span) else { return ir::Location::default() };
+        let Some(location) = self.sources.location(span) else {
+            return ir::Location::default();
+        };
         let file = match self.files.get(&location.file) {
             Some(file) => *file,
             None => {
@@ -137,7 +143,10 @@ impl<'a> Context<'a> {
                 file
             }
         };
-        ir::Location { file, line: location.line }
+        ir::Location {
+            file,
+            line: location.line,
+        }
     }
 
     /// The number of an error of the typed program.

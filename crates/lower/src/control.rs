@@ -29,7 +29,12 @@ pub fn lower_top(cx: &mut Context, id: ObjectId, params: Vec<Binding>, kind: Bod
     let body = control.body.as_ref()?;
     let interrupted = graph::begin(cx, scope.path.clone(), kind);
     elaborate::install(cx, &scope);
-    let vars = control.params.iter().map(|param| param.var).zip(params).collect::<Vec<_>>();
+    let vars = control
+        .params
+        .iter()
+        .map(|param| param.var)
+        .zip(params)
+        .collect::<Vec<_>>();
     binding::install(cx, &vars);
     remember(cx, id, &vars, body);
     in_control(cx, id, |cx| apply_body(cx, body));

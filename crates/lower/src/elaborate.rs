@@ -108,7 +108,9 @@ fn arguments(cx: &mut Context, declaration: &hir::Instance, params: &[Param], pa
         };
         let value = match &arg.kind {
             ExprKind::Construct(inner) => {
-                let param = params.get(index).map(|param| cx.hir.vars[param.var.index()].name.clone());
+                let param = params
+                    .get(index)
+                    .map(|param| cx.hir.vars[param.var.index()].name.clone());
                 let name = param.unwrap_or_else(|| inner.name.clone());
                 anonymous(cx, inner, path, &name).map_or(Value::Void, Value::Object)
             }
@@ -131,7 +133,12 @@ fn scope(
     let types: Vec<_> = type_params.iter().copied().zip(type_args.iter().cloned()).collect();
     let values = args.into_iter().map(|arg| Binding::Value(arg.unwrap_or(Value::Void)));
     let vars: Vec<_> = params.iter().map(|param| param.var).zip(values).collect();
-    let scope = Scope { path, types, vars, instances: Vec::new() };
+    let scope = Scope {
+        path,
+        types,
+        vars,
+        instances: Vec::new(),
+    };
     install(cx, &scope);
     scope
 }
@@ -157,7 +164,14 @@ fn control(
     path: String,
 ) -> ObjectId {
     let control = &cx.hir.controls[id.index()];
-    let mut scope = scope(cx, path, &control.type_params, type_args, &control.constructor_params, args);
+    let mut scope = scope(
+        cx,
+        path,
+        &control.type_params,
+        type_args,
+        &control.constructor_params,
+        args,
+    );
     if let Some(body) = &control.body {
         locals(cx, &body.locals, &mut scope);
         statement_instances(cx, &body.apply.statements, &mut scope);
@@ -175,15 +189,16 @@ fn control(
     }))
 }
 
-fn parser(
-    cx: &mut Context,
-    id: hir::ParserId,
-    type_args: &[Type],
-    args: Vec<Option<Value>>,
-    path: String,
-) -> ObjectId {
+fn parser(cx: &mut Context, id: hir::ParserId, type_args: &[Type], args: Vec<Option<Value>>, path: String) -> ObjectId {
     let parser = &cx.hir.parsers[id.index()];
-    let mut scope = scope(cx, path, &parser.type_params, type_args, &parser.constructor_params, args);
+    let mut scope = scope(
+        cx,
+        path,
+        &parser.type_params,
+        type_args,
+        &parser.constructor_params,
+        args,
+    );
     let mut value_sets = HashMap::new();
     if let Some(body) = &parser.body {
         locals(cx, &body.locals, &mut scope);
@@ -198,7 +213,11 @@ fn parser(
             }
         }
     }
-    cx.add_object(Object::Parser(ParserInstance { parser: id, scope, value_sets }))
+    cx.add_object(Object::Parser(ParserInstance {
+        parser: id,
+        scope,
+        value_sets,
+    }))
 }
 
 fn locals(cx: &mut Context, locals: &[Local], scope: &mut Scope) {
@@ -214,8 +233,14 @@ fn statement_instances(cx: &mut Context, statements: &[hir::Statement], scope: &
     let hir = cx.hir;
     let mut found = Vec::new();
     walk::statements(statements, &mut |node| match node {
-        Node::Statement(hir::Statement { kind: StatementKind::Instance(id), .. }) => found.push(*id),
-        Node::Call(hir::Call { callee: Callee::Apply(receiver), .. }) => match receiver.kind {
+        Node::Statement(hir::Statement {
+            kind: StatementKind::Instance(id),
+            ..
+        }) => found.push(*id),
+        Node::Call(hir::Call {
+            callee: Callee::Apply(receiver),
+            ..
+        }) => match receiver.kind {
             ExprKind::Instance(id) if hir.instances[id.index()].is_direct => found.push(id),
             _ => {}
         },
@@ -237,7 +262,11 @@ fn child(cx: &mut Context, id: hir::InstanceId, scope: &mut Scope) {
 fn count_applications(cx: &mut Context, statements: &[hir::Statement]) {
     let mut receivers = Vec::new();
     walk::statements(statements, &mut |node| {
-        if let Node::Call(hir::Call { callee: Callee::Apply(receiver), .. }) = node {
+        if let Node::Call(hir::Call {
+            callee: Callee::Apply(receiver),
+            ..
+        }) = node
+        {
             receivers.push(&receiver.kind);
         }
     });
@@ -265,6 +294,9 @@ pub fn property(
     table: &str,
 ) -> Option<ObjectId> {
     let path = names::control_plane_name("", table, written);
-    let declaration = hir::Instance { annotations: written.clone(), ..declaration.clone() };
+    let declaration = hir::Instance {
+        annotations: written.clone(),
+        ..declaration.clone()
+    };
     make(cx, &declaration, path)
 }

@@ -35,7 +35,10 @@ pub fn lower(
         entries.push(ir::TableEntry {
             matches,
             priority,
-            action: ir::ActionCall { action: entry.action as u32, args },
+            action: ir::ActionCall {
+                action: entry.action as u32,
+                args,
+            },
             is_const: entry.is_const || table.entries_are_const,
             location: cx.locate(entry.span),
         });
@@ -47,12 +50,19 @@ pub fn lower(
 fn priorities(cx: &mut Context, table: &hir::Table, keys: &[ir::TableKey]) -> Vec<i64> {
     let count = table.entries.len();
     let decides = |key: &ir::TableKey| {
-        matches!(key.match_kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional)
+        matches!(
+            key.match_kind,
+            MatchKind::Ternary | MatchKind::Range | MatchKind::Optional
+        )
     };
     if !keys.iter().any(decides) {
         return vec![0; count];
     }
-    if table.entries.iter().any(|entry| annotations::has(&entry.annotations, "priority")) {
+    if table
+        .entries
+        .iter()
+        .any(|entry| annotations::has(&entry.annotations, "priority"))
+    {
         return reversed(annotated_priorities(table));
     }
     let largest_wins = property(cx, table, "largest_priority_wins") != Some(Value::boolean(false));
@@ -104,7 +114,10 @@ fn written_priorities(cx: &mut Context, table: &hir::Table, largest_wins: bool, 
 /// Positive priorities in the opposite order.
 fn reversed(values: Vec<i64>) -> Vec<i64> {
     let largest = values.iter().copied().max().unwrap_or(0);
-    values.into_iter().map(|value| largest.saturating_sub(value).saturating_add(1)).collect()
+    values
+        .into_iter()
+        .map(|value| largest.saturating_sub(value).saturating_add(1))
+        .collect()
 }
 
 fn property(cx: &mut Context, table: &hir::Table, name: &str) -> Option<Value> {
@@ -127,32 +140,57 @@ fn lower_match(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span:
             Some((value, mask)) => match prefix_length(&mask) {
                 Some(prefix_length) => EntryMatch::Lpm { value, prefix_length },
                 None => {
-                    let fallback = EntryMatch::Lpm { value, prefix_length: 0 };
+                    let fallback = EntryMatch::Lpm {
+                        value,
+                        prefix_length: 0,
+                    };
                     invalid(cx, key, span, "a mask of ones followed by zeros", fallback)
                 }
             },
             None => {
-                let fallback = EntryMatch::Lpm { value: Bits::zero(width), prefix_length: 0 };
+                let fallback = EntryMatch::Lpm {
+                    value: Bits::zero(width),
+                    prefix_length: 0,
+                };
                 invalid(cx, key, span, "a value or a prefix", fallback)
             }
         },
         MatchKind::Ternary => match masked(cx, keyset, width) {
             Some((value, mask)) => EntryMatch::Ternary { value, mask },
             None => {
-                let fallback = EntryMatch::Ternary { value: Bits::zero(width), mask: Bits::zero(width) };
+                let fallback = EntryMatch::Ternary {
+                    value: Bits::zero(width),
+                    mask: Bits::zero(width),
+                };
                 invalid(cx, key, span, "a value or a mask", fallback)
             }
         },
         MatchKind::Range => match keyset {
-            hir::KeySet::Range(low, high) => {
-                EntryMatch::Range { low: table::constant(cx, low, width), high: table::constant(cx, high, width) }
-            }
+            hir::KeySet::Range(low, high) => EntryMatch::Range {
+                low: table::constant(cx, low, width),
+                high: table::constant(cx, high, width),
+            },
             hir::KeySet::Value(value) => {
                 let value = table::constant(cx, value, width);
-                EntryMatch::Range { low: value.clone(), high: value }
+                EntryMatch::Range {
+                    low: value.clone(),
+                    high: value,
+                }
             }
-            hir::KeySet::Any => EntryMatch::Range { low: Bits::zero(width), high: ones },
-            _ => invalid(cx, key, span, "a range", EntryMatch::Range { low: Bits::zero(width), high: ones }),
+            hir::KeySet::Any => EntryMatch::Range {
+                low: Bits::zero(width),
+                high: ones,
+            },
+            _ => invalid(
+                cx,
+                key,
+                span,
+                "a range",
+                EntryMatch::Range {
+                    low: Bits::zero(width),
+                    high: ones,
+                },
+            ),
         },
         MatchKind::Optional => match keyset {
             hir::KeySet::Any => EntryMatch::Optional(None),

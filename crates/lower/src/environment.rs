@@ -3,9 +3,9 @@
 use crate::object::ObjectId;
 use crate::storage::Storage;
 use crate::value::Value;
+use forebay_check::hir::{self, InstanceId, TypeVarId, VarId};
 use forebay_ir as ir;
 use std::collections::HashMap;
-use forebay_check::hir::{self, InstanceId, TypeVarId, VarId};
 
 /// What a variable means.
 #[derive(Clone, Debug)]

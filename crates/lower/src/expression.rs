@@ -39,7 +39,11 @@ fn bounded(cx: &mut Context, scalar: Expr, expr: &hir::Expr) -> Expr {
         let message = format!("this value is wider than {} bits", limits::MAX_WIDTH);
         cx.abort(codes::UNSUPPORTED_TYPE, expr.span, message);
     }
-    if build::is_deeper(&scalar, limits::MAX_EXPRESSION_DEPTH) { graph::save_expr(cx, scalar) } else { scalar }
+    if build::is_deeper(&scalar, limits::MAX_EXPRESSION_DEPTH) {
+        graph::save_expr(cx, scalar)
+    } else {
+        scalar
+    }
 }
 
 fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
@@ -52,9 +56,7 @@ fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
         ExprKind::Bool(value) => Value::boolean(*value),
         ExprKind::String(text) => Value::Text(text.clone()),
         ExprKind::EnumMember(id, member) => enum_member(cx, *id, *member),
-        ExprKind::Error(index) => {
-            Value::Scalar(build::constant(NAME_WIDTH, u128::from(cx.error_number(*index))))
-        }
+        ExprKind::Error(index) => Value::Scalar(build::constant(NAME_WIDTH, u128::from(cx.error_number(*index)))),
         ExprKind::MatchKind(index) => Value::Scalar(build::constant(NAME_WIDTH, *index as u128)),
         ExprKind::Var(var) => match cx.environment.var(*var) {
             Some(Binding::Value(value)) => value.clone(),
@@ -121,7 +123,11 @@ pub fn scalar(cx: &mut Context, expr: &hir::Expr) -> Expr {
         }
         _ => {
             if !cx.aborted {
-                cx.error(codes::UNSUPPORTED_EXPRESSION, expr.span, "a single value of fixed width is needed here");
+                cx.error(
+                    codes::UNSUPPORTED_EXPRESSION,
+                    expr.span,
+                    "a single value of fixed width is needed here",
+                );
             }
             build::constant(types::scalar(cx, &expr.ty).map_or(32, |scalar| scalar.width), 0)
         }
@@ -141,7 +147,11 @@ pub fn in_order(cx: &mut Context, exprs: &[&hir::Expr]) -> Vec<Value> {
 
 fn unknown(cx: &mut Context, expr: &hir::Expr) -> Value {
     if !cx.aborted {
-        cx.error(codes::UNSUPPORTED_EXPRESSION, expr.span, "this has no value at this place");
+        cx.error(
+            codes::UNSUPPORTED_EXPRESSION,
+            expr.span,
+            "this has no value at this place",
+        );
     }
     let ty = types::resolve(cx, &expr.ty);
     value::zero(cx, &ty)
@@ -167,7 +177,9 @@ fn enum_member(cx: &Context, id: hir::EnumId, member: usize) -> Value {
 /// An element of a value that is not stored.
 fn element(cx: &mut Context, base: &hir::Expr, index: &hir::Expr) -> Value {
     let mut values = in_order(cx, &[base, index]).into_iter();
-    let (Some(base), Some(index)) = (values.next(), values.next()) else { return Value::Void };
+    let (Some(base), Some(index)) = (values.next(), values.next()) else {
+        return Value::Void;
+    };
     match index {
         Value::Integer(number) => {
             let index = usize::try_from(number).unwrap_or(usize::MAX);
@@ -209,12 +221,16 @@ pub fn shaped(cx: &Context, values: Vec<Value>, ty: &Type) -> Value {
     use forebay_syntax::ast::CompositeKind;
     let ty = types::resolve(cx, ty);
     match types::composite_kind(cx, &ty) {
-        Some(CompositeKind::Header) => Value::Header { valid: build::boolean(true), fields: values },
+        Some(CompositeKind::Header) => Value::Header {
+            valid: build::boolean(true),
+            fields: values,
+        },
         Some(CompositeKind::HeaderUnion) => Value::Union(values),
         _ => match &ty {
-            Type::Stack(element, size) if types::is_stack_element(cx, element) => {
-                Value::Stack { next_index: build::constant(32, u128::from(*size)), elements: values }
-            }
+            Type::Stack(element, size) if types::is_stack_element(cx, element) => Value::Stack {
+                next_index: build::constant(32, u128::from(*size)),
+                elements: values,
+            },
             _ => Value::Group(values),
         },
     }
@@ -236,7 +252,11 @@ fn ternary(
         let then_value = expression(cx, then_value);
         let else_value = expression(cx, else_value);
         let leaves = then_value.components().len();
-        let condition = if leaves > 1 { graph::simple(cx, condition) } else { condition };
+        let condition = if leaves > 1 {
+            graph::simple(cx, condition)
+        } else {
+            condition
+        };
         return value::mux(&condition, then_value, else_value);
     }
     let ty = types::resolve(cx, ty);
@@ -280,9 +300,7 @@ pub fn has_effects(expr: &hir::Expr) -> bool {
         ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) | ExprKind::Binary(_, left, right) => {
             has_effects(left) || has_effects(right)
         }
-        ExprKind::Ternary(condition, left, right) => {
-            has_effects(condition) || has_effects(left) || has_effects(right)
-        }
+        ExprKind::Ternary(condition, left, right) => has_effects(condition) || has_effects(left) || has_effects(right),
         ExprKind::Aggregate(elements) => elements.iter().any(has_effects),
         ExprKind::Int(_)
         | ExprKind::Bool(_)

@@ -99,7 +99,12 @@ impl BodyBuilder {
 
     fn add_block(&mut self, label: Option<String>, location: Location) -> BlockId {
         let id = BlockId(self.blocks.len() as u32);
-        self.blocks.push(Block { label, statements: Vec::new(), terminator: Terminator::Return, location });
+        self.blocks.push(Block {
+            label,
+            statements: Vec::new(),
+            terminator: Terminator::Return,
+            location,
+        });
         id
     }
 }
@@ -113,7 +118,11 @@ pub fn begin(cx: &mut Context, name: String, kind: BodyKind) -> BodyBuilder {
 pub fn end(cx: &mut Context, interrupted: BodyBuilder) -> Body {
     terminate(cx, Terminator::Return);
     let builder = std::mem::replace(&mut cx.body, interrupted);
-    let body = Body { name: builder.name, kind: builder.kind, blocks: builder.blocks };
+    let body = Body {
+        name: builder.name,
+        kind: builder.kind,
+        blocks: builder.blocks,
+    };
     crate::cleanup::clean(body)
 }
 
@@ -126,7 +135,10 @@ pub fn is_reachable(cx: &Context) -> bool {
 pub fn emit(cx: &mut Context, op: Op) {
     let Some(current) = cx.body.current else { return };
     cx.operations += 1;
-    let statement = Statement { op, location: cx.location };
+    let statement = Statement {
+        op,
+        location: cx.location,
+    };
     cx.body.blocks[current.index()].statements.push(statement);
 }
 
@@ -182,7 +194,14 @@ pub fn branch(cx: &mut Context, condition: Expr, then_block: BlockId, else_block
     match build::as_bool(&condition) {
         Some(true) => jump(cx, then_block),
         Some(false) => jump(cx, else_block),
-        None => terminate(cx, Terminator::Branch { condition, then_block, else_block }),
+        None => terminate(
+            cx,
+            Terminator::Branch {
+                condition,
+                then_block,
+                else_block,
+            },
+        ),
     }
 }
 
@@ -233,7 +252,13 @@ pub fn return_from_call(cx: &mut Context) {
 
 /// `exit`: ends everything, but copies `out` and `inout` arguments back first, innermost call first (§6.8: "exit").
 pub fn exit(cx: &mut Context) {
-    let copies: Vec<_> = cx.body.calls.iter().rev().flat_map(|call| call.copy_outs.iter().cloned()).collect();
+    let copies: Vec<_> = cx
+        .body
+        .calls
+        .iter()
+        .rev()
+        .flat_map(|call| call.copy_outs.iter().cloned())
+        .collect();
     for (place, storage) in copies {
         assign::write(cx, &place, storage.read());
     }

@@ -85,8 +85,17 @@ pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<Lowered>, D
     }
     let p4info = if cx.has_errors() { None } else { p4info::build(&mut cx) };
     let lowered = p4info.filter(|_| !cx.has_errors());
-    debug_assert!(lowered.is_none() || ir::verify::verify(&cx.program).is_empty(), "the program keeps its invariants");
-    (lowered.map(|p4info| Lowered { program: cx.program, p4info }), cx.diagnostics)
+    debug_assert!(
+        lowered.is_none() || ir::verify::verify(&cx.program).is_empty(),
+        "the program keeps its invariants"
+    );
+    (
+        lowered.map(|p4info| Lowered {
+            program: cx.program,
+            p4info,
+        }),
+        cx.diagnostics,
+    )
 }
 
 /// Whether `main` instantiates a package of an architecture that [`lower`] knows. A program without `main`, or for

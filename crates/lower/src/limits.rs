@@ -31,8 +31,11 @@ pub const MAX_WIDTH: u32 = forebay_ir::verify::MAX_WIDTH;
 /// Expressions deeper than this are cut up with temporaries, so that whoever recurses over them needs no care.
 pub const MAX_EXPRESSION_DEPTH: usize = 48;
 
-/// Elements of a register, counter, meter or table.
+/// Entries of a table, members of an action profile, elements of a value set.
 pub const MAX_SIZE: u64 = 1 << 32;
+
+/// Bytes that the elements of a register, counter or meter may take.
+pub const MAX_ARRAY_BYTES: u64 = 1 << 30;
 
 /// Whether lowering should go on. Reports the first excess at `span`.
 pub fn check_size(cx: &mut Context, span: Span) -> bool {

@@ -40,7 +40,9 @@ pub fn range(cx: &mut Context, variable: hir::VarId, low: &hir::Expr, high: &hir
     let signed = types::is_signed(cx, &cx.hir.vars[variable.index()].ty);
     let bounds = expression::in_order(cx, &[low, high]);
     let mut bounds = bounds.into_iter().filter_map(Value::expr);
-    let (Some(low), Some(high)) = (bounds.next(), bounds.next()) else { return };
+    let (Some(low), Some(high)) = (bounds.next(), bounds.next()) else {
+        return;
+    };
     let width = low.width(&cx.program);
     let high = graph::save_expr(cx, high);
     let counter = storage::temporary(cx, width);
@@ -57,14 +59,24 @@ pub fn range(cx: &mut Context, variable: hir::VarId, low: &hir::Expr, high: &hir
     let round = graph::new_block(cx);
     let advance = graph::new_block(cx);
     let targets = targets(cx);
-    graph::branch(cx, in_range.expr().unwrap_or(build::boolean(false)), round, targets.break_block);
+    graph::branch(
+        cx,
+        in_range.expr().unwrap_or(build::boolean(false)),
+        round,
+        targets.break_block,
+    );
     graph::start(cx, round);
     assign::write_whole(cx, &storage, Value::Scalar(counter_value.clone()));
     let inner = graph::new_block(cx);
     graph::jump(cx, inner);
     body_of_loop(cx, inner, targets, body);
     graph::start(cx, targets.continue_block);
-    graph::branch(cx, build::equal(counter_value.clone(), high), targets.break_block, advance);
+    graph::branch(
+        cx,
+        build::equal(counter_value.clone(), high),
+        targets.break_block,
+        advance,
+    );
     graph::start(cx, advance);
     let next = build::binary(forebay_ir::BinaryOp::Add, counter_value, build::constant(width, 1));
     graph::assign(cx, counter, next);
@@ -105,7 +117,11 @@ pub fn collection(cx: &mut Context, variable: hir::VarId, collection: &hir::Expr
     graph::jump(cx, inner);
     body_of_loop(cx, inner, targets, body);
     graph::start(cx, targets.continue_block);
-    let next = build::binary(forebay_ir::BinaryOp::Add, Expr::Slot(index), build::constant(index_width, 1));
+    let next = build::binary(
+        forebay_ir::BinaryOp::Add,
+        Expr::Slot(index),
+        build::constant(index_width, 1),
+    );
     graph::assign(cx, index, next);
     graph::jump(cx, test);
     graph::start(cx, targets.break_block);
@@ -129,7 +145,10 @@ fn copy_elements(cx: &mut Context, value: Value, element_type: &Type, variable: 
 }
 
 fn targets(cx: &mut Context) -> LoopTargets {
-    LoopTargets { break_block: graph::new_block(cx), continue_block: graph::new_block(cx) }
+    LoopTargets {
+        break_block: graph::new_block(cx),
+        continue_block: graph::new_block(cx),
+    }
 }
 
 fn body_of_loop(cx: &mut Context, entry: BlockId, targets: LoopTargets, body: &Block) {

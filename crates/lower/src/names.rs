@@ -18,7 +18,11 @@ pub fn control_plane_name(scope: &str, name: &str, annotations: &[Annotation]) -
 
 /// `scope.name`, or the name alone at the top level.
 pub fn join(scope: &str, name: &str) -> String {
-    if scope.is_empty() { name.to_string() } else { format!("{scope}.{name}") }
+    if scope.is_empty() {
+        name.to_string()
+    } else {
+        format!("{scope}.{name}")
+    }
 }
 
 /// The control-plane name of a key field: its `@name`, or its expression with the `@name`s of the fields in it, and

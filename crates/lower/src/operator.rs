@@ -137,15 +137,27 @@ fn integers(cx: &mut Context, op: BinaryOp, left: BigInt, right: BigInt, span: S
 fn short_circuit(cx: &mut Context, is_and: bool, left: &hir::Expr, right: &hir::Expr) -> Expr {
     let left = expression::scalar(cx, left);
     if let Some(known) = build::as_bool(&left) {
-        return if known == is_and { expression::scalar(cx, right) } else { left };
+        return if known == is_and {
+            expression::scalar(cx, right)
+        } else {
+            left
+        };
     }
     if !expression::has_effects(right) {
         let right = expression::scalar(cx, right);
-        return if is_and { build::and(left, right) } else { build::or(left, right) };
+        return if is_and {
+            build::and(left, right)
+        } else {
+            build::or(left, right)
+        };
     }
     let result = storage::temporary(cx, 1);
     graph::assign(cx, result, left);
-    let open = if is_and { Expr::Slot(result) } else { build::not(Expr::Slot(result)) };
+    let open = if is_and {
+        Expr::Slot(result)
+    } else {
+        build::not(Expr::Slot(result))
+    };
     graph::when(cx, open, |cx| {
         let right = expression::scalar(cx, right);
         graph::assign(cx, result, right);
@@ -164,6 +176,10 @@ pub fn add_wide(cx: &Context, left: Expr, right: Expr) -> Expr {
 
 fn unsupported(cx: &mut Context, span: Span) {
     if !cx.aborted {
-        cx.error(codes::UNSUPPORTED_EXPRESSION, span, "this operator cannot be evaluated on these operands");
+        cx.error(
+            codes::UNSUPPORTED_EXPRESSION,
+            span,
+            "this operator cannot be evaluated on these operands",
+        );
     }
 }

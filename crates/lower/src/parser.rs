@@ -36,7 +36,12 @@ pub fn lower_top(cx: &mut Context, id: ObjectId, params: Vec<Binding>) -> Option
     let body = parser.body.as_ref()?;
     let interrupted = graph::begin(cx, instance.scope.path.clone(), BodyKind::Parser);
     install(cx, &instance);
-    let vars = parser.params.iter().map(|param| param.var).zip(params).collect::<Vec<_>>();
+    let vars = parser
+        .params
+        .iter()
+        .map(|param| param.var)
+        .zip(params)
+        .collect::<Vec<_>>();
     binding::install(cx, &vars);
     let accept = graph::new_block(cx);
     states(cx, body, "", accept);
@@ -55,7 +60,9 @@ pub fn inline(cx: &mut Context, id: ObjectId, args: &[Argument], span: Span) {
     let outer_scope = cx.body.enter_scope(path.clone());
     let Bound { vars, copy_outs } = binding::bind(cx, &parser.params, actuals, Policy::MayShare, &[], span);
     call::inline(cx, Bound { vars, copy_outs }, None, |cx| {
-        let Some(accept) = cx.body.calls.last().map(|call| call.return_block) else { return };
+        let Some(accept) = cx.body.calls.last().map(|call| call.return_block) else {
+            return;
+        };
         let prefix = format!("{}.", path.split_once('.').map_or(path.as_str(), |(_, rest)| rest));
         states(cx, body, &prefix, accept);
     });
@@ -69,8 +76,11 @@ fn states(cx: &mut Context, body: &ParserBody, prefix: &str, accept: BlockId) {
             statement::variable(cx, *var, value.as_ref());
         }
     }
-    let blocks: Vec<BlockId> =
-        body.states.iter().map(|state| graph::new_state(cx, format!("{prefix}{}", state.name))).collect();
+    let blocks: Vec<BlockId> = body
+        .states
+        .iter()
+        .map(|state| graph::new_state(cx, format!("{prefix}{}", state.name)))
+        .collect();
     let Some(start) = blocks.get(body.start) else { return };
     graph::jump(cx, *start);
     for (state, block) in body.states.iter().zip(&blocks) {

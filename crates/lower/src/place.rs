@@ -60,20 +60,43 @@ pub enum Part {
 impl Place {
     /// The whole of a storage.
     pub fn whole(storage: Storage) -> Place {
-        Place { choices: vec![Choice { guard: None, storage, siblings: Vec::new() }], part: None }
+        Place {
+            choices: vec![Choice {
+                guard: None,
+                storage,
+                siblings: Vec::new(),
+            }],
+            part: None,
+        }
     }
 
     /// The storage, if there is only one and all of it is meant, and assigning to it changes nothing else.
     pub fn as_storage(&self) -> Option<&Storage> {
         match (self.choices.as_slice(), &self.part) {
-            ([Choice { guard: None, storage, siblings }], None) if siblings.is_empty() => Some(storage),
+            (
+                [
+                    Choice {
+                        guard: None,
+                        storage,
+                        siblings,
+                    },
+                ],
+                None,
+            ) if siblings.is_empty() => Some(storage),
             _ => None,
         }
     }
 
     /// All slots that an assignment may change.
     pub fn slots(&self) -> Vec<SlotId> {
-        let each = |choice: &Choice| choice.storage.slots().into_iter().chain(choice.siblings.clone()).collect::<Vec<_>>();
+        let each = |choice: &Choice| {
+            choice
+                .storage
+                .slots()
+                .into_iter()
+                .chain(choice.siblings.clone())
+                .collect::<Vec<_>>()
+        };
         self.choices.iter().flat_map(each).collect()
     }
 
@@ -85,9 +108,16 @@ impl Place {
                 Storage::Union(members) => siblings(members, index),
                 _ => Vec::new(),
             };
-            Some(Choice { guard: choice.guard.clone(), storage, siblings })
+            Some(Choice {
+                guard: choice.guard.clone(),
+                storage,
+                siblings,
+            })
         });
-        Place { choices: choices.collect(), part: None }
+        Place {
+            choices: choices.collect(),
+            part: None,
+        }
     }
 
     /// The place of the element whose index is `index`, an expression that is cheap to repeat.
@@ -104,7 +134,11 @@ impl Place {
                     None => here,
                 };
                 if build::as_bool(&guard) != Some(false) {
-                    choices.push(Choice { guard: Some(guard), storage: element.clone(), siblings: Vec::new() });
+                    choices.push(Choice {
+                        guard: Some(guard),
+                        storage: element.clone(),
+                        siblings: Vec::new(),
+                    });
                 }
             }
         }
@@ -114,10 +148,12 @@ impl Place {
 
 fn siblings(members: &[Storage], index: usize) -> Vec<SlotId> {
     let others = members.iter().enumerate().filter(|(other, _)| *other != index);
-    others.flat_map(|(_, member)| match member {
-        Storage::Header { valid, .. } => Some(*valid),
-        _ => None,
-    }).collect()
+    others
+        .flat_map(|(_, member)| match member {
+            Storage::Header { valid, .. } => Some(*valid),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Whether an expression denotes storage: a variable that is stored, or a part of one.
@@ -155,14 +191,23 @@ pub fn place(cx: &mut Context, expr: &hir::Expr) -> Place {
         ExprKind::Slice(base, hi, lo) => {
             let base = place(cx, base);
             let part = match base.part {
-                Some(Part::Fixed { lo: inner, .. }) => Part::Fixed { hi: hi + inner, lo: lo + inner },
+                Some(Part::Fixed { lo: inner, .. }) => Part::Fixed {
+                    hi: hi + inner,
+                    lo: lo + inner,
+                },
                 Some(Part::Moving { low, .. }) => {
                     let offset = build::constant(low.width(&cx.program), u128::from(*lo));
-                    Part::Moving { low: build::binary(BinaryOp::Add, low, offset), width: hi - lo + 1 }
+                    Part::Moving {
+                        low: build::binary(BinaryOp::Add, low, offset),
+                        width: hi - lo + 1,
+                    }
                 }
                 None => Part::Fixed { hi: *hi, lo: *lo },
             };
-            Place { choices: base.choices, part: Some(part) }
+            Place {
+                choices: base.choices,
+                part: Some(part),
+            }
         }
         ExprKind::PlusSlice(base, low, width) => {
             let base = place(cx, base);
@@ -173,7 +218,10 @@ pub fn place(cx: &mut Context, expr: &hir::Expr) -> Place {
                 Some(Part::Moving { low: inner, .. }) => operator::add_wide(cx, low, inner),
                 None => low,
             };
-            Place { choices: base.choices, part: Some(Part::Moving { low, width: *width }) }
+            Place {
+                choices: base.choices,
+                part: Some(Part::Moving { low, width: *width }),
+            }
         }
         _ => Place::whole(Storage::Nothing),
     }
@@ -204,7 +252,10 @@ pub fn read(cx: &mut Context, place: &Place, ty: &Type) -> Value {
         let ty = crate::types::resolve(cx, ty);
         return value::zero(cx, &ty);
     };
-    let candidates = others.iter().map(|choice| (choice.guard.clone(), choice.storage.read())).collect();
+    let candidates = others
+        .iter()
+        .map(|choice| (choice.guard.clone(), choice.storage.read()))
+        .collect();
     let whole = select(candidates, last.storage.read());
     cx.operations += whole.components().len() + place.choices.len() - 1;
     match (&place.part, whole) {
@@ -221,15 +272,22 @@ const LONGEST_CHAIN: usize = 16;
 pub fn select(mut candidates: Vec<(Option<Expr>, Value)>, otherwise: Value) -> Value {
     if candidates.len() > LONGEST_CHAIN {
         let right = candidates.split_off(candidates.len() / 2);
-        let guards = candidates.iter().map(|(guard, _)| guard.clone().unwrap_or(build::boolean(true)));
+        let guards = candidates
+            .iter()
+            .map(|(guard, _)| guard.clone().unwrap_or(build::boolean(true)));
         let in_left = any(guards.collect());
-        let Some((_, last)) = candidates.pop() else { return otherwise };
+        let Some((_, last)) = candidates.pop() else {
+            return otherwise;
+        };
         return value::mux(&in_left, select(candidates, last), select(right, otherwise));
     }
-    candidates.into_iter().rev().fold(otherwise, |rest, (guard, candidate)| match guard {
-        Some(guard) => value::mux(&guard, candidate, rest),
-        None => candidate,
-    })
+    candidates
+        .into_iter()
+        .rev()
+        .fold(otherwise, |rest, (guard, candidate)| match guard {
+            Some(guard) => value::mux(&guard, candidate, rest),
+            None => candidate,
+        })
 }
 
 /// A disjunction as a balanced tree.

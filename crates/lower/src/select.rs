@@ -46,12 +46,21 @@ pub fn select(
         for (index, keyset) in keysets.iter().enumerate() {
             let sets = keyset_columns(cx, &columns, index, keyset, *span, &mut conditions);
             if alternatives.len() * sets.len() > limits::MAX_ALTERNATIVES {
-                cx.abort(codes::TOO_MANY_ALTERNATIVES, *span, "this case has too many signed ranges".to_string());
+                cx.abort(
+                    codes::TOO_MANY_ALTERNATIVES,
+                    *span,
+                    "this case has too many signed ranges".to_string(),
+                );
                 return;
             }
-            alternatives = alternatives.into_iter().flat_map(|row: Vec<KeySet>| {
-                sets.iter().map(move |set| row.iter().chain(set).cloned().collect::<Vec<_>>()).collect::<Vec<_>>()
-            }).collect();
+            alternatives = alternatives
+                .into_iter()
+                .flat_map(|row: Vec<KeySet>| {
+                    sets.iter()
+                        .map(move |set| row.iter().chain(set).cloned().collect::<Vec<_>>())
+                        .collect::<Vec<_>>()
+                })
+                .collect();
         }
         for mut row in alternatives {
             row.resize(declared, KeySet::Any);
@@ -62,7 +71,9 @@ pub fn select(
         columns.keys.extend(conditions);
     }
     let width = columns.keys.len();
-    let catch_all = rows.iter().position(|(row, _)| row.iter().all(|set| matches!(set, KeySet::Any)));
+    let catch_all = rows
+        .iter()
+        .position(|(row, _)| row.iter().all(|set| matches!(set, KeySet::Any)));
     let mut default = default;
     if let Some(index) = catch_all {
         default = rows[index].1;
@@ -76,12 +87,22 @@ pub fn select(
         SelectCase { keysets, target }
     });
     let cases = cases.collect();
-    graph::terminate(cx, Terminator::Select { keys: columns.keys, cases, default });
+    graph::terminate(
+        cx,
+        Terminator::Select {
+            keys: columns.keys,
+            cases,
+            default,
+        },
+    );
 }
 
 fn columns(cx: &mut Context, keys: &[hir::Expr]) -> Columns {
     let values = expression::in_order(cx, &keys.iter().collect::<Vec<_>>());
-    let mut columns = Columns { keys: Vec::new(), spans: Vec::new() };
+    let mut columns = Columns {
+        keys: Vec::new(),
+        spans: Vec::new(),
+    };
     for (key, value) in keys.iter().zip(values) {
         let scalars = value.scalars();
         let signed = types::is_signed(cx, &key.ty);
@@ -101,7 +122,9 @@ fn keyset_columns(
     span: Span,
     conditions: &mut Vec<Expr>,
 ) -> Vec<Vec<KeySet>> {
-    let Some((first, count, signed)) = columns.spans.get(index).copied() else { return vec![Vec::new()] };
+    let Some((first, count, signed)) = columns.spans.get(index).copied() else {
+        return vec![Vec::new()];
+    };
     match keyset {
         hir::KeySet::Any => vec![vec![KeySet::Any; count]],
         hir::KeySet::Value(value) => vec![scalars(cx, value).into_iter().map(equals).collect()],
@@ -118,7 +141,10 @@ fn keyset_columns(
                     let key = Value::Scalar(columns.keys[first].clone());
                     let above = operator::apply(cx, BinaryOp::Ge, key.clone(), Value::Scalar(low), signed, span);
                     let below = operator::apply(cx, BinaryOp::Le, key, Value::Scalar(high), signed, span);
-                    let both = above.expr().zip(below.expr()).map(|(above, below)| build::and(above, below));
+                    let both = above
+                        .expr()
+                        .zip(below.expr())
+                        .map(|(above, below)| build::and(above, below));
                     conditions.extend(both);
                     vec![vec![KeySet::Any]]
                 }
@@ -126,7 +152,10 @@ fn keyset_columns(
         }
         hir::KeySet::ValueSet(set) => match cx.environment.value_set(*set) {
             Some(set) => {
-                let component = |column| KeySet::ValueSet { set, component: column as u32 };
+                let component = |column| KeySet::ValueSet {
+                    set,
+                    component: column as u32,
+                };
                 vec![(first..first + count).map(component).collect()]
             }
             None => vec![vec![KeySet::Any; count]],
@@ -147,7 +176,10 @@ fn equals(value: Expr) -> KeySet {
 
 fn equals_masked(value: Expr, mask: Expr) -> KeySet {
     match (value, mask) {
-        (Expr::Const(value), Expr::Const(mask)) => KeySet::Mask { value: value.and(&mask), mask },
+        (Expr::Const(value), Expr::Const(mask)) => KeySet::Mask {
+            value: value.and(&mask),
+            mask,
+        },
         (value, mask) => KeySet::EqualsMasked { value, mask },
     }
 }
@@ -172,7 +204,14 @@ pub fn declare_value_set(cx: &mut Context, id: hir::ValueSetId, scope: &str) -> 
     let size = table::constant_size(cx, &declaration.size);
     let element = types::resolve(cx, &declaration.element);
     let mut components = Vec::new();
-    value_set_components(cx, &element, String::new(), MatchKind::Exact, declaration.span, &mut components);
+    value_set_components(
+        cx,
+        &element,
+        String::new(),
+        MatchKind::Exact,
+        declaration.span,
+        &mut components,
+    );
     let lowered = ir::ValueSetId(cx.program.value_sets.len() as u32);
     cx.program.value_sets.push(ir::ValueSet { name, size, components });
     cx.origins.value_sets.push((id, element));
@@ -188,7 +227,11 @@ fn value_set_components(
     components: &mut Vec<ValueSetComponent>,
 ) {
     if let Some(scalar) = types::scalar(cx, ty) {
-        components.push(ValueSetComponent { name, width: scalar.width, match_kind });
+        components.push(ValueSetComponent {
+            name,
+            width: scalar.width,
+            match_kind,
+        });
         return;
     }
     match ty {
@@ -206,13 +249,19 @@ fn value_set_components(
                 value_set_components(cx, ty, name, match_kind, span, components);
             }
         }
-        _ => cx.error(codes::UNSUPPORTED_TYPE, span, "a value set cannot have elements of this type"),
+        _ => cx.error(
+            codes::UNSUPPORTED_TYPE,
+            span,
+            "a value set cannot have elements of this type",
+        ),
     }
 }
 
 /// `@match(ternary)` on a field of a value set's element.
 fn written_match_kind(cx: &mut Context, field: &hir::Field) -> MatchKind {
-    let Some(annotation) = annotations::find(&field.annotations, "match") else { return MatchKind::Exact };
+    let Some(annotation) = annotations::find(&field.annotations, "match") else {
+        return MatchKind::Exact;
+    };
     match &annotation.body {
         AnnotationBody::Unstructured(tokens) => match tokens.first() {
             Some(token) => table::match_kind(cx, &token.text, annotation.span),

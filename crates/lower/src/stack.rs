@@ -32,7 +32,11 @@ pub fn next(cx: &mut Context, base: &Place) -> Place {
 /// `base.last` as a place.
 pub fn last(cx: &mut Context, base: &Place) -> Place {
     let next = next_index(base);
-    require(cx, build::binary(BinaryOp::Ne, next.clone(), index(0)), "StackOutOfBounds");
+    require(
+        cx,
+        build::binary(BinaryOp::Ne, next.clone(), index(0)),
+        "StackOutOfBounds",
+    );
     let last = graph::save_expr(cx, build::binary(BinaryOp::Sub, next, index(1)));
     base.element(&last, INDEX_WIDTH)
 }
@@ -50,12 +54,16 @@ pub fn advance(cx: &mut Context, base: &Place) {
 
 fn set_next_index(cx: &mut Context, base: &Place, new: Expr) {
     let slots = base.choices.iter().filter_map(|choice| match &choice.storage {
-        Storage::Stack { next_index, .. } => {
-            Some(place::Choice { storage: Storage::Scalar(*next_index), ..choice.clone() })
-        }
+        Storage::Stack { next_index, .. } => Some(place::Choice {
+            storage: Storage::Scalar(*next_index),
+            ..choice.clone()
+        }),
         _ => None,
     });
-    let place = Place { choices: slots.collect(), part: None };
+    let place = Place {
+        choices: slots.collect(),
+        part: None,
+    };
     assign::write(cx, &place, Value::Scalar(new));
 }
 
@@ -65,11 +73,15 @@ fn next_index(base: &Place) -> Expr {
         _ => None,
     });
     let last = candidates.next().map_or(index(0), |(_, slot)| slot);
-    candidates.fold(last, |rest, (guard, slot)| build::mux(guard.unwrap_or(build::boolean(true)), slot, rest))
+    candidates.fold(last, |rest, (guard, slot)| {
+        build::mux(guard.unwrap_or(build::boolean(true)), slot, rest)
+    })
 }
 
 fn size(base: &Place) -> usize {
-    base.choices.first().map_or(0, |choice| choice.storage.components().len())
+    base.choices
+        .first()
+        .map_or(0, |choice| choice.storage.components().len())
 }
 
 /// In a parser: rejects with the named error of the core library unless the condition holds.
@@ -116,7 +128,9 @@ fn shift(cx: &mut Context, base: &Place, ty: &Type, rearrange: impl Fn(&[Value],
     let ty = crate::types::resolve(cx, ty);
     let Type::Stack(element, _) = &ty else { return };
     let blank = value::zero(cx, element);
-    let Value::Stack { elements, next_index } = place::read(cx, base, &ty) else { return };
+    let Value::Stack { elements, next_index } = place::read(cx, base, &ty) else {
+        return;
+    };
     let elements = rearrange(&elements, &blank);
     assign::write(cx, base, Value::Stack { elements, next_index });
 }

@@ -43,7 +43,11 @@ fn lower(cx: &mut Context, statement: &Statement) {
                 expression::expression(cx, expr);
             }
         },
-        StatementKind::If { condition, then_branch, else_branch } => {
+        StatementKind::If {
+            condition,
+            then_branch,
+            else_branch,
+        } => {
             let condition = expression::scalar(cx, condition);
             expression::branches(cx, condition, |cx, side| {
                 block(cx, if side { then_branch } else { else_branch });
@@ -56,9 +60,23 @@ fn lower(cx: &mut Context, statement: &Statement) {
         StatementKind::Exit => graph::exit(cx),
         StatementKind::Break => loops::leave(cx, |targets| targets.break_block),
         StatementKind::Continue => loops::leave(cx, |targets| targets.continue_block),
-        StatementKind::For { init, condition, update, body } => loops::general(cx, init, condition, update, body),
-        StatementKind::ForRange { variable, low, high, body } => loops::range(cx, *variable, low, high, body),
-        StatementKind::ForIn { variable, collection, body } => loops::collection(cx, *variable, collection, body),
+        StatementKind::For {
+            init,
+            condition,
+            update,
+            body,
+        } => loops::general(cx, init, condition, update, body),
+        StatementKind::ForRange {
+            variable,
+            low,
+            high,
+            body,
+        } => loops::range(cx, *variable, low, high, body),
+        StatementKind::ForIn {
+            variable,
+            collection,
+            body,
+        } => loops::collection(cx, *variable, collection, body),
         StatementKind::Var(var, value) => variable(cx, *var, value.as_ref()),
         // Elaborated with the parser or control around it.
         StatementKind::Instance(_) => {}
@@ -70,7 +88,11 @@ fn assignment(cx: &mut Context, target: &hir::Expr, value: &hir::Expr) {
     let value = match compound(target, value) {
         Some((op, right)) => {
             let left = place::read(cx, &place, &target.ty);
-            let left = if expression::has_effects(right) { graph::save(cx, left) } else { left };
+            let left = if expression::has_effects(right) {
+                graph::save(cx, left)
+            } else {
+                left
+            };
             let right = expression::expression(cx, right);
             let signed = types::is_signed(cx, &target.ty);
             operator::apply(cx, op, left, right, signed, value.span)

@@ -112,17 +112,20 @@ impl Storage {
         let all = |parts: &[Storage]| parts.iter().map(Storage::read).collect();
         match self {
             Storage::Scalar(slot) => Value::Scalar(Expr::Slot(*slot)),
-            Storage::Varbit { value, length } => {
-                Value::Varbit { value: Expr::Slot(*value), length: Expr::Slot(*length) }
-            }
-            Storage::Header { valid, fields, .. } => {
-                Value::Header { valid: Expr::Slot(*valid), fields: all(fields) }
-            }
+            Storage::Varbit { value, length } => Value::Varbit {
+                value: Expr::Slot(*value),
+                length: Expr::Slot(*length),
+            },
+            Storage::Header { valid, fields, .. } => Value::Header {
+                valid: Expr::Slot(*valid),
+                fields: all(fields),
+            },
             Storage::Group(parts) => Value::Group(all(parts)),
             Storage::Union(parts) => Value::Union(all(parts)),
-            Storage::Stack { elements, next_index } => {
-                Value::Stack { elements: all(elements), next_index: Expr::Slot(*next_index) }
-            }
+            Storage::Stack { elements, next_index } => Value::Stack {
+                elements: all(elements),
+                next_index: Expr::Slot(*next_index),
+            },
             Storage::Nothing => Value::Void,
         }
     }
@@ -130,7 +133,11 @@ impl Storage {
 
 /// Allocates storage for a variable of a resolved type.
 pub fn allocate(cx: &mut Context, ty: &Type, name: &str, kind: SlotKind, span: Span) -> Storage {
-    let mut allocation = Allocation { kind, span, header_fields: None };
+    let mut allocation = Allocation {
+        kind,
+        span,
+        header_fields: None,
+    };
     allocation.allocate(cx, ty, name)
 }
 
@@ -142,7 +149,12 @@ pub fn local(cx: &mut Context, ty: &Type, name: &str, span: Span) -> Storage {
 /// Allocates one slot.
 pub fn slot(cx: &mut Context, name: String, scalar: Scalar, kind: SlotKind) -> SlotId {
     let id = SlotId(cx.program.slots.len() as u32);
-    cx.program.slots.push(Slot { name, width: scalar.width, signed: scalar.signed, kind });
+    cx.program.slots.push(Slot {
+        name,
+        width: scalar.width,
+        signed: scalar.signed,
+        kind,
+    });
     id
 }
 
@@ -182,12 +194,20 @@ impl Allocation {
                 }
             }
             Type::Record(fields) => Storage::Group(self.parts(cx, fields, name)),
-            Type::Tuple(elements) => {
-                Storage::Group(elements.iter().enumerate().map(|(i, ty)| self.allocate(cx, ty, &format!("{name}.{i}"))).collect())
-            }
+            Type::Tuple(elements) => Storage::Group(
+                elements
+                    .iter()
+                    .enumerate()
+                    .map(|(i, ty)| self.allocate(cx, ty, &format!("{name}.{i}")))
+                    .collect(),
+            ),
             Type::Stack(element, size) => self.stack(cx, element, *size, name),
             Type::Int | Type::List(_) | Type::Set(_) => {
-                cx.error(codes::UNSUPPORTED_TYPE, self.span, format!("`{name}` has a type that has no run-time values"));
+                cx.error(
+                    codes::UNSUPPORTED_TYPE,
+                    self.span,
+                    format!("`{name}` has a type that has no run-time values"),
+                );
                 Storage::Nothing
             }
             _ => Storage::Nothing,
@@ -195,18 +215,29 @@ impl Allocation {
     }
 
     fn parts(&mut self, cx: &mut Context, fields: &[(String, Type)], name: &str) -> Rc<[Storage]> {
-        fields.iter().map(|(field, ty)| self.allocate(cx, ty, &format!("{name}.{field}"))).collect()
+        fields
+            .iter()
+            .map(|(field, ty)| self.allocate(cx, ty, &format!("{name}.{field}")))
+            .collect()
     }
 
     /// One slot; inside a header it is one of its fields.
     fn field(&mut self, cx: &mut Context, scalar: Scalar, name: &str) -> SlotId {
         if scalar.width > limits::MAX_WIDTH {
-            cx.error(codes::UNSUPPORTED_TYPE, self.span, format!("`{name}` is wider than {} bits", limits::MAX_WIDTH));
+            cx.error(
+                codes::UNSUPPORTED_TYPE,
+                self.span,
+                format!("`{name}` is wider than {} bits", limits::MAX_WIDTH),
+            );
         }
         match &mut self.header_fields {
             Some((header, prefix, fields)) => {
                 let id = slot(cx, name.to_string(), scalar, SlotKind::Field(*header));
-                fields.push(HeaderField { name: name[*prefix..].to_string(), slot: id, length: None });
+                fields.push(HeaderField {
+                    name: name[*prefix..].to_string(),
+                    slot: id,
+                    length: None,
+                });
                 id
             }
             None => slot(cx, name.to_string(), scalar, self.kind),
@@ -219,7 +250,15 @@ impl Allocation {
             Some((header, ..)) => SlotKind::VarbitLength(*header),
             None => self.kind,
         };
-        let length = slot(cx, format!("{name}.$length"), Scalar { width: 32, signed: false }, kind);
+        let length = slot(
+            cx,
+            format!("{name}.$length"),
+            Scalar {
+                width: 32,
+                signed: false,
+            },
+            kind,
+        );
         if let Some(field) = self.header_fields.as_mut().and_then(|(_, _, fields)| fields.last_mut()) {
             field.length = Some(length);
         }
@@ -228,15 +267,27 @@ impl Allocation {
 
     fn header(&mut self, cx: &mut Context, fields: &[(String, Type)], name: &str, type_name: String) -> Storage {
         let header = HeaderId(cx.program.headers.len() as u32);
-        let bit = Scalar { width: 1, signed: false };
+        let bit = Scalar {
+            width: 1,
+            signed: false,
+        };
         let valid = slot(cx, format!("{name}.$valid"), bit, SlotKind::Valid(header));
-        cx.program.headers.push(Header { name: name.to_string(), type_name, valid, fields: Vec::new() });
+        cx.program.headers.push(Header {
+            name: name.to_string(),
+            type_name,
+            valid,
+            fields: Vec::new(),
+        });
         let outer = self.header_fields.replace((header, name.len() + 1, Vec::new()));
         let parts = self.parts(cx, fields, name);
         if let Some((_, _, fields)) = std::mem::replace(&mut self.header_fields, outer) {
             cx.program.headers[header.index()].fields = fields;
         }
-        Storage::Header { header, valid, fields: parts }
+        Storage::Header {
+            header,
+            valid,
+            fields: parts,
+        }
     }
 
     fn stack(&mut self, cx: &mut Context, element: &Type, size: u32, name: &str) -> Storage {
@@ -251,7 +302,10 @@ impl Allocation {
         if !types::is_stack_element(cx, element) {
             return Storage::Group(elements);
         }
-        let scalar = Scalar { width: 32, signed: false };
+        let scalar = Scalar {
+            width: 32,
+            signed: false,
+        };
         let next_index = slot(cx, format!("{name}.$next"), scalar, SlotKind::NextIndex);
         Storage::Stack { elements, next_index }
     }

@@ -16,10 +16,14 @@ use forebay_ir::{BlockId, Expr, KeySet, SelectCase, Terminator};
 pub fn on_action(cx: &mut Context, apply: &hir::Expr, cases: &[(Vec<Option<usize>>, Block)]) {
     let action_run = storage::temporary(cx, NAME_WIDTH);
     let hir::ExprKind::Call(call) = &apply.kind else { return };
-    let hir::Callee::TableApply(table) = &call.callee else { return };
+    let hir::Callee::TableApply(table) = &call.callee else {
+        return;
+    };
     table::apply(cx, table, None, Some(action_run));
     let labels = cases.iter().map(|(labels, block)| {
-        let labels = labels.iter().map(|label| label.map(|index| Bits::new(NAME_WIDTH, index as u128)));
+        let labels = labels
+            .iter()
+            .map(|label| label.map(|index| Bits::new(NAME_WIDTH, index as u128)));
         (labels.collect(), block)
     });
     let labels = labels.collect();
@@ -58,7 +62,10 @@ fn select(cx: &mut Context, key: Expr, cases: Vec<(Vec<Option<Bits>>, &Block)>) 
         for label in labels {
             match label {
                 Some(value) => {
-                    select_cases.push(SelectCase { keysets: vec![KeySet::Exact(value.clone())], target: *target });
+                    select_cases.push(SelectCase {
+                        keysets: vec![KeySet::Exact(value.clone())],
+                        target: *target,
+                    });
                 }
                 None => default = *target,
             }
@@ -75,12 +82,21 @@ fn select(cx: &mut Context, key: Expr, cases: Vec<(Vec<Option<Bits>>, &Block)>) 
 
 fn terminate(cx: &mut Context, key: Expr, cases: Vec<SelectCase>, default: BlockId) {
     if let Expr::Const(key) = &key {
-        let hit = cases.iter().find(|case| matches!(&case.keysets[0], KeySet::Exact(value) if value == key));
+        let hit = cases
+            .iter()
+            .find(|case| matches!(&case.keysets[0], KeySet::Exact(value) if value == key));
         let target = hit.map_or(default, |case| case.target);
         graph::jump(cx, target);
     } else if cases.is_empty() {
         graph::jump(cx, default);
     } else {
-        graph::terminate(cx, Terminator::Select { keys: vec![key], cases, default });
+        graph::terminate(
+            cx,
+            Terminator::Select {
+                keys: vec![key],
+                cases,
+                default,
+            },
+        );
     }
 }

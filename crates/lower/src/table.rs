@@ -29,7 +29,11 @@ const DEFAULT_SIZE: u64 = 1024;
 pub fn apply(cx: &mut Context, table: &hir::Expr, hit: Option<SlotId>, action_run: Option<SlotId>) {
     let hir::ExprKind::Table(id) = table.kind else { return };
     let Some(owner) = cx.control.filter(|_| cx.body.kind() == BodyKind::Control) else {
-        cx.error(codes::MISPLACED_CALL, table.span, "a table cannot be applied in this block of the architecture");
+        cx.error(
+            codes::MISPLACED_CALL,
+            table.span,
+            "a table cannot be applied in this block of the architecture",
+        );
         return;
     };
     if !graph::is_reachable(cx) {
@@ -43,7 +47,15 @@ pub fn apply(cx: &mut Context, table: &hir::Expr, hit: Option<SlotId>, action_ru
     };
     assign_computed_keys(cx, lowered, keys);
     let next = graph::new_block(cx);
-    graph::terminate(cx, Terminator::Apply { table: lowered, hit, action_run, next });
+    graph::terminate(
+        cx,
+        Terminator::Apply {
+            table: lowered,
+            hit,
+            action_run,
+            next,
+        },
+    );
     graph::start(cx, next);
     let exit_flag = control::instance(cx, owner).and_then(|instance| instance.exit_flag);
     if let Some(flag) = exit_flag {
@@ -75,7 +87,10 @@ fn evaluate_keys(cx: &mut Context, id: hir::TableId) -> Vec<Key> {
     for key in &hir.tables[id.index()].keys {
         let before = cx.operations;
         let value = expression::scalar(cx, &key.expr);
-        keys.push(Key { value, is_computed: cx.operations != before });
+        keys.push(Key {
+            value,
+            is_computed: cx.operations != before,
+        });
     }
     keys
 }
@@ -83,7 +98,10 @@ fn evaluate_keys(cx: &mut Context, id: hir::TableId) -> Vec<Key> {
 /// Where a key is computed, the table reads a slot of its own: every application fills it.
 fn assign_computed_keys(cx: &mut Context, table: ir::TableId, keys: Vec<Key>) {
     for (index, key) in keys.into_iter().enumerate() {
-        let declared = cx.program.tables[table.index()].keys.get(index).map(|key| key.expr.clone());
+        let declared = cx.program.tables[table.index()]
+            .keys
+            .get(index)
+            .map(|key| key.expr.clone());
         if let (true, Some(Expr::Slot(slot))) = (key.is_computed, declared) {
             graph::assign(cx, slot, key.value);
         }
@@ -96,7 +114,11 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
     let name = names::control_plane_name(&scope, &table.name, &table.annotations);
     let location = cx.locate(table.span);
     let keys = declare_keys(cx, table, keys);
-    let mut actions: Vec<_> = table.actions.iter().map(|listed| list_action(cx, owner, listed)).collect();
+    let mut actions: Vec<_> = table
+        .actions
+        .iter()
+        .map(|listed| list_action(cx, owner, listed))
+        .collect();
     let default_action = default_action(cx, table, &mut actions);
     let entries = entries::lower(cx, table, &keys, &actions);
     let size = table.size.as_ref().map_or(DEFAULT_SIZE, |size| constant_size(cx, size));
@@ -137,7 +159,17 @@ fn declare_keys(cx: &mut Context, table: &hir::Table, keys: &[Key]) -> Vec<ir::T
             false => value.value.clone(),
         };
         let match_kind = match_kind(cx, &key.match_kind, key.span);
-        declared.push(ir::TableKey { name, expr, width, match_kind });
+        declared.push(ir::TableKey {
+            name,
+            expr,
+            width,
+            match_kind,
+        });
+    }
+    let lpm_keys = declared.iter().filter(|key| key.match_kind == MatchKind::Lpm).count();
+    if lpm_keys > 1 {
+        let message = format!("table `{}` has {lpm_keys} keys of match kind lpm", table.name);
+        cx.error(codes::INVALID_KEYS, table.span, message);
     }
     declared
 }
@@ -171,19 +203,36 @@ fn list_action(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -> 
 fn default_action(cx: &mut Context, table: &hir::Table, actions: &mut Vec<ir::TableAction>) -> ir::ActionCall {
     if let Some(default) = &table.default_action {
         let args = action_data(cx, actions, default.action, &default.args);
-        return ir::ActionCall { action: default.action as u32, args };
+        return ir::ActionCall {
+            action: default.action as u32,
+            args,
+        };
     }
-    let listed = table.actions.iter().position(|listed| is_no_action(&cx.hir.actions[listed.action.index()]));
+    let listed = table
+        .actions
+        .iter()
+        .position(|listed| is_no_action(&cx.hir.actions[listed.action.index()]));
     let index = listed.unwrap_or_else(|| {
-        let existing = cx.program.actions.iter().position(|action| action.name == "NoAction" && action.params.is_empty());
+        let existing = cx
+            .program
+            .actions
+            .iter()
+            .position(|action| action.name == "NoAction" && action.params.is_empty());
         let action = match existing {
             Some(index) => ir::ActionId(index as u32),
             None => action::do_nothing(cx),
         };
-        actions.push(ir::TableAction { action, table_only: false, default_only: true });
+        actions.push(ir::TableAction {
+            action,
+            table_only: false,
+            default_only: true,
+        });
         actions.len() - 1
     });
-    ir::ActionCall { action: index as u32, args: Vec::new() }
+    ir::ActionCall {
+        action: index as u32,
+        args: Vec::new(),
+    }
 }
 
 fn is_no_action(action: &hir::Action) -> bool {
@@ -192,10 +241,20 @@ fn is_no_action(action: &hir::Action) -> bool {
 
 /// Arguments for the data of an action of a table's list.
 pub fn action_data(cx: &mut Context, actions: &[ir::TableAction], index: usize, args: &[hir::Expr]) -> Vec<Bits> {
-    let Some(listed) = actions.get(index) else { return Vec::new() };
-    let widths: Vec<u32> = cx.program.actions[listed.action.index()].params.iter().map(|param| param.width).collect();
+    let Some(listed) = actions.get(index) else {
+        return Vec::new();
+    };
+    let widths: Vec<u32> = cx.program.actions[listed.action.index()]
+        .params
+        .iter()
+        .map(|param| param.width)
+        .collect();
     let each = widths.into_iter().enumerate();
-    each.map(|(index, width)| args.get(index).map_or_else(|| Bits::zero(width), |arg| constant(cx, arg, width))).collect()
+    each.map(|(index, width)| {
+        args.get(index)
+            .map_or_else(|| Bits::zero(width), |arg| constant(cx, arg, width))
+    })
+    .collect()
 }
 
 /// A compile-time value of a known width.
@@ -205,7 +264,11 @@ pub fn constant(cx: &mut Context, expr: &hir::Expr, width: u32) -> Bits {
         Value::Integer(number) => Bits::from_bigint(width, &number),
         _ => {
             if !cx.aborted {
-                cx.error(codes::NOT_COMPILE_TIME, expr.span, "this value must be known at compile time");
+                cx.error(
+                    codes::NOT_COMPILE_TIME,
+                    expr.span,
+                    "this value must be known at compile time",
+                );
             }
             Bits::zero(width)
         }
@@ -233,7 +296,11 @@ pub fn size_of(cx: &mut Context, value: Option<&Value>, span: Span) -> u64 {
     match size.filter(|size| *size <= limits::MAX_SIZE) {
         Some(size) => size,
         None => {
-            cx.error(codes::SIZE_TOO_LARGE, span, format!("a size can be at most {}", limits::MAX_SIZE));
+            cx.error(
+                codes::SIZE_TOO_LARGE,
+                span,
+                format!("a size can be at most {}", limits::MAX_SIZE),
+            );
             0
         }
     }

@@ -28,9 +28,12 @@ fn substitute(ty: &Type, meaning: &dyn Fn(forebay_check::hir::TypeVarId) -> Opti
         Type::Tuple(elements) => Type::Tuple(list(elements)),
         Type::List(element) => Type::List(Rc::new(substitute(element, meaning))),
         Type::Set(element) => Type::Set(Rc::new(substitute(element, meaning))),
-        Type::Record(fields) => {
-            Type::Record(Rc::new(fields.iter().map(|(name, ty)| (name.clone(), substitute(ty, meaning))).collect()))
-        }
+        Type::Record(fields) => Type::Record(Rc::new(
+            fields
+                .iter()
+                .map(|(name, ty)| (name.clone(), substitute(ty, meaning)))
+                .collect(),
+        )),
         Type::Extern(id, args) => Type::Extern(*id, list(args)),
         Type::Parser(id, args) => Type::Parser(*id, list(args)),
         Type::Control(id, args) => Type::Control(*id, list(args)),
@@ -54,7 +57,10 @@ pub fn scalar(cx: &Context, ty: &Type) -> Option<Scalar> {
     match ty {
         Type::Bool => unsigned(1),
         Type::Bit(width) => unsigned(*width),
-        Type::Signed(width) => Some(Scalar { width: *width, signed: true }),
+        Type::Signed(width) => Some(Scalar {
+            width: *width,
+            signed: true,
+        }),
         Type::Error | Type::MatchKind => unsigned(NAME_WIDTH),
         Type::Enum(id) => match &cx.hir.enums[id.index()].representation {
             Some(representation) => scalar(cx, representation),
@@ -78,8 +84,18 @@ pub fn fields(cx: &Context, id: CompositeId, args: &[Type]) -> Vec<(String, Type
         let position = composite.type_params.iter().position(|param| *param == var)?;
         args.get(position).cloned()
     };
-    let substituted = |ty| if args.is_empty() { Type::clone(ty) } else { substitute(ty, &meaning) };
-    composite.fields.iter().map(|field| (field.name.clone(), substituted(&field.ty))).collect()
+    let substituted = |ty| {
+        if args.is_empty() {
+            Type::clone(ty)
+        } else {
+            substitute(ty, &meaning)
+        }
+    };
+    composite
+        .fields
+        .iter()
+        .map(|field| (field.name.clone(), substituted(&field.ty)))
+        .collect()
 }
 
 /// Which kind of composite a resolved type is.
@@ -92,7 +108,10 @@ pub fn composite_kind(cx: &Context, ty: &Type) -> Option<CompositeKind> {
 
 /// Whether `T[n]` is a header stack, not an array.
 pub fn is_stack_element(cx: &Context, ty: &Type) -> bool {
-    matches!(composite_kind(cx, ty), Some(CompositeKind::Header | CompositeKind::HeaderUnion))
+    matches!(
+        composite_kind(cx, ty),
+        Some(CompositeKind::Header | CompositeKind::HeaderUnion)
+    )
 }
 
 /// The name of a composite, enum or new type, for objects named after a type.

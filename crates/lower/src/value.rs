@@ -79,16 +79,25 @@ impl Value {
         };
         match self {
             Value::Scalar(expr) => Value::Scalar(change(expr)),
-            Value::Varbit { value, length } => Value::Varbit { value: change(value), length: change(length) },
+            Value::Varbit { value, length } => Value::Varbit {
+                value: change(value),
+                length: change(length),
+            },
             Value::Header { valid, fields } => {
                 let valid = change(valid);
-                Value::Header { valid, fields: all(fields, change) }
+                Value::Header {
+                    valid,
+                    fields: all(fields, change),
+                }
             }
             Value::Group(values) => Value::Group(all(values, change)),
             Value::Union(values) => Value::Union(all(values, change)),
             Value::Stack { elements, next_index } => {
                 let elements = all(elements, change);
-                Value::Stack { elements, next_index: change(next_index) }
+                Value::Stack {
+                    elements,
+                    next_index: change(next_index),
+                }
             }
             other @ (Value::Integer(_) | Value::Text(_) | Value::Object(_) | Value::Void) => other,
         }
@@ -123,7 +132,10 @@ impl Value {
         match self {
             Value::Scalar(expr) => into.push(expr.clone()),
             Value::Varbit { value, .. } => into.push(value.clone()),
-            _ => self.components().iter().for_each(|component| component.collect_scalars(into)),
+            _ => self
+                .components()
+                .iter()
+                .for_each(|component| component.collect_scalars(into)),
         }
     }
 }
@@ -131,22 +143,46 @@ impl Value {
 /// `condition ? then_value : else_value` for values of one type.
 pub fn mux(condition: &Expr, then_value: Value, else_value: Value) -> Value {
     let each = |left: Vec<Value>, right: Vec<Value>| {
-        left.into_iter().zip(right).map(|(left, right)| mux(condition, left, right)).collect::<Vec<_>>()
+        left.into_iter()
+            .zip(right)
+            .map(|(left, right)| mux(condition, left, right))
+            .collect::<Vec<_>>()
     };
     let choose = |left, right| build::mux(condition.clone(), left, right);
     match (then_value, else_value) {
         (Value::Scalar(left), Value::Scalar(right)) => Value::Scalar(choose(left, right)),
-        (Value::Varbit { value, length }, Value::Varbit { value: other, length: other_length }) => {
-            Value::Varbit { value: choose(value, other), length: choose(length, other_length) }
-        }
-        (Value::Header { valid, fields }, Value::Header { valid: other, fields: other_fields }) => {
-            Value::Header { valid: choose(valid, other), fields: each(fields, other_fields) }
-        }
+        (
+            Value::Varbit { value, length },
+            Value::Varbit {
+                value: other,
+                length: other_length,
+            },
+        ) => Value::Varbit {
+            value: choose(value, other),
+            length: choose(length, other_length),
+        },
+        (
+            Value::Header { valid, fields },
+            Value::Header {
+                valid: other,
+                fields: other_fields,
+            },
+        ) => Value::Header {
+            valid: choose(valid, other),
+            fields: each(fields, other_fields),
+        },
         (Value::Group(left), Value::Group(right)) => Value::Group(each(left, right)),
         (Value::Union(left), Value::Union(right)) => Value::Union(each(left, right)),
-        (Value::Stack { elements, next_index }, Value::Stack { elements: others, next_index: other }) => {
-            Value::Stack { elements: each(elements, others), next_index: choose(next_index, other) }
-        }
+        (
+            Value::Stack { elements, next_index },
+            Value::Stack {
+                elements: others,
+                next_index: other,
+            },
+        ) => Value::Stack {
+            elements: each(elements, others),
+            next_index: choose(next_index, other),
+        },
         (then_value, _) => then_value,
     }
 }
@@ -159,22 +195,29 @@ pub fn zero(cx: &Context, ty: &Type) -> Value {
     match ty {
         Type::Int => Value::Integer(BigInt::ZERO),
         Type::String => Value::Text(String::new()),
-        Type::Varbit(width) => {
-            Value::Varbit { value: build::constant(*width, 0), length: build::constant(32, 0) }
-        }
+        Type::Varbit(width) => Value::Varbit {
+            value: build::constant(*width, 0),
+            length: build::constant(32, 0),
+        },
         Type::Composite(id, args) => {
             let fields = types::fields(cx, *id, args);
             let values = fields.iter().map(|(_, ty)| zero(cx, ty)).collect();
             match cx.hir.composites[id.index()].kind {
                 CompositeKind::Struct => Value::Group(values),
-                CompositeKind::Header => Value::Header { valid: build::boolean(false), fields: values },
+                CompositeKind::Header => Value::Header {
+                    valid: build::boolean(false),
+                    fields: values,
+                },
                 CompositeKind::HeaderUnion => Value::Union(values),
             }
         }
         Type::Stack(element, size) => {
             let elements = vec![zero(cx, element); *size as usize];
             if types::is_stack_element(cx, element) {
-                Value::Stack { elements, next_index: build::constant(32, 0) }
+                Value::Stack {
+                    elements,
+                    next_index: build::constant(32, 0),
+                }
             } else {
                 Value::Group(elements)
             }
@@ -195,8 +238,10 @@ pub fn reads(expr: &Expr, is_read: &dyn Fn(SlotId) -> bool) -> bool {
             reads(operand, is_read)
         }
         Expr::Binary(_, left, right) | Expr::Concat(left, right) => reads(left, is_read) || reads(right, is_read),
-        Expr::Mux { condition, then_value, else_value } => {
-            reads(condition, is_read) || reads(then_value, is_read) || reads(else_value, is_read)
-        }
+        Expr::Mux {
+            condition,
+            then_value,
+            else_value,
+        } => reads(condition, is_read) || reads(then_value, is_read) || reads(else_value, is_read),
     }
 }

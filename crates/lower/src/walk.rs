@@ -30,7 +30,11 @@ fn inside<'a>(statement: &'a Statement, visit: &mut dyn FnMut(Node<'a>)) {
             expr(value, visit);
         }
         StatementKind::Call(call) => expr(call, visit),
-        StatementKind::If { condition, then_branch, else_branch } => {
+        StatementKind::If {
+            condition,
+            then_branch,
+            else_branch,
+        } => {
             expr(condition, visit);
             block(then_branch, visit);
             block(else_branch, visit);
@@ -45,7 +49,12 @@ fn inside<'a>(statement: &'a Statement, visit: &mut dyn FnMut(Node<'a>)) {
             cases.iter().for_each(|(_, body)| block(body, visit));
         }
         StatementKind::Return(value) => value.iter().for_each(|value| expr(value, visit)),
-        StatementKind::For { init, condition, update, body } => {
+        StatementKind::For {
+            init,
+            condition,
+            update,
+            body,
+        } => {
             statements(init, visit);
             expr(condition, visit);
             statements(update, visit);

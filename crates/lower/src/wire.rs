@@ -14,9 +14,10 @@ pub fn bit_width(cx: &Context, ty: &Type) -> Option<u64> {
         return Some(u64::from(scalar.width));
     }
     match ty {
-        Type::Composite(id, args) => {
-            types::fields(cx, *id, args).iter().map(|(_, ty)| bit_width(cx, ty)).sum::<Option<u64>>()
-        }
+        Type::Composite(id, args) => types::fields(cx, *id, args)
+            .iter()
+            .map(|(_, ty)| bit_width(cx, ty))
+            .sum::<Option<u64>>(),
         Type::Tuple(elements) => elements.iter().map(|ty| bit_width(cx, ty)).sum(),
         Type::Stack(element, size) => Some(bit_width(cx, element)?.saturating_mul(u64::from(*size))),
         _ => None,
@@ -51,5 +52,9 @@ fn cut(cx: &Context, ty: &Type, whole: &Expr, width: u32, rest: &mut u32) -> Val
 
 /// The bits of a value.
 pub fn to_bits(value: &Value) -> Expr {
-    value.scalars().into_iter().reduce(build::concat).unwrap_or(build::constant(0, 0))
+    value
+        .scalars()
+        .into_iter()
+        .reduce(build::concat)
+        .unwrap_or(build::constant(0, 0))
 }

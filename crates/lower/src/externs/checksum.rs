@@ -24,7 +24,11 @@ pub fn algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorithm {
         "xor16" => HashAlgorithm::Xor16,
         _ => {
             if !name.is_empty() {
-                cx.error(codes::UNSUPPORTED_EXTERN, span, format!("the hash algorithm `{name}` is not known"));
+                cx.error(
+                    codes::UNSUPPORTED_EXTERN,
+                    span,
+                    format!("the hash algorithm `{name}` is not known"),
+                );
             }
             HashAlgorithm::Crc32
         }
@@ -43,7 +47,12 @@ pub fn hash(cx: &mut Context, args: &Args) {
     let data = args.value(cx, 3);
     let data = data_items(cx, &data);
     let max = args.scalar(cx, 4);
-    receive(cx, args.place(0), &args.ty(0), |slot| Op::Hash { algorithm, data, range: Some((base, max)), slot });
+    receive(cx, args.place(0), &args.ty(0), |slot| Op::Hash {
+        algorithm,
+        data,
+        range: Some((base, max)),
+        slot,
+    });
 }
 
 /// `verify_checksum(condition, data, checksum, algorithm)`
@@ -53,7 +62,16 @@ pub fn verify(cx: &mut Context, args: &Args, payload: bool) {
     let data = data_items(cx, &data);
     let checksum = args.scalar(cx, 2);
     let algorithm = algorithm_argument(cx, args, 3);
-    graph::emit(cx, Op::VerifyChecksum { condition, data, checksum, algorithm, payload });
+    graph::emit(
+        cx,
+        Op::VerifyChecksum {
+            condition,
+            data,
+            checksum,
+            algorithm,
+            payload,
+        },
+    );
 }
 
 /// `update_checksum(condition, data, checksum, algorithm)`: the checksum keeps its value when the condition fails.
@@ -64,11 +82,29 @@ pub fn update(cx: &mut Context, args: &Args, payload: bool) {
     let algorithm = algorithm_argument(cx, args, 3);
     let Some(place) = args.place(2) else { return };
     if let Some(Storage::Scalar(slot)) = place.as_storage() {
-        graph::emit(cx, Op::UpdateChecksum { condition, data, slot: *slot, algorithm, payload });
+        graph::emit(
+            cx,
+            Op::UpdateChecksum {
+                condition,
+                data,
+                slot: *slot,
+                algorithm,
+                payload,
+            },
+        );
         return;
     }
     let slot = copy_of(cx, place, args);
-    graph::emit(cx, Op::UpdateChecksum { condition, data, slot, algorithm, payload });
+    graph::emit(
+        cx,
+        Op::UpdateChecksum {
+            condition,
+            data,
+            slot,
+            algorithm,
+            payload,
+        },
+    );
     assign::write(cx, place, Value::Scalar(Expr::Slot(slot)));
 }
 
@@ -85,7 +121,15 @@ pub fn checksum16(cx: &mut Context, args: &Args) -> Value {
     let data = args.value(cx, 0);
     let data = data_items(cx, &data);
     let slot = storage::temporary(cx, 16);
-    graph::emit(cx, Op::Hash { algorithm: HashAlgorithm::Csum16, data, range: None, slot });
+    graph::emit(
+        cx,
+        Op::Hash {
+            algorithm: HashAlgorithm::Csum16,
+            data,
+            range: None,
+            slot,
+        },
+    );
     Value::Scalar(Expr::Slot(slot))
 }
 
@@ -104,7 +148,10 @@ fn collect(cx: &mut Context, value: &Value, items: &mut Vec<DataItem>) {
             let length = as_slot(cx, length);
             items.push(DataItem::Varbit { value, length });
         }
-        _ => value.components().iter().for_each(|component| collect(cx, component, items)),
+        _ => value
+            .components()
+            .iter()
+            .for_each(|component| collect(cx, component, items)),
     }
 }
 

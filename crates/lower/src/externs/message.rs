@@ -22,14 +22,22 @@ pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
     let name = types::name(cx, &ty).unwrap_or_else(|| automatic_name(cx));
     let mut field_names = Vec::new();
     leaf_names(cx, &ty, String::new(), &mut field_names);
-    let fields = field_names.into_iter().zip(&data).map(|(name, expr)| (name, expr.width(&cx.program))).collect();
+    let fields = field_names
+        .into_iter()
+        .zip(&data)
+        .map(|(name, expr)| (name, expr.width(&cx.program)))
+        .collect();
     let digest = declare(cx, Digest { name, receiver, fields }, ty);
     graph::emit(cx, Op::Digest { digest, data });
 }
 
 /// A name for a digest whose data has a type without a name.
 fn automatic_name(cx: &Context) -> String {
-    let unnamed = cx.program.digests.iter().filter(|digest| digest.name.starts_with(AUTOMATIC_PREFIX));
+    let unnamed = cx
+        .program
+        .digests
+        .iter()
+        .filter(|digest| digest.name.starts_with(AUTOMATIC_PREFIX));
     format!("{AUTOMATIC_PREFIX}{}", unnamed.count())
 }
 
@@ -76,7 +84,13 @@ fn leaf_names(cx: &Context, ty: &Type, name: String, names: &mut Vec<String>) {
 pub fn log(cx: &mut Context, args: &Args) {
     let Value::Text(format) = args.value(cx, 0) else { return };
     let data = args.value(cx, 1);
-    graph::emit(cx, Op::LogMessage { format, args: data.scalars() });
+    graph::emit(
+        cx,
+        Op::LogMessage {
+            format,
+            args: data.scalars(),
+        },
+    );
 }
 
 /// `assert(condition)`, `assume(condition)`

@@ -73,7 +73,11 @@ pub struct Args<'a> {
 
 impl Args<'_> {
     fn evaluate<'a>(cx: &mut Context, params: &'a [Param], exprs: &'a [Argument]) -> Args<'a> {
-        Args { actuals: binding::evaluate(cx, params, exprs), exprs, params }
+        Args {
+            actuals: binding::evaluate(cx, params, exprs),
+            exprs,
+            params,
+        }
     }
 
     /// The value of an argument.
@@ -92,7 +96,11 @@ impl Args<'_> {
             Value::Integer(number) => Expr::Const(forebay_bits::Bits::from_bigint(32, &number)),
             _ => {
                 if !cx.aborted {
-                    cx.error(codes::UNSUPPORTED_EXPRESSION, self.span(index), "a single value is needed here");
+                    cx.error(
+                        codes::UNSUPPORTED_EXPRESSION,
+                        self.span(index),
+                        "a single value is needed here",
+                    );
                 }
                 build::constant(32, 0)
             }
@@ -128,7 +136,10 @@ impl Args<'_> {
     /// The name of the enum member that an argument is, for enums of the architecture, whose members are known by name.
     pub fn member(&self, cx: &mut Context, index: usize) -> String {
         let value = self.value(cx, index);
-        let ty = self.params.get(index).map(|param| cx.hir.vars[param.var.index()].ty.clone());
+        let ty = self
+            .params
+            .get(index)
+            .map(|param| cx.hir.vars[param.var.index()].ty.clone());
         member_name(cx, &value, ty.as_ref().unwrap_or(&Type::Unknown), self.span(index))
     }
 }
@@ -143,7 +154,11 @@ pub fn member_name(cx: &mut Context, value: &Value, ty: &Type, span: Span) -> St
         }
     }
     if !cx.aborted {
-        cx.error(codes::NOT_COMPILE_TIME, span, "this must be a member of the enum, known at compile time");
+        cx.error(
+            codes::NOT_COMPILE_TIME,
+            span,
+            "this must be a member of the enum, known at compile time",
+        );
     }
     String::new()
 }
@@ -158,12 +173,24 @@ pub fn construct(
     path: String,
 ) -> Object {
     let object_type = &cx.hir.externs[id.index()];
-    let constructor = declaration.constructor.and_then(|index| object_type.constructors.get(index));
+    let constructor = declaration
+        .constructor
+        .and_then(|index| object_type.constructors.get(index));
     let params = constructor.map_or(&[][..], |constructor| &constructor.params);
-    let types: Vec<Type> = params.iter().map(|param| cx.hir.vars[param.var.index()].ty.clone()).collect();
+    let types: Vec<Type> = params
+        .iter()
+        .map(|param| cx.hir.vars[param.var.index()].ty.clone())
+        .collect();
     let span = declaration.span;
     let annotations = declaration.annotations.clone();
-    let made = state::Made { type_args: type_args.to_vec(), args, types, path, annotations, span };
+    let made = state::Made {
+        type_args: type_args.to_vec(),
+        args,
+        types,
+        path,
+        annotations,
+        span,
+    };
     match object_type.name.as_str() {
         "counter" => state::counter(cx, made),
         "direct_counter" => state::direct_counter(cx, made),
@@ -183,7 +210,11 @@ pub fn construct(
 fn unsupported(cx: &mut Context, what: &str, name: &str, known: &[&'static str], span: Span) {
     let message = format!("the {what} `{name}` is not part of v1model and cannot be executed");
     let diagnostic = Diagnostic::error(codes::UNSUPPORTED_EXTERN, span, message);
-    cx.diagnostics.push(diagnostic.did_you_mean(name, known.iter().copied()).options(known.iter().copied()));
+    cx.diagnostics.push(
+        diagnostic
+            .did_you_mean(name, known.iter().copied())
+            .options(known.iter().copied()),
+    );
 }
 
 /// Calls an extern function.
@@ -257,7 +288,9 @@ pub fn method(
 ) -> Value {
     let hir = cx.hir;
     let declaration = &hir.externs[extern_type.index()];
-    let Some(method) = declaration.methods.get(method) else { return Value::Void };
+    let Some(method) = declaration.methods.get(method) else {
+        return Value::Void;
+    };
     let Value::Object(id) = expression::expression(cx, receiver) else {
         cx.error(codes::UNSUPPORTED_EXPRESSION, receiver.span, "this is no extern object");
         return Value::Void;
@@ -266,7 +299,12 @@ pub fn method(
     let bodies: &[BodyKind] = match cx.object(id) {
         Object::PacketIn => &[BodyKind::Parser],
         Object::PacketOut => &[BodyKind::Deparser],
-        _ => &[BodyKind::Parser, BodyKind::Control, BodyKind::Deparser, BodyKind::Action],
+        _ => &[
+            BodyKind::Parser,
+            BodyKind::Control,
+            BodyKind::Deparser,
+            BodyKind::Action,
+        ],
     };
     if !require_body(cx, bodies, &method.name, span) {
         return result_of(cx, &method.result);
@@ -316,7 +354,11 @@ fn require_body(cx: &mut Context, kinds: &[BodyKind], what: &str, span: Span) ->
             BodyKind::Deparser => "the deparser",
             BodyKind::Action => "an action that a table invokes",
         };
-        cx.error(codes::MISPLACED_CALL, span, format!("`{what}` cannot be called in {place}"));
+        cx.error(
+            codes::MISPLACED_CALL,
+            span,
+            format!("`{what}` cannot be called in {place}"),
+        );
     }
     fits
 }

@@ -59,9 +59,16 @@ fn skip(cx: &mut Context, params: &[Param], args: &[Argument], span: Span) {
 
 /// Appends an extraction, which gives the length of a varbit field exactly if the header has one.
 fn emit_extract(cx: &mut Context, header: HeaderId, varbit_bits: Option<Expr>, span: Span) {
-    let has_varbit = cx.program.headers[header.index()].fields.iter().any(|field| field.length.is_some());
+    let has_varbit = cx.program.headers[header.index()]
+        .fields
+        .iter()
+        .any(|field| field.length.is_some());
     match (has_varbit, varbit_bits.is_some()) {
-        (true, false) => cx.error(codes::NOT_A_HEADER, span, "this header has a varbit field, whose length is missing"),
+        (true, false) => cx.error(
+            codes::NOT_A_HEADER,
+            span,
+            "this header has a varbit field, whose length is missing",
+        ),
         (false, true) => cx.error(codes::NOT_A_HEADER, span, "this header has no varbit field"),
         _ => graph::emit(cx, Op::Extract { header, varbit_bits }),
     }
@@ -71,7 +78,11 @@ fn varbit_bits(cx: &mut Context, params: &[Param], args: &[Argument]) -> Option<
     let (param, arg) = (params.get(1)?, args.get(1)?);
     let args = std::slice::from_ref(arg);
     let evaluated = binding::evaluate(cx, std::slice::from_ref(param), args);
-    let args = Args { actuals: evaluated, exprs: args, params: std::slice::from_ref(param) };
+    let args = Args {
+        actuals: evaluated,
+        exprs: args,
+        params: std::slice::from_ref(param),
+    };
     Some(args.scalar(cx, 0))
 }
 
@@ -93,7 +104,13 @@ fn extract_into(cx: &mut Context, place: &Place, varbit_bits: Option<Expr>, span
             return;
         };
         let header = *header;
-        let this = Place { choices: vec![Choice { guard: None, ..choice.clone() }], part: None };
+        let this = Place {
+            choices: vec![Choice {
+                guard: None,
+                ..choice.clone()
+            }],
+            part: None,
+        };
         match &choice.guard {
             Some(guard) => {
                 let here = graph::new_block(cx);
@@ -117,11 +134,18 @@ fn extract_into(cx: &mut Context, place: &Place, varbit_bits: Option<Expr>, span
 
 /// `lookahead<T>()`
 pub fn lookahead(cx: &mut Context, call: &Call, span: Span) -> Value {
-    let ty = call.type_args.first().map_or(Type::Unknown, |ty| types::resolve(cx, ty));
+    let ty = call
+        .type_args
+        .first()
+        .map_or(Type::Unknown, |ty| types::resolve(cx, ty));
     let width = wire::bit_width(cx, &ty).unwrap_or(0);
     if width == 0 || width > u64::from(limits::MAX_WIDTH) {
         if !cx.aborted {
-            cx.error(codes::UNSUPPORTED_TYPE, span, "this type has no fixed number of bits that could be looked at");
+            cx.error(
+                codes::UNSUPPORTED_TYPE,
+                span,
+                "this type has no fixed number of bits that could be looked at",
+            );
         }
         return crate::value::zero(cx, &ty);
     }

@@ -4,8 +4,8 @@ use super::{Args, checksum, member_name, receive};
 use crate::assign;
 use crate::context::{Context, Instance};
 use crate::graph;
-use crate::object::Object;
 use crate::limits;
+use crate::object::Object;
 use crate::storage;
 use crate::table;
 use crate::types;
@@ -33,9 +33,26 @@ pub struct Made {
     pub span: Span,
 }
 
+/// Bytes of a counter: packets and bytes.
+const COUNTER_BYTES: u64 = 16;
+
+/// Bytes of a meter: two buckets, their rates and sizes, the time of the last packet.
+const METER_BYTES: u64 = 64;
+
 impl Made {
     fn arg(&self, index: usize) -> Option<&Value> {
         self.args.get(index).and_then(Option::as_ref)
+    }
+
+    /// The number of elements of an array whose elements take so many bytes.
+    fn array_size(&self, cx: &mut Context, index: usize, element_bytes: u64) -> u64 {
+        let size = self.size(cx, index);
+        if size.saturating_mul(element_bytes) > limits::MAX_ARRAY_BYTES {
+            let largest = limits::MAX_ARRAY_BYTES / element_bytes;
+            let message = format!("`{}` has {size} elements; there can be at most {largest}", self.path);
+            cx.error(codes::SIZE_TOO_LARGE, self.span, message);
+        }
+        size
     }
 
     fn size(&self, cx: &mut Context, index: usize) -> u64 {
@@ -48,7 +65,10 @@ impl Made {
     }
 
     fn origin(&self) -> Instance {
-        Instance { annotations: self.annotations.clone(), type_args: self.type_args.clone() }
+        Instance {
+            annotations: self.annotations.clone(),
+            type_args: self.type_args.clone(),
+        }
     }
 
     fn unit(&self, cx: &mut Context, index: usize) -> Unit {
@@ -62,7 +82,7 @@ impl Made {
 
 /// `counter(size, type)`
 pub fn counter(cx: &mut Context, made: Made) -> Object {
-    let size = made.size(cx, 0);
+    let size = made.array_size(cx, 0, COUNTER_BYTES);
     let unit = made.unit(cx, 1);
     Object::Counter(add_counter(cx, made, unit, Some(size)))
 }
@@ -75,13 +95,17 @@ pub fn direct_counter(cx: &mut Context, made: Made) -> Object {
 
 fn add_counter(cx: &mut Context, made: Made, unit: Unit, size: Option<u64>) -> CounterId {
     cx.origins.counters.push(made.origin());
-    cx.program.counters.push(ir::Counter { name: made.path, unit, size });
+    cx.program.counters.push(ir::Counter {
+        name: made.path,
+        unit,
+        size,
+    });
     CounterId(cx.program.counters.len() as u32 - 1)
 }
 
 /// `meter(size, type)`
 pub fn meter(cx: &mut Context, made: Made) -> Object {
-    let size = made.size(cx, 0);
+    let size = made.array_size(cx, 0, METER_BYTES);
     let unit = made.unit(cx, 1);
     Object::Meter(add_meter(cx, made, unit, Some(size)))
 }
@@ -99,19 +123,27 @@ pub fn direct_meter(cx: &mut Context, made: Made) -> Object {
 
 fn add_meter(cx: &mut Context, made: Made, unit: Unit, size: Option<u64>) -> MeterId {
     cx.origins.meters.push(made.origin());
-    cx.program.meters.push(ir::Meter { name: made.path, unit, size });
+    cx.program.meters.push(ir::Meter {
+        name: made.path,
+        unit,
+        size,
+    });
     MeterId(cx.program.meters.len() as u32 - 1)
 }
 
 /// `register<T>(size)` and, in newer architectures, `register<T>(size, initial)`.
 pub fn register(cx: &mut Context, made: Made) -> Object {
-    let size = made.size(cx, 0);
     let element = made.type_args.first().cloned().unwrap_or(Type::Unknown);
     let width = wire::bit_width(cx, &element).filter(|width| (1..=u64::from(limits::MAX_WIDTH)).contains(width));
     let Some(width) = width.map(|width| width as u32) else {
-        cx.error(codes::UNSUPPORTED_TYPE, made.span, "a register can only hold values of a fixed number of bits");
+        cx.error(
+            codes::UNSUPPORTED_TYPE,
+            made.span,
+            "a register can only hold values of a fixed number of bits",
+        );
         return Object::Unsupported;
     };
+    let size = made.array_size(cx, 0, u64::from(width.div_ceil(8)));
     let signed = types::is_signed(cx, &element);
     let initial = match made.arg(1) {
         Some(Value::Scalar(Expr::Const(bits))) if bits.width() == width => bits.clone(),
@@ -120,7 +152,13 @@ pub fn register(cx: &mut Context, made: Made) -> Object {
     };
     let id = RegisterId(cx.program.registers.len() as u32);
     cx.origins.registers.push(made.origin());
-    cx.program.registers.push(ir::Register { name: made.path, width, signed, size, initial });
+    cx.program.registers.push(ir::Register {
+        name: made.path,
+        width,
+        signed,
+        size,
+        initial,
+    });
     Object::Register(id, element)
 }
 
@@ -141,7 +179,11 @@ pub fn action_selector(cx: &mut Context, made: Made) -> Object {
 
 fn add_profile(cx: &mut Context, made: Made, size: u64, selector: Option<(ir::HashAlgorithm, u32)>) -> Object {
     cx.origins.action_profiles.push(made.origin());
-    cx.program.action_profiles.push(ir::ActionProfile { name: made.path, size, selector });
+    cx.program.action_profiles.push(ir::ActionProfile {
+        name: made.path,
+        size,
+        selector,
+    });
     Object::ActionProfile(ir::ActionProfileId(cx.program.action_profiles.len() as u32 - 1))
 }
 
@@ -154,12 +196,18 @@ pub fn count(cx: &mut Context, counter: CounterId, args: &Args) {
 /// `execute_meter(index, result)`
 pub fn execute_meter(cx: &mut Context, meter: MeterId, args: &Args) {
     let index = args.scalar(cx, 0);
-    receive(cx, args.place(1), &args.ty(1), |slot| Op::ExecuteMeter { meter, index, slot });
+    receive(cx, args.place(1), &args.ty(1), |slot| Op::ExecuteMeter {
+        meter,
+        index,
+        slot,
+    });
 }
 
 /// `read(result)` of a direct meter: the table has put the colour into the slot.
 pub fn read_direct_meter(cx: &mut Context, slot: Option<SlotId>, args: &Args) {
-    let (Some(slot), Some(place)) = (slot, args.place(0)) else { return };
+    let (Some(slot), Some(place)) = (slot, args.place(0)) else {
+        return;
+    };
     assign::write(cx, place, Value::Scalar(Expr::Slot(slot)));
 }
 
@@ -167,7 +215,11 @@ pub fn read_direct_meter(cx: &mut Context, slot: Option<SlotId>, args: &Args) {
 pub fn read_register(cx: &mut Context, register: RegisterId, element: &Type, args: &Args) {
     let index = args.scalar(cx, 1);
     if types::scalar(cx, element).is_some() {
-        return receive(cx, args.place(0), &args.ty(0), |slot| Op::RegisterRead { register, index, slot });
+        return receive(cx, args.place(0), &args.ty(0), |slot| Op::RegisterRead {
+            register,
+            index,
+            slot,
+        });
     }
     let width = cx.program.registers[register.index()].width;
     let slot = storage::temporary(cx, width);

@@ -16,7 +16,10 @@ use forebay_syntax::codes::lower as codes;
 /// `mark_to_drop(standard_metadata)`: the drop port and no multicast group. Without an argument, of the packet at hand.
 pub fn mark_to_drop(cx: &mut Context, args: &Args) {
     let own = args.place(0).cloned();
-    for (field, value) in [("egress_spec", Bits::ones as fn(u32) -> Bits), ("mcast_grp", Bits::zero)] {
+    for (field, value) in [
+        ("egress_spec", Bits::ones as fn(u32) -> Bits),
+        ("mcast_grp", Bits::zero),
+    ] {
         let slot = match &own {
             Some(place) => field_slot(cx, place, &args.ty(0), field),
             None => cx.program.intrinsic.get(field).copied(),
@@ -30,8 +33,12 @@ pub fn mark_to_drop(cx: &mut Context, args: &Args) {
 
 /// The slot of a field of a struct in a place.
 fn field_slot(cx: &Context, place: &Place, ty: &Type, name: &str) -> Option<SlotId> {
-    let Type::Composite(id, args) = types::resolve(cx, ty) else { return None };
-    let index = types::fields(cx, id, &args).iter().position(|(field, _)| field == name)?;
+    let Type::Composite(id, args) = types::resolve(cx, ty) else {
+        return None;
+    };
+    let index = types::fields(cx, id, &args)
+        .iter()
+        .position(|(field, _)| field == name)?;
     match place.component(index).as_storage() {
         Some(Storage::Scalar(slot)) => Some(*slot),
         _ => None,
@@ -53,7 +60,14 @@ pub fn clone(cx: &mut Context, args: &Args, function: &str) {
     };
     let session = args.scalar(cx, 1);
     let field_list = preserved(cx, args, 2, function);
-    graph::emit(cx, Op::Clone { kind, session, field_list });
+    graph::emit(
+        cx,
+        Op::Clone {
+            kind,
+            session,
+            field_list,
+        },
+    );
 }
 
 /// `resubmit(data)`, `resubmit_preserving_field_list(index)`
@@ -83,7 +97,11 @@ fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Opt
         _ => is_plain = false,
     });
     if !is_plain {
-        cx.error(codes::UNSUPPORTED_EXPRESSION, args.span(index), "only variables can be preserved");
+        cx.error(
+            codes::UNSUPPORTED_EXPRESSION,
+            args.span(index),
+            "only variables can be preserved",
+        );
     }
     if slots.is_empty() || data == Value::Void {
         return None;
@@ -94,10 +112,17 @@ fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Opt
 /// A field list for fields given in place: numbered from the top, where programs do not number theirs.
 fn anonymous_list(cx: &mut Context, slots: Vec<SlotId>, args: &Args, index: usize) -> Option<Expr> {
     let lists = &mut cx.program.field_lists;
-    let known = lists.iter().find(|(_, list)| **list == slots).map(|(number, _)| *number);
+    let known = lists
+        .iter()
+        .find(|(_, list)| **list == slots)
+        .map(|(number, _)| *number);
     let number = known.or_else(|| (0..=255).rev().find(|number| !lists.contains_key(number)));
     let Some(number) = number else {
-        cx.error(codes::SIZE_TOO_LARGE, args.span(index), "there can be at most 256 field lists");
+        cx.error(
+            codes::SIZE_TOO_LARGE,
+            args.span(index),
+            "there can be at most 256 field lists",
+        );
         return None;
     };
     lists.insert(number, slots);

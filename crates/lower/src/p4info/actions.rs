@@ -18,7 +18,10 @@ pub fn all(builder: &mut Builder) -> Vec<Action> {
         let written = &hir.actions[origin.index()].annotations;
         if !annotations::is_hidden(written) && described.insert(name.clone()) {
             let preamble = builder.symbols.preamble(SymbolKind::Action, name);
-            actions.push(Action { preamble: annotations::annotate(preamble, written, &[]), params: Vec::new() });
+            actions.push(Action {
+                preamble: annotations::annotate(preamble, written, &[]),
+                params: Vec::new(),
+            });
         }
     }
     actions
@@ -37,7 +40,10 @@ fn listed(builder: &mut Builder, described: &mut HashSet<String>) -> Vec<Action>
         }
         let preamble = builder.symbols.preamble(SymbolKind::Action, &name);
         let params = origin.map_or(Vec::new(), |origin| params(builder, origin));
-        actions.push(Action { preamble: annotations::annotate(preamble, written, &[]), params });
+        actions.push(Action {
+            preamble: annotations::annotate(preamble, written, &[]),
+            params,
+        });
     }
     actions
 }
@@ -51,7 +57,9 @@ fn data(action: &hir::Action) -> impl Iterator<Item = &hir::Param> {
 pub fn param_ids(builder: &mut Builder, id: hir::ActionId) -> Vec<u32> {
     let hir = builder.cx.hir;
     let action = &hir.actions[id.index()];
-    let user: Vec<_> = data(action).map(|param| annotations::id(&hir.vars[param.var.index()].annotations)).collect();
+    let user: Vec<_> = data(action)
+        .map(|param| annotations::id(&hir.vars[param.var.index()].annotations))
+        .collect();
     numbers(builder, &user, action.span)
 }
 
@@ -81,11 +89,17 @@ fn params(builder: &mut Builder, id: hir::ActionId) -> Vec<Param> {
         };
         params.push(Param {
             id,
-            name: forebay_check::annotations::name(&var.annotations).unwrap_or(&var.name).to_string(),
+            name: forebay_check::annotations::name(&var.annotations)
+                .unwrap_or(&var.name)
+                .to_string(),
             annotations: annotations::texts(&var.annotations, &[]),
             structured_annotations: annotations::structured(&var.annotations),
             doc: annotations::documentation(&var.annotations),
-            bitwidth: if is_plain_enum { 0 } else { types::width(builder.cx, &ty) },
+            bitwidth: if is_plain_enum {
+                0
+            } else {
+                types::width(builder.cx, &ty)
+            },
             type_name: type_name.map(|name| P4NamedType { name }),
             ..Param::default()
         });

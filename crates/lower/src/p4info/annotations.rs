@@ -54,11 +54,20 @@ fn structured_one(annotation: &Annotation) -> Option<StructuredAnnotation> {
         }
         AnnotationBody::KeyValueList(_) => {
             let pairs = annotations::key_values(annotation).into_iter();
-            let pair = |(key, value): (&str, Value)| KeyValuePair { key: key.to_string(), value: Some(expression(value)) };
-            Body::KeyValuePairList(KeyValuePairList { kv_pairs: pairs.map(pair).collect() })
+            let pair = |(key, value): (&str, Value)| KeyValuePair {
+                key: key.to_string(),
+                value: Some(expression(value)),
+            };
+            Body::KeyValuePairList(KeyValuePairList {
+                kv_pairs: pairs.map(pair).collect(),
+            })
         }
     };
-    Some(StructuredAnnotation { name: annotation.name.name.clone(), body: Some(body), ..Default::default() })
+    Some(StructuredAnnotation {
+        name: annotation.name.name.clone(),
+        body: Some(body),
+        ..Default::default()
+    })
 }
 
 fn expression(value: Value) -> Expression {
@@ -78,7 +87,10 @@ pub fn documentation(written: &[Annotation]) -> Option<Documentation> {
         return None;
     }
     let owned = |text: Option<&str>| text.unwrap_or_default().to_string();
-    Some(Documentation { brief: owned(brief), description: owned(description) })
+    Some(Documentation {
+        brief: owned(brief),
+        description: owned(description),
+    })
 }
 
 /// Fills the annotations of a preamble in, without those named in `except`.

@@ -40,7 +40,11 @@ pub fn build(cx: &mut Context) -> Option<P4Info> {
             return None;
         }
     };
-    let mut builder = Builder { cx, symbols, types: P4TypeInfo::default() };
+    let mut builder = Builder {
+        cx,
+        symbols,
+        types: P4TypeInfo::default(),
+    };
     let mut info = P4Info {
         pkg_info: package::describe(builder.cx),
         actions: actions::all(&mut builder),

@@ -8,8 +8,7 @@ use forebay_ir::{self as ir, Unit};
 use forebay_p4info::ids::SymbolKind;
 use forebay_p4info::model::{
     ActionProfile, Counter, CounterSpec, CounterUnit, Digest, DirectCounter, DirectMeter, Match, MatchField, MatchType,
-    Meter, MeterSpec, MeterUnit, Preamble, Register, SelectorSizeSemantics, SumOfMembers, SumOfWeights,
-    ValueSet,
+    Meter, MeterSpec, MeterUnit, Preamble, Register, SelectorSizeSemantics, SumOfMembers, SumOfWeights, ValueSet,
 };
 use num_traits::ToPrimitive;
 use std::collections::HashSet;
@@ -24,20 +23,35 @@ fn preamble(builder: &Builder, kind: SymbolKind, name: &str, origin: &Instance) 
 /// Action profiles and selectors.
 pub fn action_profiles(builder: &mut Builder) -> Vec<ActionProfile> {
     let program = &builder.cx.program;
-    let pairs = program.action_profiles.iter().zip(&builder.cx.origins.action_profiles).enumerate();
-    pairs.map(|(index, (profile, origin))| describe_profile(builder, index, profile, origin)).collect()
+    let pairs = program
+        .action_profiles
+        .iter()
+        .zip(&builder.cx.origins.action_profiles)
+        .enumerate();
+    pairs
+        .map(|(index, (profile, origin))| describe_profile(builder, index, profile, origin))
+        .collect()
 }
 
 fn describe_profile(builder: &Builder, index: usize, profile: &ir::ActionProfile, origin: &Instance) -> ActionProfile {
     let name = builder.symbols.preamble(SymbolKind::ActionProfile, &profile.name);
-    let users = builder.cx.program.tables.iter().filter(|table| {
-        table.implementation == Some(ir::ActionProfileId(index as u32))
-    });
+    let users = builder
+        .cx
+        .program
+        .tables
+        .iter()
+        .filter(|table| table.implementation == Some(ir::ActionProfileId(index as u32)));
     let with_selector = profile.selector.is_some();
-    let number = |name| written::int_arg(&origin.annotations, name).and_then(|number| number.to_i32()).unwrap_or(0);
+    let number = |name| {
+        written::int_arg(&origin.annotations, name)
+            .and_then(|number| number.to_i32())
+            .unwrap_or(0)
+    };
     ActionProfile {
         preamble: annotations::annotate(name, &origin.annotations, PROFILE_ANNOTATIONS),
-        table_ids: users.map(|table| builder.symbols.id(SymbolKind::Table, &table.name)).collect(),
+        table_ids: users
+            .map(|table| builder.symbols.id(SymbolKind::Table, &table.name))
+            .collect(),
         with_selector,
         size: profile.size as i64,
         max_group_size: if with_selector { number("max_group_size") } else { 0 },
@@ -70,7 +84,12 @@ pub fn counters(builder: &mut Builder) -> Vec<Counter> {
     let arrays = pairs.filter_map(|(counter, origin)| {
         let size = counter.size? as i64;
         let preamble = preamble(builder, SymbolKind::Counter, &counter.name, origin);
-        Some(Counter { preamble, spec: counter_spec(counter.unit), size, ..Counter::default() })
+        Some(Counter {
+            preamble,
+            spec: counter_spec(counter.unit),
+            size,
+            ..Counter::default()
+        })
     });
     arrays.collect()
 }
@@ -82,7 +101,12 @@ pub fn direct_counters(builder: &mut Builder) -> Vec<DirectCounter> {
         let index = table.direct_counter?.index();
         let counter = &builder.cx.program.counters[index];
         Some(DirectCounter {
-            preamble: preamble(builder, SymbolKind::DirectCounter, &counter.name, &builder.cx.origins.counters[index]),
+            preamble: preamble(
+                builder,
+                SymbolKind::DirectCounter,
+                &counter.name,
+                &builder.cx.origins.counters[index],
+            ),
             spec: counter_spec(counter.unit),
             direct_table_id: builder.symbols.id(SymbolKind::Table, &table.name),
         })
@@ -95,7 +119,10 @@ fn meter_spec(unit: Unit) -> MeterSpec {
         Unit::Bytes => MeterUnit::Bytes,
         Unit::Packets | Unit::PacketsAndBytes => MeterUnit::Packets,
     };
-    MeterSpec { unit, ..MeterSpec::default() }
+    MeterSpec {
+        unit,
+        ..MeterSpec::default()
+    }
 }
 
 /// Meter arrays.
@@ -104,7 +131,12 @@ pub fn meters(builder: &mut Builder) -> Vec<Meter> {
     let arrays = pairs.filter_map(|(meter, origin)| {
         let size = meter.size? as i64;
         let preamble = preamble(builder, SymbolKind::Meter, &meter.name, origin);
-        Some(Meter { preamble, spec: meter_spec(meter.unit), size, ..Meter::default() })
+        Some(Meter {
+            preamble,
+            spec: meter_spec(meter.unit),
+            size,
+            ..Meter::default()
+        })
     });
     arrays.collect()
 }
@@ -116,7 +148,12 @@ pub fn direct_meters(builder: &mut Builder) -> Vec<DirectMeter> {
         let index = table.direct_meter?.meter.index();
         let meter = &builder.cx.program.meters[index];
         Some(DirectMeter {
-            preamble: preamble(builder, SymbolKind::DirectMeter, &meter.name, &builder.cx.origins.meters[index]),
+            preamble: preamble(
+                builder,
+                SymbolKind::DirectMeter,
+                &meter.name,
+                &builder.cx.origins.meters[index],
+            ),
             spec: meter_spec(meter.unit),
             direct_table_id: builder.symbols.id(SymbolKind::Table, &table.name),
         })
@@ -128,11 +165,20 @@ pub fn direct_meters(builder: &mut Builder) -> Vec<DirectMeter> {
 pub fn registers(builder: &mut Builder) -> Vec<Register> {
     let mut registers = Vec::new();
     for index in 0..builder.cx.program.registers.len() {
-        let element = builder.cx.origins.registers[index].type_args.first().cloned().unwrap_or(hir::Type::Unknown);
+        let element = builder.cx.origins.registers[index]
+            .type_args
+            .first()
+            .cloned()
+            .unwrap_or(hir::Type::Unknown);
         let type_spec = types::specification(builder, &element);
         let register = &builder.cx.program.registers[index];
         registers.push(Register {
-            preamble: preamble(builder, SymbolKind::Register, &register.name, &builder.cx.origins.registers[index]),
+            preamble: preamble(
+                builder,
+                SymbolKind::Register,
+                &register.name,
+                &builder.cx.origins.registers[index],
+            ),
             type_spec,
             size: i32::try_from(register.size).unwrap_or(i32::MAX),
             ..Register::default()
@@ -152,7 +198,10 @@ pub fn digests(builder: &mut Builder) -> Vec<Digest> {
         }
         let data = builder.cx.origins.digests[index].clone();
         let type_spec = types::specification(builder, &data);
-        digests.push(Digest { preamble: builder.symbols.preamble(SymbolKind::Digest, &name), type_spec });
+        digests.push(Digest {
+            preamble: builder.symbols.preamble(SymbolKind::Digest, &name),
+            type_spec,
+        });
     }
     digests
 }
@@ -181,7 +230,12 @@ pub fn value_sets(builder: &mut Builder) -> Vec<ValueSet> {
     sets
 }
 
-fn components(builder: &mut Builder, set: &ir::ValueSet, element: &hir::Type, origin: &hir::ValueSet) -> Vec<MatchField> {
+fn components(
+    builder: &mut Builder,
+    set: &ir::ValueSet,
+    element: &hir::Type,
+    origin: &hir::ValueSet,
+) -> Vec<MatchField> {
     let hir = builder.cx.hir;
     let fields: &[hir::Field] = match element {
         hir::Type::Composite(id, _) => &hir.composites[id.index()].fields,

@@ -32,16 +32,26 @@ pub fn describe(cx: &Context) -> Option<PkgInfo> {
 
 fn others(annotations: &[Annotation]) -> Vec<Annotation> {
     let represented = ["pkginfo", "platform_property"];
-    annotations.iter().filter(|annotation| !represented.contains(&annotation.name.name.as_str())).cloned().collect()
+    annotations
+        .iter()
+        .filter(|annotation| !represented.contains(&annotation.name.name.as_str()))
+        .cloned()
+        .collect()
 }
 
 /// `@foo[key = value, ...]`, or the older `@foo(key = value, ...)`.
 fn pairs(annotation: &Annotation) -> Vec<(String, Value)> {
     let AnnotationBody::Unstructured(tokens) = &annotation.body else {
-        return annotations::key_values(annotation).into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+        return annotations::key_values(annotation)
+            .into_iter()
+            .map(|(key, value)| (key.to_string(), value))
+            .collect();
     };
     let values = annotations::values(annotation).into_iter();
-    let keys = tokens.windows(2).filter(|pair| pair[1].text == "=").map(|pair| pair[0].text.clone());
+    let keys = tokens
+        .windows(2)
+        .filter(|pair| pair[1].text == "=")
+        .map(|pair| pair[0].text.clone());
     keys.zip(values).collect()
 }
 

@@ -10,7 +10,11 @@ use forebay_syntax::ast::CompositeKind;
 
 /// Header types that the controller sends or receives, and what it calls them.
 pub fn controller_headers<'h>(cx: &Context<'h>) -> Vec<(&'h hir::Composite, String)> {
-    let headers = cx.hir.composites.iter().filter(|composite| composite.kind == CompositeKind::Header);
+    let headers = cx
+        .hir
+        .composites
+        .iter()
+        .filter(|composite| composite.kind == CompositeKind::Header);
     let named = headers.filter_map(|header| {
         let name = written::string_arg(&header.annotations, "controller_header")?;
         (!annotations::is_hidden(&header.annotations)).then(|| (header, name.to_string()))
@@ -21,15 +25,26 @@ pub fn controller_headers<'h>(cx: &Context<'h>) -> Vec<(&'h hir::Composite, Stri
 /// Every such header.
 pub fn all(builder: &mut Builder) -> Vec<ControllerPacketMetadata> {
     let headers = controller_headers(builder.cx);
-    headers.into_iter().map(|(header, name)| describe(builder, header, name)).collect()
+    headers
+        .into_iter()
+        .map(|(header, name)| describe(builder, header, name))
+        .collect()
 }
 
 fn describe(builder: &mut Builder, header: &hir::Composite, name: String) -> ControllerPacketMetadata {
     let id = builder.symbols.id(SymbolKind::ControllerHeader, &header.name);
-    let preamble = Preamble { id, alias: name.clone(), name, ..Preamble::default() };
+    let preamble = Preamble {
+        id,
+        alias: name.clone(),
+        name,
+        ..Preamble::default()
+    };
     let mut fields = Vec::new();
     flatten(builder.cx, &header.fields, "", &mut fields);
-    let user: Vec<_> = fields.iter().map(|(_, _, annotations)| super::annotations::id(annotations)).collect();
+    let user: Vec<_> = fields
+        .iter()
+        .map(|(_, _, annotations)| super::annotations::id(annotations))
+        .collect();
     let ids = actions::numbers(builder, &user, header.span);
     let mut metadata = Vec::new();
     for ((name, ty, written), id) in fields.into_iter().zip(ids) {
@@ -47,7 +62,10 @@ fn describe(builder: &mut Builder, header: &hir::Composite, name: String) -> Con
             ..Metadata::default()
         });
     }
-    ControllerPacketMetadata { preamble: annotations::annotate(preamble, &header.annotations, &[]), metadata }
+    ControllerPacketMetadata {
+        preamble: annotations::annotate(preamble, &header.annotations, &[]),
+        metadata,
+    }
 }
 
 /// Fields of a header, those of structs inside it one by one.

@@ -29,9 +29,15 @@ pub fn all(builder: &mut Builder) -> Vec<Table> {
 fn describe(builder: &mut Builder, table: &ir::Table, origin: &hir::Table) -> Table {
     let default = default_action(builder, table);
     let program = &builder.cx.program;
-    let profile = table.implementation.map(|profile| program.action_profiles[profile.index()].name.clone());
-    let counter = table.direct_counter.map(|counter| program.counters[counter.index()].name.clone());
-    let meter = table.direct_meter.map(|meter| program.meters[meter.meter.index()].name.clone());
+    let profile = table
+        .implementation
+        .map(|profile| program.action_profiles[profile.index()].name.clone());
+    let counter = table
+        .direct_counter
+        .map(|counter| program.counters[counter.index()].name.clone());
+    let meter = table
+        .direct_meter
+        .map(|meter| program.meters[meter.meter.index()].name.clone());
     let symbols = &builder.symbols;
     let direct_counter = counter.map(|name| symbols.id(SymbolKind::DirectCounter, &name));
     let direct_meter = meter.map(|name| symbols.id(SymbolKind::DirectMeter, &name));
@@ -44,7 +50,11 @@ fn describe(builder: &mut Builder, table: &ir::Table, origin: &hir::Table) -> Ta
         action_refs: action_refs(builder, table, origin),
         const_default_action_id: if table.default_is_const { default.action_id } else { 0 },
         initial_default_action: Some(default),
-        size: if table.size == 0 { DEFAULT_SIZE } else { table.size as i64 },
+        size: if table.size == 0 {
+            DEFAULT_SIZE
+        } else {
+            table.size as i64
+        },
         idle_timeout_behavior: match table.supports_timeout {
             true => IdleTimeoutBehavior::NotifyControl,
             false => IdleTimeoutBehavior::NoTimeout,
@@ -56,11 +66,17 @@ fn describe(builder: &mut Builder, table: &ir::Table, origin: &hir::Table) -> Ta
 }
 
 fn match_fields(builder: &mut Builder, table: &ir::Table, origin: &hir::Table) -> Vec<MatchField> {
-    let user: Vec<_> = origin.keys.iter().map(|key| annotations::id(&key.annotations)).collect();
+    let user: Vec<_> = origin
+        .keys
+        .iter()
+        .map(|key| annotations::id(&key.annotations))
+        .collect();
     let ids = actions::numbers(builder, &user, origin.span);
     let mut fields = Vec::new();
     for ((key, written), id) in table.keys.iter().zip(&origin.keys).zip(ids) {
-        let Some(match_type) = match_type(key.match_kind) else { continue };
+        let Some(match_type) = match_type(key.match_kind) else {
+            continue;
+        };
         let ty = crate::types::resolve(builder.cx, &written.expr.ty);
         types::mention(builder, &ty);
         fields.push(MatchField {
@@ -112,11 +128,16 @@ fn action_refs(builder: &Builder, table: &ir::Table, origin: &hir::Table) -> Vec
 }
 
 fn default_action(builder: &mut Builder, table: &ir::Table) -> TableActionCall {
-    let Some(listed) = table.actions.get(table.default_action.action as usize) else { return TableActionCall::default() };
+    let Some(listed) = table.actions.get(table.default_action.action as usize) else {
+        return TableActionCall::default();
+    };
     let name = builder.cx.program.actions[listed.action.index()].name.clone();
     let origin = builder.cx.origins.actions[listed.action.index()];
     let ids = origin.map_or(Vec::new(), |origin| actions::param_ids(builder, origin));
-    let argument = |(param_id, value): (u32, &forebay_bits::Bits)| Argument { param_id, value: Bytes(value.to_bytes_be()) };
+    let argument = |(param_id, value): (u32, &forebay_bits::Bits)| Argument {
+        param_id,
+        value: Bytes(value.to_bytes_be()),
+    };
     TableActionCall {
         action_id: builder.symbols.id(SymbolKind::Action, &name),
         arguments: ids.into_iter().zip(&table.default_action.args).map(argument).collect(),

@@ -11,8 +11,8 @@ use forebay_p4info::model::{
     Bitstring, Bytes, DataType, EnumMember, HeaderMember, HeaderUnionMember, P4BitTypeSpec, P4BitstringLikeTypeSpec,
     P4BoolType, P4DataTypeSpec, P4EnumTypeSpec, P4ErrorType, P4ErrorTypeSpec, P4HeaderStackTypeSpec, P4HeaderTypeSpec,
     P4HeaderUnionStackTypeSpec, P4HeaderUnionTypeSpec, P4IntTypeSpec, P4NamedType, P4NewTypeSpec, P4NewTypeTranslation,
-    P4SerializableEnumTypeSpec, P4StructTypeSpec, P4TupleTypeSpec, P4VarbitTypeSpec, Representation, SdnString, SdnType,
-    SerializableEnumMember, StructMember,
+    P4SerializableEnumTypeSpec, P4StructTypeSpec, P4TupleTypeSpec, P4VarbitTypeSpec, Representation, SdnString,
+    SdnType, SerializableEnumMember, StructMember,
 };
 use forebay_syntax::ast::{AnnotationBody, AnnotationTokenKind, CompositeKind};
 
@@ -24,8 +24,14 @@ struct Translation {
 
 fn translation(annotations: &hir::Annotations) -> Option<Translation> {
     let annotation = written::find(annotations, "p4runtime_translation")?;
-    let AnnotationBody::Unstructured(tokens) = &annotation.body else { return None };
-    let uri = tokens.iter().find(|token| token.kind == AnnotationTokenKind::String)?.text.clone();
+    let AnnotationBody::Unstructured(tokens) = &annotation.body else {
+        return None;
+    };
+    let uri = tokens
+        .iter()
+        .find(|token| token.kind == AnnotationTokenKind::String)?
+        .text
+        .clone();
     let width = tokens.iter().find(|token| token.kind == AnnotationTokenKind::Integer);
     let sdn_type = match width.and_then(|token| token.text.parse().ok()) {
         Some(width) => SdnType::SdnBitwidth(width),
@@ -48,8 +54,14 @@ pub fn width(cx: &Context, ty: &Type) -> i32 {
         Type::NewType(id) => {
             let new_type = &cx.hir.new_types[id.index()];
             match translation(&new_type.annotations) {
-                Some(Translation { sdn_type: SdnType::SdnBitwidth(width), .. }) => width,
-                Some(Translation { sdn_type: SdnType::SdnString(_), .. }) => 0,
+                Some(Translation {
+                    sdn_type: SdnType::SdnBitwidth(width),
+                    ..
+                }) => width,
+                Some(Translation {
+                    sdn_type: SdnType::SdnString(_),
+                    ..
+                }) => 0,
                 None => lowered::scalar(cx, &new_type.ty).map_or(0, |scalar| scalar.width as i32),
             }
         }
@@ -72,7 +84,9 @@ pub fn specification(builder: &mut Builder, ty: &Type) -> Option<P4DataTypeSpec>
         Type::Bool => DataType::Bool(P4BoolType {}),
         Type::Bit(_) | Type::Signed(_) | Type::Varbit(_) => DataType::Bitstring(bitstring(ty)?),
         Type::Error => {
-            builder.types.error.get_or_insert_with(|| P4ErrorTypeSpec { members: hir.errors.clone() });
+            builder.types.error.get_or_insert_with(|| P4ErrorTypeSpec {
+                members: hir.errors.clone(),
+            });
             DataType::Error(P4ErrorType {})
         }
         Type::Enum(id) => {
@@ -104,30 +118,44 @@ pub fn specification(builder: &mut Builder, ty: &Type) -> Option<P4DataTypeSpec>
         Type::Stack(element, size) => stack(builder, element, *size)?,
         _ => return None,
     };
-    Some(P4DataTypeSpec { type_spec: Some(data_type) })
+    Some(P4DataTypeSpec {
+        type_spec: Some(data_type),
+    })
 }
 
 fn bitstring(ty: &Type) -> Option<P4BitstringLikeTypeSpec> {
     let type_spec = match ty {
-        Type::Bit(width) => Bitstring::Bit(P4BitTypeSpec { bitwidth: *width as i32 }),
-        Type::Signed(width) => Bitstring::Int(P4IntTypeSpec { bitwidth: *width as i32 }),
-        Type::Varbit(width) => Bitstring::Varbit(P4VarbitTypeSpec { max_bitwidth: *width as i32 }),
+        Type::Bit(width) => Bitstring::Bit(P4BitTypeSpec {
+            bitwidth: *width as i32,
+        }),
+        Type::Signed(width) => Bitstring::Int(P4IntTypeSpec {
+            bitwidth: *width as i32,
+        }),
+        Type::Varbit(width) => Bitstring::Varbit(P4VarbitTypeSpec {
+            max_bitwidth: *width as i32,
+        }),
         _ => return None,
     };
-    Some(P4BitstringLikeTypeSpec { type_spec: Some(type_spec), ..Default::default() })
+    Some(P4BitstringLikeTypeSpec {
+        type_spec: Some(type_spec),
+        ..Default::default()
+    })
 }
 
 fn stack(builder: &mut Builder, element: &Type, size: u32) -> Option<DataType> {
     specification(builder, element);
     let Type::Composite(id, _) = element else { return None };
     let declaration = &builder.cx.hir.composites[id.index()];
-    let name = Some(P4NamedType { name: declaration.name.clone() });
+    let name = Some(P4NamedType {
+        name: declaration.name.clone(),
+    });
     let size = size as i32;
     match declaration.kind {
         CompositeKind::Header => Some(DataType::HeaderStack(P4HeaderStackTypeSpec { header: name, size })),
-        CompositeKind::HeaderUnion => {
-            Some(DataType::HeaderUnionStack(P4HeaderUnionStackTypeSpec { header_union: name, size }))
-        }
+        CompositeKind::HeaderUnion => Some(DataType::HeaderUnionStack(P4HeaderUnionStackTypeSpec {
+            header_union: name,
+            size,
+        })),
         CompositeKind::Struct => None,
     }
 }
@@ -138,23 +166,42 @@ fn composite(builder: &mut Builder, declaration: &hir::Composite, fields: &[(Str
         CompositeKind::Struct => {
             let mut members = Vec::new();
             for (name, ty) in fields {
-                members.push(StructMember { name: name.clone(), type_spec: specification(builder, ty) });
+                members.push(StructMember {
+                    name: name.clone(),
+                    type_spec: specification(builder, ty),
+                });
             }
-            builder.types.structs.entry(name).or_insert(P4StructTypeSpec { members, ..Default::default() });
+            builder.types.structs.entry(name).or_insert(P4StructTypeSpec {
+                members,
+                ..Default::default()
+            });
         }
         CompositeKind::Header => {
             let mut members = Vec::new();
             header_members(builder, fields, "", &mut members);
-            builder.types.headers.entry(name).or_insert(P4HeaderTypeSpec { members, ..Default::default() });
+            builder.types.headers.entry(name).or_insert(P4HeaderTypeSpec {
+                members,
+                ..Default::default()
+            });
         }
         CompositeKind::HeaderUnion => {
             let mut members = Vec::new();
             for (name, ty) in fields {
                 specification(builder, ty);
                 let header = lowered::name(builder.cx, ty).map(|name| P4NamedType { name });
-                members.push(HeaderUnionMember { name: name.clone(), header });
+                members.push(HeaderUnionMember {
+                    name: name.clone(),
+                    header,
+                });
             }
-            builder.types.header_unions.entry(name).or_insert(P4HeaderUnionTypeSpec { members, ..Default::default() });
+            builder
+                .types
+                .header_unions
+                .entry(name)
+                .or_insert(P4HeaderUnionTypeSpec {
+                    members,
+                    ..Default::default()
+                });
         }
     }
 }
@@ -181,15 +228,27 @@ fn header_members(builder: &mut Builder, fields: &[(String, Type)], prefix: &str
 fn enumeration(builder: &mut Builder, declaration: &hir::Enum) {
     let name = declaration.name.clone();
     let Some(representation) = &declaration.representation else {
-        let member = |(name, _): &(String, _)| EnumMember { name: name.clone(), ..Default::default() };
+        let member = |(name, _): &(String, _)| EnumMember {
+            name: name.clone(),
+            ..Default::default()
+        };
         let members = declaration.members.iter().map(member).collect();
-        builder.types.enums.entry(name).or_insert(P4EnumTypeSpec { members, ..Default::default() });
+        builder.types.enums.entry(name).or_insert(P4EnumTypeSpec {
+            members,
+            ..Default::default()
+        });
         return;
     };
     let width = lowered::scalar(builder.cx, representation).map_or(0, |scalar| scalar.width);
     let members = declaration.members.iter().map(|(name, value)| {
-        let value = value.as_ref().map(|value| Bits::from_bigint(width, value).to_bytes_be());
-        SerializableEnumMember { name: name.clone(), value: Bytes(value.unwrap_or_default()), ..Default::default() }
+        let value = value
+            .as_ref()
+            .map(|value| Bits::from_bigint(width, value).to_bytes_be());
+        SerializableEnumMember {
+            name: name.clone(),
+            value: Bytes(value.unwrap_or_default()),
+            ..Default::default()
+        }
     });
     let specification = P4SerializableEnumTypeSpec {
         underlying_type: Some(P4BitTypeSpec { bitwidth: width as i32 }),
@@ -206,9 +265,10 @@ fn new_type(builder: &mut Builder, declaration: &hir::NewType) {
     }
     let original = specification(builder, underlying);
     let representation = match translation(&declaration.annotations) {
-        Some(Translation { uri, sdn_type }) => {
-            Some(Representation::TranslatedType(P4NewTypeTranslation { uri, sdn_type: Some(sdn_type) }))
-        }
+        Some(Translation { uri, sdn_type }) => Some(Representation::TranslatedType(P4NewTypeTranslation {
+            uri,
+            sdn_type: Some(sdn_type),
+        })),
         None => original.map(Representation::OriginalType),
     };
     let specification = P4NewTypeSpec {
@@ -217,5 +277,9 @@ fn new_type(builder: &mut Builder, declaration: &hir::NewType) {
         representation,
         ..Default::default()
     };
-    builder.types.new_types.entry(declaration.name.clone()).or_insert(specification);
+    builder
+        .types
+        .new_types
+        .entry(declaration.name.clone())
+        .or_insert(specification);
 }

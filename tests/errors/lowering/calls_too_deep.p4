@@ -1,0 +1,133 @@
+#include <core.p4>
+#include <v1model.p4>
+bit<8> f0(in bit<8> x) { return x + 1; }
+bit<8> f1(in bit<8> x) { return f0(x); }
+bit<8> f2(in bit<8> x) { return f1(x); }
+bit<8> f3(in bit<8> x) { return f2(x); }
+bit<8> f4(in bit<8> x) { return f3(x); }
+bit<8> f5(in bit<8> x) { return f4(x); }
+bit<8> f6(in bit<8> x) { return f5(x); }
+bit<8> f7(in bit<8> x) { return f6(x); }
+bit<8> f8(in bit<8> x) { return f7(x); }
+bit<8> f9(in bit<8> x) { return f8(x); }
+bit<8> f10(in bit<8> x) { return f9(x); }
+bit<8> f11(in bit<8> x) { return f10(x); }
+bit<8> f12(in bit<8> x) { return f11(x); }
+bit<8> f13(in bit<8> x) { return f12(x); }
+bit<8> f14(in bit<8> x) { return f13(x); }
+bit<8> f15(in bit<8> x) { return f14(x); }
+bit<8> f16(in bit<8> x) { return f15(x); }
+bit<8> f17(in bit<8> x) { return f16(x); }
+bit<8> f18(in bit<8> x) { return f17(x); }
+bit<8> f19(in bit<8> x) { return f18(x); }
+bit<8> f20(in bit<8> x) { return f19(x); }
+bit<8> f21(in bit<8> x) { return f20(x); }
+bit<8> f22(in bit<8> x) { return f21(x); }
+bit<8> f23(in bit<8> x) { return f22(x); }
+bit<8> f24(in bit<8> x) { return f23(x); }
+bit<8> f25(in bit<8> x) { return f24(x); }
+bit<8> f26(in bit<8> x) { return f25(x); }
+bit<8> f27(in bit<8> x) { return f26(x); }
+bit<8> f28(in bit<8> x) { return f27(x); }
+bit<8> f29(in bit<8> x) { return f28(x); }
+bit<8> f30(in bit<8> x) { return f29(x); }
+bit<8> f31(in bit<8> x) { return f30(x); }
+bit<8> f32(in bit<8> x) { return f31(x); }
+bit<8> f33(in bit<8> x) { return f32(x); }
+bit<8> f34(in bit<8> x) { return f33(x); }
+bit<8> f35(in bit<8> x) { return f34(x); }
+bit<8> f36(in bit<8> x) { return f35(x); }
+bit<8> f37(in bit<8> x) { return f36(x); }
+bit<8> f38(in bit<8> x) { return f37(x); }
+bit<8> f39(in bit<8> x) { return f38(x); }
+bit<8> f40(in bit<8> x) { return f39(x); }
+bit<8> f41(in bit<8> x) { return f40(x); }
+bit<8> f42(in bit<8> x) { return f41(x); }
+bit<8> f43(in bit<8> x) { return f42(x); }
+bit<8> f44(in bit<8> x) { return f43(x); }
+bit<8> f45(in bit<8> x) { return f44(x); }
+bit<8> f46(in bit<8> x) { return f45(x); }
+bit<8> f47(in bit<8> x) { return f46(x); }
+bit<8> f48(in bit<8> x) { return f47(x); }
+bit<8> f49(in bit<8> x) { return f48(x); }
+bit<8> f50(in bit<8> x) { return f49(x); }
+bit<8> f51(in bit<8> x) { return f50(x); }
+bit<8> f52(in bit<8> x) { return f51(x); }
+bit<8> f53(in bit<8> x) { return f52(x); }
+bit<8> f54(in bit<8> x) { return f53(x); }
+bit<8> f55(in bit<8> x) { return f54(x); }
+bit<8> f56(in bit<8> x) { return f55(x); }
+bit<8> f57(in bit<8> x) { return f56(x); }
+bit<8> f58(in bit<8> x) { return f57(x); }
+bit<8> f59(in bit<8> x) { return f58(x); }
+bit<8> f60(in bit<8> x) { return f59(x); }
+bit<8> f61(in bit<8> x) { return f60(x); }
+bit<8> f62(in bit<8> x) { return f61(x); }
+bit<8> f63(in bit<8> x) { return f62(x); }
+bit<8> f64(in bit<8> x) { return f63(x); }
+bit<8> f65(in bit<8> x) { return f64(x); }
+bit<8> f66(in bit<8> x) { return f65(x); }
+bit<8> f67(in bit<8> x) { return f66(x); }
+bit<8> f68(in bit<8> x) { return f67(x); }
+bit<8> f69(in bit<8> x) { return f68(x); }
+bit<8> f70(in bit<8> x) { return f69(x); }
+bit<8> f71(in bit<8> x) { return f70(x); }
+bit<8> f72(in bit<8> x) { return f71(x); }
+bit<8> f73(in bit<8> x) { return f72(x); }
+bit<8> f74(in bit<8> x) { return f73(x); }
+bit<8> f75(in bit<8> x) { return f74(x); }
+bit<8> f76(in bit<8> x) { return f75(x); }
+bit<8> f77(in bit<8> x) { return f76(x); }
+bit<8> f78(in bit<8> x) { return f77(x); }
+bit<8> f79(in bit<8> x) { return f78(x); }
+bit<8> f80(in bit<8> x) { return f79(x); }
+bit<8> f81(in bit<8> x) { return f80(x); }
+bit<8> f82(in bit<8> x) { return f81(x); }
+bit<8> f83(in bit<8> x) { return f82(x); }
+bit<8> f84(in bit<8> x) { return f83(x); }
+bit<8> f85(in bit<8> x) { return f84(x); }
+bit<8> f86(in bit<8> x) { return f85(x); }
+bit<8> f87(in bit<8> x) { return f86(x); }
+bit<8> f88(in bit<8> x) { return f87(x); }
+bit<8> f89(in bit<8> x) { return f88(x); }
+bit<8> f90(in bit<8> x) { return f89(x); }
+bit<8> f91(in bit<8> x) { return f90(x); }
+bit<8> f92(in bit<8> x) { return f91(x); }
+bit<8> f93(in bit<8> x) { return f92(x); }
+bit<8> f94(in bit<8> x) { return f93(x); }
+bit<8> f95(in bit<8> x) { return f94(x); }
+bit<8> f96(in bit<8> x) { return f95(x); }
+bit<8> f97(in bit<8> x) { return f96(x); }
+bit<8> f98(in bit<8> x) { return f97(x); }
+bit<8> f99(in bit<8> x) { return f98(x); }
+bit<8> f100(in bit<8> x) { return f99(x); }
+bit<8> f101(in bit<8> x) { return f100(x); }
+bit<8> f102(in bit<8> x) { return f101(x); }
+bit<8> f103(in bit<8> x) { return f102(x); }
+bit<8> f104(in bit<8> x) { return f103(x); }
+bit<8> f105(in bit<8> x) { return f104(x); }
+bit<8> f106(in bit<8> x) { return f105(x); }
+bit<8> f107(in bit<8> x) { return f106(x); }
+bit<8> f108(in bit<8> x) { return f107(x); }
+bit<8> f109(in bit<8> x) { return f108(x); }
+bit<8> f110(in bit<8> x) { return f109(x); }
+bit<8> f111(in bit<8> x) { return f110(x); }
+bit<8> f112(in bit<8> x) { return f111(x); }
+bit<8> f113(in bit<8> x) { return f112(x); }
+bit<8> f114(in bit<8> x) { return f113(x); }
+bit<8> f115(in bit<8> x) { return f114(x); }
+bit<8> f116(in bit<8> x) { return f115(x); }
+bit<8> f117(in bit<8> x) { return f116(x); }
+bit<8> f118(in bit<8> x) { return f117(x); }
+bit<8> f119(in bit<8> x) { return f118(x); }
+header h_t { bit<8> a; }
+struct headers_t { h_t h; h_t[4] s; }
+struct metadata_t { bit<8> x; bit<32> y; }
+parser P(packet_in p, out headers_t h, inout metadata_t m, inout standard_metadata_t s) { state start { transition accept; } }
+control V(inout headers_t h, inout metadata_t m) { apply { } }
+control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
+    apply { m.x = f119(m.x); }
+}
+control E(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) { apply { } }
+control D(packet_out p, in headers_t h) { apply { } }
+V1Switch(P(), V(), I(), E(), V(), D()) main;
