@@ -28,7 +28,10 @@ fn main() {
         let duration = started.elapsed();
         let Some(ir) = compiled.program else {
             failures += 1;
-            println!("{program}:\n{}", render::render_all(&compiled.diagnostics, &compiled.sources, false));
+            println!(
+                "{program}:\n{}",
+                render::render_all(&compiled.diagnostics, &compiled.sources, false)
+            );
             continue;
         };
         let errors = forebay_ir::verify::verify(&ir);
@@ -38,7 +41,11 @@ fn main() {
             continue;
         }
         let blocks: usize = ir.bodies.iter().map(|body| body.blocks.len()).sum();
-        println!("{program}: {} slots, {blocks} blocks, {} tables, {duration:?}", ir.slots.len(), ir.tables.len());
+        println!(
+            "{program}: {} slots, {blocks} blocks, {} tables, {duration:?}",
+            ir.slots.len(),
+            ir.tables.len()
+        );
         if print {
             println!("{}", forebay_ir::text::write(&ir));
         }

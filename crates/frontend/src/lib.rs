@@ -30,7 +30,11 @@ pub struct Options<'a> {
 impl<'a> Options<'a> {
     /// Options with a provider and nothing else set.
     pub fn new(provider: &'a dyn SourceProvider) -> Options<'a> {
-        Options { provider, include_paths: &[], defines: &[] }
+        Options {
+            provider,
+            include_paths: &[],
+            defines: &[],
+        }
     }
 }
 
@@ -102,14 +106,23 @@ fn as_seen_by_check(mut message: Diagnostic) -> Diagnostic {
 
 /// Compiles a program for an architecture that can be executed.
 pub fn compile(path: &str, options: &Options) -> Compiled {
-    let Checked { sources, typed, mut diagnostics } = parse_and_check(path, options);
+    let Checked {
+        sources,
+        typed,
+        mut diagnostics,
+    } = parse_and_check(path, options);
     let lowered = typed.and_then(|typed| {
         let (lowered, messages) = forebay_lower::lower(&typed, &sources);
         diagnostics.extend(messages);
         lowered
     });
     let (program, p4info) = lowered.map(|lowered| (lowered.program, lowered.p4info)).unzip();
-    Compiled { sources, program, p4info, diagnostics }
+    Compiled {
+        sources,
+        program,
+        p4info,
+        diagnostics,
+    }
 }
 
 fn parse_and_check(path: &str, options: &Options) -> Checked {
@@ -121,7 +134,11 @@ fn parse_and_check(path: &str, options: &Options) -> Checked {
     let (typed, messages) = forebay_check::check(&parsed.program);
     if !diagnostics.has_errors() {
         diagnostics.extend(messages);
-        return Checked { sources: parsed.sources, typed, diagnostics };
+        return Checked {
+            sources: parsed.sources,
+            typed,
+            diagnostics,
+        };
     }
     let errors: HashSet<Span> = diagnostics.iter().map(|message| message.primary.span).collect();
     for message in &messages {
@@ -129,7 +146,11 @@ fn parse_and_check(path: &str, options: &Options) -> Checked {
             diagnostics.push(message.clone());
         }
     }
-    Checked { sources: parsed.sources, typed: None, diagnostics }
+    Checked {
+        sources: parsed.sources,
+        typed: None,
+        diagnostics,
+    }
 }
 
 /// Whether a message of the checker is only a consequence of an error in the syntax: it is about the same place, or
@@ -137,6 +158,8 @@ fn parse_and_check(path: &str, options: &Options) -> Checked {
 fn follows(message: &Diagnostic, errors: &HashSet<Span>, lost: &HashSet<String>, sources: &SourceMap) -> bool {
     let place = message.primary.span;
     message.severity != Severity::Error
-        || errors.iter().any(|error| (error.file, error.start) == (place.file, place.start))
+        || errors
+            .iter()
+            .any(|error| (error.file, error.start) == (place.file, place.start))
         || ABOUT_NAMES.contains(&message.code) && lost.contains(sources.text(place))
 }

@@ -8,7 +8,10 @@ use forebay_syntax::render::render_all;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the repository")
 }
 
 fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -27,11 +30,18 @@ fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
 fn messages(program: &Path) -> Option<String> {
     use forebay_syntax::source::SourceProvider;
     let root = root();
-    let below = program.strip_prefix(&root).expect("below the repository").display().to_string();
+    let below = program
+        .strip_prefix(&root)
+        .expect("below the repository")
+        .display()
+        .to_string();
     let provider = move |path: &str| FileSources::new().read(&root.join(path).display().to_string());
     let compiled = compile(&below, &Options::new(&provider));
     compiled.program.is_none().then(|| {
-        assert!(compiled.diagnostics.has_errors(), "{below} is rejected without an error");
+        assert!(
+            compiled.diagnostics.has_errors(),
+            "{below} is rejected without an error"
+        );
         render_all(&compiled.diagnostics, &compiled.sources, false)
     })
 }
@@ -55,6 +65,13 @@ fn messages_are_as_recorded() {
     found.sort();
     assert!(found.len() >= 120, "only {} programs", found.len());
     let bless = std::env::var_os("FOREBAY_BLESS").is_some();
-    let different: Vec<String> = found.iter().filter_map(|program| compare(program, bless).err()).collect();
-    assert!(different.is_empty(), "cargo xtask bless rewrites these:\n{}", different.join("\n"));
+    let different: Vec<String> = found
+        .iter()
+        .filter_map(|program| compare(program, bless).err())
+        .collect();
+    assert!(
+        different.is_empty(),
+        "cargo xtask bless rewrites these:\n{}",
+        different.join("\n")
+    );
 }

@@ -1,5 +1,5 @@
 #include <core.p4>
-header h_t { varbit<32> v; }
+header h_t { bit<8> length; varbit<64> options; }
 parser P(packet_in p, out h_t h) {
-    state start { p.lookahead<h_t>(); transition accept; }
+    state start { p.extract(h); transition accept; }
 }

@@ -1,4 +1,4 @@
 #include <core.p4>
 parser P(packet_in p) {
-    state start { transition select() { default: accept; } }
+    state start { transition select { default: accept; } }
 }

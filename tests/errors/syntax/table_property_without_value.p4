@@ -1,3 +1,4 @@
+#include <core.p4>
 control C() {
     table t { key = ; actions = { } }
     apply { }

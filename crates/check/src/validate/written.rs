@@ -2,7 +2,7 @@
 
 use crate::checker::Checker;
 use crate::hir::*;
-use forebay_syntax::ast::Direction;
+use forebay_syntax::ast::{CompositeKind, Direction};
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use std::collections::HashSet;
@@ -56,13 +56,26 @@ impl Checker {
         let silent = params
             .iter()
             .filter(|param| param.direction == Direction::Out && !written.contains(&param.var));
-        unwritten.extend(silent.map(|param| param.var).filter(|var| self.holds_data(*var)));
+        let unspecified = silent
+            .map(|param| param.var)
+            .filter(|var| self.is_unspecified(&self.program.vars[var.index()].ty));
+        unwritten.extend(unspecified);
     }
 
-    /// Whether there is anything to write: not so for structs without fields.
-    fn holds_data(&self, var: VarId) -> bool {
-        match &self.program.vars[var.index()].ty {
-            Type::Composite(id, _) => !self.program.composites[id.index()].fields.is_empty(),
+    /// Whether a value that nobody writes has unspecified parts: headers have none, as they begin invalid (§6.8).
+    fn is_unspecified(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Composite(id, args) => {
+                let is_struct = self.program.composites[id.index()].kind == CompositeKind::Struct;
+                is_struct
+                    && self
+                        .program
+                        .field_types(*id, args)
+                        .iter()
+                        .any(|ty| self.is_unspecified(ty))
+            }
+            Type::Stack(element, _) => self.is_unspecified(element),
+            Type::Tuple(types) => types.iter().any(|ty| self.is_unspecified(ty)),
             ty => !ty.is_unknown(),
         }
     }

@@ -170,7 +170,7 @@ codes! {
         "An earlier case matches everything.";
 
     W0702 OUT_NEVER_WRITTEN: "out parameter never written",
-        "No statement writes the out parameter, so its callers get an unspecified value. Headers in it are invalid.";
+        "No statement writes the out parameter, so its callers get an unspecified value. Headers are an exception: they begin invalid, so they need not be written.";
     E0950 TOO_DEEP: "program nested too deeply",
         "Expressions and types may be nested up to a fixed depth, so that no program can exhaust the compiler's stack.";
     E0951 TOO_LARGE: "type or constant too large",

@@ -245,7 +245,8 @@ impl ProgramParser<'_> {
         self.report(Diagnostic::error(codes::UNCLOSED_DELIMITER, open, message))
     }
 
-    /// Reads `;`. When it is missing at the end of a line, this is reported, and it is taken to be there.
+    /// Reads `;`. When it is missing at the end of a line or before a keyword that begins something else, this is
+    /// reported, and it is taken to be there.
     fn expect_semicolon(&mut self, after: &str) -> Parsed<()> {
         if self.eat(TokenKind::Semicolon) {
             return Ok(());
@@ -255,7 +256,10 @@ impl ProgramParser<'_> {
         let message = format!("expected `;` after {after}, found {}", self.describe(token));
         let diagnostic = Diagnostic::error(codes::MISSING_SEMICOLON, place, message).label("`;` is missing here");
         let reported = self.report(self.with_macro_note(diagnostic, token));
-        let ends_here = token.starts_line || matches!(token.kind, TokenKind::RightBrace | TokenKind::EndOfFile);
+        use TokenKind::{Bit, Bool, EndOfFile, Int, RightBrace, Varbit};
+        let begins_next =
+            begins_element(token.kind) || matches!(token.kind, Bit | Bool | Int | Varbit | RightBrace | EndOfFile);
+        let ends_here = token.starts_line || begins_next;
         if ends_here { Ok(()) } else { Err(reported) }
     }
 

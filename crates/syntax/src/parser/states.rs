@@ -164,6 +164,11 @@ impl ProgramParser<'_> {
 
     fn select(&mut self) -> Parsed<Select> {
         let start = self.bump().span;
+        if self.at(TokenKind::LeftBrace) {
+            let diagnostic = self.unexpected_diagnostic(codes::UNEXPECTED_TOKEN, "`(` after `select`");
+            let hint = "name what is selected on: `select (EXPRESSION) { ... }`";
+            return Err(self.report(diagnostic.hint(hint)));
+        }
         let open = self.expect(TokenKind::LeftParen, "after `select`")?.span;
         let keys = self.comma_list(TokenKind::RightParen, "the expression", Self::expression)?;
         self.expect_close(TokenKind::RightParen, open, "the expressions")?;
