@@ -6,11 +6,13 @@ use clap::ValueEnum;
 use forebay_files::{FileSources, SIZE_LIMIT_BYTES};
 use forebay_frontend::{Checked, Compiled, Options};
 use forebay_ir::Program;
+use forebay_pipeline::Pipeline;
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::render;
 use forebay_syntax::source::SourceMap;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A program and how to read it.
 #[derive(clap::Args)]
@@ -38,6 +40,27 @@ pub struct CompileOptions {
 pub enum Engine {
     /// The reference executor
     Interp,
+    /// Machine code
+    Jit,
+}
+
+impl Engine {
+    /// Loads a program for this engine.
+    ///
+    /// # Errors
+    /// When the program cannot be loaded.
+    pub fn load(self, program: Program) -> Result<Arc<Pipeline>> {
+        let engine = match self {
+            Engine::Interp => forebay_pipeline::Engine::Interpreter,
+            Engine::Jit => forebay_pipeline::Engine::Jit,
+        };
+        let options = forebay_pipeline::Options {
+            engine,
+            ..Default::default()
+        };
+        let pipeline = Pipeline::load_with(program, options).context("the program cannot be loaded")?;
+        Ok(Arc::new(pipeline))
+    }
 }
 
 /// What there is to say of a program.

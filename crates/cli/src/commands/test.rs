@@ -9,14 +9,14 @@ use crate::test_suite::{self, Suite};
 use crate::trace_printer::TracePrinter;
 use anyhow::{Context, Result, bail};
 use forebay_ir::Program;
-use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_pipeline::NoTrace;
 use forebay_stf::{Outcome, Test};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
 /// Stack of a thread that compiles and runs tests: what the main thread has.
@@ -44,8 +44,8 @@ pub struct Arguments {
     #[command(flatten)]
     options: CompileOptions,
     /// What executes the program
-    #[arg(long, value_enum, default_value_t = Engine::Interp)]
-    engine: Engine,
+    #[arg(long, value_enum, default_value_t = Engines::Interp)]
+    engine: Engines,
     /// Print the results as JSON
     #[arg(long, conflicts_with = "trace")]
     json: bool,
@@ -58,6 +58,17 @@ pub struct Arguments {
     /// Print only the tests that do not pass, and the summary
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
+}
+
+/// What executes a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Engines {
+    /// The reference executor
+    Interp,
+    /// Machine code
+    Jit,
+    /// Both; the test fails when they do not do the same
+    Both,
 }
 
 /// Runs the tests.
@@ -179,11 +190,18 @@ fn compile(suite: &Suite, arguments: &Arguments, messages: &mut String) -> Resul
 }
 
 fn run_test(program: &Program, test: &Test, arguments: &Arguments, trace: &mut String) -> Result<Outcome> {
-    let Engine::Interp = arguments.engine;
-    let pipeline = Arc::new(Pipeline::load(program.clone()).context("the program cannot be loaded")?);
+    let load = |engine: Engine| engine.load(program.clone());
     if !arguments.trace {
-        return Ok(forebay_stf::run(test, pipeline, &mut NoTrace));
+        return Ok(match arguments.engine {
+            Engines::Interp => forebay_stf::run(test, load(Engine::Interp)?, &mut NoTrace),
+            Engines::Jit => forebay_stf::run(test, load(Engine::Jit)?, &mut NoTrace),
+            Engines::Both => forebay_stf::run_both(test, load(Engine::Interp)?, load(Engine::Jit)?),
+        });
     }
+    if arguments.engine != Engines::Interp {
+        bail!("only the interpreter takes single steps: --trace goes with --engine interp");
+    }
+    let pipeline = load(Engine::Interp)?;
     let mut printer = TracePrinter::new(pipeline.clone());
     let outcome = forebay_stf::run(test, pipeline, &mut printer);
     *trace = printer.take_text();
