@@ -1,0 +1,92 @@
+//! Programs that would grow without bound are refused, quickly and by name.
+
+use crate::support::{Parts, source};
+use forebay_syntax::codes::{Code, lower as codes};
+use forebay_syntax::source::MemorySources;
+use forebay_syntax::{ParseOptions, parse_text};
+use std::fmt::Write;
+
+fn first_error(parts: &Parts) -> Code {
+    let provider = MemorySources::new();
+    let parsed = parse_text("test.p4", source(parts), &ParseOptions::new(&provider));
+    let typed = forebay_check::check(&parsed.program).0.expect("the program is correct");
+    let (lowered, messages) = forebay_lower::lower(&typed, &parsed.sources);
+    assert!(lowered.is_none());
+    messages
+        .iter()
+        .find(|message| message.severity == forebay_syntax::diagnostic::Severity::Error)
+        .expect("one")
+        .code
+}
+
+fn chain(first: &str, link: impl Fn(usize) -> String, length: usize) -> String {
+    (1..length).fold(first.to_string(), |mut text, index| {
+        writeln!(text, "{}", link(index)).expect("a string can be written to");
+        text
+    })
+}
+
+#[test]
+fn calls_that_double_stop() {
+    let link = |i: usize| format!("bit<8> f{i}(in bit<8> x) {{ return f{0}(x) + f{0}(x); }}", i - 1);
+    let top = chain("bit<8> f0(in bit<8> x) { return x; }\n", link, 60);
+    let code = first_error(&Parts {
+        top: &top,
+        ingress: "apply { m.x = f59(m.x); }",
+        ..Parts::default()
+    });
+    assert!(
+        [codes::TOO_MANY_SLOTS, codes::PROGRAM_TOO_LARGE].contains(&code),
+        "{code}"
+    );
+}
+
+#[test]
+fn instances_that_double_stop() {
+    let link = |i: usize| {
+        format!(
+            "control C{i}() {{ C{0}() a; C{0}() b; apply {{ a.apply(); b.apply(); }} }}",
+            i - 1
+        )
+    };
+    let top = chain("control C0() { apply { } }\n", link, 40);
+    let code = first_error(&Parts {
+        top: &top,
+        ingress: "C39() c; apply { c.apply(); }",
+        ..Parts::default()
+    });
+    assert_eq!(code, codes::TOO_MANY_INSTANCES);
+}
+
+#[test]
+fn deep_calls_stop_before_the_stack_does() {
+    let link = |i: usize| format!("control C{i}() {{ C{}() a; apply {{ a.apply(); }} }}", i - 1);
+    let top = chain("control C0() { apply { } }\n", link, 3000);
+    let code = first_error(&Parts {
+        top: &top,
+        ingress: "C2999() c; apply { c.apply(); }",
+        ..Parts::default()
+    });
+    assert_eq!(code, codes::INLINING_TOO_DEEP);
+}
+
+#[test]
+fn large_arrays_stop() {
+    let ingress = "bit<8>[60000] a; bit<8>[60000] b; bit<8>[60000] c; bit<8>[60000] d;
+        apply { m.x = a[0] + b[0] + c[0] + d[0]; }";
+    assert_eq!(
+        first_error(&Parts {
+            ingress,
+            ..Parts::default()
+        }),
+        codes::TOO_MANY_SLOTS
+    );
+    let ingress = "bit<8>[5000] a; apply { m.x = a[m.i]; }";
+    assert_eq!(
+        first_error(&Parts {
+            ingress,
+            ..Parts::default()
+        }),
+        codes::TOO_MANY_ALTERNATIVES
+    );
+}

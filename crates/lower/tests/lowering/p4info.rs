@@ -1,0 +1,118 @@
+//! P4Info of small programs. The corpus of p4c is compared by `cargo xtask conformance`.
+
+use crate::support::{self, Parts};
+use forebay_p4info::model::{Match, MatchType, P4Info, Representation, Scope};
+
+fn p4info(top: &str, ingress: &str) -> P4Info {
+    support::p4info(&Parts {
+        top,
+        ingress,
+        ..Parts::default()
+    })
+}
+
+#[test]
+fn tables_and_actions_are_described() {
+    let info = p4info(
+        "",
+        "action forward(@id(3) bit<9> port, bit<8> x) { sm.egress_spec = port; m.x = x; }
+         table t {
+            key = { m.i: lpm; m.x: exact @name(\"x\"); }
+            actions = { forward; @defaultonly NoAction; }
+            const default_action = NoAction;
+            size = 64;
+         }
+         apply { t.apply(); }",
+    );
+    let table = &info.tables[0];
+    assert_eq!(
+        (table.preamble.name.as_str(), table.preamble.alias.as_str(), table.size),
+        ("I.t", "t", 64)
+    );
+    assert_eq!(table.match_fields[0].match_kind, Some(Match::MatchType(MatchType::Lpm)));
+    assert_eq!(
+        (table.match_fields[1].id, table.match_fields[1].name.as_str()),
+        (2, "x")
+    );
+    assert_eq!(table.action_refs[1].scope, Scope::DefaultOnly);
+    assert_eq!(table.const_default_action_id, table.action_refs[1].id);
+    let forward = info
+        .actions
+        .iter()
+        .find(|action| action.preamble.name == "I.forward")
+        .expect("it is listed");
+    let numbers: Vec<_> = forward.params.iter().map(|param| (param.id, param.bitwidth)).collect();
+    assert_eq!(numbers, [(3, 9), (2, 8)]);
+    assert_eq!(info.pkg_info.expect("there is a main").arch, "v1model");
+}
+
+#[test]
+fn translated_types_have_the_controllers_width() {
+    let info = p4info(
+        "@p4runtime_translation(\"example/port\", string) type bit<9> port_t;
+         @controller_header(\"packet_in\") header packet_in_t { port_t port; bit<7> pad; }",
+        "action send(port_t port) { sm.egress_spec = (bit<9>)port; }
+         table t { key = { m.x: exact; } actions = { send; NoAction; } }
+         apply { t.apply(); }",
+    );
+    let send = info
+        .actions
+        .iter()
+        .find(|action| action.preamble.name == "I.send")
+        .expect("it is listed");
+    assert_eq!(send.params[0].bitwidth, 0);
+    assert_eq!(
+        send.params[0].type_name.as_ref().map(|name| name.name.as_str()),
+        Some("port_t")
+    );
+    let types = info.type_info.expect("there are types");
+    assert!(matches!(
+        types.new_types["port_t"].representation,
+        Some(Representation::TranslatedType(_))
+    ));
+    assert_eq!(info.controller_packet_metadata[0].preamble.name, "packet_in");
+    assert_eq!(info.controller_packet_metadata[0].metadata[1].bitwidth, 7);
+}
+
+#[test]
+fn objects_are_described_with_their_tables() {
+    let info = p4info(
+        "struct notice_t { bit<8> x; }",
+        "register<bit<12>>(8) r;
+         direct_counter(CounterType.packets_and_bytes) hits;
+         table t { key = { m.x: exact; } actions = { NoAction; } counters = hits; }
+         table u {
+            key = { m.x: exact; m.y: selector; }
+            actions = { NoAction; }
+            @name(\"ap\") implementation = action_selector(HashAlgorithm.crc32, 32, 8);
+         }
+         apply { t.apply(); u.apply(); r.write(0, 1); digest<notice_t>(1, { m.x }); }",
+    );
+    assert_eq!(info.registers[0].size, 8);
+    assert_eq!(info.direct_counters[0].direct_table_id, info.tables[0].preamble.id);
+    assert_eq!(
+        info.tables[0].direct_resource_ids,
+        [info.direct_counters[0].preamble.id]
+    );
+    let profile = &info.action_profiles[0];
+    assert_eq!(
+        (profile.preamble.name.as_str(), profile.with_selector, profile.size),
+        ("ap", true, 32)
+    );
+    assert_eq!(profile.table_ids, [info.tables[1].preamble.id]);
+    assert_eq!(
+        info.tables[1].match_fields.len(),
+        1,
+        "selector fields are no match fields"
+    );
+    assert_eq!(info.digests[0].preamble.name, "notice_t");
+}
+
+#[test]
+fn hidden_objects_are_left_out() {
+    let info = p4info(
+        "",
+        "@hidden table t { key = { m.x: exact; } actions = { NoAction; } } apply { t.apply(); }",
+    );
+    assert!(info.tables.is_empty());
+}
