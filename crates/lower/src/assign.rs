@@ -76,7 +76,7 @@ fn write_components(storage: &Storage, value: &Value, writes: &mut Vec<(SlotId, 
     }
 }
 
-/// Assigning to a member of a union makes the others invalid, also when the value assigned is invalid (§8.20).
+/// Assigning to a member of a union makes the others invalid, also when the value assigned is invalid (§8.21).
 fn write_siblings(choice: &Choice, value: &Value, writes: &mut Vec<(SlotId, Expr)>) {
     if matches!(value, Value::Header { .. }) {
         writes.extend(choice.siblings.iter().map(|sibling| (*sibling, build::boolean(false))));

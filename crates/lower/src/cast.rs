@@ -1,4 +1,4 @@
-//! Conversions (§8.11).
+//! Conversions (§8.12).
 
 use crate::build;
 use crate::context::Context;

@@ -1,4 +1,4 @@
-//! Equality of values of any type (§8.6 to §8.20).
+//! Equality of values of any type (§8.2 to §8.21).
 
 use crate::build;
 use crate::value::Value;

@@ -22,8 +22,6 @@ pub struct Environment {
     types: Vec<Option<hir::Type>>,
     instances: Vec<Option<ObjectId>>,
     value_sets: HashMap<hir::ValueSetId, ir::ValueSetId>,
-    /// What `this` means.
-    pub this: Option<ObjectId>,
 }
 
 impl Environment {
@@ -34,7 +32,6 @@ impl Environment {
             types: vec![None; program.type_vars.len()],
             instances: vec![None; program.instances.len()],
             value_sets: HashMap::new(),
-            this: None,
         }
     }
 

@@ -67,7 +67,6 @@ fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
             Some(object) => Value::Object(object),
             None => unknown(cx, expr),
         },
-        ExprKind::This => cx.environment.this.map_or(Value::Void, Value::Object),
         ExprKind::Field(base, index) | ExprKind::TupleElement(base, index) => {
             let base = expression(cx, base);
             base.components().get(*index).cloned().unwrap_or(Value::Void)
@@ -107,7 +106,8 @@ fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
         }
         ExprKind::TableHit(apply) => Value::Scalar(table::apply_for_hit(cx, apply)),
         ExprKind::TableMiss(apply) => Value::Scalar(build::not(table::apply_for_hit(cx, apply))),
-        ExprKind::StackNext(_) | ExprKind::StackLast(_) => unknown(cx, expr),
+        // `this` only stands in methods of externs that cannot be executed.
+        ExprKind::StackNext(_) | ExprKind::StackLast(_) | ExprKind::This => unknown(cx, expr),
         ExprKind::Table(_) | ExprKind::ValueSet(_) | ExprKind::Invalid => Value::Void,
     }
 }

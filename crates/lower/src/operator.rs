@@ -133,7 +133,7 @@ fn integers(cx: &mut Context, op: BinaryOp, left: BigInt, right: BigInt, span: S
     Value::Integer(number)
 }
 
-/// `&&` and `||`: the right operand is evaluated only if the left one leaves the result open (§8.6).
+/// `&&` and `||`: the right operand is evaluated only if the left one leaves the result open (§8.5).
 fn short_circuit(cx: &mut Context, is_and: bool, left: &hir::Expr, right: &hir::Expr) -> Expr {
     let left = expression::scalar(cx, left);
     if let Some(known) = build::as_bool(&left) {

@@ -246,7 +246,7 @@ fn element(cx: &mut Context, base: &hir::Expr, index: &hir::Expr) -> Place {
     }
 }
 
-/// The value now in a place of the given type. An index out of range reads the last element: any value would do (§8.18).
+/// The value now in a place of the given type. An index out of range reads the last element: any value would do (§8.19).
 pub fn read(cx: &mut Context, place: &Place, ty: &Type) -> Value {
     let Some((last, others)) = place.choices.split_last() else {
         let ty = crate::types::resolve(cx, ty);

@@ -1,4 +1,4 @@
-//! Header stacks (§8.18): `next`, `last`, `lastIndex`, `push_front`, `pop_front`.
+//! Header stacks (§8.20, §13.9): `next`, `last`, `lastIndex`, `push_front`, `pop_front`.
 //!
 //! Each stack has a slot `nextIndex`. In a parser, `next` of a full stack and `last` of an empty one end the parser with
 //! `error.StackOutOfBounds`.

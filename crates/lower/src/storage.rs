@@ -311,7 +311,7 @@ impl Allocation {
     }
 }
 
-/// Makes headers invalid and stacks empty, as a variable is when its declaration is executed (§8.18, §8.19): slots are
+/// Makes headers invalid and stacks empty, as a variable is when its declaration is executed (§8.18, §8.20): slots are
 /// zero when a packet enters, but a declaration in a loop, a state or an inlined call may be executed again.
 pub fn reset(cx: &mut Context, storage: &Storage) {
     for slot in storage.state_slots() {

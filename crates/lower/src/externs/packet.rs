@@ -1,4 +1,4 @@
-//! `packet_in`, `packet_out` and `verify` of the core library (§13.5, §13.8, §16).
+//! `packet_in`, `packet_out` and `verify` of the core library (§13.7, §13.8, §16).
 
 use super::Args;
 use crate::binding;
