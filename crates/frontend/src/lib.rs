@@ -54,7 +54,8 @@ pub struct Compiled {
     pub sources: SourceMap,
     /// What executes; none when there is an error.
     pub program: Option<ir::Program>,
-    /// What the control plane knows of it; there exactly when `program` is.
+    /// What the control plane sees of it; none when there is an error, but there when the program is correct and merely
+    /// cannot be executed.
     pub p4info: Option<P4Info>,
     /// The messages.
     pub diagnostics: Diagnostics,
@@ -86,8 +87,9 @@ pub fn check(path: &str, options: &Options) -> Checked {
     if let Some(typed) = &checked.typed
         && forebay_lower::is_executable(typed)
     {
-        let (_, messages) = forebay_lower::lower(typed, &checked.sources);
-        for message in &messages {
+        let (_, of_lowering) = forebay_lower::lower(typed, &checked.sources);
+        let (_, of_p4info) = forebay_lower::p4info(typed, &checked.sources);
+        for message in of_lowering.iter().chain(of_p4info.iter()) {
             checked.diagnostics.push(as_seen_by_check(message.clone()));
         }
         if checked.diagnostics.has_errors() {
@@ -111,15 +113,22 @@ pub fn compile(path: &str, options: &Options) -> Compiled {
         typed,
         mut diagnostics,
     } = parse_and_check(path, options);
-    let lowered = typed.and_then(|typed| {
-        let (lowered, messages) = forebay_lower::lower(&typed, &sources);
-        diagnostics.extend(messages);
-        lowered
-    });
-    let (program, p4info) = lowered.map(|lowered| (lowered.program, lowered.p4info)).unzip();
+    let Some(typed) = typed else {
+        return Compiled {
+            sources,
+            program: None,
+            p4info: None,
+            diagnostics,
+        };
+    };
+    let (p4info, messages) = forebay_lower::p4info(&typed, &sources);
+    let p4info = (!messages.has_errors()).then_some(p4info);
+    diagnostics.extend(messages);
+    let (program, messages) = forebay_lower::lower(&typed, &sources);
+    diagnostics.extend(messages);
     Compiled {
         sources,
-        program,
+        program: program.filter(|_| p4info.is_some()),
         p4info,
         diagnostics,
     }

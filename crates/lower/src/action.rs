@@ -41,17 +41,10 @@ pub fn for_table(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -
 pub fn do_nothing(cx: &mut Context) -> ir::ActionId {
     let interrupted = graph::begin(cx, "NoAction".to_string(), BodyKind::Action);
     let body = graph::end(cx, interrupted);
-    add(cx, None, "NoAction".to_string(), Vec::new(), body)
+    add(cx, "NoAction".to_string(), Vec::new(), body)
 }
 
-fn add(
-    cx: &mut Context,
-    origin: Option<hir::ActionId>,
-    name: String,
-    params: Vec<ir::ActionParam>,
-    body: ir::Body,
-) -> ir::ActionId {
-    cx.origins.actions.push(origin);
+fn add(cx: &mut Context, name: String, params: Vec<ir::ActionParam>, body: ir::Body) -> ir::ActionId {
     let body_id = BodyId(cx.program.bodies.len() as u32);
     cx.program.bodies.push(body);
     let id = ir::ActionId(cx.program.actions.len() as u32);
@@ -94,7 +87,7 @@ fn lower(cx: &mut Context, owner: ObjectId, id: hir::ActionId, args: &[hir::Expr
     call::inline_action(cx, id, actuals, span);
     let body = graph::end(cx, interrupted);
     cx.location = location;
-    add(cx, Some(id), name, params, body)
+    add(cx, name, params, body)
 }
 
 fn directional(cx: &mut Context, direction: Direction, arg: &hir::Expr) -> Actual {

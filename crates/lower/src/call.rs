@@ -1,6 +1,5 @@
 //! Calls: functions and actions are inlined, everything else goes to who knows it.
 
-use crate::action;
 use crate::assign;
 use crate::binding::{self, Actual, Policy};
 use crate::build;
@@ -87,14 +86,6 @@ fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) -> V
 fn direct_action(cx: &mut Context, id: hir::ActionId, call: &Call, span: Span) {
     let action = &cx.hir.actions[id.index()];
     let actuals = binding::evaluate(cx, &action.params, &call.args);
-    if cx.action_depth == 0 && graph::is_reachable(cx) {
-        let scope = cx
-            .control
-            .and_then(|control| control::instance(cx, control))
-            .map(|it| it.scope.path.clone());
-        let name = action::name(&scope.unwrap_or_default(), action);
-        cx.origins.called_actions.push((name, id));
-    }
     inline_action(cx, id, actuals, span);
 }
 
@@ -112,9 +103,7 @@ pub fn inline_action(cx: &mut Context, id: hir::ActionId, actuals: Vec<Actual>, 
     for (var, value) in data {
         cx.environment.bind(var, Binding::Value(value));
     }
-    cx.action_depth += 1;
     inline(cx, bound, None, |cx| statement::block(cx, &action.body));
-    cx.action_depth -= 1;
 }
 
 /// Constants and action data need no storage even where other arguments are copied.

@@ -50,11 +50,11 @@ fn direct_objects_have_one_table(cx: &mut Context) {
     let mut counters = HashSet::new();
     let mut meters = HashSet::new();
     let mut shared = Vec::new();
-    for (table, origin) in cx.program.tables.iter().zip(&cx.origins.tables) {
+    for (table, declaration) in cx.program.tables.iter().zip(&cx.table_declarations) {
         let counter_is_shared = table.direct_counter.is_some_and(|counter| !counters.insert(counter));
         let meter_is_shared = table.direct_meter.is_some_and(|direct| !meters.insert(direct.meter));
         if counter_is_shared || meter_is_shared {
-            shared.push(cx.hir.tables[origin.index()].span);
+            shared.push(cx.hir.tables[declaration.index()].span);
         }
     }
     for span in shared {
@@ -68,7 +68,7 @@ fn direct_objects_have_one_table(cx: &mut Context) {
 
 fn actions_are_allowed(cx: &mut Context, index: usize) {
     let table = &cx.program.tables[index];
-    let span = cx.hir.tables[cx.origins.tables[index].index()].span;
+    let span = cx.hir.tables[cx.table_declarations[index].index()].span;
     let listed = |call: &ir::ActionCall| table.actions.get(call.action as usize);
     let message = if table
         .actions

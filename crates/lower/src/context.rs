@@ -11,38 +11,6 @@ use forebay_syntax::source::{SourceMap, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The declaration of each object of the program, in the program's order. P4Info says more of an object than what
-/// executing it takes.
-#[derive(Default)]
-pub struct Origins {
-    /// Of tables.
-    pub tables: Vec<hir::TableId>,
-    /// Of actions; none for an action that lowering made.
-    pub actions: Vec<Option<hir::ActionId>>,
-    /// Of counters.
-    pub counters: Vec<Instance>,
-    /// Of meters.
-    pub meters: Vec<Instance>,
-    /// Of registers.
-    pub registers: Vec<Instance>,
-    /// Of action profiles.
-    pub action_profiles: Vec<Instance>,
-    /// Of value sets, with their element types.
-    pub value_sets: Vec<(hir::ValueSetId, hir::Type)>,
-    /// Of digests: the type of the data.
-    pub digests: Vec<hir::Type>,
-    /// Actions that controls call like functions: name and declaration.
-    pub called_actions: Vec<(String, hir::ActionId)>,
-}
-
-/// What P4Info says of an extern object beyond what executing it takes.
-pub struct Instance {
-    /// Annotations of the declaration.
-    pub annotations: hir::Annotations,
-    /// Type arguments.
-    pub type_args: Vec<hir::Type>,
-}
-
 /// The state of lowering one program.
 pub struct Context<'a> {
     /// The typed program.
@@ -53,8 +21,8 @@ pub struct Context<'a> {
     pub program: ir::Program,
     /// Messages.
     pub diagnostics: Diagnostics,
-    /// Where its objects come from.
-    pub origins: Origins,
+    /// The declaration of each table of the program being built.
+    pub table_declarations: Vec<hir::TableId>,
     /// What variables, type variables and instances mean now.
     pub environment: Environment,
     /// Every object of the instance tree.
@@ -69,8 +37,6 @@ pub struct Context<'a> {
     pub operations: usize,
     /// Nesting of expressions and statements.
     pub depth: usize,
-    /// Actions that are being inlined.
-    pub action_depth: usize,
     /// Nesting of inlined calls.
     pub inline_depth: usize,
     /// Whether a limit was exceeded: everything returns as soon as it can.
@@ -91,7 +57,7 @@ impl<'a> Context<'a> {
             sources,
             program,
             diagnostics: Diagnostics::new(),
-            origins: Origins::default(),
+            table_declarations: Vec::new(),
             environment: Environment::new(hir),
             objects: Vec::new(),
             body: BodyBuilder::new(String::new(), ir::BodyKind::Control),
@@ -99,7 +65,6 @@ impl<'a> Context<'a> {
             location: ir::Location::default(),
             operations: 0,
             depth: 0,
-            action_depth: 0,
             inline_depth: 0,
             aborted: false,
             files: HashMap::new(),

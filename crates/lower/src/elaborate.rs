@@ -294,9 +294,5 @@ pub fn property(
     table: &str,
 ) -> Option<ObjectId> {
     let path = names::control_plane_name("", table, written);
-    let declaration = hir::Instance {
-        annotations: written.clone(),
-        ..declaration.clone()
-    };
-    make(cx, &declaration, path)
+    make(cx, declaration, path)
 }

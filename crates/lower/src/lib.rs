@@ -9,9 +9,8 @@
 //! * **calls**: [`call`] inlines functions, actions, sub-controls and sub-parsers with copy-in and copy-out;
 //! * **control flow**: [`graph`] builds basic blocks, [`statement`], [`loops`] and [`parser`] fill them, [`cleanup`] tidies
 //!   them up;
-//! * **architecture**: [`architecture`] knows the blocks of v1model, [`externs`] its extern functions and objects.
-//!
-//! * **control plane**: [`p4info`] describes what a controller can see.
+//! * **architecture**: [`architecture`] knows the blocks of v1model, [`externs`] its extern functions and objects;
+//! * **control plane**: [`mod@p4info`] describes what a controller can see, from the typed program and not from the IR.
 //!
 //! # How variables are bound
 //!
@@ -68,34 +67,27 @@ use forebay_p4info::model::P4Info;
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::source::SourceMap;
 
-/// What lowering makes of a program.
-pub struct Lowered {
-    /// What executes.
-    pub program: ir::Program,
-    /// What the control plane knows.
-    pub p4info: P4Info,
-}
-
 /// Lowers a program without errors. The result is none exactly when the diagnostics have an error.
-pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<Lowered>, Diagnostics) {
+pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program>, Diagnostics) {
     let mut cx = context::Context::new(program, sources);
     architecture::lower_main(&mut cx);
     if !cx.has_errors() {
         consistency::check(&mut cx);
     }
-    let p4info = if cx.has_errors() { None } else { p4info::build(&mut cx) };
-    let lowered = p4info.filter(|_| !cx.has_errors());
+    let program = (!cx.has_errors()).then_some(cx.program);
     debug_assert!(
-        lowered.is_none() || ir::verify::verify(&cx.program).is_empty(),
+        program
+            .as_ref()
+            .is_none_or(|program| ir::verify::verify(program).is_empty()),
         "the program keeps its invariants"
     );
-    (
-        lowered.map(|p4info| Lowered {
-            program: cx.program,
-            p4info,
-        }),
-        cx.diagnostics,
-    )
+    (program, cx.diagnostics)
+}
+
+/// What a P4Runtime control plane sees of a program without errors, for any architecture. Not to be used when the
+/// diagnostics have an error: an `@id` that cannot be given, say.
+pub fn p4info(program: &hir::Program, sources: &SourceMap) -> (P4Info, Diagnostics) {
+    p4info::build(program, sources)
 }
 
 /// Whether `main` instantiates a package of an architecture that [`lower`] knows. A program without `main`, or for

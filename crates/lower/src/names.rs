@@ -5,7 +5,9 @@
 
 use forebay_check::annotations;
 use forebay_check::hir::{self, Callee, Expr, ExprKind, Type};
-use forebay_syntax::ast::Annotation;
+use forebay_syntax::ast::{Annotation, BinaryOp};
+use forebay_syntax::source::SourceMap;
+use num_bigint::BigInt;
 
 /// The control-plane name of something called `name` inside `scope` (empty at the top level).
 pub fn control_plane_name(scope: &str, name: &str, annotations: &[Annotation]) -> String {
@@ -25,36 +27,44 @@ pub fn join(scope: &str, name: &str) -> String {
     }
 }
 
-/// The control-plane name of a key field: its `@name`, or its expression with the `@name`s of the fields in it, and
-/// `$valid$` for `isValid()`.
-pub fn key_name(program: &hir::Program, key: &hir::TableKey) -> String {
-    match annotations::name(&key.annotations) {
-        Some(name) => name.to_string(),
-        None => expression_name(program, &key.expr).unwrap_or_else(|| key.source_text.clone()),
-    }
+/// The control-plane name of a key field: its `@name`, or its expression (§14.2.1.1) with the `@name`s of the fields in it,
+/// and `$valid$` for `isValid()`.
+pub fn key_name(program: &hir::Program, sources: &SourceMap, key: &hir::TableKey) -> String {
+    let given = annotations::name(&key.annotations).map(str::to_string);
+    given
+        .or_else(|| expression_name(program, sources, &key.expr))
+        .unwrap_or_else(|| key.source_text.clone())
 }
 
-fn expression_name(program: &hir::Program, expr: &Expr) -> Option<String> {
-    match &expr.kind {
-        ExprKind::Var(var) => Some(program.vars[var.index()].name.clone()),
+fn expression_name(program: &hir::Program, sources: &SourceMap, expr: &Expr) -> Option<String> {
+    let inner = |expr: &Expr| expression_name(program, sources, expr);
+    Some(match &expr.kind {
+        ExprKind::Var(var) => program.vars[var.index()].name.clone(),
         ExprKind::Field(base, index) => {
             let Type::Composite(id, _) = &base.ty else { return None };
             let field = program.composites[id.index()].fields.get(*index)?;
-            let name = annotations::name(&field.annotations).unwrap_or(&field.name);
-            match name.strip_prefix('.') {
-                Some(absolute) => Some(absolute.to_string()),
-                None => Some(join(&expression_name(program, base)?, name)),
-            }
+            control_plane_name(&inner(base)?, &field.name, &field.annotations)
         }
-        ExprKind::Index(base, index) => {
-            let ExprKind::Int(index) = &index.kind else { return None };
-            Some(format!("{}[{index}]", expression_name(program, base)?))
-        }
-        ExprKind::Slice(base, hi, lo) => Some(format!("{}[{hi}:{lo}]", expression_name(program, base)?)),
+        ExprKind::Index(base, index) => format!("{}[{}]", inner(base)?, inner(index)?),
+        ExprKind::Slice(base, hi, lo) => format!("{}[{hi}:{lo}]", inner(base)?),
+        ExprKind::Binary(BinaryOp::BitAnd, left, right) => format!("{} & {}", inner(left)?, inner(right)?),
+        ExprKind::Int(value) => number(value, sources.text(expr.span)),
+        ExprKind::Cast(operand) if matches!(operand.kind, ExprKind::Int(_)) => inner(operand)?,
         ExprKind::Call(call) => match &call.callee {
-            Callee::IsValid(receiver) => Some(format!("{}.$valid$", expression_name(program, receiver)?)),
-            _ => None,
+            Callee::IsValid(receiver) => format!("{}.$valid$", inner(receiver)?),
+            _ => return None,
         },
-        _ => None,
+        _ => return None,
+    })
+}
+
+/// A number in the base in which it is written.
+fn number(value: &BigInt, written: &str) -> String {
+    let digits = written.split_once(['w', 's']).map_or(written, |(_, digits)| digits);
+    match digits.get(..2) {
+        Some("0x" | "0X") => format!("0x{value:x}"),
+        Some("0b" | "0B") => format!("0b{value:b}"),
+        Some("0o" | "0O") => format!("0o{value:o}"),
+        _ => value.to_string(),
     }
 }

@@ -214,7 +214,6 @@ pub fn declare_value_set(cx: &mut Context, id: hir::ValueSetId, scope: &str) -> 
     );
     let lowered = ir::ValueSetId(cx.program.value_sets.len() as u32);
     cx.program.value_sets.push(ir::ValueSet { name, size, components });
-    cx.origins.value_sets.push((id, element));
     lowered
 }
 

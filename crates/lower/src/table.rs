@@ -142,7 +142,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
         apply_property(cx, &mut lowered, property);
     }
     cx.program.tables.push(lowered);
-    cx.origins.tables.push(id);
+    cx.table_declarations.push(id);
     if let Some(instance) = control::instance(cx, owner) {
         instance.tables.insert(id, id_in_program);
     }
@@ -152,7 +152,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
 fn declare_keys(cx: &mut Context, table: &hir::Table, keys: &[Key]) -> Vec<ir::TableKey> {
     let mut declared = Vec::new();
     for (key, value) in table.keys.iter().zip(keys) {
-        let name = names::key_name(cx.hir, key);
+        let name = names::key_name(cx.hir, cx.sources, key);
         let width = value.value.width(&cx.program);
         let expr = match value.is_computed {
             true => Expr::Slot(storage::temporary(cx, width)),

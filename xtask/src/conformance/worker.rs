@@ -47,9 +47,9 @@ fn p4info(program: &str, expected: &Path, options: &Options) -> Result<Verdict> 
         Ok(expected) => expected,
         Err(error) => return Ok(Err(format!("the expected P4Info: {error}"))),
     };
-    let info = match compile(program, options) {
-        Ok(compiled) => compiled.p4info.expect("compile() gives a P4Info with every program"),
-        Err(messages) => return Ok(Err(messages)),
+    let compiled = forebay_frontend::compile(program, options);
+    let Some(info) = compiled.p4info else {
+        return Ok(Err(render::render_all(&compiled.diagnostics, &compiled.sources, false)));
     };
     let differences = forebay_p4info::equivalent(&info, &expected);
     if differences.is_empty() {

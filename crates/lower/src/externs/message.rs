@@ -27,7 +27,7 @@ pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
         .zip(&data)
         .map(|(name, expr)| (name, expr.width(&cx.program)))
         .collect();
-    let digest = declare(cx, Digest { name, receiver, fields }, ty);
+    let digest = declare(cx, Digest { name, receiver, fields });
     graph::emit(cx, Op::Digest { digest, data });
 }
 
@@ -43,11 +43,10 @@ fn automatic_name(cx: &Context) -> String {
 
 const AUTOMATIC_PREFIX: &str = "digest_";
 
-fn declare(cx: &mut Context, digest: Digest, data: Type) -> DigestId {
+fn declare(cx: &mut Context, digest: Digest) -> DigestId {
     let known = cx.program.digests.iter().position(|known| *known == digest);
     let index = known.unwrap_or_else(|| {
         cx.program.digests.push(digest);
-        cx.origins.digests.push(data);
         cx.program.digests.len() - 1
     });
     DigestId(index as u32)

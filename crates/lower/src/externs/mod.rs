@@ -182,13 +182,11 @@ pub fn construct(
         .map(|param| cx.hir.vars[param.var.index()].ty.clone())
         .collect();
     let span = declaration.span;
-    let annotations = declaration.annotations.clone();
     let made = state::Made {
         type_args: type_args.to_vec(),
         args,
         types,
         path,
-        annotations,
         span,
     };
     match object_type.name.as_str() {

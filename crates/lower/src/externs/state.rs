@@ -2,7 +2,7 @@
 
 use super::{Args, checksum, member_name, receive};
 use crate::assign;
-use crate::context::{Context, Instance};
+use crate::context::Context;
 use crate::graph;
 use crate::limits;
 use crate::object::Object;
@@ -12,7 +12,7 @@ use crate::types;
 use crate::value::Value;
 use crate::wire;
 use forebay_bits::Bits;
-use forebay_check::hir::{Annotations, Type};
+use forebay_check::hir::Type;
 use forebay_ir::{self as ir, CounterId, Expr, MeterId, Op, RegisterId, SlotId, Unit};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
@@ -27,8 +27,6 @@ pub struct Made {
     pub types: Vec<Type>,
     /// Control-plane name.
     pub path: String,
-    /// Annotations.
-    pub annotations: Annotations,
     /// Place.
     pub span: Span,
 }
@@ -64,13 +62,6 @@ impl Made {
         member_name(cx, self.arg(index).unwrap_or(&Value::Void), ty, self.span)
     }
 
-    fn origin(&self) -> Instance {
-        Instance {
-            annotations: self.annotations.clone(),
-            type_args: self.type_args.clone(),
-        }
-    }
-
     fn unit(&self, cx: &mut Context, index: usize) -> Unit {
         match self.member(cx, index).as_str() {
             "bytes" => Unit::Bytes,
@@ -94,7 +85,6 @@ pub fn direct_counter(cx: &mut Context, made: Made) -> Object {
 }
 
 fn add_counter(cx: &mut Context, made: Made, unit: Unit, size: Option<u64>) -> CounterId {
-    cx.origins.counters.push(made.origin());
     cx.program.counters.push(ir::Counter {
         name: made.path,
         unit,
@@ -122,7 +112,6 @@ pub fn direct_meter(cx: &mut Context, made: Made) -> Object {
 }
 
 fn add_meter(cx: &mut Context, made: Made, unit: Unit, size: Option<u64>) -> MeterId {
-    cx.origins.meters.push(made.origin());
     cx.program.meters.push(ir::Meter {
         name: made.path,
         unit,
@@ -151,7 +140,6 @@ pub fn register(cx: &mut Context, made: Made) -> Object {
         _ => Bits::zero(width),
     };
     let id = RegisterId(cx.program.registers.len() as u32);
-    cx.origins.registers.push(made.origin());
     cx.program.registers.push(ir::Register {
         name: made.path,
         width,
@@ -178,7 +166,6 @@ pub fn action_selector(cx: &mut Context, made: Made) -> Object {
 }
 
 fn add_profile(cx: &mut Context, made: Made, size: u64, selector: Option<(ir::HashAlgorithm, u32)>) -> Object {
-    cx.origins.action_profiles.push(made.origin());
     cx.program.action_profiles.push(ir::ActionProfile {
         name: made.path,
         size,

@@ -17,7 +17,11 @@ pub fn action(cx: &mut Context, used: &UsedAction) -> Option<Action> {
     }
     let mut preamble = cx.symbols.preamble(SymbolKind::Action, &used.name);
     annotation::annotate(&mut preamble, &used.action.annotations, &[]);
-    let data = action_data(cx.program, used.action);
+    let data = if used.is_listed {
+        action_data(cx.program, used.action)
+    } else {
+        Vec::new()
+    };
     let ids = action_data_ids(cx, used.action);
     let params = data.iter().zip(ids).map(|(var, id)| param(cx, used, var, id)).collect();
     Some(Action { preamble, params })
@@ -43,7 +47,7 @@ fn param(cx: &mut Context, used: &UsedAction, var: &Var, id: u32) -> Param {
         Type::Enum(id) if cx.program.enums[id.index()].representation.is_none() => {
             types::named(cx.program, &ty).map(|name| P4NamedType { name })
         }
-        _ => types::new_type_reference(cx, &ty),
+        _ => types::new_type_reference(cx.program, &ty),
     };
     let (annotations, structured_annotations) = annotation::written(&var.annotations, &[]);
     Param {

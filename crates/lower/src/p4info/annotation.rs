@@ -49,10 +49,14 @@ pub fn documentation(annotations: &[Annotation]) -> Option<Documentation> {
 /// The pairs of `@name(key = value, …)`, or of the same in brackets.
 pub fn pairs(annotation: &Annotation) -> Vec<(String, Value)> {
     match &annotation.body {
-        ast::AnnotationBody::Unstructured(tokens) => {
-            tokens.split(|token| token.text == "," && token.kind == AnnotationTokenKind::Punctuation).filter_map(pair).collect()
-        }
-        _ => annotations::key_values(annotation).into_iter().map(|(key, value)| (key.to_string(), value)).collect(),
+        ast::AnnotationBody::Unstructured(tokens) => tokens
+            .split(|token| token.text == "," && token.kind == AnnotationTokenKind::Punctuation)
+            .filter_map(pair)
+            .collect(),
+        _ => annotations::key_values(annotation)
+            .into_iter()
+            .map(|(key, value)| (key.to_string(), value))
+            .collect(),
     }
 }
 
@@ -60,7 +64,10 @@ pub fn pairs(annotation: &Annotation) -> Vec<(String, Value)> {
 fn pair(tokens: &[AnnotationToken]) -> Option<(String, Value)> {
     let [key, equals, value @ ..] = tokens else { return None };
     let value = Annotation {
-        name: ast::Ident { name: key.text.clone(), span: key.span },
+        name: ast::Ident {
+            name: key.text.clone(),
+            span: key.span,
+        },
         body: ast::AnnotationBody::Unstructured(value.to_vec()),
         span: key.span,
     };
@@ -83,15 +90,24 @@ fn structure(annotation: &Annotation) -> StructuredAnnotation {
     let body = match &annotation.body {
         ast::AnnotationBody::KeyValueList(_) => {
             let pairs = annotations::key_values(annotation).into_iter();
-            let pairs = pairs.map(|(key, value)| KeyValuePair { key: key.to_string(), value: Some(literal(value)) });
-            Some(AnnotationBody::KeyValuePairList(KeyValuePairList { kv_pairs: pairs.collect() }))
+            let pairs = pairs.map(|(key, value)| KeyValuePair {
+                key: key.to_string(),
+                value: Some(literal(value)),
+            });
+            Some(AnnotationBody::KeyValuePairList(KeyValuePairList {
+                kv_pairs: pairs.collect(),
+            }))
         }
         _ => {
             let values: Vec<Expression> = annotations::values(annotation).into_iter().map(literal).collect();
             (!values.is_empty()).then_some(AnnotationBody::ExpressionList(ExpressionList { expressions: values }))
         }
     };
-    StructuredAnnotation { name: annotation.name.name.clone(), body, ..StructuredAnnotation::default() }
+    StructuredAnnotation {
+        name: annotation.name.name.clone(),
+        body,
+        ..StructuredAnnotation::default()
+    }
 }
 
 /// A value. Numbers beyond 64 bits are written as strings.
@@ -99,7 +115,9 @@ fn literal(value: Value) -> Expression {
     let value = match value {
         Value::String(text) => Literal::String(text),
         Value::Bool(value) => Literal::Bool(value),
-        Value::Int(number) => number.to_i64().map_or_else(|| Literal::String(number.to_string()), Literal::Int64),
+        Value::Int(number) => number
+            .to_i64()
+            .map_or_else(|| Literal::String(number.to_string()), Literal::Int64),
     };
     Expression { value: Some(value) }
 }

@@ -110,6 +110,9 @@ impl Architecture {
 
     /// What instances of an extern type are, if P4Runtime knows them.
     pub fn extern_kind(&self, type_name: &str) -> Option<ExternKind> {
-        self.externs.iter().find(|(name, _)| *name == type_name).map(|(_, kind)| *kind)
+        self.externs
+            .iter()
+            .find(|(name, _)| *name == type_name)
+            .map(|(_, kind)| *kind)
     }
 }

@@ -4,18 +4,18 @@
 //! seen once for each, under their names.
 
 use super::architecture::{Architecture, ExternKind};
-use super::instance::{Instances, MAX_OBJECTS, Object, ObjectId, ObjectKind, Scope};
+use super::instance::{Instances, MAX_OBJECTS, ObjectId, ObjectKind, Scope};
 use super::number::Numbered;
+use super::types;
 use super::usage;
 use super::value::{self, Value};
 use crate::limits::MAX_INLINE_DEPTH;
-use super::types;
 use crate::names;
-use forebay_check::hir::{
-    Action, ActionId, Call, Callee, Composite, ControlId, Expr, ExprKind, FunctionId, KeySet, Local, ParserBody, ParserId,
-    Program, StateTarget, Statement, Table, TableAction, TableId, Transition, Type, ValueSet,
-};
 use forebay_check::annotations;
+use forebay_check::hir::{
+    Action, ActionId, Call, Callee, Composite, ControlId, Expr, ExprKind, FunctionId, KeySet, Local, ParserBody,
+    ParserId, Program, StateTarget, Statement, Table, TableAction, TableId, Transition, Type, ValueSet,
+};
 use forebay_p4info::ids::SymbolKind;
 use forebay_syntax::ast::CompositeKind;
 use forebay_syntax::codes::lower as codes;
@@ -30,7 +30,7 @@ pub struct Catalog<'a> {
     pub instances: Instances<'a>,
     /// Tables that are applied.
     pub tables: BTreeMap<String, UsedTable<'a>>,
-    /// Actions that these tables list.
+    /// Actions that these tables list, or that the apply blocks around them call.
     pub actions: BTreeMap<String, UsedAction<'a>>,
     /// Extern objects that P4Runtime knows.
     pub externs: BTreeMap<ObjectId, ExternKind>,
@@ -76,6 +76,8 @@ pub struct UsedAction<'a> {
     pub action: &'a Action,
     /// What names mean around it.
     pub scope: Rc<Scope>,
+    /// Whether a table lists it. If not, the program calls it, and there is no action data to give.
+    pub is_listed: bool,
 }
 
 /// A kind of digest.
@@ -100,15 +102,36 @@ impl<'a> Catalog<'a> {
     /// Everything that gets an id. What is hidden is among it: it takes part in the choice of aliases.
     pub fn numbered(&self) -> Vec<Numbered<'_>> {
         let mut all = Vec::new();
-        let mut add = |kind, name, annotations, span| all.push(Numbered { kind, name, annotations, span });
+        let mut add = |kind, name, annotations, span| {
+            all.push(Numbered {
+                kind,
+                name,
+                annotations,
+                span,
+            })
+        };
         for used in self.tables.values() {
-            add(SymbolKind::Table, used.name.as_str(), used.table.annotations.as_slice(), used.table.span);
-            for action in used.actions.iter().filter(|action| !self.actions.contains_key(&action.name)) {
+            add(
+                SymbolKind::Table,
+                used.name.as_str(),
+                used.table.annotations.as_slice(),
+                used.table.span,
+            );
+            for action in used
+                .actions
+                .iter()
+                .filter(|action| !self.actions.contains_key(&action.name))
+            {
                 add(SymbolKind::Action, &action.name, &[], used.table.span);
             }
         }
         for used in self.actions.values() {
-            add(SymbolKind::Action, &used.name, &used.action.annotations, used.action.span);
+            add(
+                SymbolKind::Action,
+                &used.name,
+                &used.action.annotations,
+                used.action.span,
+            );
         }
         for (id, kind) in &self.externs {
             let object = self.instances.get(*id);
@@ -118,7 +141,12 @@ impl<'a> Catalog<'a> {
             add(SymbolKind::Digest, name, &[], Span::NONE);
         }
         for used in self.value_sets.values() {
-            add(SymbolKind::ValueSet, &used.name, &used.value_set.annotations, used.value_set.span);
+            add(
+                SymbolKind::ValueSet,
+                &used.name,
+                &used.value_set.annotations,
+                used.value_set.span,
+            );
         }
         for header in &self.packet_headers {
             let name = types::composite_name(header);
@@ -146,9 +174,16 @@ pub fn collect<'a>(
         value_sets: BTreeMap::new(),
         packet_headers: program.composites.iter().filter(is_packet_header).collect(),
     };
-    let mut collector = Collector { program, architecture, catalog, visited: BTreeSet::new() };
+    let mut collector = Collector {
+        program,
+        architecture,
+        catalog,
+        visited: BTreeSet::new(),
+    };
     for id in &program.top_instances {
-        let Some(object) = collector.catalog.instances.top(*id) else { continue };
+        let Some(object) = collector.catalog.instances.top(*id) else {
+            continue;
+        };
         if Some(*id) == program.main || collector.catalog.instances.extern_object(object).is_some() {
             collector.instance(object);
         }
@@ -175,9 +210,14 @@ struct Effects<'a> {
     applied: Vec<ObjectId>,
     functions: BTreeSet<FunctionId>,
     actions: BTreeSet<ActionId>,
+    /// Actions that are called from the apply block itself.
+    called: BTreeSet<ActionId>,
     /// Bodies that are called and not yet walked over.
-    pending: Vec<&'a [Statement]>,
+    pending: Vec<Body<'a>>,
 }
+
+/// A body, and whether it is an apply block: an action that is called from another is part of that one.
+type Body<'a> = (&'a [Statement], bool);
 
 impl<'a> Collector<'a> {
     fn instance(&mut self, id: ObjectId) {
@@ -186,7 +226,9 @@ impl<'a> Collector<'a> {
         }
         match self.catalog.instances.get(id).kind.clone() {
             ObjectKind::Extern(object) => {
-                let kind = self.architecture.extern_kind(&self.program.externs[object.id.index()].name);
+                let kind = self
+                    .architecture
+                    .extern_kind(&self.program.externs[object.id.index()].name);
                 if let Some(kind) = kind {
                     self.catalog.externs.insert(id, kind);
                 }
@@ -213,29 +255,47 @@ impl<'a> Collector<'a> {
 
     fn control(&mut self, id: ControlId, scope: Rc<Scope>) {
         self.externs_of(&scope);
-        let Some(body) = &self.program.controls[id.index()].body else { return };
-        let mut effects = Effects { pending: vec![&body.apply.statements], ..Effects::default() };
+        let Some(body) = &self.program.controls[id.index()].body else {
+            return;
+        };
+        let mut effects = Effects {
+            pending: vec![(&body.apply.statements, true)],
+            ..Effects::default()
+        };
         self.follow(&scope, &mut effects);
-        for table in std::mem::take(&mut effects.tables) {
+        // A key can apply a further table.
+        let mut next = 0;
+        while let Some(table) = effects.tables.get(next).copied() {
+            next += 1;
             self.table(table, &scope, &mut effects);
+            self.follow(&scope, &mut effects);
         }
-        self.follow(&scope, &mut effects);
+        for action in std::mem::take(&mut effects.called) {
+            self.action(action, &scope, false);
+        }
         effects.applied.into_iter().for_each(|object| self.instance(object));
     }
 
     fn parser(&mut self, id: ParserId, scope: Rc<Scope>) {
         self.externs_of(&scope);
-        let Some(body) = &self.program.parsers[id.index()].body else { return };
+        let Some(body) = &self.program.parsers[id.index()].body else {
+            return;
+        };
         let mut effects = Effects::default();
         let mut selected = BTreeSet::new();
         for state in reachable_states(body) {
             let state = &body.states[state];
-            effects.pending.push(&state.statements);
+            effects.pending.push((&state.statements, false));
             if let Transition::Select { cases, .. } = &state.transition {
-                selected.extend(cases.iter().flat_map(|(keysets, ..)| keysets).filter_map(|keyset| match keyset {
-                    KeySet::ValueSet(id) => Some(*id),
-                    _ => None,
-                }));
+                selected.extend(
+                    cases
+                        .iter()
+                        .flat_map(|(keysets, ..)| keysets)
+                        .filter_map(|keyset| match keyset {
+                            KeySet::ValueSet(id) => Some(*id),
+                            _ => None,
+                        }),
+                );
             }
         }
         self.follow(&scope, &mut effects);
@@ -245,7 +305,11 @@ impl<'a> Collector<'a> {
             {
                 let value_set = &self.program.value_sets[id.index()];
                 let name = scope.name(&value_set.name, &value_set.annotations);
-                let used = UsedValueSet { name: name.clone(), value_set, scope: scope.clone() };
+                let used = UsedValueSet {
+                    name: name.clone(),
+                    value_set,
+                    scope: scope.clone(),
+                };
                 self.catalog.value_sets.insert(name, used);
             }
         }
@@ -259,8 +323,13 @@ impl<'a> Collector<'a> {
             Value::Bool(truth) => Some(truth),
             _ => None,
         };
-        while let Some(statements) = effects.pending.pop() {
-            usage::calls(statements, &known, &mut |call| self.call(call, scope, effects));
+        while let Some((statements, is_apply)) = effects.pending.pop() {
+            usage::calls(statements, &known, &mut |call| {
+                if let (true, Callee::Action(id)) = (is_apply, &call.callee) {
+                    effects.called.insert(*id);
+                }
+                self.call(call, scope, effects);
+            });
         }
     }
 
@@ -279,7 +348,7 @@ impl<'a> Collector<'a> {
             Callee::Function(id) => {
                 let function = &self.program.functions[id.index()];
                 match &function.body {
-                    Some(body) if effects.functions.insert(*id) => effects.pending.push(&body.statements),
+                    Some(body) if effects.functions.insert(*id) => effects.pending.push((&body.statements, false)),
                     Some(_) => {}
                     None if self.architecture.digest == Some(function.name.as_str()) => self.digest(call, scope),
                     None => {}
@@ -291,13 +360,17 @@ impl<'a> Collector<'a> {
 
     fn enter_action(&mut self, id: ActionId, effects: &mut Effects<'a>) {
         if effects.actions.insert(id) {
-            effects.pending.push(&self.program.actions[id.index()].body.statements);
+            effects
+                .pending
+                .push((&self.program.actions[id.index()].body.statements, false));
         }
     }
 
     /// A digest is called after the type of its messages; one of a type without a name gets a number.
     fn digest(&mut self, call: &Call, scope: &Scope) {
-        let Some(ty) = call.type_args.first().map(|ty| scope.types.apply(ty)) else { return };
+        let Some(ty) = call.type_args.first().map(|ty| scope.types.apply(ty)) else {
+            return;
+        };
         let name = types::named(self.program, &ty).unwrap_or_else(|| format!("digest_{}", self.catalog.digests.len()));
         self.catalog.digests.entry(name.clone()).or_insert(Digest { name, ty });
     }
@@ -306,12 +379,23 @@ impl<'a> Collector<'a> {
         let program = self.program;
         let table = &program.tables[id.index()];
         let name = scope.name(&table.name, &table.annotations);
+        for key in &table.keys {
+            usage::in_expression(&key.expr, &mut |call| self.call(call, scope, effects));
+        }
         let actions = self.actions(table, scope, effects);
         let implementation = self.property(table, &name, self.architecture.implementation, scope);
         let counter = self.property(table, &name, self.architecture.counter, scope);
         let meter = self.property(table, &name, self.architecture.meter, scope);
         let scope = scope.clone();
-        let used = UsedTable { name: name.clone(), table, scope, actions, implementation, counter, meter };
+        let used = UsedTable {
+            name: name.clone(),
+            table,
+            scope,
+            actions,
+            implementation,
+            counter,
+            meter,
+        };
         self.catalog.tables.insert(name, used);
     }
 
@@ -319,25 +403,30 @@ impl<'a> Collector<'a> {
         let mut actions = Vec::new();
         for listed in &table.actions {
             self.enter_action(listed.action, effects);
-            actions.push(ListedAction { name: self.action(listed.action, scope), listed: Some(listed) });
+            actions.push(ListedAction {
+                name: self.action(listed.action, scope, true),
+                listed: Some(listed),
+            });
         }
         let is_no_action = |id: &ActionId| self.program.actions[id.index()].name == "NoAction";
         if table.default_action.is_none() && !table.actions.iter().any(|listed| is_no_action(&listed.action)) {
             let no_action = self.program.top_actions.iter().find(|id| is_no_action(id));
-            let name = no_action.map_or("NoAction".to_string(), |id| self.action(*id, scope));
+            let name = no_action.map_or("NoAction".to_string(), |id| self.action(*id, scope, true));
             actions.push(ListedAction { name, listed: None });
         }
         actions
     }
 
-    fn action(&mut self, id: ActionId, scope: &Rc<Scope>) -> String {
+    fn action(&mut self, id: ActionId, scope: &Rc<Scope>, is_listed: bool) -> String {
         let action = &self.program.actions[id.index()];
-        let name = match action.control {
-            Some(_) => scope.name(&action.name, &action.annotations),
-            None => names::control_plane_name("", &action.name, &action.annotations),
+        let name = crate::action::name(&scope.path, action);
+        let used = || UsedAction {
+            name: name.clone(),
+            action,
+            scope: scope.clone(),
+            is_listed,
         };
-        let used = || UsedAction { name: name.clone(), action, scope: scope.clone() };
-        self.catalog.actions.entry(name.clone()).or_insert_with(used);
+        self.catalog.actions.entry(name.clone()).or_insert_with(used).is_listed |= is_listed;
         name
     }
 
@@ -349,7 +438,9 @@ impl<'a> Collector<'a> {
             ExprKind::Construct(instance) => {
                 let local = annotations::name(&property.annotations).unwrap_or(table_name);
                 let name = names::control_plane_name("", local, &[]);
-                self.catalog.instances.make_property(instance, &property.annotations, scope, name)
+                self.catalog
+                    .instances
+                    .make_property(instance, &property.annotations, scope, name)
             }
             _ => match value::evaluate(self.program, scope, &property.value) {
                 Value::Object(object) => Some(object),

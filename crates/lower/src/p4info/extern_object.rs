@@ -21,15 +21,22 @@ const SELECTOR_ANNOTATIONS: &[&str] = &["max_group_size", "selector_size_semanti
 /// Adds the messages of all extern objects.
 pub fn add_all(cx: &mut Context, catalog: &Catalog, info: &mut P4Info) {
     for (id, kind) in &catalog.externs {
-        let object = catalog.instances.extern_object(*id).expect("the catalog has extern objects only");
+        let object = catalog
+            .instances
+            .extern_object(*id)
+            .expect("the catalog has extern objects only");
         match kind {
             ExternKind::Counter(index) => info.counters.push(counter(cx, catalog, *id, &object, *index)),
             ExternKind::Meter(index) => info.meters.push(meter(cx, catalog, *id, &object, *index)),
             ExternKind::Register(index) => info.registers.push(register(cx, catalog, *id, &object, *index)),
             ExternKind::DirectCounter => info.direct_counters.extend(direct_counter(cx, catalog, *id, &object)),
             ExternKind::DirectMeter => info.direct_meters.extend(direct_meter(cx, catalog, *id, &object)),
-            ExternKind::ActionProfile => info.action_profiles.push(action_profile(cx, catalog, *id, &object, false)),
-            ExternKind::ActionSelector => info.action_profiles.push(action_profile(cx, catalog, *id, &object, true)),
+            ExternKind::ActionProfile => info
+                .action_profiles
+                .push(action_profile(cx, catalog, *id, &object, false)),
+            ExternKind::ActionSelector => info
+                .action_profiles
+                .push(action_profile(cx, catalog, *id, &object, true)),
             ExternKind::Digest => info.digests.push(declared_digest(cx, catalog, *id, &object)),
         }
     }
@@ -43,7 +50,10 @@ fn preamble(cx: &Context, catalog: &Catalog, id: ObjectId, but: &[&str]) -> Prea
 }
 
 fn size<T: TryFrom<i64> + Default>(cx: &Context, object: &ExternObject) -> T {
-    object.arg(SIZES).and_then(|size| size.size(cx.program)).unwrap_or_default()
+    object
+        .arg(SIZES)
+        .and_then(|size| size.size(cx.program))
+        .unwrap_or_default()
 }
 
 /// The name of the member of an enum that says what is counted, in small letters.
@@ -73,14 +83,17 @@ fn meter_spec(cx: &Context, object: &ExternObject) -> MeterSpec {
         "bytes" => MeterUnit::Bytes,
         _ => MeterUnit::Unspecified,
     };
-    MeterSpec { unit, meter_type: MeterType::TwoRateThreeColor }
+    MeterSpec {
+        unit,
+        meter_type: MeterType::TwoRateThreeColor,
+    }
 }
 
 /// The type of the index, if the architecture lets the program choose it and the program made it by `type`.
 fn index_type(cx: &mut Context, object: &ExternObject, index: Option<usize>) -> Option<P4NamedType> {
     let ty = object.type_args.get(index?)?;
     types::describe(cx, ty);
-    types::new_type_reference(cx, ty)
+    types::new_type_reference(cx.program, ty)
 }
 
 fn counter(cx: &mut Context, catalog: &Catalog, id: ObjectId, object: &ExternObject, index: Option<usize>) -> Counter {
@@ -118,18 +131,29 @@ fn register(
 
 /// The table that has a direct object, if one has; one that none has cannot be reached.
 fn owner(cx: &Context, catalog: &Catalog, id: ObjectId) -> Option<u32> {
-    let table = catalog.tables.values().find(|used| used.counter == Some(id) || used.meter == Some(id))?;
+    let table = catalog
+        .tables
+        .values()
+        .find(|used| used.counter == Some(id) || used.meter == Some(id))?;
     Some(cx.symbols.id(SymbolKind::Table, &table.name))
 }
 
 fn direct_counter(cx: &Context, catalog: &Catalog, id: ObjectId, object: &ExternObject) -> Option<DirectCounter> {
     let direct_table_id = owner(cx, catalog, id)?;
-    Some(DirectCounter { preamble: preamble(cx, catalog, id, &[]), spec: counter_spec(cx, object), direct_table_id })
+    Some(DirectCounter {
+        preamble: preamble(cx, catalog, id, &[]),
+        spec: counter_spec(cx, object),
+        direct_table_id,
+    })
 }
 
 fn direct_meter(cx: &Context, catalog: &Catalog, id: ObjectId, object: &ExternObject) -> Option<DirectMeter> {
     let direct_table_id = owner(cx, catalog, id)?;
-    Some(DirectMeter { preamble: preamble(cx, catalog, id, &[]), spec: meter_spec(cx, object), direct_table_id })
+    Some(DirectMeter {
+        preamble: preamble(cx, catalog, id, &[]),
+        spec: meter_spec(cx, object),
+        direct_table_id,
+    })
 }
 
 fn action_profile(
@@ -147,7 +171,9 @@ fn action_profile(
     };
     ActionProfile {
         preamble: preamble(cx, catalog, id, SELECTOR_ANNOTATIONS),
-        table_ids: tables.map(|used| cx.symbols.id(SymbolKind::Table, &used.name)).collect(),
+        table_ids: tables
+            .map(|used| cx.symbols.id(SymbolKind::Table, &used.name))
+            .collect(),
         with_selector,
         size: size(cx, object),
         max_group_size,
@@ -157,11 +183,16 @@ fn action_profile(
 }
 
 fn number(written: &[Annotation], name: &str) -> i32 {
-    annotations::int_arg(written, name).and_then(|number| number.to_i32()).unwrap_or(0)
+    annotations::int_arg(written, name)
+        .and_then(|number| number.to_i32())
+        .unwrap_or(0)
 }
 
 fn size_semantics(written: &[Annotation]) -> Option<SelectorSizeSemantics> {
-    match annotations::string_arg(written, "selector_size_semantics")?.to_lowercase().as_str() {
+    match annotations::string_arg(written, "selector_size_semantics")?
+        .to_lowercase()
+        .as_str()
+    {
         "sum_of_weights" => Some(SelectorSizeSemantics::SumOfWeights(SumOfWeights {})),
         "sum_of_members" => {
             let max_member_weight = number(written, "max_member_weight");
@@ -173,11 +204,17 @@ fn size_semantics(written: &[Annotation]) -> Option<SelectorSizeSemantics> {
 
 fn declared_digest(cx: &mut Context, catalog: &Catalog, id: ObjectId, object: &ExternObject) -> model::Digest {
     let type_spec = object.type_args.first().and_then(|ty| types::describe(cx, ty));
-    model::Digest { preamble: preamble(cx, catalog, id, &[]), type_spec }
+    model::Digest {
+        preamble: preamble(cx, catalog, id, &[]),
+        type_spec,
+    }
 }
 
 /// The digest that an extern function sends.
 pub fn digest(cx: &mut Context, digest: &Digest) -> model::Digest {
     let type_spec = types::describe(cx, &digest.ty);
-    model::Digest { preamble: cx.symbols.preamble(SymbolKind::Digest, &digest.name), type_spec }
+    model::Digest {
+        preamble: cx.symbols.preamble(SymbolKind::Digest, &digest.name),
+        type_spec,
+    }
 }

@@ -62,7 +62,10 @@ pub struct ExternObject {
 impl ExternObject {
     /// The argument for the first of these parameters that there is.
     pub fn arg(&self, names: &[&str]) -> Option<&Value> {
-        self.args.iter().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value)
+        self.args
+            .iter()
+            .find(|(name, _)| names.contains(&name.as_str()))
+            .map(|(_, value)| value)
     }
 }
 
@@ -116,7 +119,13 @@ impl<'a> Instances<'a> {
     /// Makes the instances at the top level and everything in them.
     pub fn elaborate(program: &'a Program) -> Instances<'a> {
         let top = Rc::default();
-        let mut instances = Instances { program, objects: Vec::new(), top, depth: 0, excess: None };
+        let mut instances = Instances {
+            program,
+            objects: Vec::new(),
+            top,
+            depth: 0,
+            excess: None,
+        };
         for id in &program.top_instances {
             let scope = instances.top_scope();
             let declaration = &program.instances[id.index()];
@@ -147,7 +156,10 @@ impl<'a> Instances<'a> {
     }
 
     fn top_scope(&self) -> Scope {
-        Scope { instances: self.top.clone(), ..Scope::default() }
+        Scope {
+            instances: self.top.clone(),
+            ..Scope::default()
+        }
     }
 
     /// At the top level, parsers and controls are known to the control plane by their type's name.
@@ -160,12 +172,7 @@ impl<'a> Instances<'a> {
     }
 
     /// Makes an instance that has its name already; none when there are too many.
-    pub fn make(
-        &mut self,
-        declaration: &'a Instance,
-        outer: &Scope,
-        name: String,
-    ) -> Option<ObjectId> {
+    pub fn make(&mut self, declaration: &'a Instance, outer: &Scope, name: String) -> Option<ObjectId> {
         if self.objects.len() >= MAX_OBJECTS || self.depth >= MAX_INLINE_DEPTH {
             self.excess.get_or_insert(declaration.span);
             return None;
@@ -173,7 +180,12 @@ impl<'a> Instances<'a> {
         self.depth += 1;
         let kind = self.make_kind(declaration, outer, &name);
         self.depth -= 1;
-        self.objects.push(Object { name, annotations: &declaration.annotations, kind: kind?, span: declaration.span });
+        self.objects.push(Object {
+            name,
+            annotations: &declaration.annotations,
+            kind: kind?,
+            span: declaration.span,
+        });
         Some(ObjectId(self.objects.len() - 1))
     }
 
@@ -190,26 +202,33 @@ impl<'a> Instances<'a> {
         Some(id)
     }
 
-    fn make_kind(
-        &mut self,
-        declaration: &'a Instance,
-        outer: &Scope,
-        name: &str,
-    ) -> Option<ObjectKind> {
+    fn make_kind(&mut self, declaration: &'a Instance, outer: &Scope, name: &str) -> Option<ObjectKind> {
         let program = self.program;
         match outer.types.apply(&declaration.ty) {
             Type::Extern(id, type_args) => {
-                let constructor = program.externs[id.index()].constructors.get(declaration.constructor.unwrap_or(0));
+                let constructor = program.externs[id.index()]
+                    .constructors
+                    .get(declaration.constructor.unwrap_or(0));
                 let params = constructor.map_or(&[][..], |constructor| &constructor.params);
                 let args = self.arguments(declaration, params, outer, name);
                 let names = params.iter().map(|param| program.vars[param.var.index()].name.clone());
                 let args = names.zip(args).collect();
-                Some(ObjectKind::Extern(Rc::new(ExternObject { id, type_args: type_args.to_vec(), args })))
+                Some(ObjectKind::Extern(Rc::new(ExternObject {
+                    id,
+                    type_args: type_args.to_vec(),
+                    args,
+                })))
             }
             Type::Control(id, type_args) => {
                 let control = &program.controls[id.index()];
                 let args = self.arguments(declaration, &control.constructor_params, outer, name);
-                let mut scope = self.scope(name, &control.type_params, &type_args, &control.constructor_params, args);
+                let mut scope = self.scope(
+                    name,
+                    &control.type_params,
+                    &type_args,
+                    &control.constructor_params,
+                    args,
+                );
                 if let Some(body) = &control.body {
                     self.locals(&body.locals, &mut scope);
                     self.inside(&body.apply.statements, &mut scope);
@@ -222,7 +241,9 @@ impl<'a> Instances<'a> {
                 let mut scope = self.scope(name, &parser.type_params, &type_args, &parser.constructor_params, args);
                 if let Some(body) = &parser.body {
                     self.locals(&body.locals, &mut scope);
-                    body.states.iter().for_each(|state| self.inside(&state.statements, &mut scope));
+                    body.states
+                        .iter()
+                        .for_each(|state| self.inside(&state.statements, &mut scope));
                 }
                 Some(ObjectKind::Parser(id, Rc::new(scope)))
             }
@@ -235,25 +256,23 @@ impl<'a> Instances<'a> {
     }
 
     /// Constructor arguments. An instance made on the spot is named after the parameter or, at the top level, its type.
-    fn arguments(
-        &mut self,
-        declaration: &'a Instance,
-        params: &[Param],
-        outer: &Scope,
-        path: &str,
-    ) -> Vec<Value> {
+    fn arguments(&mut self, declaration: &'a Instance, params: &[Param], outer: &Scope, path: &str) -> Vec<Value> {
         let mut values = Vec::new();
         for (index, arg) in declaration.args.iter().enumerate() {
             let value = match arg.as_ref().map(|arg| &arg.kind) {
                 Some(ExprKind::Construct(inner)) => {
-                    let param = params.get(index).map(|param| self.program.vars[param.var.index()].name.as_str());
+                    let param = params
+                        .get(index)
+                        .map(|param| self.program.vars[param.var.index()].name.as_str());
                     let name = match path {
                         "" => self.top_name(inner),
                         path => names::control_plane_name(path, param.unwrap_or(&inner.name), &inner.annotations),
                     };
                     self.make(inner, outer, name).map_or(Value::Other, Value::Object)
                 }
-                _ => arg.as_ref().map_or(Value::Other, |arg| value::evaluate(self.program, outer, arg)),
+                _ => arg
+                    .as_ref()
+                    .map_or(Value::Other, |arg| value::evaluate(self.program, outer, arg)),
             };
             values.push(value);
         }
@@ -294,7 +313,10 @@ impl<'a> Instances<'a> {
         let program = self.program;
         let mut found = Vec::new();
         walk::statements(statements, &mut |node| match node {
-            Node::Statement(Statement { kind: StatementKind::Instance(id), .. }) => found.push(*id),
+            Node::Statement(Statement {
+                kind: StatementKind::Instance(id),
+                ..
+            }) => found.push(*id),
             Node::Call(call) => match &call.callee {
                 Callee::Apply(receiver) => match receiver.kind {
                     ExprKind::Instance(id) if program.instances[id.index()].is_direct => found.push(id),

@@ -1,65 +1,97 @@
-//! P4Info: what the control plane knows of the program.
+//! P4Info: what a P4Runtime control plane sees of a program.
 //!
-//! It is built from the elaborated program, so it names what executes, and from the declarations behind each object
-//! ([`crate::context::Origins`]), which have the annotations and the types. Objects that nothing uses have
-//! disappeared, as they do in p4c's P4Info; extern objects stay.
+//! It comes straight from the typed program, beside the IR and not through it: a program with externs that nothing
+//! here can execute still has a P4Info. What it says is meant to be equal to what p4c says of the same program, so
+//! that controllers written against p4c work unchanged; names are those that [lowering](crate) gives.
 //!
-//! [`symbols`] numbers everything first; [`tables`], [`actions`], [`objects`] and [`packets`] describe it; [`types`]
-//! collects the types that they mention; [`annotations`] puts annotations into their two forms.
+//! ```text
+//!             instances         catalog             symbols         messages
+//!  program ─► what exists, ───► what is used, ────► ids, ─────────► tables, actions, externs, …,
+//!             and its name      and its name        aliases         and the types that they name
+//! ```
+//!
+//! * [`instance`] elaborates the tree of instances: scopes, constructor arguments ([`value`]), names.
+//! * [`catalog`] collects what the control plane sees: tables that are applied ([`usage`]), their actions, extern
+//!   objects, digests, value sets that are selected on, headers of packet-in and packet-out.
+//! * [`number`] gives all of it ids.
+//! * The others write one kind of message each.
+//!
+//! # What is left out
+//!
+//! Tables that nothing applies, actions that no applied table lists, controls that are not part of `main`; whatever is
+//! `@hidden`. Counters, meters, registers and action profiles that are declared stay even when nothing uses them, since
+//! they are state that a control plane can read; direct ones belong to a table and go with it.
 
-mod actions;
-mod annotations;
-mod objects;
+mod action;
+mod annotation;
+mod architecture;
+mod catalog;
+mod extern_object;
+mod instance;
+mod number;
 mod package;
-mod packets;
-mod symbols;
-mod tables;
+mod packet_header;
+mod table;
 mod types;
+mod usage;
+mod value;
+mod value_set;
 
-use crate::context::Context;
+use architecture::Architecture;
+use forebay_check::hir;
 use forebay_p4info::ids::Symbols;
 use forebay_p4info::model::{P4Info, P4TypeInfo};
-use forebay_syntax::codes::lower as codes;
-use forebay_syntax::source::Span;
+use forebay_syntax::diagnostic::Diagnostics;
+use forebay_syntax::source::SourceMap;
 
-/// What is carried along.
-struct Builder<'c, 'h> {
-    cx: &'c mut Context<'h>,
-    symbols: Symbols,
-    types: P4TypeInfo,
-}
-
-/// Describes the program; none, with messages, when an `@id` cannot be given.
-pub fn build(cx: &mut Context) -> Option<P4Info> {
-    let symbols = match symbols::collect(cx).assign() {
-        Ok(symbols) => symbols,
-        Err(errors) => {
-            for error in errors {
-                cx.error(codes::INVALID_ID, Span::NONE, error.to_string());
-            }
-            return None;
-        }
-    };
-    let mut builder = Builder {
-        cx,
+/// The P4Info of a program without errors. Where the diagnostics have an error (an `@id` that cannot be given, say), the
+/// P4Info is not to be used.
+pub fn build(program: &hir::Program, sources: &SourceMap) -> (P4Info, Diagnostics) {
+    let architecture = Architecture::of(program);
+    let mut diagnostics = Diagnostics::new();
+    let catalog = catalog::collect(program, architecture, &mut diagnostics);
+    let symbols = number::symbols(&catalog, &mut diagnostics);
+    let types = P4TypeInfo::default();
+    let mut cx = Context {
+        program,
+        sources,
+        architecture,
         symbols,
-        types: P4TypeInfo::default(),
+        types,
+        diagnostics,
     };
     let mut info = P4Info {
-        pkg_info: package::describe(builder.cx),
-        actions: actions::all(&mut builder),
-        action_profiles: objects::action_profiles(&mut builder),
-        counters: objects::counters(&mut builder),
-        direct_counters: objects::direct_counters(&mut builder),
-        meters: objects::meters(&mut builder),
-        direct_meters: objects::direct_meters(&mut builder),
-        controller_packet_metadata: packets::all(&mut builder),
-        value_sets: objects::value_sets(&mut builder),
-        registers: objects::registers(&mut builder),
-        digests: objects::digests(&mut builder),
+        pkg_info: package::pkg_info(&cx),
         ..P4Info::default()
     };
-    info.tables = tables::all(&mut builder);
-    info.type_info = Some(builder.types);
-    Some(info)
+    for used in catalog.tables.values() {
+        info.tables.extend(table::table(&mut cx, &catalog, used));
+    }
+    for used in catalog.actions.values() {
+        info.actions.extend(action::action(&mut cx, used));
+    }
+    extern_object::add_all(&mut cx, &catalog, &mut info);
+    for digest in catalog.digests.values() {
+        info.digests.push(extern_object::digest(&mut cx, digest));
+    }
+    for used in catalog.value_sets.values() {
+        info.value_sets.push(value_set::value_set(&mut cx, used));
+    }
+    for header in &catalog.packet_headers {
+        info.controller_packet_metadata
+            .extend(packet_header::metadata(&mut cx, header));
+    }
+    info.type_info = (cx.types != P4TypeInfo::default()).then_some(cx.types);
+    (info, cx.diagnostics)
+}
+
+/// What the writers of messages share.
+struct Context<'a> {
+    program: &'a hir::Program,
+    sources: &'a SourceMap,
+    architecture: &'static Architecture,
+    symbols: Symbols,
+    /// The types that messages have named until now.
+    types: P4TypeInfo,
+    diagnostics: Diagnostics,
 }

@@ -27,7 +27,11 @@ pub fn symbols(catalog: &Catalog, diagnostics: &mut Diagnostics) -> Symbols {
     let numbered = catalog.numbered();
     let mut table = SymbolTable::new();
     for object in &numbered {
-        table.add(object.kind, object.name, user_id(object.annotations, object.span, diagnostics));
+        table.add(
+            object.kind,
+            object.name,
+            user_id(object.annotations, object.span, diagnostics),
+        );
     }
     table.assign().unwrap_or_else(|errors| {
         for error in errors {
@@ -35,8 +39,12 @@ pub fn symbols(catalog: &Catalog, diagnostics: &mut Diagnostics) -> Symbols {
             diagnostics.push(Diagnostic::error(codes::INVALID_ID, span, error.to_string()));
         }
         let mut table = SymbolTable::new();
-        numbered.iter().for_each(|object| table.add(object.kind, object.name, None));
-        table.assign().expect("without @id, the limit on instances leaves enough ids")
+        numbered
+            .iter()
+            .for_each(|object| table.add(object.kind, object.name, None));
+        table
+            .assign()
+            .expect("without @id, the limit on instances leaves enough ids")
     })
 }
 
@@ -45,7 +53,9 @@ fn place(error: &IdError, numbered: &[Numbered]) -> Span {
         IdError::WrongPrefix { name, .. } | IdError::Duplicate { name, .. } => name,
         IdError::Zero | IdError::DuplicateField(_) | IdError::Exhausted(_) => return Span::NONE,
     };
-    let culprit = numbered.iter().find(|object| object.name == name && annotations::has(object.annotations, "id"));
+    let culprit = numbered
+        .iter()
+        .find(|object| object.name == name && annotations::has(object.annotations, "id"));
     culprit.map_or(Span::NONE, |object| object.span)
 }
 
@@ -55,7 +65,11 @@ fn user_id(written: &[Annotation], span: Span, diagnostics: &mut Diagnostics) ->
     let id = annotations::int_arg(written, "id").and_then(|id| id.to_u32());
     if id.is_none() {
         let message = "@id takes a number from 0 to 0xffffffff";
-        let place = if annotation.span.is_none() { span } else { annotation.span };
+        let place = if annotation.span.is_none() {
+            span
+        } else {
+            annotation.span
+        };
         diagnostics.push(Diagnostic::error(codes::INVALID_ID, place, message));
     }
     id
@@ -70,7 +84,8 @@ pub fn field_ids(cx: &mut Context, fields: &[(&[Annotation], Span)]) -> Vec<u32>
     ids::field_ids(&wanted).unwrap_or_else(|error| {
         let culprit = fields.iter().rfind(|(written, _)| annotations::has(written, "id"));
         let span = culprit.map_or(Span::NONE, |(_, span)| *span);
-        cx.diagnostics.push(Diagnostic::error(codes::INVALID_ID, span, error.to_string()));
+        cx.diagnostics
+            .push(Diagnostic::error(codes::INVALID_ID, span, error.to_string()));
         (1..).take(fields.len()).collect()
     })
 }

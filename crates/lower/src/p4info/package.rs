@@ -1,78 +1,50 @@
-//! `pkg_info`: the architecture, and what `@pkginfo` and `@platform_property` on `main` say.
+//! What the program's author says of it as a whole: annotations of `main`.
 
-use super::annotations as written;
-use crate::architecture;
-use crate::context::Context;
+use super::{Context, annotation};
 use forebay_check::annotations::{self, Value};
 use forebay_p4info::model::{PkgInfo, PlatformProperties};
-use forebay_syntax::ast::{Annotation, AnnotationBody};
+use forebay_syntax::ast::Annotation;
 use num_traits::ToPrimitive;
 
-/// Describes `main`.
-pub fn describe(cx: &Context) -> Option<PkgInfo> {
-    let (_, main) = architecture::main_package(cx.hir)?;
-    let annotations = &cx.hir.instances[main.index()].annotations;
+/// The message about the program; none without `main`.
+pub fn pkg_info(cx: &Context) -> Option<PkgInfo> {
+    let main = &cx.program.instances[cx.program.main?.index()];
     let mut info = PkgInfo {
-        arch: "v1model".to_string(),
-        annotations: written::texts(annotations, &["pkginfo", "platform_property"]),
-        structured_annotations: written::structured(&others(annotations)),
-        doc: written::documentation(annotations),
+        arch: cx.architecture.name.to_string(),
         ..PkgInfo::default()
     };
-    if let Some(annotation) = annotations::find(annotations, "pkginfo") {
-        for (key, value) in pairs(annotation) {
-            set_text(&mut info, &key, value);
+    if let Some(written) = annotations::find(&main.annotations, "pkginfo") {
+        for (key, value) in annotation::pairs(written) {
+            if let (Some(field), Value::String(text)) = (text_field(&mut info, &key), value) {
+                *field = text;
+            }
         }
     }
-    if let Some(annotation) = annotations::find(annotations, "platform_property") {
-        info.platform_properties = Some(platform_properties(annotation));
-    }
+    let properties = annotations::find(&main.annotations, "platform_property");
+    info.platform_properties = properties.map(platform_properties);
+    let but = ["pkginfo", "platform_property"];
+    (info.annotations, info.structured_annotations) = annotation::written(&main.annotations, &but);
+    info.doc = annotation::documentation(&main.annotations);
     Some(info)
 }
 
-fn others(annotations: &[Annotation]) -> Vec<Annotation> {
-    let represented = ["pkginfo", "platform_property"];
-    annotations
-        .iter()
-        .filter(|annotation| !represented.contains(&annotation.name.name.as_str()))
-        .cloned()
-        .collect()
-}
-
-/// `@foo[key = value, ...]`, or the older `@foo(key = value, ...)`.
-fn pairs(annotation: &Annotation) -> Vec<(String, Value)> {
-    let AnnotationBody::Unstructured(tokens) = &annotation.body else {
-        return annotations::key_values(annotation)
-            .into_iter()
-            .map(|(key, value)| (key.to_string(), value))
-            .collect();
-    };
-    let values = annotations::values(annotation).into_iter();
-    let keys = tokens
-        .windows(2)
-        .filter(|pair| pair[1].text == "=")
-        .map(|pair| pair[0].text.clone());
-    keys.zip(values).collect()
-}
-
-fn set_text(info: &mut PkgInfo, key: &str, value: Value) {
-    let Value::String(text) = value else { return };
+fn text_field<'a>(info: &'a mut PkgInfo, key: &str) -> Option<&'a mut String> {
     match key {
-        "name" => info.name = text,
-        "version" => info.version = text,
-        "organization" => info.organization = text,
-        "contact" => info.contact = text,
-        "url" => info.url = text,
-        "arch" => info.arch = text,
-        _ => {}
+        "name" => Some(&mut info.name),
+        "version" => Some(&mut info.version),
+        "arch" => Some(&mut info.arch),
+        "organization" => Some(&mut info.organization),
+        "contact" => Some(&mut info.contact),
+        "url" => Some(&mut info.url),
+        _ => None,
     }
 }
 
-fn platform_properties(annotation: &Annotation) -> PlatformProperties {
+fn platform_properties(written: &Annotation) -> PlatformProperties {
     let mut properties = PlatformProperties::default();
-    for (key, value) in pairs(annotation) {
+    for (key, value) in annotation::pairs(written) {
         let Value::Int(number) = value else { continue };
-        let number = number.to_i32().unwrap_or(i32::MAX);
+        let number = number.to_i32().unwrap_or(0);
         match key.as_str() {
             "multicast_group_table_size" => properties.multicast_group_table_size = number,
             "multicast_group_table_total_replicas" => properties.multicast_group_table_total_replicas = number,

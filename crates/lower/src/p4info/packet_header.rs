@@ -15,18 +15,32 @@ pub fn metadata(cx: &mut Context, header: &Composite) -> Option<ControllerPacket
     if annotations::has(&header.annotations, "hidden") {
         return None;
     }
-    let position = cx.program.composites.iter().position(|composite| std::ptr::eq(composite, header))?;
-    let mut preamble = cx.symbols.preamble(SymbolKind::ControllerHeader, types::composite_name(header));
+    let position = cx
+        .program
+        .composites
+        .iter()
+        .position(|composite| std::ptr::eq(composite, header))?;
+    let mut preamble = cx
+        .symbols
+        .preamble(SymbolKind::ControllerHeader, types::composite_name(header));
     let name = annotations::string_arg(&header.annotations, "controller_header").unwrap_or_default();
     preamble.name = name.to_string();
     preamble.alias = name.to_string();
     annotation::annotate(&mut preamble, &header.annotations, &[]);
     let fields = header_fields(cx.program, CompositeId(position as u32), &[]);
-    let annotated: Vec<(&[Annotation], Span)> =
-        fields.iter().map(|field| (field.annotations.as_slice(), header.span)).collect();
+    let annotated: Vec<(&[Annotation], Span)> = fields
+        .iter()
+        .map(|field| (field.annotations.as_slice(), header.span))
+        .collect();
     let ids = field_ids(cx, &annotated);
-    let visible = fields.iter().zip(ids).filter(|(field, _)| !annotations::has(&field.annotations, "hidden"));
-    Some(ControllerPacketMetadata { preamble, metadata: visible.map(|(field, id)| one(cx, field, id)).collect() })
+    let visible = fields
+        .iter()
+        .zip(ids)
+        .filter(|(field, _)| !annotations::has(&field.annotations, "hidden"));
+    Some(ControllerPacketMetadata {
+        preamble,
+        metadata: visible.map(|(field, id)| one(cx, field, id)).collect(),
+    })
 }
 
 fn one(cx: &mut Context, field: &HeaderField, id: u32) -> Metadata {
@@ -37,7 +51,7 @@ fn one(cx: &mut Context, field: &HeaderField, id: u32) -> Metadata {
         name: field.name.clone(),
         annotations,
         bitwidth: types::control_plane_width(cx.program, &field.ty),
-        type_name: types::new_type_reference(cx, &field.ty),
+        type_name: types::new_type_reference(cx.program, &field.ty),
         structured_annotations,
         ..Metadata::default()
     }

@@ -3,10 +3,10 @@
 use super::action::{action_data, action_data_ids};
 use super::catalog::{Catalog, ListedAction, UsedTable};
 use super::instance::ObjectId;
-use super::key_name::key_name;
 use super::number::field_ids;
 use super::value::{self, Value};
 use super::{Context, annotation, types};
+use crate::names::key_name;
 use forebay_check::annotations;
 use forebay_check::hir::{self, TableKey};
 use forebay_check::size::size_in_bits;
@@ -28,7 +28,11 @@ pub fn table(cx: &mut Context, catalog: &Catalog, used: &UsedTable) -> Option<Ta
     let mut preamble = cx.symbols.preamble(SymbolKind::Table, &used.name);
     annotation::annotate(&mut preamble, &used.table.annotations, &[]);
     let default_action = default_action(cx, used);
-    let is_const = used.table.default_action.as_ref().is_some_and(|default| default.is_const);
+    let is_const = used
+        .table
+        .default_action
+        .as_ref()
+        .is_some_and(|default| default.is_const);
     let const_default = default_action.as_ref().filter(|_| is_const).map(|call| call.action_id);
     let direct = [used.counter, used.meter].into_iter().flatten();
     Some(Table {
@@ -63,16 +67,24 @@ fn size(cx: &Context, used: &UsedTable) -> i64 {
 fn idle_timeout(cx: &Context, used: &UsedTable) -> IdleTimeoutBehavior {
     let (name, notify) = cx.architecture.idle_timeout;
     let property = used.table.properties.iter().find(|property| property.name == name);
-    let value = property.map_or(Value::Other, |property| value::evaluate(cx.program, &used.scope, &property.value));
+    let value = property.map_or(Value::Other, |property| {
+        value::evaluate(cx.program, &used.scope, &property.value)
+    });
     let notifies = match value {
         Value::Bool(value) => value,
         Value::Member(id, member) => {
             let members = &cx.program.enums[id.index()].members;
-            members.get(member).is_some_and(|(name, _)| Some(name.as_str()) == notify)
+            members
+                .get(member)
+                .is_some_and(|(name, _)| Some(name.as_str()) == notify)
         }
         _ => false,
     };
-    if notifies { IdleTimeoutBehavior::NotifyControl } else { IdleTimeoutBehavior::NoTimeout }
+    if notifies {
+        IdleTimeoutBehavior::NotifyControl
+    } else {
+        IdleTimeoutBehavior::NoTimeout
+    }
 }
 
 fn match_fields(cx: &mut Context, used: &UsedTable) -> Vec<MatchField> {
@@ -111,7 +123,7 @@ fn match_field(cx: &mut Context, used: &UsedTable, key: &TableKey, id: u32, kind
         annotations,
         bitwidth: types::control_plane_width(cx.program, &ty),
         doc: annotation::documentation(&key.annotations),
-        type_name: types::new_type_reference(cx, &ty),
+        type_name: types::new_type_reference(cx.program, &ty),
         structured_annotations,
         match_kind: Some(kind),
         ..MatchField::default()
@@ -122,7 +134,12 @@ fn action_ref(cx: &Context, action: &ListedAction) -> ActionRef {
     let id = cx.symbols.id(SymbolKind::Action, &action.name);
     let Some(listed) = action.listed else {
         let annotations = vec!["@defaultonly".to_string()];
-        return ActionRef { id, annotations, scope: Scope::DefaultOnly, ..ActionRef::default() };
+        return ActionRef {
+            id,
+            annotations,
+            scope: Scope::DefaultOnly,
+            ..ActionRef::default()
+        };
     };
     let (annotations, structured_annotations) = annotation::written(&listed.annotations, &[]);
     let scope = match () {
@@ -130,7 +147,13 @@ fn action_ref(cx: &Context, action: &ListedAction) -> ActionRef {
         () if annotations::has(&listed.annotations, "defaultonly") => Scope::DefaultOnly,
         () => Scope::TableAndDefault,
     };
-    ActionRef { id, annotations, scope, structured_annotations, ..ActionRef::default() }
+    ActionRef {
+        id,
+        annotations,
+        scope,
+        structured_annotations,
+        ..ActionRef::default()
+    }
 }
 
 /// The default action with its data: the one that the program names, or `NoAction`.
@@ -138,7 +161,10 @@ fn default_action(cx: &mut Context, used: &UsedTable) -> Option<TableActionCall>
     let Some(default) = &used.table.default_action else {
         let no_action = used.actions.iter().find(|action| action.name == "NoAction")?;
         let action_id = cx.symbols.id(SymbolKind::Action, &no_action.name);
-        return Some(TableActionCall { action_id, arguments: Vec::new() });
+        return Some(TableActionCall {
+            action_id,
+            arguments: Vec::new(),
+        });
     };
     let listed = used.actions.get(default.action)?;
     let action_id = cx.symbols.id(SymbolKind::Action, &listed.name);
@@ -158,5 +184,7 @@ fn argument(cx: &Context, used: &UsedTable, arg: &hir::Expr, ty: &hir::Type) -> 
     let seen = types::control_plane_width(cx.program, ty);
     let stored = || size_in_bits(cx.program, ty).and_then(|size| u32::try_from(size.max).ok());
     let width = u32::try_from(seen).ok().filter(|width| *width != 0).or_else(stored)?;
-    value::evaluate(cx.program, &used.scope, arg).bytes(cx.program, width).map(Bytes)
+    value::evaluate(cx.program, &used.scope, arg)
+        .bytes(cx.program, width)
+        .map(Bytes)
 }

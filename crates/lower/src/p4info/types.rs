@@ -1,12 +1,12 @@
-//! Types in P4Info: specifications, and `type_info`, which holds every type that something refers to by name.
+//! Types: how messages refer to them, and [`P4TypeInfo`](forebay_p4info::model::P4TypeInfo), which describes each that
+//! has a name once.
 
-use super::{Builder, annotations};
-use crate::context::Context;
-use crate::names;
-use crate::types as lowered;
-use forebay_bits::Bits;
-use forebay_check::annotations as written;
-use forebay_check::hir::{self, Type};
+use super::value::padded;
+use super::{Context, annotation};
+use crate::names::control_plane_name;
+use forebay_check::annotations;
+use forebay_check::hir::{Composite, CompositeId, EnumId, NewTypeId, Program, Type};
+use forebay_check::size::size_in_bits;
 use forebay_p4info::model::{
     Bitstring, Bytes, DataType, EnumMember, HeaderMember, HeaderUnionMember, P4BitTypeSpec, P4BitstringLikeTypeSpec,
     P4BoolType, P4DataTypeSpec, P4EnumTypeSpec, P4ErrorType, P4ErrorTypeSpec, P4HeaderStackTypeSpec, P4HeaderTypeSpec,
@@ -14,272 +14,391 @@ use forebay_p4info::model::{
     P4SerializableEnumTypeSpec, P4StructTypeSpec, P4TupleTypeSpec, P4VarbitTypeSpec, Representation, SdnString,
     SdnType, SerializableEnumMember, StructMember,
 };
-use forebay_syntax::ast::{AnnotationBody, AnnotationTokenKind, CompositeKind};
+use forebay_syntax::ast::{Annotation, AnnotationBody, AnnotationTokenKind, CompositeKind};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use num_traits::ToPrimitive;
 
-/// What `@p4runtime_translation("uri", type)` says.
-struct Translation {
-    uri: String,
-    sdn_type: SdnType,
+/// The annotation that says what the control plane sees of a new type.
+const TRANSLATION: &str = "p4runtime_translation";
+
+/// How deep structs may stand in one another.
+const MAX_NESTING: usize = 100;
+
+/// The control-plane name of a composite.
+pub fn composite_name(composite: &Composite) -> &str {
+    plain_name(&composite.name, &composite.annotations)
 }
 
-fn translation(annotations: &hir::Annotations) -> Option<Translation> {
-    let annotation = written::find(annotations, "p4runtime_translation")?;
-    let AnnotationBody::Unstructured(tokens) = &annotation.body else {
-        return None;
-    };
-    let uri = tokens
-        .iter()
-        .find(|token| token.kind == AnnotationTokenKind::String)?
-        .text
-        .clone();
-    let width = tokens.iter().find(|token| token.kind == AnnotationTokenKind::Integer);
-    let sdn_type = match width.and_then(|token| token.text.parse().ok()) {
-        Some(width) => SdnType::SdnBitwidth(width),
-        None => SdnType::SdnString(SdnString {}),
-    };
-    Some(Translation { uri, sdn_type })
+fn plain_name<'a>(name: &'a str, written: &'a [Annotation]) -> &'a str {
+    let name = annotations::name(written).unwrap_or(name);
+    name.strip_prefix('.').unwrap_or(name)
 }
 
-/// The name of a type made by `type`.
-pub fn new_type_name(cx: &Context, ty: &Type) -> Option<String> {
+/// The name of a type that the program declares.
+pub fn named(program: &Program, ty: &Type) -> Option<String> {
     match ty {
-        Type::NewType(id) => Some(cx.hir.new_types[id.index()].name.clone()),
+        Type::Composite(id, args) => Some(instance_name(program, *id, args)),
+        Type::Enum(id) => Some(enum_name(program, *id)),
+        Type::NewType(id) => Some(new_type_name(program, *id)),
         _ => None,
     }
 }
 
-/// The width that the control plane sees: of a translated type what it is translated to, 0 for strings and errors.
-pub fn width(cx: &Context, ty: &Type) -> i32 {
-    match ty {
-        Type::NewType(id) => {
-            let new_type = &cx.hir.new_types[id.index()];
-            match translation(&new_type.annotations) {
-                Some(Translation {
-                    sdn_type: SdnType::SdnBitwidth(width),
-                    ..
-                }) => width,
-                Some(Translation {
-                    sdn_type: SdnType::SdnString(_),
-                    ..
-                }) => 0,
-                None => lowered::scalar(cx, &new_type.ty).map_or(0, |scalar| scalar.width as i32),
-            }
-        }
-        Type::Error => 0,
-        Type::Enum(id) if cx.hir.enums[id.index()].representation.is_none() => 32,
-        _ => lowered::scalar(cx, ty).map_or(0, |scalar| scalar.width as i32),
+/// The name of a composite with its type arguments: `pair<bit<8>, bool>`.
+fn instance_name(program: &Program, id: CompositeId, args: &[Type]) -> String {
+    let name = composite_name(&program.composites[id.index()]);
+    match args {
+        [] => name.to_string(),
+        args => format!("{name}<{}>", program.display_list(args)),
     }
 }
 
-/// Enters what a type needs into `type_info`.
-pub fn mention(builder: &mut Builder, ty: &Type) {
-    specification(builder, ty);
+fn enum_name(program: &Program, id: EnumId) -> String {
+    let declared = &program.enums[id.index()];
+    plain_name(&declared.name, &declared.annotations).to_string()
 }
 
-/// A type, entering the named types in it into `type_info`.
-pub fn specification(builder: &mut Builder, ty: &Type) -> Option<P4DataTypeSpec> {
-    let hir = builder.cx.hir;
-    let named = |name: &str| P4NamedType { name: name.to_string() };
-    let data_type = match ty {
+fn new_type_name(program: &Program, id: NewTypeId) -> String {
+    let declared = &program.new_types[id.index()];
+    plain_name(&declared.name, &declared.annotations).to_string()
+}
+
+/// A reference to a type by name, if it was made by `type`: other types are described by their widths.
+pub fn new_type_reference(program: &Program, ty: &Type) -> Option<P4NamedType> {
+    match ty {
+        Type::NewType(id) => Some(P4NamedType {
+            name: new_type_name(program, *id),
+        }),
+        _ => None,
+    }
+}
+
+/// The width that the control plane sees: that of the translated type, 0 for strings and for what has no width.
+pub fn control_plane_width(program: &Program, ty: &Type) -> i32 {
+    match translation(program, ty) {
+        Some((_, Translated::Bits(width))) => width,
+        Some((_, Translated::String)) => 0,
+        None => size_in_bits(program, ty).map_or(0, |size| narrow(size.min)),
+    }
+}
+
+/// As the signed number of a message; widths and sizes beyond it do not exist.
+fn narrow(number: u64) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+/// What the control plane sees of a translated type.
+enum Translated {
+    /// So many bits.
+    Bits(i32),
+    /// Text.
+    String,
+}
+
+/// `@p4runtime_translation("uri", string)`, `("uri", bit<32>)` or `("uri", 32)`.
+fn translation(program: &Program, ty: &Type) -> Option<(String, Translated)> {
+    let Type::NewType(id) = ty else { return None };
+    let annotation = annotations::find(&program.new_types[id.index()].annotations, TRANSLATION)?;
+    let AnnotationBody::Unstructured(tokens) = &annotation.body else {
+        return None;
+    };
+    let uri = tokens
+        .first()
+        .filter(|token| token.kind == AnnotationTokenKind::String)?
+        .text
+        .clone();
+    let is_string = tokens
+        .iter()
+        .any(|token| token.kind == AnnotationTokenKind::Identifier && token.text == "string");
+    if is_string {
+        return Some((uri, Translated::String));
+    }
+    let width = annotations::values(annotation)
+        .into_iter()
+        .find_map(|value| match value {
+            annotations::Value::Int(width) => width.to_i32(),
+            _ => None,
+        })?;
+    Some((uri, Translated::Bits(width)))
+}
+
+/// Describes the names in a type, and says how a message refers to it; none for a type that no message can have.
+pub fn describe(cx: &mut Context, ty: &Type) -> Option<P4DataTypeSpec> {
+    data_type(cx, ty, 0).map(spec)
+}
+
+fn spec(data_type: DataType) -> P4DataTypeSpec {
+    P4DataTypeSpec {
+        type_spec: Some(data_type),
+    }
+}
+
+fn data_type(cx: &mut Context, ty: &Type, depth: usize) -> Option<DataType> {
+    Some(match ty {
         Type::Bool => DataType::Bool(P4BoolType {}),
-        Type::Bit(_) | Type::Signed(_) | Type::Varbit(_) => DataType::Bitstring(bitstring(ty)?),
+        Type::Bit(_) | Type::Signed(_) | Type::Varbit(_) => DataType::Bitstring(bitstring(cx.program, ty)),
         Type::Error => {
-            builder.types.error.get_or_insert_with(|| P4ErrorTypeSpec {
-                members: hir.errors.clone(),
+            cx.types.error.get_or_insert_with(|| P4ErrorTypeSpec {
+                members: cx.program.errors.clone(),
             });
             DataType::Error(P4ErrorType {})
         }
-        Type::Enum(id) => {
-            let declaration = &hir.enums[id.index()];
-            enumeration(builder, declaration);
-            match declaration.representation {
-                Some(_) => DataType::SerializableEnum(named(&declaration.name)),
-                None => DataType::Enum(named(&declaration.name)),
-            }
-        }
-        Type::NewType(id) => {
-            let declaration = &hir.new_types[id.index()];
-            new_type(builder, declaration);
-            DataType::NewType(named(&declaration.name))
-        }
-        Type::Tuple(members) => {
-            let members = members.iter().filter_map(|ty| specification(builder, ty)).collect();
-            DataType::Tuple(P4TupleTypeSpec { members })
-        }
-        Type::Composite(id, args) => {
-            let declaration = &hir.composites[id.index()];
-            composite(builder, declaration, &lowered::fields(builder.cx, *id, args));
-            match declaration.kind {
-                CompositeKind::Struct => DataType::Struct(named(&declaration.name)),
-                CompositeKind::Header => DataType::Header(named(&declaration.name)),
-                CompositeKind::HeaderUnion => DataType::HeaderUnion(named(&declaration.name)),
-            }
-        }
-        Type::Stack(element, size) => stack(builder, element, *size)?,
+        Type::Enum(id) => enumeration(cx, *id),
+        Type::NewType(id) => new_type(cx, *id, depth),
+        Type::Composite(id, args) => composite(cx, *id, args, depth),
+        Type::Stack(element, size) => stack(data_type(cx, element, depth)?, narrow(u64::from(*size)))?,
+        Type::Tuple(elements) => tuple(cx, elements.iter(), depth),
+        Type::Record(fields) => tuple(cx, fields.iter().map(|(_, ty)| ty), depth),
         _ => return None,
-    };
-    Some(P4DataTypeSpec {
-        type_spec: Some(data_type),
     })
 }
 
-fn bitstring(ty: &Type) -> Option<P4BitstringLikeTypeSpec> {
-    let type_spec = match ty {
-        Type::Bit(width) => Bitstring::Bit(P4BitTypeSpec {
-            bitwidth: *width as i32,
-        }),
-        Type::Signed(width) => Bitstring::Int(P4IntTypeSpec {
-            bitwidth: *width as i32,
-        }),
-        Type::Varbit(width) => Bitstring::Varbit(P4VarbitTypeSpec {
-            max_bitwidth: *width as i32,
-        }),
-        _ => return None,
-    };
-    Some(P4BitstringLikeTypeSpec {
-        type_spec: Some(type_spec),
-        ..Default::default()
-    })
-}
-
-fn stack(builder: &mut Builder, element: &Type, size: u32) -> Option<DataType> {
-    specification(builder, element);
-    let Type::Composite(id, _) = element else { return None };
-    let declaration = &builder.cx.hir.composites[id.index()];
-    let name = Some(P4NamedType {
-        name: declaration.name.clone(),
-    });
-    let size = size as i32;
-    match declaration.kind {
-        CompositeKind::Header => Some(DataType::HeaderStack(P4HeaderStackTypeSpec { header: name, size })),
-        CompositeKind::HeaderUnion => Some(DataType::HeaderUnionStack(P4HeaderUnionStackTypeSpec {
-            header_union: name,
+fn stack(element: DataType, size: i32) -> Option<DataType> {
+    match element {
+        DataType::Header(name) => Some(DataType::HeaderStack(P4HeaderStackTypeSpec {
+            header: Some(name),
             size,
         })),
-        CompositeKind::Struct => None,
-    }
-}
-
-fn composite(builder: &mut Builder, declaration: &hir::Composite, fields: &[(String, Type)]) {
-    let name = declaration.name.clone();
-    match declaration.kind {
-        CompositeKind::Struct => {
-            let mut members = Vec::new();
-            for (name, ty) in fields {
-                members.push(StructMember {
-                    name: name.clone(),
-                    type_spec: specification(builder, ty),
-                });
-            }
-            builder.types.structs.entry(name).or_insert(P4StructTypeSpec {
-                members,
-                ..Default::default()
-            });
-        }
-        CompositeKind::Header => {
-            let mut members = Vec::new();
-            header_members(builder, fields, "", &mut members);
-            builder.types.headers.entry(name).or_insert(P4HeaderTypeSpec {
-                members,
-                ..Default::default()
-            });
-        }
-        CompositeKind::HeaderUnion => {
-            let mut members = Vec::new();
-            for (name, ty) in fields {
-                specification(builder, ty);
-                let header = lowered::name(builder.cx, ty).map(|name| P4NamedType { name });
-                members.push(HeaderUnionMember {
-                    name: name.clone(),
-                    header,
-                });
-            }
-            builder
-                .types
-                .header_unions
-                .entry(name)
-                .or_insert(P4HeaderUnionTypeSpec {
-                    members,
-                    ..Default::default()
-                });
-        }
-    }
-}
-
-/// Fields of a header, those of structs inside it one by one.
-fn header_members(builder: &mut Builder, fields: &[(String, Type)], prefix: &str, members: &mut Vec<HeaderMember>) {
-    for (name, ty) in fields {
-        let name = names::join(prefix, name);
-        match ty {
-            Type::Composite(id, args) => {
-                let inner = lowered::fields(builder.cx, *id, args);
-                header_members(builder, &inner, &name, members);
-            }
-            _ => {
-                specification(builder, ty);
-                let as_bits = || lowered::scalar(builder.cx, ty).map(|scalar| Type::Bit(scalar.width));
-                let type_spec = bitstring(ty).or_else(|| bitstring(&as_bits()?));
-                members.push(HeaderMember { name, type_spec });
-            }
-        }
-    }
-}
-
-fn enumeration(builder: &mut Builder, declaration: &hir::Enum) {
-    let name = declaration.name.clone();
-    let Some(representation) = &declaration.representation else {
-        let member = |(name, _): &(String, _)| EnumMember {
-            name: name.clone(),
-            ..Default::default()
-        };
-        let members = declaration.members.iter().map(member).collect();
-        builder.types.enums.entry(name).or_insert(P4EnumTypeSpec {
-            members,
-            ..Default::default()
-        });
-        return;
-    };
-    let width = lowered::scalar(builder.cx, representation).map_or(0, |scalar| scalar.width);
-    let members = declaration.members.iter().map(|(name, value)| {
-        let value = value
-            .as_ref()
-            .map(|value| Bits::from_bigint(width, value).to_bytes_be());
-        SerializableEnumMember {
-            name: name.clone(),
-            value: Bytes(value.unwrap_or_default()),
-            ..Default::default()
-        }
-    });
-    let specification = P4SerializableEnumTypeSpec {
-        underlying_type: Some(P4BitTypeSpec { bitwidth: width as i32 }),
-        members: members.collect(),
-        ..Default::default()
-    };
-    builder.types.serializable_enums.entry(name).or_insert(specification);
-}
-
-fn new_type(builder: &mut Builder, declaration: &hir::NewType) {
-    let mut underlying = &declaration.ty;
-    while let Type::NewType(id) = underlying {
-        underlying = &builder.cx.hir.new_types[id.index()].ty;
-    }
-    let original = specification(builder, underlying);
-    let representation = match translation(&declaration.annotations) {
-        Some(Translation { uri, sdn_type }) => Some(Representation::TranslatedType(P4NewTypeTranslation {
-            uri,
-            sdn_type: Some(sdn_type),
+        DataType::HeaderUnion(name) => Some(DataType::HeaderUnionStack(P4HeaderUnionStackTypeSpec {
+            header_union: Some(name),
+            size,
         })),
-        None => original.map(Representation::OriginalType),
+        _ => None,
+    }
+}
+
+fn tuple<'a>(cx: &mut Context, elements: impl Iterator<Item = &'a Type>, depth: usize) -> DataType {
+    let members = elements
+        .filter_map(|element| data_type(cx, element, depth + 1).map(spec))
+        .collect();
+    DataType::Tuple(P4TupleTypeSpec { members })
+}
+
+/// A string of bits; a type that is stored as bits but is not called so is seen as them.
+fn bitstring(program: &Program, ty: &Type) -> P4BitstringLikeTypeSpec {
+    let type_spec = match program.underlying(ty) {
+        Type::Signed(width) => Bitstring::Int(P4IntTypeSpec {
+            bitwidth: narrow(u64::from(width)),
+        }),
+        Type::Varbit(width) => Bitstring::Varbit(P4VarbitTypeSpec {
+            max_bitwidth: narrow(u64::from(width)),
+        }),
+        ty => Bitstring::Bit(P4BitTypeSpec {
+            bitwidth: size_in_bits(program, &ty).map_or(0, |size| narrow(size.max)),
+        }),
     };
-    let specification = P4NewTypeSpec {
-        annotations: annotations::texts(&declaration.annotations, &["p4runtime_translation"]),
-        structured_annotations: annotations::structured(&declaration.annotations),
-        representation,
-        ..Default::default()
+    P4BitstringLikeTypeSpec {
+        type_spec: Some(type_spec),
+        ..P4BitstringLikeTypeSpec::default()
+    }
+}
+
+fn enumeration(cx: &mut Context, id: EnumId) -> DataType {
+    let declared = &cx.program.enums[id.index()];
+    let name = enum_name(cx.program, id);
+    let reference = P4NamedType { name: name.clone() };
+    let Some(representation) = &declared.representation else {
+        let members = declared.members.iter();
+        let members = members
+            .map(|(name, _)| EnumMember {
+                name: name.clone(),
+                ..EnumMember::default()
+            })
+            .collect();
+        cx.types.enums.insert(
+            name,
+            P4EnumTypeSpec {
+                members,
+                ..P4EnumTypeSpec::default()
+            },
+        );
+        return DataType::Enum(reference);
     };
-    builder
-        .types
-        .new_types
-        .entry(declaration.name.clone())
-        .or_insert(specification);
+    let width = representation.width().unwrap_or(0);
+    let members = declared.members.iter().map(|(name, value)| SerializableEnumMember {
+        name: name.clone(),
+        value: Bytes(value.as_ref().map_or_else(Vec::new, |value| padded(value, width))),
+        ..SerializableEnumMember::default()
+    });
+    let described = P4SerializableEnumTypeSpec {
+        underlying_type: Some(P4BitTypeSpec {
+            bitwidth: narrow(u64::from(width)),
+        }),
+        members: members.collect(),
+        ..P4SerializableEnumTypeSpec::default()
+    };
+    cx.types.serializable_enums.insert(name, described);
+    DataType::SerializableEnum(reference)
+}
+
+fn new_type(cx: &mut Context, id: NewTypeId, depth: usize) -> DataType {
+    let declared = &cx.program.new_types[id.index()];
+    let name = new_type_name(cx.program, id);
+    if !cx.types.new_types.contains_key(&name) {
+        let representation = match translation(cx.program, &Type::NewType(id)) {
+            Some((uri, translated)) => {
+                let sdn_type = Some(match translated {
+                    Translated::Bits(width) => SdnType::SdnBitwidth(width),
+                    Translated::String => SdnType::SdnString(SdnString {}),
+                });
+                Some(Representation::TranslatedType(P4NewTypeTranslation { uri, sdn_type }))
+            }
+            None => {
+                let original = cx.program.unwrapped(&declared.ty);
+                data_type(cx, &original, depth + 1)
+                    .map(spec)
+                    .map(Representation::OriginalType)
+            }
+        };
+        let (annotations, structured_annotations) = annotation::written(&declared.annotations, &[TRANSLATION]);
+        let described = P4NewTypeSpec {
+            annotations,
+            structured_annotations,
+            representation,
+            ..P4NewTypeSpec::default()
+        };
+        cx.types.new_types.insert(name.clone(), described);
+    }
+    DataType::NewType(P4NamedType { name })
+}
+
+fn composite(cx: &mut Context, id: CompositeId, args: &[Type], depth: usize) -> DataType {
+    let declared = &cx.program.composites[id.index()];
+    let name = instance_name(cx.program, id, args);
+    if depth >= MAX_NESTING {
+        let message = format!("structs are nested more than {MAX_NESTING} deep in a type that the control plane sees");
+        cx.diagnostics
+            .push(Diagnostic::error(codes::UNSUPPORTED_TYPE, declared.span, message));
+    } else {
+        match declared.kind {
+            CompositeKind::Struct => structure(cx, &name, id, args, depth),
+            CompositeKind::Header => header(cx, &name, id, args),
+            CompositeKind::HeaderUnion => header_union(cx, &name, id, args, depth),
+        }
+    }
+    let reference = P4NamedType { name };
+    match declared.kind {
+        CompositeKind::Struct => DataType::Struct(reference),
+        CompositeKind::Header => DataType::Header(reference),
+        CompositeKind::HeaderUnion => DataType::HeaderUnion(reference),
+    }
+}
+
+fn structure(cx: &mut Context, name: &str, id: CompositeId, args: &[Type], depth: usize) {
+    if cx.types.structs.contains_key(name) {
+        return;
+    }
+    let mut members = Vec::new();
+    for (field, ty) in cx.program.composites[id.index()]
+        .fields
+        .iter()
+        .zip(cx.program.field_types(id, args))
+    {
+        let type_spec = data_type(cx, &ty, depth + 1).map(spec);
+        members.push(StructMember {
+            name: control_plane_name("", &field.name, &field.annotations),
+            type_spec,
+        });
+    }
+    cx.types.structs.insert(
+        name.to_string(),
+        P4StructTypeSpec {
+            members,
+            ..P4StructTypeSpec::default()
+        },
+    );
+}
+
+fn header(cx: &mut Context, name: &str, id: CompositeId, args: &[Type]) {
+    if cx.types.headers.contains_key(name) {
+        return;
+    }
+    let mut members = Vec::new();
+    for field in header_fields(cx.program, id, args) {
+        let type_spec = Some(bitstring(cx.program, &field.ty));
+        members.push(HeaderMember {
+            name: field.name,
+            type_spec,
+        });
+    }
+    cx.types.headers.insert(
+        name.to_string(),
+        P4HeaderTypeSpec {
+            members,
+            ..P4HeaderTypeSpec::default()
+        },
+    );
+}
+
+fn header_union(cx: &mut Context, name: &str, id: CompositeId, args: &[Type], depth: usize) {
+    if cx.types.header_unions.contains_key(name) {
+        return;
+    }
+    let mut members = Vec::new();
+    for (field, ty) in cx.program.composites[id.index()]
+        .fields
+        .iter()
+        .zip(cx.program.field_types(id, args))
+    {
+        let header = match data_type(cx, &ty, depth + 1) {
+            Some(DataType::Header(header)) => Some(header),
+            _ => None,
+        };
+        members.push(HeaderUnionMember {
+            name: control_plane_name("", &field.name, &field.annotations),
+            header,
+        });
+    }
+    let described = P4HeaderUnionTypeSpec {
+        members,
+        ..P4HeaderUnionTypeSpec::default()
+    };
+    cx.types.header_unions.insert(name.to_string(), described);
+}
+
+/// A field of a header, or of a struct in it.
+pub struct HeaderField {
+    /// Its name; `outer.inner` inside a struct.
+    pub name: String,
+    /// Its type, never a struct.
+    pub ty: Type,
+    /// Its annotations and those of the structs around it, the innermost of each name.
+    pub annotations: Vec<Annotation>,
+}
+
+/// The fields of a header, with structs opened. The checker bounds how many there can be.
+pub fn header_fields(program: &Program, id: CompositeId, args: &[Type]) -> Vec<HeaderField> {
+    let mut opened = Vec::new();
+    let declared = program.composites[id.index()]
+        .fields
+        .iter()
+        .zip(program.field_types(id, args));
+    for (field, ty) in declared {
+        match &ty {
+            Type::Composite(inner, inner_args) => {
+                for nested in header_fields(program, *inner, inner_args) {
+                    let name = format!("{}.{}", field.name, nested.name);
+                    let mut merged = nested.annotations;
+                    let outer = field
+                        .annotations
+                        .iter()
+                        .filter(|a| !annotations::has(&merged, &a.name.name));
+                    let outer: Vec<Annotation> = outer.cloned().collect();
+                    merged.extend(outer);
+                    opened.push(HeaderField {
+                        name,
+                        ty: nested.ty,
+                        annotations: merged,
+                    });
+                }
+            }
+            _ => opened.push(HeaderField {
+                name: control_plane_name("", &field.name, &field.annotations),
+                ty,
+                annotations: field.annotations.to_vec(),
+            }),
+        }
+    }
+    opened
 }

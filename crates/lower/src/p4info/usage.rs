@@ -1,77 +1,80 @@
 //! Which calls of a body can happen.
 //!
-//! What stands behind a condition that is known to be false, or behind `exit` or `return`, does not happen. So a table
-//! that is applied only there has no place in P4Info.
+//! What stands behind a condition that is known to be false does not happen, so a table that is applied only there has
+//! no place in P4Info. What stands behind `exit` and `return` counts, as it does for p4c.
 
 use crate::walk::{self, Node};
 use forebay_check::hir::{Block, Call, Expr, Statement, StatementKind};
 
-/// Calls `visit` with each call that can happen, in order. `known` is the value of a condition, if it has one.
-pub fn calls<'a>(statements: &'a [Statement], known: &dyn Fn(&Expr) -> Option<bool>, visit: &mut dyn FnMut(&'a Call)) {
-    sequence(statements, known, visit);
+/// Whether a condition is known to be true or false.
+pub type Known<'k> = &'k dyn Fn(&Expr) -> Option<bool>;
+
+/// Calls `visit` with each call in some statements that can happen, in order.
+pub fn calls<'a>(statements: &'a [Statement], known: Known, visit: &mut dyn FnMut(&'a Call)) {
+    for statement in statements {
+        inside(statement, known, visit);
+    }
 }
 
-/// Walks over statements; says whether what comes after them can happen.
-fn sequence<'a>(
-    statements: &'a [Statement],
-    known: &dyn Fn(&Expr) -> Option<bool>,
-    visit: &mut dyn FnMut(&'a Call),
-) -> bool {
-    statements.iter().all(|statement| one(statement, known, visit))
-}
-
-fn one<'a>(statement: &'a Statement, known: &dyn Fn(&Expr) -> Option<bool>, visit: &mut dyn FnMut(&'a Call)) -> bool {
-    let mut block = |block: &'a Block, visit: &mut dyn FnMut(&'a Call)| sequence(&block.statements, known, visit);
+fn inside<'a>(statement: &'a Statement, known: Known, visit: &mut dyn FnMut(&'a Call)) {
+    let block = |block: &'a Block, visit: &mut dyn FnMut(&'a Call)| calls(&block.statements, known, visit);
     match &statement.kind {
         StatementKind::Assign { target, value } => {
-            expression(target, visit);
-            expression(value, visit);
+            in_expression(target, visit);
+            in_expression(value, visit);
         }
-        StatementKind::Call(call) => expression(call, visit),
-        StatementKind::If { condition, then_branch, else_branch } => {
-            expression(condition, visit);
-            return match known(condition) {
-                Some(true) => block(then_branch, visit),
-                Some(false) => block(else_branch, visit),
-                None => block(then_branch, visit) | block(else_branch, visit),
-            };
+        StatementKind::Call(call) => in_expression(call, visit),
+        StatementKind::If {
+            condition,
+            then_branch,
+            else_branch,
+        } => {
+            in_expression(condition, visit);
+            if known(condition) != Some(false) {
+                block(then_branch, visit);
+            }
+            if known(condition) != Some(true) {
+                block(else_branch, visit);
+            }
         }
-        StatementKind::Block(inner) => return block(inner, visit),
+        StatementKind::Block(inner) => block(inner, visit),
         StatementKind::SwitchAction { apply: switched, cases } => {
-            expression(switched, visit);
-            cases.iter().for_each(|(_, body)| _ = block(body, visit));
+            in_expression(switched, visit);
+            cases.iter().for_each(|(_, body)| block(body, visit));
         }
         StatementKind::Switch { expr: switched, cases } => {
-            expression(switched, visit);
-            cases.iter().for_each(|(_, body)| _ = block(body, visit));
+            in_expression(switched, visit);
+            cases.iter().for_each(|(_, body)| block(body, visit));
         }
-        StatementKind::Return(value) => {
-            value.iter().for_each(|value| expression(value, visit));
-            return false;
-        }
-        StatementKind::Exit | StatementKind::Break | StatementKind::Continue => return false,
-        StatementKind::For { init, condition, update, body } => {
-            sequence(init, known, visit);
-            expression(condition, visit);
+        StatementKind::For {
+            init,
+            condition,
+            update,
+            body,
+        } => {
+            calls(init, known, visit);
+            in_expression(condition, visit);
             block(body, visit);
-            sequence(update, known, visit);
+            calls(update, known, visit);
         }
         StatementKind::ForRange { low, high, body, .. } => {
-            expression(low, visit);
-            expression(high, visit);
+            in_expression(low, visit);
+            in_expression(high, visit);
             block(body, visit);
         }
         StatementKind::ForIn { collection, body, .. } => {
-            expression(collection, visit);
+            in_expression(collection, visit);
             block(body, visit);
         }
-        StatementKind::Var(_, value) => value.iter().for_each(|value| expression(value, visit)),
-        StatementKind::Instance(_) => {}
+        StatementKind::Var(_, value) | StatementKind::Return(value) => {
+            value.iter().for_each(|value| in_expression(value, visit));
+        }
+        StatementKind::Exit | StatementKind::Break | StatementKind::Continue | StatementKind::Instance(_) => {}
     }
-    true
 }
 
-fn expression<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Call)) {
+/// Calls `visit` with each call in an expression.
+pub fn in_expression<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Call)) {
     walk::expr(expr, &mut |node| {
         if let Node::Call(call) = node {
             visit(call);

@@ -37,19 +37,27 @@ pub fn evaluate(program: &Program, scope: &Scope, expr: &Expr) -> Value {
         ExprKind::Cast(operand) => match evaluate(program, scope, operand) {
             Value::Bool(value) if expr.ty == Type::Bool => Value::Bool(value),
             Value::Bool(value) => Value::Int(BigInt::from(u8::from(value))),
-            value => computed(value.integer(program).map(|value| fold::cast(&underlying(program, &expr.ty), &value))),
+            value => computed(
+                value
+                    .integer(program)
+                    .map(|value| fold::cast(&program.underlying(&expr.ty), &value)),
+            ),
         },
         ExprKind::Unary(op, operand) => {
-            let ty = underlying(program, &expr.ty);
+            let ty = program.underlying(&expr.ty);
             match evaluate(program, scope, operand) {
                 Value::Bool(value) => Value::Bool(!value),
-                value => computed(value.integer(program).and_then(|value| fold::unary(*op, &ty, &value).ok())),
+                value => computed(
+                    value
+                        .integer(program)
+                        .and_then(|value| fold::unary(*op, &ty, &value).ok()),
+                ),
             }
         }
         ExprKind::Binary(op, left, right) => match (integer(left), integer(right)) {
             (Some(a), Some(b)) => match fold::compare(*op, &a, &b) {
                 Some(truth) => Value::Bool(truth),
-                None => computed(fold::binary(*op, &underlying(program, &expr.ty), &a, &b).ok()),
+                None => computed(fold::binary(*op, &program.underlying(&expr.ty), &a, &b).ok()),
             },
             _ => logical(*op, evaluate(program, scope, left), evaluate(program, scope, right)),
         },
@@ -73,8 +81,8 @@ fn logical(op: BinaryOp, left: Value, right: Value) -> Value {
         (BinaryOp::And, Some(false), _) | (BinaryOp::And, _, Some(false)) => Some(false),
         (BinaryOp::Or, Some(true), _) | (BinaryOp::Or, _, Some(true)) => Some(true),
         (BinaryOp::And | BinaryOp::Or, Some(a), Some(b)) => Some(if op == BinaryOp::And { a && b } else { a || b }),
-        (BinaryOp::Equal, Some(a), Some(b)) => Some(a == b),
-        (BinaryOp::NotEqual, Some(a), Some(b)) => Some(a != b),
+        (BinaryOp::Eq, Some(a), Some(b)) => Some(a == b),
+        (BinaryOp::Ne, Some(a), Some(b)) => Some(a != b),
         _ => None,
     };
     result.map_or(Value::Other, Value::Bool)
@@ -113,19 +121,4 @@ pub fn padded(number: &BigInt, width: u32) -> Vec<u8> {
     let mut padded = vec![0; length.saturating_sub(significant.len())];
     padded.extend_from_slice(significant);
     padded
-}
-
-/// What a new type or an enum with representation is made of; other types are themselves.
-pub fn underlying(program: &Program, ty: &Type) -> Type {
-    let mut ty = ty.clone();
-    loop {
-        ty = match &ty {
-            Type::NewType(id) => program.new_types[id.index()].ty.clone(),
-            Type::Enum(id) => match &program.enums[id.index()].representation {
-                Some(representation) => representation.clone(),
-                None => return ty,
-            },
-            _ => return ty,
-        };
-    }
 }

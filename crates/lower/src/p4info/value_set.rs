@@ -3,7 +3,7 @@
 use super::catalog::UsedValueSet;
 use super::number::field_ids;
 use super::table::match_kind;
-use super::value::{self, underlying};
+use super::value;
 use super::{Context, annotation, types};
 use crate::names::control_plane_name;
 use forebay_check::annotations;
@@ -18,7 +18,9 @@ pub fn value_set(cx: &mut Context, used: &UsedValueSet) -> ValueSet {
     let declared = used.value_set;
     let mut preamble = cx.symbols.preamble(SymbolKind::ValueSet, &used.name);
     annotation::annotate(&mut preamble, &declared.annotations, &[]);
-    let size = value::evaluate(cx.program, &used.scope, &declared.size).size(cx.program).unwrap_or(0);
+    let size = value::evaluate(cx.program, &used.scope, &declared.size)
+        .size(cx.program)
+        .unwrap_or(0);
     let match_fields = match used.scope.types.apply(&declared.element) {
         Type::Composite(id, args) => {
             let types = cx.program.field_types(id, &args);
@@ -26,13 +28,17 @@ pub fn value_set(cx: &mut Context, used: &UsedValueSet) -> ValueSet {
         }
         Type::Enum(id) => {
             let members = cx.program.enums[id.index()].members.iter().zip(1..);
-            let ty = underlying(cx.program, &Type::Enum(id));
+            let ty = cx.program.underlying(&Type::Enum(id));
             members.map(|((name, _), id)| exact(cx, id, name, &ty)).collect()
         }
         Type::Tuple(types) => types.iter().zip(1..).map(|(ty, id)| exact(cx, id, "", ty)).collect(),
         ty => vec![exact(cx, 1, "", &ty)],
     };
-    ValueSet { preamble, match_fields, size }
+    ValueSet {
+        preamble,
+        match_fields,
+        size,
+    }
 }
 
 fn exact(cx: &Context, id: u32, name: &str, ty: &Type) -> MatchField {
@@ -40,7 +46,7 @@ fn exact(cx: &Context, id: u32, name: &str, ty: &Type) -> MatchField {
         id,
         name: name.to_string(),
         bitwidth: types::control_plane_width(cx.program, ty),
-        type_name: types::new_type_reference(cx, ty),
+        type_name: types::new_type_reference(cx.program, ty),
         match_kind: Some(Match::MatchType(MatchType::Exact)),
         ..MatchField::default()
     }
@@ -48,8 +54,11 @@ fn exact(cx: &Context, id: u32, name: &str, ty: &Type) -> MatchField {
 
 /// The fields of a struct, matched as `@match(kind)` says.
 fn components(cx: &mut Context, element: &Composite, types: &[Type]) -> Vec<MatchField> {
-    let fields: Vec<(&[Annotation], Span)> =
-        element.fields.iter().map(|field| (field.annotations.as_slice(), field.span)).collect();
+    let fields: Vec<(&[Annotation], Span)> = element
+        .fields
+        .iter()
+        .map(|field| (field.annotations.as_slice(), field.span))
+        .collect();
     let ids = field_ids(cx, &fields);
     let mut components = Vec::new();
     for ((field, ty), id) in element.fields.iter().zip(types).zip(ids) {

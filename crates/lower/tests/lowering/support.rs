@@ -1,9 +1,10 @@
 //! Programs for tests: the blocks of v1model around what a test is about.
 
+use forebay_check::hir;
 use forebay_ir::{Block, Body, Op, Program, Role, Statement, Terminator};
-use forebay_lower::Lowered;
 use forebay_p4info::model::P4Info;
-use forebay_syntax::source::MemorySources;
+use forebay_syntax::diagnostic::Diagnostics;
+use forebay_syntax::source::{MemorySources, SourceMap};
 use forebay_syntax::{ParseOptions, parse_text};
 
 /// What a test writes itself.
@@ -43,7 +44,7 @@ V1Switch(P(), V(), I(), E(), V(), D()) main;
 
 /// Lowers a program that has no errors.
 pub fn lower(parts: &Parts) -> Program {
-    let program = lower_all(parts).program;
+    let program = checked(parts, forebay_lower::lower).expect("there is a program without errors");
     let problems = forebay_ir::verify::verify(&program);
     assert!(problems.is_empty(), "{problems:?}");
     program
@@ -51,17 +52,19 @@ pub fn lower(parts: &Parts) -> Program {
 
 /// The P4Info of a program that has no errors.
 pub fn p4info(parts: &Parts) -> P4Info {
-    lower_all(parts).p4info
+    checked(parts, forebay_lower::p4info)
 }
 
-fn lower_all(parts: &Parts) -> Lowered {
+/// What comes of a program that has no errors.
+fn checked<T>(parts: &Parts, build: impl Fn(&hir::Program, &SourceMap) -> (T, Diagnostics)) -> T {
     let provider = MemorySources::new();
     let parsed = parse_text("test.p4", source(parts), &ParseOptions::new(&provider));
     let (typed, messages) = forebay_check::check(&parsed.program);
     let render = |messages: &_| forebay_syntax::render::render_all(messages, &parsed.sources, false);
     let typed = typed.unwrap_or_else(|| panic!("{}", render(&messages)));
-    let (lowered, messages) = forebay_lower::lower(&typed, &parsed.sources);
-    lowered.unwrap_or_else(|| panic!("{}", render(&messages)))
+    let (built, messages) = build(&typed, &parsed.sources);
+    assert!(!messages.has_errors(), "{}", render(&messages));
+    built
 }
 
 /// Lowers a program with this ingress.
