@@ -2,7 +2,7 @@
 
 use forebay_files::FileSources;
 use forebay_packet::{Burst, Port, PortCounters, PortError, Readiness};
-use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_pipeline::{Engine, NoTrace, Options, Pipeline};
 use forebay_stf::Controller;
 use forebay_switch::{Config, Switch};
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ pub fn repository_root() -> PathBuf {
 }
 
 /// A program of `programs/` with the entries of an STF text, as a switch that receives `frames` on port 1.
-pub fn switch(program: &str, defines: &[&str], entries: &str, frames: Vec<Vec<u8>>) -> Switch {
+pub fn switch(engine: Engine, program: &str, defines: &[&str], entries: &str, frames: Vec<Vec<u8>>) -> Switch {
     let path = repository_root()
         .join("programs")
         .join(program)
@@ -89,7 +89,11 @@ pub fn switch(program: &str, defines: &[&str], entries: &str, frames: Vec<Vec<u8
     let compiled = forebay_frontend::compile(&path.display().to_string(), &options);
     let messages = forebay_syntax::render::render_all(&compiled.diagnostics, &compiled.sources, false);
     let program = compiled.program.unwrap_or_else(|| panic!("{messages}"));
-    let pipeline = Arc::new(Pipeline::load(program).expect("the program loads"));
+    let options = Options {
+        engine,
+        ..Options::default()
+    };
+    let pipeline = Arc::new(Pipeline::load_with(program, options).expect("the program loads"));
     let mut controller = Controller::new(pipeline.clone());
     for command in forebay_stf::parse(entries)
         .expect("the entries are well-formed")

@@ -1,8 +1,9 @@
-//! The reference executor on the repository's programs: packets a second on one core, memory to memory.
+//! The engines on the repository's programs: packets a second on one core, memory to memory, through the whole switch.
 //!
-//! `cargo bench -p forebay-benches --bench interp`
+//! `cargo bench -p forebay-benches --bench engines`
 
 use forebay_benches::{packets_per_second, repository_root, switch};
+use forebay_pipeline::Engine;
 use std::time::Duration;
 
 const ROUNDS: usize = 5;
@@ -71,14 +72,17 @@ const CASES: &[Case] = &[
 ];
 
 fn main() {
-    println!("{:<40} {:>14}", "interp, one core", "packets/s in");
+    println!(
+        "{:<40} {:>14} {:>14} {:>8}",
+        "packets/s in, one core", "interp", "jit", "ratio"
+    );
     for case in CASES {
-        let rate = measure(case);
-        println!("{:<40} {:>14.0}", case.name, rate);
+        let (interp, jit) = (measure(case, Engine::Interpreter), measure(case, Engine::Jit));
+        println!("{:<40} {interp:>14.0} {jit:>14.0} {:>8.1}", case.name, jit / interp);
     }
 }
 
-fn measure(case: &Case) -> f64 {
+fn measure(case: &Case, engine: Engine) -> f64 {
     let read = |file: &str| {
         let path = repository_root().join("programs").join(file);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -93,6 +97,6 @@ fn measure(case: &Case) -> f64 {
         })
         .take(case.take)
         .collect();
-    let mut switch = switch(case.program, case.defines, &read(case.entries), frames);
+    let mut switch = switch(engine, case.program, case.defines, &read(case.entries), frames);
     packets_per_second(&mut switch, ROUNDS, ROUND)
 }
