@@ -218,7 +218,7 @@ fn validity(place: &Place) -> Place {
     }
 }
 
-/// `setValid()` and `setInvalid()`: both make the other members of the header's union invalid (§8.20).
+/// `setValid()` and `setInvalid()`: both make the other members of the header's union invalid (§8.21).
 ///
 /// The fields of a header that becomes valid are zero. The specification leaves them open; BMv2 clears them, and what an
 /// earlier header held does not leak into the packet.

@@ -83,14 +83,19 @@ struct Key {
 
 fn evaluate_keys(cx: &mut Context, id: hir::TableId) -> Vec<Key> {
     let hir = cx.hir;
+    let declared = &hir.tables[id.index()].keys;
     let mut keys = Vec::new();
-    for key in &hir.tables[id.index()].keys {
+    for (index, key) in declared.iter().enumerate() {
         let before = cx.operations;
-        let value = expression::scalar(cx, &key.expr);
-        keys.push(Key {
-            value,
-            is_computed: cx.operations != before,
-        });
+        let mut value = expression::scalar(cx, &key.expr);
+        if declared[index + 1..]
+            .iter()
+            .any(|later| expression::has_effects(&later.expr))
+        {
+            value = graph::save_expr(cx, value);
+        }
+        let is_computed = cx.operations != before;
+        keys.push(Key { value, is_computed });
     }
     keys
 }
