@@ -23,6 +23,7 @@ mod bench;
 mod command;
 mod compare;
 mod control;
+mod engines;
 mod entry;
 mod expected;
 mod literal;
@@ -34,6 +35,7 @@ mod runner;
 
 pub use command::*;
 pub use control::{Applied, Controller};
+pub use engines::run_both;
 pub use expected::{ExpectedPacket, hex};
 pub use literal::Literal;
 pub use outcome::{Failure, FailureKind, Note, Outcome};
