@@ -11,5 +11,9 @@ pub fn run() -> Result<ExitCode> {
         .status()
         .context("cannot run cargo test")?;
     println!("look at the change with: git diff tests/errors");
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

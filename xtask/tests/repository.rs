@@ -7,6 +7,7 @@ use std::process::Command;
 /// The crates from left to right: each may depend only on crates that stand before it.
 const ORDER: &[&str] = &[
     "forebay-bits",
+    "forebay-packet",
     "forebay-syntax",
     "forebay-check",
     "forebay-ir",
@@ -17,7 +18,6 @@ const ORDER: &[&str] = &[
     "forebay-interp",
     "forebay-jit",
     "forebay-pipeline",
-    "forebay-packet",
     "forebay-switch",
     "forebay-ports",
     "forebay-stf",
@@ -40,7 +40,10 @@ const ISOLATED: &[(&str, &[&str])] = &[
 ];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the repository").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask stands in the repository")
+        .to_path_buf()
 }
 
 /// Every edge between crates of the workspace, from `cargo metadata` (development dependencies left out).
@@ -69,10 +72,16 @@ fn edges() -> Vec<(String, String)> {
 #[test]
 fn crates_depend_only_to_the_left() {
     let position = |name: &str| {
-        ORDER.iter().position(|o| *o == name).unwrap_or_else(|| panic!("{name} has no place in ORDER: give it one"))
+        ORDER
+            .iter()
+            .position(|o| *o == name)
+            .unwrap_or_else(|| panic!("{name} has no place in ORDER: give it one"))
     };
     for (from, to) in edges() {
-        assert!(position(&to) < position(&from), "{from} may not depend on {to}, which stands to its right");
+        assert!(
+            position(&to) < position(&from),
+            "{from} may not depend on {to}, which stands to its right"
+        );
     }
 }
 
@@ -91,14 +100,27 @@ fn paths_named_in_the_architecture_exist() {
     for document in ["ARCHITECTURE.md", "README.md", "LIMITATIONS.md", "DEVIATIONS.md"] {
         let text = std::fs::read_to_string(root().join(document)).unwrap_or_else(|e| panic!("{document}: {e}"));
         for path in paths_in(&text) {
-            assert!(root().join(path).exists(), "{document} names `{path}`, which does not exist");
+            assert!(
+                root().join(path).exists(),
+                "{document} names `{path}`, which does not exist"
+            );
         }
     }
 }
 
 /// What stands between backquotes and begins with a folder of the repository.
 fn paths_in(text: &str) -> impl Iterator<Item = &str> {
-    const FOLDERS: &[&str] = &["crates/", "programs/", "p4include/", "tests/", "docs/", "fuzz/", "benches/", "xtask/", "demo/"];
+    const FOLDERS: &[&str] = &[
+        "crates/",
+        "programs/",
+        "p4include/",
+        "tests/",
+        "docs/",
+        "fuzz/",
+        "benches/",
+        "xtask/",
+        "demo/",
+    ];
     text.split('`')
         .skip(1)
         .step_by(2)

@@ -114,11 +114,7 @@ impl Bits {
     /// Compares the values as `int<W>`. The widths must be equal.
     #[inline]
     pub fn cmp_signed(&self, other: &Bits) -> Ordering {
-        assert_eq!(
-            self.width(),
-            other.width(),
-            "operands of one operation have one width"
-        );
+        assert_eq!(self.width(), other.width(), "operands of one operation have one width");
         // A negative value is the smaller one, so the order of the signs is reversed.
         other
             .is_negative()
@@ -129,11 +125,7 @@ impl Bits {
     /// The end of the range of `int<W>` on the side of this value's sign.
     fn signed_bound(&self) -> Bits {
         let largest = Bits::ones(self.width()).shr(1);
-        if self.is_negative() {
-            largest.not()
-        } else {
-            largest
-        }
+        if self.is_negative() { largest.not() } else { largest }
     }
 
     /// `self + addend + carry` for wide values; a subtraction adds the complement and a carry.
@@ -152,8 +144,7 @@ impl Bits {
 /// By value as `bit<W>`, then by width: a total order for sorted collections.
 impl Ord for Bits {
     fn cmp(&self, other: &Bits) -> Ordering {
-        self.cmp_unsigned(other)
-            .then_with(|| self.width().cmp(&other.width()))
+        self.cmp_unsigned(other).then_with(|| self.width().cmp(&other.width()))
     }
 }
 

@@ -50,9 +50,7 @@ impl Bits {
         }
         match &self.0 {
             Repr::Inline { value, .. } => Bits::inline(width, value << amount),
-            Repr::Wide { .. } => {
-                Bits::from_limb_fn(width, |i| self.limb_at(64 * i as i64 - amount as i64))
-            }
+            Repr::Wide { .. } => Bits::from_limb_fn(width, |i| self.limb_at(64 * i as i64 - amount as i64)),
         }
     }
 
@@ -65,9 +63,7 @@ impl Bits {
         }
         match &self.0 {
             Repr::Inline { value, .. } => Bits::inline(width, value >> amount),
-            Repr::Wide { .. } => {
-                Bits::from_limb_fn(width, |i| self.limb_at(64 * i as i64 + amount as i64))
-            }
+            Repr::Wide { .. } => Bits::from_limb_fn(width, |i| self.limb_at(64 * i as i64 + amount as i64)),
         }
     }
 

@@ -41,10 +41,7 @@ impl Bits {
 
     /// `value` modulo 2^`width`.
     pub fn from_biguint(width: u32, value: &BigUint) -> Bits {
-        let limbs: Vec<u64> = value
-            .iter_u64_digits()
-            .take(width.div_ceil(64) as usize)
-            .collect();
+        let limbs: Vec<u64> = value.iter_u64_digits().take(width.div_ceil(64) as usize).collect();
         Bits::from_limbs(width, &limbs)
     }
 

@@ -173,15 +173,9 @@ impl Bits {
     /// Both operands' inline values and their common width, or `None` when they are wide.
     #[inline]
     fn inline_pair(&self, other: &Bits) -> Option<(u32, u128, u128)> {
-        assert_eq!(
-            self.width(),
-            other.width(),
-            "operands of one operation have one width"
-        );
+        assert_eq!(self.width(), other.width(), "operands of one operation have one width");
         match (&self.0, &other.0) {
-            (Repr::Inline { width, value: a }, Repr::Inline { value: b, .. }) => {
-                Some((*width, *a, *b))
-            }
+            (Repr::Inline { width, value: a }, Repr::Inline { value: b, .. }) => Some((*width, *a, *b)),
             _ => None,
         }
     }

@@ -14,9 +14,7 @@ impl Bits {
         let width = high - low + 1;
         match &self.0 {
             Repr::Inline { value, .. } => Bits::inline(width, value >> low),
-            Repr::Wide { .. } => {
-                Bits::from_limb_fn(width, |i| self.limb_at(64 * i as i64 + i64::from(low)))
-            }
+            Repr::Wide { .. } => Bits::from_limb_fn(width, |i| self.limb_at(64 * i as i64 + i64::from(low))),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::layout::Layout;
 use crate::objects::{CustomCrcs, LookupPlan, Snapshot, Stateful};
 use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
+use crate::v1model;
 use forebay_ir::{MatchKind, Op, Program, Unit};
 use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Implementation, KeySpec, MeterArray, MeterKind,
@@ -94,8 +95,8 @@ impl Pipeline {
             custom_crcs: Arc::new(CustomCrcs::default()),
         };
         Ok(Pipeline {
+            code: compile(&program, &layout, &options)?,
             layout,
-            code: compile(&program, &options)?,
             plan: LookupPlan::new(&program),
             stateful: load_stateful(&program)?,
             snapshot: RwLock::new(Arc::new(snapshot)),
@@ -107,7 +108,12 @@ impl Pipeline {
 
     /// Whether the program ever resubmits a packet.
     pub fn resubmits(&self) -> bool {
-        let mut statements = self.program.bodies.iter().flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
+        let mut statements = self
+            .program
+            .bodies
+            .iter()
+            .flat_map(|body| &body.blocks)
+            .flat_map(|block| &block.statements);
         statements.any(|statement| matches!(statement.op, Op::Resubmit { .. }))
     }
 
@@ -137,12 +143,16 @@ impl Pipeline {
     }
 }
 
-fn compile(program: &Program, options: &Options) -> Result<Option<forebay_jit::Code>, LoadError> {
+fn compile(program: &Program, layout: &Layout, options: &Options) -> Result<Option<forebay_jit::Code>, LoadError> {
     match options.engine {
         Engine::Interpreter => Ok(None),
         Engine::Jit => {
-            let step_limit = options.step_limit;
-            let code = forebay_jit::compile(program, forebay_jit::Options { step_limit });
+            let route = v1model::route(program, layout);
+            let options = forebay_jit::Options {
+                step_limit: options.step_limit,
+                route: Some(&route),
+            };
+            let code = forebay_jit::compile(program, options);
             code.map(Some).map_err(LoadError::Compile)
         }
     }

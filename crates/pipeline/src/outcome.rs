@@ -112,7 +112,11 @@ pub struct DropCounters(Vec<AtomicU64>);
 impl DropCounters {
     /// All zero, for a program with so many errors.
     pub(crate) fn new(errors: usize) -> Self {
-        DropCounters((0..DropReason::FIXED.len() + errors).map(|_| AtomicU64::new(0)).collect())
+        DropCounters(
+            (0..DropReason::FIXED.len() + errors)
+                .map(|_| AtomicU64::new(0))
+                .collect(),
+        )
     }
 
     /// One more.
@@ -122,13 +126,18 @@ impl DropCounters {
 
     /// How many so far.
     pub fn get(&self, reason: DropReason) -> u64 {
-        self.0.get(reason.index()).map_or(0, |counter| counter.load(Ordering::Relaxed))
+        self.0
+            .get(reason.index())
+            .map_or(0, |counter| counter.load(Ordering::Relaxed))
     }
 
     /// Reasons that occurred with their counts, in order of [`DropReason::index`].
     pub fn nonzero(&self) -> Vec<(DropReason, u64)> {
         let counts = self.0.iter().map(|counter| counter.load(Ordering::Relaxed)).enumerate();
-        counts.filter(|(_, count)| *count > 0).map(|(index, count)| (DropReason::from_index(index), count)).collect()
+        counts
+            .filter(|(_, count)| *count > 0)
+            .map(|(index, count)| (DropReason::from_index(index), count))
+            .collect()
     }
 }
 

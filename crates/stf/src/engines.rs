@@ -20,11 +20,13 @@ pub fn run_both(test: &Test, reference: Arc<Pipeline>, other: Arc<Pipeline>) -> 
     if differences.is_empty() && others_outcome != outcome {
         differences.push("commands gave different answers".to_string());
     }
-    outcome.failures.extend(differences.into_iter().map(|difference| Failure {
-        line: None,
-        kind: FailureKind::Engine,
-        message: format!("the engines differ: {difference}"),
-    }));
+    outcome
+        .failures
+        .extend(differences.into_iter().map(|difference| Failure {
+            line: None,
+            kind: FailureKind::Engine,
+            message: format!("the engines differ: {difference}"),
+        }));
     outcome
 }
 

@@ -55,11 +55,7 @@ pub(crate) struct Record {
 }
 
 /// Runs the test, and says what left the switch.
-pub(crate) fn run_and_record<O: Observer>(
-    test: &Test,
-    pipeline: Arc<Pipeline>,
-    observer: &mut O,
-) -> (Outcome, Record) {
+pub(crate) fn run_and_record<O: Observer>(test: &Test, pipeline: Arc<Pipeline>, observer: &mut O) -> (Outcome, Record) {
     let mut run = Run::new(pipeline);
     for command in &test.commands {
         run.command(command.line, &command.value, observer);

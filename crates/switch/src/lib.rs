@@ -23,6 +23,7 @@
 
 mod counters;
 mod port_table;
+mod short_way;
 mod switch;
 mod traffic_manager;
 

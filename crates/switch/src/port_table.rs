@@ -1,7 +1,7 @@
 //! The ports of a switch by their P4 numbers.
 
 use crate::counters::{Drops, PortReport};
-use forebay_packet::{Burst, Port, PortError, PortState};
+use forebay_packet::{Burst, Packet, Port, PortError, PortState};
 use forebay_pipeline::DropReason;
 use std::collections::BTreeMap;
 
@@ -51,6 +51,38 @@ impl PortTable {
                 burst.clear();
             }
         }
+    }
+
+    /// The numbers of the ports, in order.
+    pub(crate) fn numbers(&self) -> Vec<u32> {
+        self.slots.keys().copied().collect()
+    }
+
+    /// Asks a port for up to `max` packets. `burst` is empty before.
+    pub(crate) fn receive_from(&mut self, number: u32, burst: &mut Burst, max: usize, now_ns: u64) {
+        let Some(slot) = self.slots.get_mut(&number).filter(|slot| !slot.failed) else {
+            return;
+        };
+        if let Err(error) = slot.port.receive(burst, max, now_ns) {
+            slot.failed = true;
+            self.failures.push((slot.number, error));
+        }
+    }
+
+    /// Queues a packet for the port and leaves an empty one in its place. When the port's burst is full that is sent
+    /// first. `None`, and the packet stays, when there is no such port.
+    pub(crate) fn exchange(&mut self, number: u32, packet: &mut Packet, now_ns: u64) -> Option<Sent> {
+        let slot = self.slots.get_mut(&number)?;
+        let sent = if slot.outgoing.is_full() {
+            slot.flush(now_ns, &mut self.failures)
+        } else {
+            Sent::default()
+        };
+        packet.port = number;
+        packet.timestamp_ns = now_ns;
+        let has_room = slot.outgoing.push_exchange(packet);
+        debug_assert!(has_room, "a flushed burst has room");
+        Some(sent)
     }
 
     /// Queues a frame for the port. When its burst is full that is sent first. `None` when there is no such port.

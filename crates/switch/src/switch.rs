@@ -6,7 +6,7 @@ use crate::traffic_manager::TrafficManager;
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError, SplitMix64};
 use forebay_pipeline::{
     Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, IngressArguments, IngressDecision, IngressPacket,
-    Pipeline, QueuedPacket, Tracer, Worker,
+    Passage, Pipeline, QueuedPacket, Tracer, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -70,9 +70,9 @@ pub enum Settled {
 
 /// A switch: a pipeline's worker, its ports and its queues. See the [crate's picture](crate).
 pub struct Switch {
-    worker: Worker,
-    config: Config,
-    ports: PortTable,
+    pub(crate) worker: Worker,
+    pub(crate) config: Config,
+    pub(crate) ports: PortTable,
     queues: TrafficManager,
     /// Packets on their way back to ingress. They go before new ones, as in BMv2.
     looping: VecDeque<IngressPacket>,
@@ -84,15 +84,16 @@ pub struct Switch {
     arrived: VecDeque<IngressPacket>,
     digests: Vec<DigestMessage>,
     digests_lost: u64,
-    counters: Counters,
+    pub(crate) counters: Counters,
     random: SplitMix64,
     next_tag: u64,
-    stages: Stages,
+    pub(crate) stages: Stages,
 }
 
 /// Buffers of the stages, kept so that nothing is allocated for a burst.
-struct Stages {
-    received: Burst,
+pub(crate) struct Stages {
+    pub(crate) received: Burst,
+    pub(crate) passages: Vec<Passage>,
     ingress: Vec<IngressPacket>,
     ingress_ports: Vec<u32>,
     ingress_decisions: Vec<Decided<IngressDecision>>,
@@ -135,15 +136,21 @@ impl Switch {
     /// At most [`Config::burst`] packets from every port enter; all packets that wait in queues when egress begins
     /// leave them. `now_ns` never goes back from call to call.
     pub fn breathe<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
-        let received = self.receive(now_ns);
-        let ingress = self.ingress(now_ns, tracer);
-        let egress = self.egress(now_ns, tracer);
-        self.transmit(now_ns);
-        Activity {
-            received,
-            ingress,
-            egress,
+        let mut activity = Activity::default();
+        if !T::ON && self.worker.has_short_way() && self.is_empty() {
+            self.pass_through(now_ns, tracer, &mut activity);
+        } else {
+            activity.received = self.receive(now_ns);
         }
+        activity.ingress += self.ingress(now_ns, tracer);
+        activity.egress += self.egress(now_ns, tracer);
+        self.transmit(now_ns);
+        activity
+    }
+
+    /// Whether no packet waits anywhere in the switch.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queues.len() == 0 && self.looping.is_empty()
     }
 
     /// Breathes until nothing moves, but at most `breaths` times.
@@ -209,24 +216,26 @@ impl Switch {
         } = self;
         ports.receive(&mut stages.received, config.burst, now_ns, |ingress_port, burst| {
             for packet in burst.iter() {
-                let mut bytes = worker.buffer();
-                bytes.extend_from_slice(packet.data());
-                let arguments = IngressArguments {
-                    ingress_port,
-                    timestamp_us,
-                    random_seed: 0,
-                };
-                let mut packet = IngressPacket::new(bytes, arguments);
-                packet.tag = *next_tag;
-                *next_tag += 1;
-                arrived.push_back(packet);
+                arrived.push_back(arriving(worker, next_tag, packet.data(), ingress_port, timestamp_us));
             }
             counters.received += burst.len() as u64;
         });
         self.counters.received - before
     }
 
-    fn ingress<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
+    /// A packet that came alone.
+    pub(crate) fn arrive(&mut self, frame: &[u8], ingress_port: u32, timestamp_us: u64) {
+        let packet = arriving(&mut self.worker, &mut self.next_tag, frame, ingress_port, timestamp_us);
+        self.arrived.push_back(packet);
+    }
+
+    /// The number of the next packet that enters.
+    pub(crate) fn take_tag(&mut self) -> u64 {
+        self.next_tag += 1;
+        self.next_tag - 1
+    }
+
+    pub(crate) fn ingress<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
         // What goes round from here on waits for the next breath.
         let mut going_round = self.looping.len();
         let entering = going_round + self.arrived.len();
@@ -282,7 +291,7 @@ impl Switch {
         }
     }
 
-    fn egress<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
+    pub(crate) fn egress<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
         let waiting = self.queues.len();
         let mut left = waiting;
         while left > 0 {
@@ -369,17 +378,17 @@ impl Switch {
     }
 
     /// A drop that the switch decides; the pipeline has counted its own.
-    fn drop_here(&mut self, port: u32, reason: DropReason) {
+    pub(crate) fn drop_here(&mut self, port: u32, reason: DropReason) {
         self.worker.pipeline().drops().count(reason);
         self.book_drop(port, reason);
     }
 
-    fn book_drop(&mut self, port: u32, reason: DropReason) {
+    pub(crate) fn book_drop(&mut self, port: u32, reason: DropReason) {
         self.counters.dropped += 1;
         self.ports.count_drop(port, reason);
     }
 
-    fn count_sent(&mut self, sent: crate::port_table::Sent) {
+    pub(crate) fn count_sent(&mut self, sent: crate::port_table::Sent) {
         self.counters.transmitted += sent.accepted;
         self.counters.dropped += sent.refused;
         for _ in 0..sent.refused {
@@ -392,15 +401,37 @@ impl Switch {
         self.counters.copies += fates.checked_sub(packets).expect("every packet has a fate");
     }
 
-    fn microseconds(&self, now_ns: u64) -> u64 {
+    pub(crate) fn microseconds(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.config.start_ns) / 1_000
     }
+}
+
+/// A copy of a frame, about to enter ingress.
+fn arriving(
+    worker: &mut Worker,
+    next_tag: &mut u64,
+    frame: &[u8],
+    ingress_port: u32,
+    timestamp_us: u64,
+) -> IngressPacket {
+    let mut bytes = worker.buffer();
+    bytes.extend_from_slice(frame);
+    let arguments = IngressArguments {
+        ingress_port,
+        timestamp_us,
+        random_seed: 0,
+    };
+    let mut packet = IngressPacket::new(bytes, arguments);
+    packet.tag = *next_tag;
+    *next_tag += 1;
+    packet
 }
 
 impl Stages {
     fn new(burst: usize) -> Stages {
         Stages {
             received: Burst::new(burst),
+            passages: Vec::with_capacity(burst),
             ingress: Vec::with_capacity(burst),
             ingress_ports: Vec::with_capacity(burst),
             ingress_decisions: Vec::with_capacity(burst),

@@ -69,8 +69,16 @@ const SAMPLE_FOLDERS: &[&str] = &["", "dash", "metrics", "omec", "parser-inline"
 const SAMPLE_PROGRAMS: &[&str] = &["fabric_20190420/fabric.p4"];
 
 /// Architectures that Forebay does not have; a program that includes one of their files is not counted.
-const OTHER_ARCHITECTURES: &[&str] =
-    &["pna.p4", "dpdk/", "tc/", "ebpf_model.p4", "ubpf_model.p4", "xdp_model.p4", "tna.p4", "t2na.p4"];
+const OTHER_ARCHITECTURES: &[&str] = &[
+    "pna.p4",
+    "dpdk/",
+    "tc/",
+    "ebpf_model.p4",
+    "ubpf_model.p4",
+    "xdp_model.p4",
+    "tna.p4",
+    "t2na.p4",
+];
 
 /// The programs of a category in order of their names.
 pub fn collect(category: Category, p4c: &Path) -> Result<Vec<Job>> {
@@ -89,12 +97,18 @@ pub fn collect(category: Category, p4c: &Path) -> Result<Vec<Job>> {
         };
         let belongs = match category {
             Category::Stf | Category::P4info => includes.iter().any(|i| i == "v1model.p4") && companion.is_some(),
-            Category::Accepted => !includes.iter().any(|i| OTHER_ARCHITECTURES.iter().any(|other| i.starts_with(other))),
+            Category::Accepted => !includes
+                .iter()
+                .any(|i| OTHER_ARCHITECTURES.iter().any(|other| i.starts_with(other))),
             Category::Rejected => true,
         };
         if belongs {
             let name = program.strip_prefix(&testdata)?.display().to_string();
-            jobs.push(Job { name, program, companion });
+            jobs.push(Job {
+                name,
+                program,
+                companion,
+            });
         }
     }
     Ok(jobs)
@@ -142,12 +156,19 @@ fn included_files(program: &Path) -> Result<BTreeSet<String>> {
         let Ok(bytes) = std::fs::read(&path) else { continue };
         let text = String::from_utf8_lossy(&bytes);
         for line in text.lines() {
-            let Some(rest) = line.trim_start().strip_prefix('#') else { continue };
-            let Some(rest) = rest.trim_start().strip_prefix("include") else { continue };
+            let Some(rest) = line.trim_start().strip_prefix('#') else {
+                continue;
+            };
+            let Some(rest) = rest.trim_start().strip_prefix("include") else {
+                continue;
+            };
             let name = rest.trim().trim_start_matches(['<', '"']);
             let name = name.split(['>', '"']).next().unwrap_or(name).to_string();
             let beside = path.parent().unwrap_or(Path::new("")).join(&name);
-            let file = Path::new(&name).file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
+            let file = Path::new(&name)
+                .file_name()
+                .map(|f| f.to_string_lossy().into_owned())
+                .unwrap_or_default();
             let known = ["core.p4", "v1model.p4", "psa.p4"].contains(&file.as_str());
             let recorded = if known { file } else { name };
             if names.insert(recorded) && beside.exists() {

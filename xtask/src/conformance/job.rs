@@ -3,8 +3,8 @@
 use super::corpus::{Category, Job};
 use super::record::{Outcome, Outcomes};
 use super::{Arguments, Engine, worker};
-use clap::ValueEnum;
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
@@ -38,7 +38,13 @@ const NOT_FINE: u8 = 1;
 /// The child process: one program.
 pub fn run_worker(arguments: &WorkerArguments) -> Result<ExitCode> {
     let companion = arguments.companion.as_deref();
-    let result = worker::run(arguments.category, &arguments.program, companion, &arguments.p4c, arguments.engine)?;
+    let result = worker::run(
+        arguments.category,
+        &arguments.program,
+        companion,
+        &arguments.p4c,
+        arguments.engine,
+    )?;
     Ok(match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
@@ -84,14 +90,20 @@ fn progress(category: Category, done: usize, all: usize) {
 
 fn run_one(category: Category, job: &Job, arguments: &Arguments) -> Result<Outcome> {
     let mut command = Command::new(std::env::current_exe().context("cannot find the running program")?);
-    command.args(["conformance-worker", "--category", category.name(), "--program"]).arg(&job.program);
+    command
+        .args(["conformance-worker", "--category", category.name(), "--program"])
+        .arg(&job.program);
     command.arg("--p4c").arg(&arguments.p4c);
     let engine = arguments.engine.to_possible_value().expect("no engine is hidden");
     command.args(["--engine", engine.get_name()]);
     if let Some(companion) = &job.companion {
         command.arg("--companion").arg(companion);
     }
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot start a worker")?;
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("cannot start a worker")?;
     wait(child, Duration::from_secs(arguments.time_limit))
 }
 

@@ -59,7 +59,10 @@ pub enum Engine {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let testdata = arguments.p4c.join("testdata");
     if !testdata.is_dir() {
-        bail!("{} is not a checkout of p4c: it has no folder testdata", arguments.p4c.display());
+        bail!(
+            "{} is not a checkout of p4c: it has no folder testdata",
+            arguments.p4c.display()
+        );
     }
     let mut record = Record::default();
     for category in Category::all() {
@@ -94,10 +97,17 @@ fn finish(record: &Record, whole: bool, write: bool) -> Result<ExitCode> {
         std::fs::write(docs.join("conformance.md"), report::markdown(record)).context("docs/conformance.md")?;
         println!("wrote docs/conformance.md and docs/conformance.json");
     }
-    Ok(if regressions.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if regressions.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// The folder of the repository.
 pub fn repository_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the repository").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask stands in the repository")
+        .to_path_buf()
 }

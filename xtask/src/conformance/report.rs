@@ -7,16 +7,29 @@ use std::fmt::Write;
 /// Prints a category's result.
 pub fn print(category: Category, outcomes: &Outcomes, verbose: bool) {
     let fine = outcomes.values().filter(|o| o.is_fine()).count();
-    println!("{}: {fine} of {} ({:.1} %)", category.title(), outcomes.len(), percent(fine, outcomes.len()));
+    println!(
+        "{}: {fine} of {} ({:.1} %)",
+        category.title(),
+        outcomes.len(),
+        percent(fine, outcomes.len())
+    );
     for (name, outcome) in outcomes.iter().filter(|(_, o)| !o.is_fine()) {
         let reason = describe(outcome);
-        let shown = if verbose { reason } else { reason.lines().next().unwrap_or_default().to_string() };
+        let shown = if verbose {
+            reason
+        } else {
+            reason.lines().next().unwrap_or_default().to_string()
+        };
         println!("  {name}: {shown}");
     }
 }
 
 fn percent(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+    if whole == 0 {
+        0.0
+    } else {
+        100.0 * part as f64 / whole as f64
+    }
 }
 
 fn describe(outcome: &Outcome) -> String {
@@ -41,9 +54,17 @@ pub fn markdown(record: &Record) -> String {
     for category in Category::all() {
         let Some(outcomes) = record.get(category) else { continue };
         let fine = outcomes.values().filter(|o| o.is_fine()).count();
-        crashes += outcomes.values().filter(|o| matches!(o, Outcome::Crashed(_) | Outcome::TimedOut)).count();
+        crashes += outcomes
+            .values()
+            .filter(|o| matches!(o, Outcome::Crashed(_) | Outcome::TimedOut))
+            .count();
         let share = percent(fine, outcomes.len());
-        let _ = writeln!(text, "| {} | {fine} | {} | {share:.1} |", category.title(), outcomes.len());
+        let _ = writeln!(
+            text,
+            "| {} | {fine} | {} | {share:.1} |",
+            category.title(),
+            outcomes.len()
+        );
     }
     let _ = writeln!(text, "| crashes and time-outs | {crashes} | | |");
     for category in Category::all() {

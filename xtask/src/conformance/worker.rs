@@ -27,8 +27,13 @@ pub fn run(
     // The files that Forebay has itself are its own; p4c's folder serves the rest.
     let provider = ["core.p4", "v1model.p4"]
         .iter()
-        .fold(FileSources::new(), |provider, own| provider.hide(include_folder.join(own)));
-    let include_paths = [include_folder.display().to_string(), include_folder.join("bmv2").display().to_string()];
+        .fold(FileSources::new(), |provider, own| {
+            provider.hide(include_folder.join(own))
+        });
+    let include_paths = [
+        include_folder.display().to_string(),
+        include_folder.join("bmv2").display().to_string(),
+    ];
     let provider = provider.hide(include_folder.join("bmv2").join("psa.p4"));
     let mut options = Options::new(&provider);
     options.include_paths = &include_paths;
@@ -36,8 +41,17 @@ pub fn run(
     match category {
         Category::Accepted => Ok(accepted(&program, &options)),
         Category::Rejected => Ok(rejected(&program, &options)),
-        Category::Stf => stf(&program, companion.context("an STF test belongs to the program")?, &options, engine),
-        Category::P4info => p4info(&program, companion.context("an expected P4Info belongs to the program")?, &options),
+        Category::Stf => stf(
+            &program,
+            companion.context("an STF test belongs to the program")?,
+            &options,
+            engine,
+        ),
+        Category::P4info => p4info(
+            &program,
+            companion.context("an expected P4Info belongs to the program")?,
+            &options,
+        ),
     }
 }
 
@@ -55,7 +69,11 @@ fn p4info(program: &str, expected: &Path, options: &Options) -> Result<Verdict> 
     if differences.is_empty() {
         return Ok(Ok(()));
     }
-    Ok(Err(differences.iter().map(|difference| difference.to_string()).collect::<Vec<_>>().join("\n")))
+    Ok(Err(differences
+        .iter()
+        .map(|difference| difference.to_string())
+        .collect::<Vec<_>>()
+        .join("\n")))
 }
 
 fn accepted(program: &str, options: &Options) -> Verdict {
@@ -68,7 +86,11 @@ fn accepted(program: &str, options: &Options) -> Verdict {
 
 fn rejected(program: &str, options: &Options) -> Verdict {
     let checked = forebay_frontend::check(program, options);
-    if checked.diagnostics.has_errors() { Ok(()) } else { Err("accepted".to_string()) }
+    if checked.diagnostics.has_errors() {
+        Ok(())
+    } else {
+        Err("accepted".to_string())
+    }
 }
 
 fn compile(program: &str, options: &Options) -> std::result::Result<Compiled, String> {
@@ -87,7 +109,13 @@ fn stf(program: &str, test: &Path, options: &Options, engine: Engine) -> Result<
     };
     let test = match forebay_stf::parse(&text) {
         Ok(test) => test,
-        Err(errors) => return Ok(Err(errors.iter().map(|e| format!("STF: {e}")).collect::<Vec<_>>().join("\n"))),
+        Err(errors) => {
+            return Ok(Err(errors
+                .iter()
+                .map(|e| format!("STF: {e}"))
+                .collect::<Vec<_>>()
+                .join("\n")));
+        }
     };
     let program = compiled.program.expect("compile() gives only programs without errors");
     let outcome = match run_test(&test, program, engine) {
@@ -97,12 +125,20 @@ fn stf(program: &str, test: &Path, options: &Options, engine: Engine) -> Result<
     if outcome.passed() {
         return Ok(Ok(()));
     }
-    Ok(Err(outcome.failures.iter().map(|failure| failure.to_string()).collect::<Vec<_>>().join("\n")))
+    Ok(Err(outcome
+        .failures
+        .iter()
+        .map(|failure| failure.to_string())
+        .collect::<Vec<_>>()
+        .join("\n")))
 }
 
 fn run_test(test: &Test, program: Program, engine: Engine) -> std::result::Result<Outcome, LoadError> {
     let load = |program, engine| {
-        let options = forebay_pipeline::Options { engine, ..Default::default() };
+        let options = forebay_pipeline::Options {
+            engine,
+            ..Default::default()
+        };
         Pipeline::load_with(program, options).map(Arc::new)
     };
     use forebay_pipeline::Engine::{Interpreter, Jit};

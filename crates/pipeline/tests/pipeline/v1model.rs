@@ -425,8 +425,15 @@ fn limits_drop_with_their_names() {
     }
     .load_with(options);
     assert_eq!(switch.send(&[1, 2]), []);
-    let timeout = switch.pipeline.program().error("ParserTimeout").expect("core.p4 declares it");
-    assert_eq!(switch.pipeline.drops().nonzero(), [(DropReason::ParserError(timeout as u16), 1)]);
+    let timeout = switch
+        .pipeline
+        .program()
+        .error("ParserTimeout")
+        .expect("core.p4 declares it");
+    assert_eq!(
+        switch.pipeline.drops().nonzero(),
+        [(DropReason::ParserError(timeout as u16), 1)]
+    );
     let mut switch = Blocks {
         ingress: "added.$valid$ = 1w0x1\nreturn",
         ..Blocks::default()
