@@ -181,6 +181,7 @@ fn known_value(actual: &Actual, policy: Policy, earlier: Option<&Binding>) -> Op
     let Actual::Value(value) = actual else { return None };
     match value {
         Value::Object(_) | Value::Text(_) | Value::Integer(_) => Some(value.clone()),
+        Value::Void => None,
         _ if policy == Policy::Copy || matches!(earlier, Some(Binding::Storage(_))) => None,
         _ => {
             let mut is_known = true;

@@ -98,6 +98,18 @@ pub fn fields(cx: &Context, id: CompositeId, args: &[Type]) -> Vec<(String, Type
         .collect()
 }
 
+/// How many single values a value of a resolved type consists of.
+pub fn leaf_count(cx: &Context, ty: &Type) -> u64 {
+    let sum = |count: u64, ty: &Type| count.saturating_add(leaf_count(cx, ty));
+    match ty {
+        Type::Composite(id, args) => fields(cx, *id, args).iter().fold(1, |count, (_, ty)| sum(count, ty)),
+        Type::Stack(element, size) => leaf_count(cx, element).saturating_mul(u64::from(*size)),
+        Type::Tuple(elements) => elements.iter().fold(1, sum),
+        Type::Record(fields) => fields.iter().fold(1, |count, (_, ty)| sum(count, ty)),
+        _ => 1,
+    }
+}
+
 /// Which kind of composite a resolved type is.
 pub fn composite_kind(cx: &Context, ty: &Type) -> Option<CompositeKind> {
     match ty {

@@ -2,6 +2,7 @@
 
 use crate::build;
 use crate::context::Context;
+use crate::limits;
 use crate::object::ObjectId;
 use crate::types;
 use forebay_check::hir::Type;
@@ -187,8 +188,17 @@ pub fn mux(condition: &Expr, then_value: Value, else_value: Value) -> Value {
     }
 }
 
-/// The default value of a resolved type: zero, false, invalid, `NoError`, the first member.
+/// The default value of a resolved type: zero, false, invalid, `NoError`, the first member. A type that no program may
+/// store, being too large, has none: whoever stores the value reports that.
 pub fn zero(cx: &Context, ty: &Type) -> Value {
+    if types::leaf_count(cx, ty) > limits::MAX_SLOTS as u64 {
+        Value::Void
+    } else {
+        zero_of(cx, ty)
+    }
+}
+
+fn zero_of(cx: &Context, ty: &Type) -> Value {
     if let Some(scalar) = types::scalar(cx, ty) {
         return Value::Scalar(build::constant(scalar.width, 0));
     }
@@ -201,7 +211,7 @@ pub fn zero(cx: &Context, ty: &Type) -> Value {
         },
         Type::Composite(id, args) => {
             let fields = types::fields(cx, *id, args);
-            let values = fields.iter().map(|(_, ty)| zero(cx, ty)).collect();
+            let values = fields.iter().map(|(_, ty)| zero_of(cx, ty)).collect();
             match cx.hir.composites[id.index()].kind {
                 CompositeKind::Struct => Value::Group(values),
                 CompositeKind::Header => Value::Header {
@@ -212,7 +222,7 @@ pub fn zero(cx: &Context, ty: &Type) -> Value {
             }
         }
         Type::Stack(element, size) => {
-            let elements = vec![zero(cx, element); *size as usize];
+            let elements = vec![zero_of(cx, element); *size as usize];
             if types::is_stack_element(cx, element) {
                 Value::Stack {
                     elements,
@@ -222,8 +232,8 @@ pub fn zero(cx: &Context, ty: &Type) -> Value {
                 Value::Group(elements)
             }
         }
-        Type::Tuple(elements) => Value::Group(elements.iter().map(|ty| zero(cx, ty)).collect()),
-        Type::Record(fields) => Value::Group(fields.iter().map(|(_, ty)| zero(cx, ty)).collect()),
+        Type::Tuple(elements) => Value::Group(elements.iter().map(|ty| zero_of(cx, ty)).collect()),
+        Type::Record(fields) => Value::Group(fields.iter().map(|(_, ty)| zero_of(cx, ty)).collect()),
         _ => Value::Void,
     }
 }

@@ -90,3 +90,15 @@ fn large_arrays_stop() {
         codes::TOO_MANY_ALTERNATIVES
     );
 }
+
+#[test]
+fn default_values_of_huge_types_stop() {
+    let top = "bit<8> f(in bit<8>[60000][60000] x) { return x[1][2]; }";
+    let ingress = "apply { m.x = f(...); }";
+    let code = first_error(&Parts {
+        top,
+        ingress,
+        ..Parts::default()
+    });
+    assert_eq!(code, codes::TOO_MANY_SLOTS);
+}
