@@ -1,9 +1,10 @@
 //! Compiled programs, and one packet's way through them.
 
-use crate::context::{Context, Memory, NO_COLOR};
+use crate::context::{Context, Memory, ending};
 use crate::pool::Pool;
+use crate::route::{Arguments, Obstacle};
 use cranelift_jit::JITModule;
-use forebay_interp::{Buffers, Ended, Input, Objects, Random, Requests, State};
+use forebay_interp::{BitBuffer, Buffers, Ended, Input, Objects, PacketFacts, Random, Requests, State};
 use forebay_ir::BodyId;
 use std::fmt;
 
@@ -12,6 +13,9 @@ use std::fmt;
 pub struct Code {
     /// By body; nothing for actions.
     entries: Vec<Option<Entry>>,
+    short_way: Option<Entry>,
+    /// Why there is no short way although one was asked for.
+    obstacle: Option<Obstacle>,
     temporaries: usize,
     step_limit: u64,
     /// What the entries are addresses in.
@@ -57,23 +61,42 @@ impl Code {
     pub(crate) fn new(
         memory: CodeMemory,
         pool: Pool,
-        entries: Vec<Option<*const u8>>,
+        addresses: Addresses,
         temporaries: usize,
         step_limit: u64,
+        obstacle: Option<Obstacle>,
     ) -> Self {
         let entry = |address: *const u8| {
             // SAFETY: the address is that of a finished function with this signature.
             unsafe { std::mem::transmute::<*const u8, Entry>(address) }
         };
-        let entries = entries.into_iter().map(|address| address.map(entry)).collect();
         Code {
-            entries,
+            entries: addresses.bodies.into_iter().map(|address| address.map(entry)).collect(),
+            short_way: addresses.short_way.map(entry),
+            obstacle,
             temporaries,
             step_limit,
             _memory: memory,
             _pool: pool,
         }
     }
+
+    /// Whether packets can take the short way.
+    pub fn has_short_way(&self) -> bool {
+        self.short_way.is_some()
+    }
+
+    /// Why there is none although one was asked for.
+    pub fn obstacle(&self) -> Option<&Obstacle> {
+        self.obstacle.as_ref()
+    }
+}
+
+/// Where finished functions are.
+pub(crate) struct Addresses {
+    /// By body; nothing for actions.
+    pub(crate) bodies: Vec<Option<*const u8>>,
+    pub(crate) short_way: Option<*const u8>,
 }
 
 /// One packet's way through the bodies of a compiled program.
@@ -102,24 +125,11 @@ impl<'a> Execution<'a> {
         if memory.temporaries.len() < code.temporaries {
             memory.temporaries.resize(code.temporaries, 0);
         }
-        let context = Context {
-            packet: input.packet.as_ptr(),
-            packet_bits: input.packet.len() as u64 * 8,
-            cursor: input.cursor as u64,
-            state: std::ptr::null_mut(),
-            temporaries: std::ptr::null_mut(),
-            steps_left: 0,
-            error: 0,
-            hit: 0,
-            color: NO_COLOR,
-            arguments: std::ptr::null(),
-            objects,
-            requests: std::ptr::null_mut(),
-            output: std::ptr::null_mut(),
-            memory: std::ptr::null_mut(),
-            facts: input.facts,
-            random: Random::new(input.random_seed),
-        };
+        let mut context = Context::new(objects, input.facts);
+        context.packet = input.packet.as_ptr();
+        context.packet_bits = input.packet.len() as u64 * 8;
+        context.cursor = input.cursor as u64;
+        context.random = Random::new(input.random_seed);
         Execution {
             code,
             context,
@@ -163,5 +173,110 @@ impl<'a> Execution<'a> {
     /// The requests so far.
     pub fn requests(&mut self) -> &mut Requests {
         self.requests
+    }
+}
+
+/// The short way of packets through a compiled program.
+pub struct ShortWay<'a> {
+    entry: Entry,
+    context: Context<'a>,
+    requests: &'a mut Requests,
+    buffers: &'a mut Buffers,
+}
+
+/// What became of a packet on the short way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It leaves. The frame is as it shall be, but for bytes behind `length_max`.
+    Sent {
+        /// The port.
+        port: u32,
+        /// At most so many bytes leave.
+        length_max: u32,
+    },
+    /// It leaves, with the deparser's output in place of what the parser took.
+    Rewritten {
+        /// The port.
+        port: u32,
+        /// What the parser took, in bits.
+        parsed_bits: usize,
+        /// At most so many bytes leave.
+        length_max: u32,
+    },
+    /// The program dropped it in ingress.
+    DroppedInIngress,
+    /// The program dropped it in egress.
+    DroppedInEgress,
+    /// An assertion did not hold.
+    AssertFailed,
+    /// It has to take the long way. Nothing has been changed.
+    GaveUp,
+}
+
+impl<'a> ShortWay<'a> {
+    /// Prepares for packets, if the code has a short way. The state is one of the compiled program; its values do not
+    /// matter.
+    pub fn new(
+        code: &'a Code,
+        objects: &'a dyn Objects,
+        state: &'a mut State,
+        requests: &'a mut Requests,
+        buffers: &'a mut Buffers,
+        memory: &'a mut Memory,
+    ) -> Option<Self> {
+        let entry = code.short_way?;
+        if memory.temporaries.len() < code.temporaries {
+            memory.temporaries.resize(code.temporaries, 0);
+        }
+        let mut context = Context::new(objects, PacketFacts::default());
+        context.state = state.words_mut().as_mut_ptr();
+        context.temporaries = memory.temporaries.as_mut_ptr();
+        context.memory = memory;
+        Some(ShortWay {
+            entry,
+            context,
+            requests,
+            buffers,
+        })
+    }
+
+    /// Takes a packet the short way.
+    #[inline]
+    pub fn run(&mut self, frame: &mut [u8], arguments: Arguments) -> Fate {
+        let context = &mut self.context;
+        context.packet = frame.as_mut_ptr();
+        context.packet_bits = frame.len() as u64 * 8;
+        context.cursor = 0;
+        context.ingress_port = arguments.ingress_port.into();
+        context.timestamp_us = arguments.timestamp_us;
+        context.truncate_to = u32::MAX.into();
+        context.facts = PacketFacts {
+            length_bytes: frame.len() as u32,
+            timestamp_us: arguments.timestamp_us,
+        };
+        context.requests = self.requests;
+        context.output = &mut self.buffers.output;
+        // SAFETY: the context describes a frame, a state, temporaries and buffers that are ours until this returns, all
+        // as large as the code was told.
+        let ending = unsafe { (self.entry)(context) };
+        let (port, length_max) = (context.egress_port as u32, context.truncate_to as u32);
+        match ending {
+            ending::SENT_IN_PLACE => Fate::Sent { port, length_max },
+            ending::SENT_REWRITTEN => Fate::Rewritten {
+                port,
+                parsed_bits: context.cursor as usize,
+                length_max,
+            },
+            ending::DROPPED_IN_INGRESS => Fate::DroppedInIngress,
+            ending::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
+            ending::ASSERT_FAILED => Fate::AssertFailed,
+            ending::GAVE_UP => Fate::GaveUp,
+            other => unreachable!("the code of a short way does not return {other}"),
+        }
+    }
+
+    /// What the deparser emitted; to be emptied before the next packet.
+    pub fn output(&mut self) -> &mut BitBuffer {
+        &mut self.buffers.output
     }
 }

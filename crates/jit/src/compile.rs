@@ -1,8 +1,10 @@
 //! From a program to [`Code`].
 
 use crate::analysis::{action_body, longest_way, size};
-use crate::code::{Code, CodeMemory};
+use crate::code::{Addresses, Code, CodeMemory};
 use crate::pool::Pool;
+use crate::route::Route;
+use crate::route::plan::Plan;
 use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature};
 use cranelift_codegen::ir::UserFuncName;
 use cranelift_codegen::settings::{self, Configurable};
@@ -17,9 +19,11 @@ use std::fmt;
 
 /// What compiled code needs to know besides the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct Options<'a> {
     /// Statements and terminators that one body may execute for one packet.
     pub step_limit: u64,
+    /// The short way that packets may take, if the program has one.
+    pub route: Option<&'a Route>,
 }
 
 /// Why a program could not be compiled.
@@ -54,10 +58,15 @@ impl std::error::Error for CompileError {}
 const INLINED_SIZE_MAX: usize = 64;
 
 /// Compiles a program that the verifier of `forebay-ir` accepts.
-pub fn compile(program: &Program, options: Options) -> Result<Code, CompileError> {
+pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileError> {
     let mut module = new_module()?;
     let outlined = declare_actions(program, &mut module)?;
     let layout = StateLayout::new(program);
+    let obstacle = options
+        .route
+        .and_then(|route| route.obstacle(program, options.step_limit));
+    let routed = options.route.filter(|_| obstacle.is_none());
+    let plan = routed.map(|route| Plan::new(program, route, route.known(program), options.step_limit));
     let mut pool = Pool::default();
     let mut environment = Environment {
         program,
@@ -84,6 +93,14 @@ pub fn compile(program: &Program, options: Options) -> Result<Code, CompileError
             bodies.insert(body, function);
         }
     }
+    let short_way = match (&plan, options.route) {
+        (Some(plan), Some(route)) => {
+            let function = compiler.declare()?;
+            compiler.function(&mut environment, Unit::Route(route, plan), function)?;
+            Some(function)
+        }
+        _ => None,
+    };
     let temporaries = environment.temporaries as usize;
     module
         .finalize_definitions()
@@ -95,12 +112,17 @@ pub fn compile(program: &Program, options: Options) -> Result<Code, CompileError
                 .map(|&function| module.get_finalized_function(function))
         })
         .collect();
+    let addresses = Addresses {
+        bodies: entries,
+        short_way: short_way.map(|function| module.get_finalized_function(function)),
+    };
     Ok(Code::new(
         CodeMemory::new(module),
         pool,
-        entries,
+        addresses,
         temporaries,
         options.step_limit,
+        obstacle,
     ))
 }
 
@@ -157,7 +179,7 @@ fn parser_errors(program: &Program) -> ParserErrors {
 }
 
 /// How a unit watches the limit. An action may be called by any body, and so counts when one of them does.
-fn step_counting(program: &Program, unit: Unit, limit: u64) -> StepCounting {
+fn step_counting(program: &Program, unit: Unit<'_>, limit: u64) -> StepCounting {
     let may_reach = |body: &Body| longest_way(program, body).is_none_or(|steps| steps > limit);
     match unit {
         Unit::Body(body) => match &program.bodies[body.index()] {
@@ -167,6 +189,8 @@ fn step_counting(program: &Program, unit: Unit, limit: u64) -> StepCounting {
         },
         Unit::Action(_) if program.bodies.iter().any(may_reach) => StepCounting::BeforeEffects,
         Unit::Action(_) => StepCounting::Never,
+        // A program with a short way has no loops but in its parser, whose ways are all known.
+        Unit::Route(..) => StepCounting::Never,
     }
 }
 
@@ -186,7 +210,12 @@ impl Compiler<'_> {
             .map_err(|error| module_error(&error, ""))
     }
 
-    fn function(&mut self, environment: &mut Environment<'_>, unit: Unit, id: FuncId) -> Result<(), CompileError> {
+    fn function<'a>(
+        &mut self,
+        environment: &mut Environment<'a>,
+        unit: Unit<'a>,
+        id: FuncId,
+    ) -> Result<(), CompileError> {
         let name = unit_name(environment.program, unit);
         self.context.func.signature = body_signature(self.module.isa().default_call_conv());
         self.context.func.name = UserFuncName::user(0, id.as_u32());
@@ -206,7 +235,7 @@ impl Compiler<'_> {
     fn callees(
         &mut self,
         environment: &Environment<'_>,
-        unit: Unit,
+        unit: Unit<'_>,
     ) -> HashMap<ActionId, cranelift_codegen::ir::FuncRef> {
         let Unit::Body(body) = unit else {
             return HashMap::new();
@@ -228,10 +257,11 @@ impl Compiler<'_> {
     }
 }
 
-fn unit_name(program: &Program, unit: Unit) -> &str {
+fn unit_name<'p>(program: &'p Program, unit: Unit<'_>) -> &'p str {
     match unit {
         Unit::Body(body) => &program.bodies[body.index()].name,
         Unit::Action(action) => &program.actions[action.index()].name,
+        Unit::Route(..) => "the whole program",
     }
 }
 

@@ -5,6 +5,7 @@
 
 use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, Objects, PacketFacts, Random, Requests};
+use std::ptr;
 
 /// See the [module](self).
 #[repr(C)]
@@ -30,6 +31,14 @@ pub(crate) struct Context<'a> {
     pub(crate) color: u64,
     /// The action data that the last lookup found, each argument in as many words as it needs.
     pub(crate) arguments: *const u64,
+    /// On the short way: where the packet came from.
+    pub(crate) ingress_port: u64,
+    /// On the short way: when.
+    pub(crate) timestamp_us: u64,
+    /// On the short way: where the packet leaves.
+    pub(crate) egress_port: u64,
+    /// On the short way: at most so many bytes leave.
+    pub(crate) truncate_to: u64,
     /// Tables and stateful objects.
     pub(crate) objects: &'a dyn Objects,
     /// What the program asks of its architecture.
@@ -54,9 +63,45 @@ pub(crate) mod ending {
     pub(crate) const REJECTED: i64 = 2;
     pub(crate) const STEP_LIMIT: i64 = 3;
     pub(crate) const ASSERT_FAILED: i64 = 4;
+    /// On the short way: the packet leaves, and is as it shall be.
+    pub(crate) const SENT_IN_PLACE: i64 = 5;
+    /// On the short way: the packet leaves with the output in place of what was parsed.
+    pub(crate) const SENT_REWRITTEN: i64 = 6;
+    /// On the short way: dropped behind ingress.
+    pub(crate) const DROPPED_IN_INGRESS: i64 = 7;
+    /// On the short way: dropped behind egress.
+    pub(crate) const DROPPED_IN_EGRESS: i64 = 8;
+    /// On the short way: the packet takes the long way.
+    pub(crate) const GAVE_UP: i64 = 9;
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// A context without packet and memory.
+    pub(crate) fn new(objects: &'a dyn Objects, facts: PacketFacts) -> Self {
+        Context {
+            packet: ptr::null(),
+            packet_bits: 0,
+            cursor: 0,
+            state: ptr::null_mut(),
+            temporaries: ptr::null_mut(),
+            steps_left: 0,
+            error: 0,
+            hit: 0,
+            color: NO_COLOR,
+            arguments: ptr::null(),
+            ingress_port: 0,
+            timestamp_us: 0,
+            egress_port: 0,
+            truncate_to: 0,
+            objects,
+            requests: ptr::null_mut(),
+            output: ptr::null_mut(),
+            memory: ptr::null_mut(),
+            facts,
+            random: Random::new(0),
+        }
+    }
+
     /// The meaning of a body's return value.
     pub(crate) fn ended(&self, ending: i64) -> Ended {
         match ending {
@@ -65,7 +110,7 @@ impl Context<'_> {
             ending::REJECTED => Ended::Rejected(self.error as u32),
             ending::STEP_LIMIT => Ended::StepLimit,
             ending::ASSERT_FAILED => Ended::AssertFailed,
-            other => unreachable!("compiled code does not return {other}"),
+            other => unreachable!("the code of a body does not return {other}"),
         }
     }
 }

@@ -16,6 +16,7 @@
 //! | `analysis.rs` | where the parser stands in the packet, how many steps a body can take |
 //! | `translate/` | bodies to Cranelift's own representation |
 //! | `compile.rs` | the module, its functions |
+//! | `route/` | the short way: what is known of packets behind each way through the parser |
 //! | `code.rs` | finished code, and its use for one packet |
 //! | `context.rs` | what generated code knows of the packet |
 //! | `runtime.rs` | functions that generated code calls |
@@ -30,11 +31,11 @@
 //!   lowering has turned them into branches.
 //! * **Temporaries.** Offsets are handed out when the program is compiled; the largest is recorded, and an [`Execution`]
 //!   makes sure that there is so much memory before anything runs.
-//! * **The packet.** It is only read, and only after a test that the packet has all bits of the header (or of the
+//! * **The packet.** It is accessed only after a test that the packet has all bits of the header (or of the
 //!   lookahead) at the present position. The position is at most the packet's length: it begins there or at 0 and moves
 //!   only past bits that were tested. The tests cannot overflow: what is added to a position is a constant, or a number
 //!   that was first found to be at most the packet's length. A load that covers more than its field stays between the
-//!   header's first and last byte.
+//!   header's first and last byte. On the short way, changed fields are written to where they were read.
 //! * **Action data.** Offsets are those of the parameters of the action. Which action runs is what the table said together
 //!   with the data, and tables check the number and widths of arguments when an entry is written.
 //!
@@ -47,9 +48,10 @@ mod code;
 mod compile;
 mod context;
 mod pool;
+pub mod route;
 mod runtime;
 mod translate;
 
-pub use code::{Code, Execution};
+pub use code::{Code, Execution, Fate, ShortWay};
 pub use compile::{CompileError, Options, compile};
 pub use context::Memory;

@@ -27,6 +27,11 @@ impl Translator<'_, '_, '_> {
             // Nobody traces compiled code.
             Op::LogMessage { .. } => {}
             Op::Hash { .. } | Op::VerifyChecksum { .. } | Op::UpdateChecksum { .. } => self.hash_op(op, data),
+            Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Digest { .. }
+                if self.is_short_way() =>
+            {
+                self.give_up();
+            }
             Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Truncate { .. } => {
                 self.request(op, data);
             }
@@ -44,8 +49,9 @@ impl Translator<'_, '_, '_> {
             Op::RegisterRead { register, index, slot } => {
                 let index = self.saturated_of(index, data);
                 let register = self.number(register.0.into());
-                let target = self.slot_address(*slot);
-                self.call(runtime::READ_REGISTER, &[self.context, register, index, target]);
+                self.write_slot_through(*slot, |translator, target| {
+                    translator.call(runtime::READ_REGISTER, &[translator.context, register, index, target]);
+                });
             }
             Op::RegisterWrite { register, index, value } => self.write_register(*register, index, value, data),
             Op::Count { counter, index } => {
@@ -116,9 +122,7 @@ impl Translator<'_, '_, '_> {
                     let computed = translator.from_u64(carried.width, hash);
                     let equal = translator.equal(computed, carried);
                     let differs = translator.is_zero(equal);
-                    translator.when(differs, |translator| {
-                        translator.call(runtime::CHECKSUM_ERROR, &[translator.context]);
-                    });
+                    translator.when(differs, Self::report_checksum_error);
                 });
             }
             Op::UpdateChecksum {
@@ -136,6 +140,16 @@ impl Translator<'_, '_, '_> {
                 });
             }
             other => unreachable!("{other:?} is translated elsewhere"),
+        }
+    }
+
+    fn report_checksum_error(&mut self) {
+        match self.checksum_failed {
+            Some(failed) => {
+                let one = self.number(1);
+                self.builder.def_var(failed, one);
+            }
+            None => self.call(runtime::CHECKSUM_ERROR, &[self.context]),
         }
     }
 
@@ -169,10 +183,19 @@ impl Translator<'_, '_, '_> {
             }
             Op::Truncate { bytes } => {
                 let bytes = self.word_of(bytes, data);
-                self.call(runtime::TRUNCATE, &[self.context, bytes]);
+                self.truncate_to(bytes);
             }
             other => unreachable!("{other:?} is translated elsewhere"),
         }
+    }
+
+    fn truncate_to(&mut self, bytes: ir::Value) {
+        if !self.is_short_way() {
+            return self.call(runtime::TRUNCATE, &[self.context, bytes]);
+        }
+        let before = self.load_truncate_to();
+        let least = self.builder.ins().umin(before, bytes);
+        self.store_truncate_to(least);
     }
 
     fn field_list(&mut self, field_list: Option<&Expr>, data: Option<&ActionData>) -> ir::Value {

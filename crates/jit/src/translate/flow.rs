@@ -5,7 +5,7 @@ use super::{Ending, Translator};
 use crate::analysis::{CursorFact, cursor_facts, has_outside_effect};
 use crate::context::ending;
 use cranelift_codegen::ir::{self, InstBuilder};
-use forebay_ir::{Block, BlockId, Body, BodyKind, Terminator};
+use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Terminator};
 
 /// A body in the middle of a function.
 pub(super) struct Region {
@@ -73,7 +73,13 @@ impl Translator<'_, '_, '_> {
                 let (then_block, else_block) = (region.block(*then_block), region.block(*else_block));
                 self.builder.ins().brif(condition, then_block, &[], else_block, &[]);
             }
-            Terminator::Select { keys, cases, default } => self.select(region, keys, cases, region.block(*default)),
+            Terminator::Select { keys, cases, default } => {
+                let targets: Vec<(&[KeySet], ir::Block)> = cases
+                    .iter()
+                    .map(|case| (&case.keysets[..], region.block(case.target)))
+                    .collect();
+                self.select(keys, &targets, region.block(*default), region.data());
+            }
             Terminator::Apply {
                 table,
                 hit,
@@ -89,7 +95,10 @@ impl Translator<'_, '_, '_> {
                 None => self.end(ending::RETURNED),
             },
             Terminator::Exit => {
-                let end = self.ending(Ending::Exited);
+                let end = match self.on_exit {
+                    Some(block) => block,
+                    None => self.ending(Ending::Exited),
+                };
                 self.builder.ins().jump(end, &[]);
             }
             Terminator::Reject(error) => {

@@ -1,24 +1,28 @@
 //! From a body to a function of machine code.
 //!
-//! The signature is that of all bodies: a pointer to a [`Context`] goes in, one of [`ending`] comes out. The slots stay
-//! in the state's memory between operations; Cranelift forwards what was stored to what is loaded next.
+//! The signature is that of all bodies: a pointer to a [`Context`] goes in, one of [`ending`] comes out. In the
+//! function of a single body, slots stay in the state's memory between operations; on the short way ([`crate::route`]) most
+//! are in registers or in the packet.
 //!
 //! | file | what it translates |
 //! |---|---|
-//! | `value.rs` | values in registers and in memory, and between them |
+//! | `value.rs`, `homes.rs` | values in registers and in memory, and where slots are |
 //! | `expression.rs`, `word.rs`, `double.rs` | expressions; of up to 64 bits; of up to 128 bits |
 //! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
 //! | `parse.rs` | extract, advance, lookahead |
 //! | `pack.rs` | emit, and the data of hashes and checksums |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
+//! | `route.rs` | the short way: all bodies in one function |
 
 mod apply;
 mod double;
 mod expression;
 mod externs;
 mod flow;
+mod homes;
 mod pack;
 mod parse;
+mod route;
 mod select;
 mod value;
 mod word;
@@ -26,12 +30,15 @@ mod word;
 use crate::analysis::CursorFact;
 use crate::context::{Context, ending};
 use crate::pool::Pool;
+use crate::route::Route;
+use crate::route::plan::Plan;
 use crate::runtime::Function;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
-use cranelift_frontend::FunctionBuilder;
+use cranelift_frontend::{FunctionBuilder, Variable};
 use forebay_interp::StateLayout;
-use forebay_ir::{ActionId, Body, BodyId, Program};
+use forebay_ir::{ActionId, Body, BodyId, Program, SlotId};
+use homes::Homes;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
 
@@ -70,11 +77,13 @@ pub(crate) enum StepCounting {
 
 /// What is translated into a function.
 #[derive(Clone, Copy)]
-pub(crate) enum Unit {
+pub(crate) enum Unit<'a> {
     /// A parser, control or deparser.
     Body(BodyId),
     /// An action that controls call.
     Action(ActionId),
+    /// The short way.
+    Route(&'a Route, &'a Plan),
 }
 
 /// How a body ends early.
@@ -83,6 +92,8 @@ enum Ending {
     Exited,
     StepLimit,
     AssertFailed,
+    /// The packet takes the long way.
+    GaveUp,
     /// A parser rejects with this error.
     Rejected(u32),
 }
@@ -107,6 +118,14 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     /// Blocks that end the body early, filled when everything else is translated.
     endings: BTreeMap<Ending, ir::Block>,
     signatures: HashMap<(usize, bool), ir::SigRef>,
+    /// Where slots are.
+    homes: Homes,
+    /// The registers of slots that have one.
+    variables: HashMap<SlotId, Variable>,
+    /// Where `exit` leads when the function goes on behind the control.
+    on_exit: Option<ir::Block>,
+    /// On the short way: whether a checksum was found wrong.
+    checksum_failed: Option<Variable>,
 }
 
 /// The signature of all compiled bodies.
@@ -154,6 +173,10 @@ context_fields! {
     load_hit, none: hit;
     load_color, none: color;
     load_arguments, none: arguments;
+    load_ingress_port, none: ingress_port;
+    load_timestamp, none: timestamp_us;
+    none, store_egress_port: egress_port;
+    load_truncate_to, store_truncate_to: truncate_to;
 }
 
 impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
@@ -182,6 +205,10 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             cursor: CursorFact::Anywhere,
             endings: BTreeMap::new(),
             signatures: HashMap::new(),
+            homes: Homes::default(),
+            variables: HashMap::new(),
+            on_exit: None,
+            checksum_failed: None,
         };
         translator.state = translator.load_state();
         translator.temporaries = translator.load_temporaries();
@@ -189,7 +216,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     }
 
     /// Translates the whole of it.
-    pub(crate) fn translate(mut self, unit: Unit) -> FunctionBuilder<'f> {
+    pub(crate) fn translate(mut self, unit: Unit<'a>) -> FunctionBuilder<'f> {
         let program = self.program;
         match unit {
             Unit::Body(body) => self.body(&program.bodies[body.index()], None, None),
@@ -197,6 +224,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 let arguments = self.load_arguments();
                 self.action_body(action, arguments, None);
             }
+            Unit::Route(route, plan) => self.route(route, plan),
         }
         self.fill_endings();
         self.builder.seal_all_blocks();
@@ -300,8 +328,17 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.builder.switch_to_block(next);
     }
 
-    /// The block that ends the body so.
+    /// Whether the function is the short way.
+    fn is_short_way(&self) -> bool {
+        self.checksum_failed.is_some()
+    }
+
+    /// The block that ends the body so. On the short way, a packet that the parser rejects takes the long one.
     fn ending(&mut self, ending: Ending) -> ir::Block {
+        let ending = match ending {
+            Ending::Rejected(_) if self.is_short_way() => Ending::GaveUp,
+            other => other,
+        };
         let builder = &mut self.builder;
         *self.endings.entry(ending).or_insert_with(|| builder.create_block())
     }
@@ -314,6 +351,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 Ending::Exited => self.end(ending::EXITED),
                 Ending::StepLimit => self.end(ending::STEP_LIMIT),
                 Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
+                Ending::GaveUp => self.end(ending::GAVE_UP),
                 Ending::Rejected(error) => {
                     let error = self.number(error.into());
                     self.store_error(error);

@@ -3,6 +3,7 @@
 //! Whether the packet has the bits is tested once for a header; its fields are then loaded without further tests. A load
 //! may cover more bytes than its field has, but none outside the header's.
 
+use super::homes::Field;
 use super::value::Value;
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
@@ -40,7 +41,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Ends the parser unless so many bits are left; the position before them.
-    fn require_bits(&mut self, bits: ir::Value) -> ir::Value {
+    pub(super) fn require_bits(&mut self, bits: ir::Value) -> ir::Value {
         let cursor = self.cursor_position();
         let left = self.bits_behind(cursor);
         let enough = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, bits, left);
@@ -100,7 +101,7 @@ impl Translator<'_, '_, '_> {
         self.write_slot(header.valid, Value::word(1, one));
     }
 
-    fn require_varbit(&mut self, present: ir::Value, fixed: u64, varbit_max: u64) -> ir::Value {
+    pub(super) fn require_varbit(&mut self, present: ir::Value, fixed: u64, varbit_max: u64) -> ir::Value {
         let errors = self.environment.errors;
         let seven = self.number(7);
         let odd_bits = self.builder.ins().band(present, seven);
@@ -158,6 +159,16 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().iadd(position, bits)
     }
 
+    /// The place of fields of so many bits at a position.
+    pub(super) fn field_at(&mut self, position: ir::Value, bits: u32) -> Option<Field> {
+        let (address, bit) = self.run_at(position, bits).start?;
+        Some(Field {
+            address,
+            bytes: (bit + bits).div_ceil(8),
+            first_bit: bit,
+        })
+    }
+
     fn run_at(&mut self, position: ir::Value, bits: u32) -> Run {
         let start = self.cursor.bit_in_byte().map(|bit| {
             let packet = self.load_packet();
@@ -170,24 +181,50 @@ impl Translator<'_, '_, '_> {
     /// Reads the field at an offset of a run.
     fn read_field(&mut self, run: &Run, offset: u32, slot: SlotId) {
         let width = self.program.slot(slot).width;
-        match run.start {
-            Some((address, bit)) if width <= INLINE_BITS_MAX => {
-                let end = bit + offset + width;
-                for index in 0..words(width) {
-                    let limb_end = end - 64 * index as u32;
-                    let limb_width = (width - 64 * index as u32).min(64);
-                    let word = self.load_bits(address, run.bytes(bit), limb_end - limb_width, limb_width);
-                    self.write_slot_word(slot, index, word);
-                }
-            }
-            _ => {
-                let offset = self.number(offset.into());
-                let position = self.builder.ins().iadd(run.position, offset);
-                let width = self.number(width.into());
-                let target = self.slot_address(slot);
-                self.call(runtime::READ_PACKET, &[self.context, position, width, target]);
-            }
+        let Some((address, bit)) = run.start.filter(|_| width <= INLINE_BITS_MAX) else {
+            let offset = self.number(offset.into());
+            let position = self.builder.ins().iadd(run.position, offset);
+            let width = self.number(width.into());
+            return self.write_slot_through(slot, |translator, target| {
+                translator.call(runtime::READ_PACKET, &[translator.context, position, width, target]);
+            });
+        };
+        let field = Field {
+            address,
+            bytes: run.bytes(bit),
+            first_bit: bit + offset,
+        };
+        if width <= 128 {
+            let value = self.load_field(&field, width);
+            return self.write_slot(slot, value);
         }
+        let target = self.slot_address(slot);
+        for index in 0..words(width) {
+            let word = self.load_limb(&field, width, index);
+            self.store(word, target, 8 * index as i32);
+        }
+    }
+
+    /// A field of up to 128 bits.
+    pub(super) fn load_field(&mut self, field: &Field, width: u32) -> Value {
+        if width == 0 {
+            let zero = self.number(0);
+            return Value::word(0, zero);
+        }
+        let low = self.load_limb(field, width, 0);
+        if width <= 64 {
+            return Value::word(width, low);
+        }
+        let high = self.load_limb(field, width, 1);
+        let double = self.builder.ins().iconcat(low, high);
+        Value::double(width, double)
+    }
+
+    /// Word number `index` of a field, from the least significant.
+    pub(super) fn load_limb(&mut self, field: &Field, width: u32, index: usize) -> ir::Value {
+        let end = field.first_bit + width - 64 * index as u32;
+        let limb_width = (width - 64 * index as u32).min(64);
+        self.load_bits(field.address, field.bytes, end - limb_width, limb_width)
     }
 
     /// 1 to 64 bits at a bit offset from an address, of whose bytes the first `bytes` may be loaded.

@@ -3,29 +3,34 @@
 //! One key of at most 64 bits compared with constants becomes a search; anything else a chain of tests.
 
 use super::Translator;
-use super::flow::Region;
-use super::value::{Place, Value};
+use super::value::{ActionData, Place, Value};
 use crate::runtime::{self, ValueSetShape};
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
-use forebay_ir::{BinaryOp, Expr, KeySet, SelectCase, ValueSetId};
+use forebay_ir::{BinaryOp, Expr, KeySet, ValueSetId};
 
 impl Translator<'_, '_, '_> {
-    pub(super) fn select(&mut self, region: &Region, keys: &[Expr], cases: &[SelectCase], default: ir::Block) {
-        let values: Vec<Value> = keys.iter().map(|key| self.value(key, region.data())).collect();
+    /// Goes where the first case that matches leads, or to `default`.
+    pub(super) fn select(
+        &mut self,
+        keys: &[Expr],
+        cases: &[(&[KeySet], ir::Block)],
+        default: ir::Block,
+        data: Option<&ActionData>,
+    ) {
+        let values: Vec<Value> = keys.iter().map(|key| self.value(key, data)).collect();
         if let [
             Value {
                 place: Place::Word(key),
                 ..
             },
         ] = values[..]
-            && let Some((switch, otherwise)) = search(region, cases, default)
+            && let Some((switch, otherwise)) = search(cases, default)
         {
             return switch.emit(&mut self.builder, key, otherwise);
         }
-        for case in cases {
-            let target = region.block(case.target);
-            let Some(condition) = self.case_condition(region, &case.keysets, &values) else {
+        for &(keysets, target) in cases {
+            let Some(condition) = self.case_condition(keysets, &values, data) else {
                 self.builder.ins().jump(target, &[]);
                 return;
             };
@@ -37,10 +42,10 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Whether all keysets match; nothing when they do whatever the keys are.
-    fn case_condition(&mut self, region: &Region, keysets: &[KeySet], keys: &[Value]) -> Option<ir::Value> {
+    fn case_condition(&mut self, keysets: &[KeySet], keys: &[Value], data: Option<&ActionData>) -> Option<ir::Value> {
         let mut all = None;
         for position in 0..keysets.len() {
-            if let Some(one) = self.keyset_condition(region, keysets, keys, position) {
+            if let Some(one) = self.keyset_condition(keysets, keys, position, data) {
                 all = Some(match all {
                     Some(all) => self.builder.ins().band(all, one),
                     None => one,
@@ -53,10 +58,10 @@ impl Translator<'_, '_, '_> {
     /// Whether the keyset at a position matches its key; nothing when it always does.
     fn keyset_condition(
         &mut self,
-        region: &Region,
         keysets: &[KeySet],
         keys: &[Value],
         position: usize,
+        data: Option<&ActionData>,
     ) -> Option<ir::Value> {
         let key = keys[position];
         Some(match &keysets[position] {
@@ -77,11 +82,11 @@ impl Translator<'_, '_, '_> {
                 self.builder.ins().band(above, below)
             }
             KeySet::Equals(expr) => {
-                let value = self.value(expr, region.data());
+                let value = self.value(expr, data);
                 self.equal(key, value)
             }
             KeySet::EqualsMasked { value, mask } => {
-                let (value, mask) = (self.value(value, region.data()), self.value(mask, region.data()));
+                let (value, mask) = (self.value(value, data), self.value(mask, data));
                 let value = self.binary(BinaryOp::And, value, mask);
                 let masked = self.binary(BinaryOp::And, key, mask);
                 self.equal(masked, value)
@@ -113,15 +118,15 @@ fn is_component(keyset: &KeySet, of: ValueSetId, index: u32) -> bool {
 }
 
 /// The cases of one key as a search, when all are constants, and where to go when none is found.
-fn search(region: &Region, cases: &[SelectCase], default: ir::Block) -> Option<(Switch, ir::Block)> {
+fn search(cases: &[(&[KeySet], ir::Block)], default: ir::Block) -> Option<(Switch, ir::Block)> {
     let mut switch = Switch::new();
-    for case in cases {
-        match &case.keysets[..] {
-            [KeySet::Any] => return Some((switch, region.block(case.target))),
+    for &(keysets, target) in cases {
+        match keysets {
+            [KeySet::Any] => return Some((switch, target)),
             [KeySet::Exact(value)] => {
                 let value = value.to_u128();
                 if !switch.entries().contains_key(&value) {
-                    switch.set_entry(value, region.block(case.target));
+                    switch.set_entry(value, target);
                 }
             }
             _ => return None,

@@ -1,9 +1,11 @@
 //! Values in registers and in memory.
 
+use super::homes::Home;
 use super::{Translator, within_bounds};
 use crate::runtime::{self, WideOperation, WideOperator, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_frontend::Variable;
 use forebay_bits::Bits;
 use forebay_ir::{Action, BinaryOp, SlotId};
 
@@ -209,26 +211,78 @@ impl Translator<'_, '_, '_> {
     }
 
     pub(super) fn read_slot(&mut self, slot: SlotId) -> Value {
-        let offset = self.slot_offset(slot);
-        self.load_value(self.program.slot(slot).width, self.state, offset)
+        let width = self.program.slot(slot).width;
+        match self.homes.of(slot).clone() {
+            Home::State => {
+                let offset = self.slot_offset(slot);
+                self.load_value(width, self.state, offset)
+            }
+            Home::Register(variable) => {
+                let value = self.builder.use_var(variable);
+                if width <= 64 {
+                    Value::word(width, value)
+                } else {
+                    Value::double(width, value)
+                }
+            }
+            Home::Packet(field) => self.load_field(&field, width),
+            Home::Constant(value) => self.constant(&value),
+        }
     }
 
     pub(super) fn write_slot(&mut self, slot: SlotId, value: Value) {
         debug_assert_eq!(value.width, self.program.slot(slot).width);
-        let offset = self.slot_offset(slot);
-        self.store_value(value, self.state, offset);
+        match (self.homes.of(slot).clone(), value.place) {
+            (Home::State, _) => {
+                let offset = self.slot_offset(slot);
+                self.store_value(value, self.state, offset);
+            }
+            (Home::Register(variable), Place::Word(register) | Place::Double(register)) => {
+                self.builder.def_var(variable, register);
+            }
+            (Home::Packet(_) | Home::Constant(_), _) => {
+                self.move_to_register(slot);
+                self.write_slot(slot, value);
+            }
+            (Home::Register(_), Place::Memory(_)) => unreachable!("wide slots are in the state"),
+        }
     }
 
-    /// The address of a slot's words.
+    /// Gives a slot a register, or words of the state if it is too wide; its value is not defined then.
+    pub(super) fn move_to_register(&mut self, slot: SlotId) {
+        let home = match self.program.slot(slot).width {
+            1..=64 => Home::Register(self.variable(slot, types::I64)),
+            65..=128 => Home::Register(self.variable(slot, types::I128)),
+            _ => Home::State,
+        };
+        self.homes.set(slot, home);
+    }
+
+    fn variable(&mut self, slot: SlotId, kind: ir::Type) -> Variable {
+        let builder = &mut self.builder;
+        *self.variables.entry(slot).or_insert_with(|| builder.declare_var(kind))
+    }
+
+    /// The address of a slot's words, which are in the state.
     pub(super) fn slot_address(&mut self, slot: SlotId) -> ir::Value {
+        if !matches!(self.homes.of(slot), Home::State) {
+            self.homes.set(slot, Home::State);
+        }
         let offset = self.slot_offset(slot);
         self.address(self.state, offset)
     }
 
-    /// Changes one word of a slot.
-    pub(super) fn write_slot_word(&mut self, slot: SlotId, index: usize, word: ir::Value) {
-        let offset = self.slot_offset(slot) + 8 * index as i32;
-        self.store(word, self.state, offset);
+    /// Has a function of the runtime write a slot's words, wherever the slot is.
+    pub(super) fn write_slot_through(&mut self, slot: SlotId, write: impl FnOnce(&mut Self, ir::Value)) {
+        if let Home::State = self.homes.of(slot) {
+            let address = self.slot_address(slot);
+            return write(self, address);
+        }
+        let width = self.program.slot(slot).width;
+        let address = self.temporary_address(words(width));
+        write(self, address);
+        let value = self.load_value(width, address, 0);
+        self.write_slot(slot, value);
     }
 
     /// A parameter of the action.

@@ -41,6 +41,7 @@ mod egress;
 mod ingress;
 mod pass;
 mod pool;
+mod short_way;
 
 use crate::load::Pipeline;
 use crate::objects::View;
@@ -49,6 +50,8 @@ use crate::packet::{EgressPacket, IngressPacket, Preserved};
 use forebay_interp::{Ended, Event, Preserve, State, Tracer};
 use pass::Scratch;
 use pool::Pool;
+pub(crate) use short_way::route;
+pub use short_way::{Arrival, Passage};
 use std::sync::Arc;
 
 /// `egress_spec` of a packet that is to be dropped.

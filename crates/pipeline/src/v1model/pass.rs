@@ -16,6 +16,13 @@ pub(super) struct Scratch {
     memory: forebay_jit::Memory,
 }
 
+impl Scratch {
+    /// The memory that compiled code uses.
+    pub(super) fn of_compiled_code(&mut self) -> (&mut Requests, &mut Buffers, &mut forebay_jit::Memory) {
+        (&mut self.requests, &mut self.buffers, &mut self.memory)
+    }
+}
+
 /// One packet's way through some bodies, whatever the engine. Values, requests and output are the same for all
 /// engines.
 pub(super) enum Pass<'a, T> {

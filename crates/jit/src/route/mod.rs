@@ -1,0 +1,300 @@
+//! The short way through a program: one function for everything from a frame to the port that it leaves by.
+//!
+//! Between ingress and egress an architecture may queue a packet, copy it or send it back. Most packets of most programs
+//! are neither copied nor sent back, and the untimed switch's queues are empty when they come. For those the parser, all
+//! controls and the deparser become one function, in which
+//!
+//! * slots are registers, and those that nobody reads do not exist;
+//! * the parser's ways are kept apart ([`plan`]): behind each it is known where in the packet every header is, and which
+//!   headers are valid, so conditions on validity are gone;
+//! * fields that the program does not change stay in the packet and are loaded where they are used;
+//! * when the deparser emits just the headers that were extracted, in their order, only changed fields are written back.
+//!
+//! The function *gives up* where something rare happens: a parser error, a multicast group, a clone, a digest. Until then
+//! it has changed nothing, not even the packet, so the architecture takes the packet the long way, from the start. A
+//! program that changes something that outlives a packet (a register, a counter) before it may give up has no such
+//! function: see [`Obstacle`].
+
+pub(crate) mod plan;
+mod specialise;
+
+use crate::analysis::longest_way;
+use forebay_bits::Bits;
+use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, Terminator};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// What an architecture does with a packet that takes the short way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Parser.
+    pub parser: BodyId,
+    /// Checksum verification.
+    pub verify_checksum: BodyId,
+    /// Ingress.
+    pub ingress: BodyId,
+    /// Egress.
+    pub egress: BodyId,
+    /// Checksum computation.
+    pub compute_checksum: BodyId,
+    /// Deparser.
+    pub deparser: BodyId,
+    /// Receives 1 when a checksum was found wrong.
+    pub checksum_error: Option<SlotId>,
+    /// Where the packet shall leave.
+    pub egress_spec: SlotId,
+    /// The value of it that drops the packet.
+    pub drop_port: u32,
+    /// A packet in which one of these is not 0 behind ingress does not take the short way.
+    pub copying: Vec<SlotId>,
+    /// Values before the parser; all other slots are 0.
+    pub before_parser: Vec<(SlotId, Source)>,
+    /// Values between ingress and egress.
+    pub before_egress: Vec<(SlotId, Source)>,
+    /// Slots whose values the short way does not know: programs that read them cannot take it.
+    pub unknown: Vec<SlotId>,
+    /// Slots that programs that take the short way may not write: they choose among queues.
+    pub fixed: Vec<SlotId>,
+}
+
+/// The value of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A constant.
+    Number(u64),
+    /// The low bits of an argument.
+    Argument(Argument),
+    /// The value that `egress_spec` had behind ingress.
+    EgressPort,
+}
+
+/// What is said of a packet that takes the short way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// See [`Arguments::ingress_port`].
+    IngressPort,
+    /// The frame's length in bytes.
+    PacketLength,
+    /// See [`Arguments::timestamp_us`].
+    Timestamp,
+}
+
+/// What is said of a packet that takes the short way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arguments {
+    /// Where it came from.
+    pub ingress_port: u32,
+    /// When, in microseconds.
+    pub timestamp_us: u64,
+}
+
+/// Why a program has no short way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It reads something that only queues know.
+    ReadsUnknown(String),
+    /// It chooses a queue.
+    WritesFixed(String),
+    /// It draws random numbers, whose order would be another one.
+    Random,
+    /// A control has a loop, or is so long that it could reach the step limit.
+    Steps(String),
+    /// It changes something that outlives the packet, and may also copy the packet, send it back or send a digest.
+    EffectsBeforeCopies,
+    /// Its egress changes something that outlives the packet, or reads what ingress changes: packets of a burst would
+    /// do so in another order.
+    EgressState,
+    /// Its parser does more than parse.
+    ParserEffects,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::ReadsUnknown(slot) => write!(formatter, "it reads `{slot}`"),
+            Obstacle::WritesFixed(slot) => write!(formatter, "it writes `{slot}`"),
+            Obstacle::Random => formatter.write_str("it draws random numbers"),
+            Obstacle::Steps(body) => write!(formatter, "`{body}` may reach the step limit"),
+            Obstacle::EffectsBeforeCopies => {
+                formatter.write_str("it has stateful objects and may copy packets, send them back or send digests")
+            }
+            Obstacle::EgressState => formatter.write_str("it has stateful objects in egress"),
+            Obstacle::ParserEffects => formatter.write_str("its parser does more than parse"),
+        }
+    }
+}
+
+impl Route {
+    /// The bodies behind the parser, in order.
+    pub(crate) fn bodies(&self) -> [BodyId; 5] {
+        [
+            self.verify_checksum,
+            self.ingress,
+            self.egress,
+            self.compute_checksum,
+            self.deparser,
+        ]
+    }
+
+    /// The values that slots certainly have before the parser.
+    pub(crate) fn known(&self, program: &Program) -> BTreeMap<SlotId, Bits> {
+        let zero = |id: u32| (SlotId(id), Bits::zero(program.slots[id as usize].width));
+        let mut known: BTreeMap<SlotId, Bits> = (0..program.slots.len() as u32).map(zero).collect();
+        for (slot, source) in &self.before_parser {
+            match source {
+                Source::Number(number) => {
+                    known.insert(*slot, Bits::new(program.slot(*slot).width, (*number).into()));
+                }
+                Source::Argument(_) | Source::EgressPort => {
+                    known.remove(slot);
+                }
+            }
+        }
+        known
+    }
+
+    /// Why the program cannot take the short way, if so.
+    pub fn obstacle(&self, program: &Program, step_limit: u64) -> Option<Obstacle> {
+        let before = Use::of(program, &[self.parser, self.verify_checksum, self.ingress]);
+        let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
+        let name = |slot: &SlotId| program.slot(*slot).name.clone();
+        let is_read = |slot: &&SlotId| before.read.contains(slot) || behind.read.contains(slot);
+        if let Some(slot) = self.unknown.iter().find(is_read) {
+            return Some(Obstacle::ReadsUnknown(name(slot)));
+        }
+        let is_written = |slot: &&SlotId| before.written.contains(slot) || behind.written.contains(slot);
+        if let Some(slot) = self.fixed.iter().find(is_written) {
+            return Some(Obstacle::WritesFixed(name(slot)));
+        }
+        if before.random || behind.random {
+            return Some(Obstacle::Random);
+        }
+        let too_long = |body: &&Body| longest_way(program, body).is_none_or(|steps| steps > step_limit);
+        let mut bodies = self.bodies().into_iter().map(|body| &program.bodies[body.index()]);
+        if let Some(body) = bodies.find(too_long) {
+            return Some(Obstacle::Steps(body.name.clone()));
+        }
+        if behind.effects || !before.registers_written.is_disjoint(&behind.registers_read) {
+            return Some(Obstacle::EgressState);
+        }
+        let may_copy = self.copying.iter().any(|slot| before.may_be_set.contains(slot));
+        if before.effects && (may_copy || before.requests || behind.requests) {
+            return Some(Obstacle::EffectsBeforeCopies);
+        }
+        let mut parser = program.bodies[self.parser.index()]
+            .blocks
+            .iter()
+            .flat_map(|block| &block.statements);
+        if !parser.all(|statement| only_parses(&statement.op)) {
+            return Some(Obstacle::ParserEffects);
+        }
+        None
+    }
+}
+
+fn only_parses(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Assign { .. }
+            | Op::Extract { .. }
+            | Op::Advance { .. }
+            | Op::Lookahead { .. }
+            | Op::PacketLength { .. }
+            | Op::Hash { .. }
+            | Op::LogMessage { .. }
+    )
+}
+
+/// What the bodies of a route do.
+#[derive(Default)]
+struct Use {
+    read: BTreeSet<SlotId>,
+    written: BTreeSet<SlotId>,
+    /// Slots that are assigned something other than the constant 0.
+    may_be_set: BTreeSet<SlotId>,
+    random: bool,
+    effects: bool,
+    requests: bool,
+    registers_read: BTreeSet<RegisterId>,
+    registers_written: BTreeSet<RegisterId>,
+}
+
+impl Use {
+    fn of(program: &Program, bodies: &[BodyId]) -> Use {
+        let mut found = Use::default();
+        for body in bodies {
+            found.body(program, &program.bodies[body.index()]);
+        }
+        found
+    }
+
+    fn body(&mut self, program: &Program, body: &Body) {
+        for block in &body.blocks {
+            for statement in &block.statements {
+                self.op(program, &statement.op);
+            }
+            for expr in block.terminator.exprs() {
+                expr.for_each_slot(&mut |slot| self.read(slot));
+            }
+            if let Terminator::Apply {
+                table, hit, action_run, ..
+            } = &block.terminator
+            {
+                self.write(hit.iter().chain(action_run).copied());
+                let table = &program.tables[table.index()];
+                self.effects |=
+                    table.direct_counter.is_some() || table.direct_meter.is_some() || table.supports_timeout;
+                self.write(table.direct_meter.and_then(|meter| meter.slot));
+                for key in &table.keys {
+                    key.expr.for_each_slot(&mut |slot| self.read(slot));
+                }
+                for listed in &table.actions {
+                    let action = &program.actions[listed.action.index()];
+                    self.body(program, &program.bodies[action.body.index()]);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, slot: SlotId) {
+        self.read.insert(slot);
+    }
+
+    fn write(&mut self, slots: impl IntoIterator<Item = SlotId>) {
+        for slot in slots {
+            self.written.insert(slot);
+            self.may_be_set.insert(slot);
+        }
+    }
+
+    fn op(&mut self, program: &Program, op: &Op) {
+        op.for_each_slot_read(&mut |slot| self.read(slot));
+        match op {
+            Op::Assign {
+                slot,
+                value: Expr::Const(value),
+            } if value.is_zero() => {
+                self.written.insert(*slot);
+            }
+            _ => self.write(op.slots_written(program)),
+        }
+        match op {
+            Op::RegisterRead { register, .. } => {
+                self.registers_read.insert(*register);
+            }
+            Op::RegisterWrite { register, .. } => {
+                self.registers_written.insert(*register);
+            }
+            _ => {}
+        }
+        self.random |= matches!(op, Op::Random { .. });
+        self.effects |= matches!(
+            op,
+            Op::RegisterWrite { .. } | Op::Count { .. } | Op::ExecuteMeter { .. }
+        );
+        self.requests |= matches!(
+            op,
+            Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Digest { .. }
+        );
+    }
+}

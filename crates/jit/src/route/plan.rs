@@ -1,0 +1,272 @@
+//! The ways through a parser, each on its own.
+//!
+//! ```text
+//!   start ─► extract ethernet ─┬─ 0x0800 ─► extract ipv4 ─┬─ 17 ─► extract udp ─► leaf: ethernet, ipv4, udp
+//!                              │                          └────► leaf: ethernet, ipv4
+//!                              └────► leaf: ethernet
+//! ```
+//!
+//! A graph becomes a tree: a state that several ways reach stands in it once for each of them. Loops end by themselves
+//! where a stack is full, or at [`NODES_MAX`]; what is beyond the limits takes the long way.
+
+use super::Route;
+use super::specialise::{fold, specialise, substitute_op};
+use crate::analysis::CursorFact;
+use forebay_bits::Bits;
+use forebay_ir::{BlockId, Expr, HeaderId, KeySet, Op, Program, SlotId, Terminator};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Nodes that a plan may have.
+const NODES_MAX: usize = 256;
+
+/// Ways that a plan may have: each has its own copy of the controls.
+const LEAVES_MAX: usize = 24;
+
+/// Statements that all copies of the controls may have together.
+const STATEMENTS_MAX: usize = 12_000;
+
+/// The tree.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) leaves: Vec<Leaf>,
+}
+
+/// An index into [`Plan::nodes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeId(pub(crate) usize);
+
+/// Operations of the parser one after the other, and what follows. What is known there stands in the expressions.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) statements: Vec<Planned>,
+    pub(crate) next: Next,
+}
+
+/// An operation, and where the parser stands before it.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) op: Op,
+    pub(crate) cursor: CursorFact,
+}
+
+/// How a node ends.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Branch {
+        condition: Expr,
+        then_node: NodeId,
+        else_node: NodeId,
+    },
+    Select {
+        keys: Vec<Expr>,
+        cases: Vec<(Vec<KeySet>, NodeId)>,
+        default: NodeId,
+    },
+    /// The parser accepts: index into [`Plan::leaves`].
+    Leaf(usize),
+    /// The packet takes the long way.
+    GiveUp,
+}
+
+/// The end of one way through the parser.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    /// Slots whose value is known here.
+    pub(crate) known: BTreeMap<SlotId, Bits>,
+    /// Where the parser stands.
+    pub(crate) cursor: CursorFact,
+    /// The headers that the deparser emits are those that were extracted, where they were.
+    pub(crate) in_place: bool,
+    /// The headers that were extracted, in order.
+    pub(crate) extracted: Vec<HeaderId>,
+    /// The program as it is behind this way.
+    pub(crate) program: Program,
+    /// Slots that the bodies behind the parser write.
+    pub(crate) written: BTreeSet<SlotId>,
+}
+
+/// What is known on a way.
+#[derive(Clone)]
+struct Way {
+    known: BTreeMap<SlotId, Bits>,
+    cursor: CursorFact,
+    extracted: Vec<HeaderId>,
+    /// Whether the headers follow each other from the packet's start on.
+    contiguous: bool,
+    steps: u64,
+}
+
+impl Plan {
+    /// The plan of a program's parser. `known` are the values of slots before it.
+    pub(crate) fn new(program: &Program, route: &Route, known: BTreeMap<SlotId, Bits>, step_limit: u64) -> Plan {
+        let mut planner = Planner {
+            program,
+            route,
+            step_limit,
+            statements: 0,
+            plan: Plan {
+                nodes: Vec::new(),
+                leaves: Vec::new(),
+            },
+        };
+        let way = Way {
+            known,
+            cursor: CursorFact::At(0),
+            extracted: Vec::new(),
+            contiguous: true,
+            steps: 0,
+        };
+        planner.node(BlockId(0), way);
+        planner.plan
+    }
+
+    /// The node where the parser begins.
+    pub(crate) fn root(&self) -> NodeId {
+        NodeId(0)
+    }
+}
+
+struct Planner<'a> {
+    program: &'a Program,
+    route: &'a Route,
+    step_limit: u64,
+    /// Statements of all leaves' programs.
+    statements: usize,
+    plan: Plan,
+}
+
+impl Planner<'_> {
+    /// The tree from a block on.
+    fn node(&mut self, block: BlockId, mut way: Way) -> NodeId {
+        let id = NodeId(self.plan.nodes.len());
+        let give_up = Node {
+            statements: Vec::new(),
+            next: Next::GiveUp,
+        };
+        self.plan.nodes.push(give_up);
+        if id.0 >= NODES_MAX {
+            return id;
+        }
+        let mut statements = Vec::new();
+        let next = self.follow(block, &mut way, &mut statements);
+        self.plan.nodes[id.0] = Node { statements, next };
+        id
+    }
+
+    /// Blocks as long as one certainly follows the other, and then what decides.
+    fn follow(&mut self, mut block: BlockId, way: &mut Way, statements: &mut Vec<Planned>) -> Next {
+        loop {
+            let current = &self.program.bodies[self.route.parser.index()].blocks[block.index()];
+            way.steps += current.statements.len() as u64 + 1;
+            if way.steps > self.step_limit {
+                return Next::GiveUp;
+            }
+            for statement in &current.statements {
+                let cursor = way.cursor;
+                if let Some(op) = self.statement(&statement.op, way) {
+                    statements.push(Planned { op, cursor });
+                }
+            }
+            block = match &current.terminator {
+                Terminator::Jump(next) => *next,
+                Terminator::Branch {
+                    condition,
+                    then_block,
+                    else_block,
+                } => match fold(condition, &way.known, self.program) {
+                    Expr::Const(value) => *if value.is_zero() { else_block } else { then_block },
+                    condition => {
+                        let then_node = self.node(*then_block, way.clone());
+                        let else_node = self.node(*else_block, way.clone());
+                        return Next::Branch {
+                            condition,
+                            then_node,
+                            else_node,
+                        };
+                    }
+                },
+                Terminator::Select { keys, cases, default } => return self.select(keys, cases, *default, way),
+                Terminator::Return => return self.leaf(way),
+                Terminator::Exit | Terminator::Apply { .. } | Terminator::Reject(_) => return Next::GiveUp,
+            };
+        }
+    }
+
+    fn select(&mut self, keys: &[Expr], cases: &[forebay_ir::SelectCase], default: BlockId, way: &Way) -> Next {
+        let keys = keys.iter().map(|key| fold(key, &way.known, self.program)).collect();
+        let mut planned = Vec::new();
+        for case in cases {
+            let keysets = case.keysets.iter().map(|keyset| self.keyset(keyset, way)).collect();
+            planned.push((keysets, self.node(case.target, way.clone())));
+        }
+        let default = self.node(default, way.clone());
+        Next::Select {
+            keys,
+            cases: planned,
+            default,
+        }
+    }
+
+    fn keyset(&self, keyset: &KeySet, way: &Way) -> KeySet {
+        let fold = |expr: &Expr| fold(expr, &way.known, self.program);
+        match keyset {
+            KeySet::Equals(value) => KeySet::Equals(fold(value)),
+            KeySet::EqualsMasked { value, mask } => KeySet::EqualsMasked {
+                value: fold(value),
+                mask: fold(mask),
+            },
+            constant => constant.clone(),
+        }
+    }
+
+    /// The operation with what is known in it; nothing when it only makes something known.
+    fn statement(&self, op: &Op, way: &mut Way) -> Option<Op> {
+        let mut op = op.clone();
+        substitute_op(&mut op, &way.known, self.program);
+        match &op {
+            Op::LogMessage { .. } => return None,
+            Op::Assign {
+                slot,
+                value: Expr::Const(value),
+            } => {
+                way.known.insert(*slot, value.clone());
+                return None;
+            }
+            Op::Extract { header, .. } => {
+                for slot in self.program.headers[header.index()].slots() {
+                    way.known.remove(&slot);
+                }
+                way.known
+                    .insert(self.program.headers[header.index()].valid, Bits::from_bool(true));
+                way.extracted.push(*header);
+            }
+            Op::Advance { .. } => way.contiguous = false,
+            other => {
+                if let Some(slot) = other.target() {
+                    way.known.remove(&slot);
+                }
+            }
+        }
+        way.cursor = way.cursor.after(self.program, &op);
+        Some(op)
+    }
+
+    fn leaf(&mut self, way: &Way) -> Next {
+        if self.plan.leaves.len() >= LEAVES_MAX || self.statements > STATEMENTS_MAX {
+            return Next::GiveUp;
+        }
+        let special = specialise(self.program, self.route, &way.known);
+        self.statements += special.statements;
+        let in_place = way.contiguous && special.emitted.as_deref() == Some(&way.extracted[..]);
+        self.plan.leaves.push(Leaf {
+            known: way.known.clone(),
+            cursor: way.cursor,
+            in_place,
+            extracted: way.extracted.clone(),
+            program: special.program,
+            written: special.written,
+        });
+        Next::Leaf(self.plan.leaves.len() - 1)
+    }
+}

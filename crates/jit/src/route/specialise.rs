@@ -1,0 +1,173 @@
+//! A program as it is when some slots have known values behind the parser.
+
+use super::Route;
+use forebay_bits::Bits;
+use forebay_interp::{State, eval};
+use forebay_ir::{Block, Body, BodyId, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator, passes};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The result of [`specialise`].
+pub(super) struct Special {
+    pub(super) program: Program,
+    /// Slots that the bodies behind the parser write, and the architecture between them.
+    pub(super) written: BTreeSet<SlotId>,
+    /// The headers that the deparser emits, when that is certain.
+    pub(super) emitted: Option<Vec<HeaderId>>,
+    /// Statements and terminators behind the parser.
+    pub(super) statements: usize,
+}
+
+/// Puts the values that are known, and stay so, in place of their slots.
+pub(super) fn specialise(program: &Program, route: &Route, known: &BTreeMap<SlotId, Bits>) -> Special {
+    let mut program = program.clone();
+    program.bodies[route.parser.index()].blocks = vec![Block {
+        label: None,
+        statements: Vec::new(),
+        terminator: Terminator::Return,
+        location: Default::default(),
+    }];
+    let written = written(&program, route);
+    let constant: BTreeMap<SlotId, Bits> = known
+        .iter()
+        .filter(|(slot, _)| !written.contains(slot))
+        .map(|(slot, value)| (*slot, value.clone()))
+        .collect();
+    substitute(&mut program, &constant);
+    passes::optimize(&mut program);
+    let written = self::written(&program, route);
+    Special {
+        emitted: emitted(&program, route, &constant, &written),
+        statements: reachable_bodies(&program, route)
+            .iter()
+            .map(|body| crate::analysis::size(body))
+            .sum(),
+        written,
+        program,
+    }
+}
+
+/// An expression with known values in it, computed when all of it is known.
+pub(super) fn fold(expr: &Expr, known: &BTreeMap<SlotId, Bits>, program: &Program) -> Expr {
+    let mut expr = expr.clone();
+    substitute_expr(&mut expr, known);
+    fold_expr(&mut expr, &State::new(&Program::new(program.architecture)));
+    expr
+}
+
+/// The same for all expressions of an operation.
+pub(super) fn substitute_op(op: &mut Op, known: &BTreeMap<SlotId, Bits>, program: &Program) {
+    for expr in op.exprs_mut() {
+        *expr = fold(expr, known, program);
+    }
+}
+
+fn substitute_expr(expr: &mut Expr, known: &BTreeMap<SlotId, Bits>) {
+    if let Expr::Slot(slot) = expr {
+        if let Some(value) = known.get(slot) {
+            *expr = Expr::Const(value.clone());
+        }
+        return;
+    }
+    expr.for_each_operand_mut(&mut |operand| substitute_expr(operand, known));
+}
+
+/// Computes what consists of constants only.
+fn fold_expr(expr: &mut Expr, nothing: &State) {
+    let mut constant = !matches!(expr, Expr::Slot(_) | Expr::Param { .. });
+    expr.for_each_operand_mut(&mut |operand| {
+        fold_expr(operand, nothing);
+        constant &= matches!(operand, Expr::Const(_));
+    });
+    if constant {
+        *expr = Expr::Const(eval(expr, nothing, &[]));
+    }
+}
+
+fn substitute(program: &mut Program, known: &BTreeMap<SlotId, Bits>) {
+    for key in program.tables.iter_mut().flat_map(|table| &mut table.keys) {
+        substitute_expr(&mut key.expr, known);
+    }
+    let headers = &program.headers;
+    let is_invalid = |header: &HeaderId| known.get(&headers[header.index()].valid).is_some_and(Bits::is_zero);
+    for block in program.bodies.iter_mut().flat_map(|body| &mut body.blocks) {
+        block
+            .statements
+            .retain(|statement| !matches!(&statement.op, Op::Emit { header } if is_invalid(header)));
+        for statement in &mut block.statements {
+            statement
+                .op
+                .exprs_mut()
+                .into_iter()
+                .for_each(|expr| substitute_expr(expr, known));
+        }
+        block
+            .terminator
+            .exprs_mut()
+            .into_iter()
+            .for_each(|expr| substitute_expr(expr, known));
+    }
+}
+
+/// The bodies behind the parser, actions included.
+fn reachable_bodies<'a>(program: &'a Program, route: &Route) -> Vec<&'a Body> {
+    let mut found: BTreeSet<BodyId> = route.bodies().into_iter().collect();
+    for body in route.bodies() {
+        for block in &program.bodies[body.index()].blocks {
+            if let Terminator::Apply { table, .. } = block.terminator {
+                let actions = program.tables[table.index()].actions.iter();
+                found.extend(actions.map(|listed| program.actions[listed.action.index()].body));
+            }
+        }
+    }
+    found.into_iter().map(|body| &program.bodies[body.index()]).collect()
+}
+
+fn written(program: &Program, route: &Route) -> BTreeSet<SlotId> {
+    let mut written: BTreeSet<SlotId> = route.before_egress.iter().map(|(slot, _)| *slot).collect();
+    written.extend(route.checksum_error);
+    for block in reachable_bodies(program, route).iter().flat_map(|body| &body.blocks) {
+        for statement in &block.statements {
+            written.extend(statement.op.slots_written(program));
+        }
+        if let Terminator::Apply {
+            table, hit, action_run, ..
+        } = &block.terminator
+        {
+            let color = program.tables[table.index()].direct_meter.and_then(|meter| meter.slot);
+            written.extend(hit.iter().chain(action_run).copied().chain(color));
+        }
+    }
+    written
+}
+
+/// The headers that the deparser emits, if it has no conditions, all of them are valid, and their lengths stay.
+fn emitted(
+    program: &Program,
+    route: &Route,
+    constant: &BTreeMap<SlotId, Bits>,
+    written: &BTreeSet<SlotId>,
+) -> Option<Vec<HeaderId>> {
+    let [block] = &program.bodies[route.deparser.index()].blocks[..] else {
+        return None;
+    };
+    let mut emitted = Vec::new();
+    for statement in &block.statements {
+        match statement.op {
+            Op::Emit { header: id } => {
+                let header = &program.headers[id.index()];
+                let mut varbit = header.fields.iter().filter(|field| field.length.is_some());
+                let keeps_length = varbit.all(|field| {
+                    !written.contains(&field.slot) && field.length.is_none_or(|length| !written.contains(&length))
+                });
+                if !constant.contains_key(&header.valid) || !keeps_length {
+                    return None;
+                }
+                emitted.push(id);
+            }
+            Op::Assign { slot, .. } if !matches!(program.slot(slot).kind, SlotKind::Field(_)) => {}
+            Op::LogMessage { .. } => {}
+            _ => return None,
+        }
+    }
+    Some(emitted)
+}

@@ -1,0 +1,51 @@
+//! Where slots are while a function runs.
+
+use cranelift_codegen::ir;
+use cranelift_frontend::Variable;
+use forebay_bits::Bits;
+use forebay_ir::SlotId;
+
+/// Where a slot is.
+#[derive(Clone, Debug)]
+pub(super) enum Home {
+    /// In the words of the state.
+    State,
+    /// In a register, as far as there are enough.
+    Register(Variable),
+    /// In the packet, where nobody changes it before the deparser.
+    Packet(Field),
+    /// Nowhere: its value is known.
+    Constant(Bits),
+}
+
+/// A field in the packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field {
+    /// Address of bytes that are in the packet.
+    pub(super) address: ir::Value,
+    /// How many there are.
+    pub(super) bytes: u32,
+    /// Where in them the field begins.
+    pub(super) first_bit: u32,
+}
+
+/// The homes of all slots; with none, all are in the state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Homes(Vec<Home>);
+
+impl Homes {
+    /// So many slots, all of them in the state.
+    pub(super) fn new(slots: usize) -> Self {
+        Homes(vec![Home::State; slots])
+    }
+
+    pub(super) fn of(&self, slot: SlotId) -> &Home {
+        self.0.get(slot.index()).unwrap_or(&Home::State)
+    }
+
+    pub(super) fn set(&mut self, slot: SlotId, home: Home) {
+        if let Some(known) = self.0.get_mut(slot.index()) {
+            *known = home;
+        }
+    }
+}
