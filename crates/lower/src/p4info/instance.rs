@@ -317,13 +317,14 @@ impl<'a> Instances<'a> {
                 kind: StatementKind::Instance(id),
                 ..
             }) => found.push(*id),
-            Node::Call(call) => match &call.callee {
-                Callee::Apply(receiver) => match receiver.kind {
-                    ExprKind::Instance(id) if program.instances[id.index()].is_direct => found.push(id),
-                    _ => {}
-                },
-                _ => {}
-            },
+            Node::Call(call) => {
+                if let Callee::Apply(receiver) = &call.callee
+                    && let ExprKind::Instance(id) = receiver.kind
+                    && program.instances[id.index()].is_direct
+                {
+                    found.push(id);
+                }
+            }
             Node::Statement(_) => {}
         });
         found.into_iter().for_each(|id| self.local(id, scope));
