@@ -89,7 +89,8 @@ impl<'a> Context<'a> {
     /// Reports an error after which there is no point in going on.
     pub fn abort(&mut self, code: Code, span: Span, message: String) {
         if !self.aborted {
-            self.error(code, span, message);
+            self.diagnostics
+                .push(Diagnostic::error(code, span, message).cause(limits::TOO_LARGE));
         }
         self.aborted = true;
     }

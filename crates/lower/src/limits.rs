@@ -4,6 +4,9 @@ use crate::context::Context;
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
 
+/// The cause that all messages about limits share: a program that is too large is said to be so once.
+pub const TOO_LARGE: &str = "the program is too large";
+
 /// Slots of a program.
 pub const MAX_SLOTS: usize = 200_000;
 

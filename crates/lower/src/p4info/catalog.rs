@@ -191,7 +191,7 @@ pub fn collect<'a>(
     let catalog = collector.catalog;
     if let Some(span) = catalog.instances.excess {
         let message = format!("there are more than {MAX_OBJECTS} instances, or {MAX_INLINE_DEPTH} in one another");
-        diagnostics.push(Diagnostic::error(codes::PROGRAM_TOO_LARGE, span, message));
+        diagnostics.push(Diagnostic::error(codes::TOO_MANY_INSTANCES, span, message).cause(TOO_LARGE));
     }
     catalog
 }
