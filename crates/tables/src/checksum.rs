@@ -55,10 +55,7 @@ impl InternetChecksum {
 
 fn sum_of_words(data: &[u8]) -> u16 {
     let (words, tail) = data.as_chunks::<2>();
-    let whole: u64 = words
-        .iter()
-        .map(|&word| u64::from(u16::from_be_bytes(word)))
-        .sum();
+    let whole: u64 = words.iter().map(|&word| u64::from(u16::from_be_bytes(word))).sum();
     let last = tail.first().map_or(0, |&byte| u64::from(byte) << 8);
     fold(whole + last)
 }
@@ -82,8 +79,8 @@ mod tests {
     #[test]
     fn header_of_ipv4() {
         let mut header = [
-            0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0x00,
-            0x01, 0xc0, 0xa8, 0x00, 0xc7,
+            0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0x00, 0x01, 0xc0, 0xa8, 0x00,
+            0xc7,
         ];
         assert_eq!(internet_checksum(&header), 0xb861);
         header[10..12].copy_from_slice(&0xb861u16.to_be_bytes());

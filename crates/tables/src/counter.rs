@@ -134,10 +134,7 @@ mod tests {
     #[test]
     fn writes_and_resets() {
         let counters = CounterArray::new(CounterKind::PacketsAndBytes, 2).unwrap();
-        let value = CounterValue {
-            packets: 7,
-            bytes: 700,
-        };
+        let value = CounterValue { packets: 7, bytes: 700 };
         counters.write(1, value);
         counters.write(2, value);
         assert_eq!(counters.read(1), value);

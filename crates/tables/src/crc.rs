@@ -64,10 +64,7 @@ impl Crc {
             remainders[byte] = remainder_of_byte(&parameters, byte as u64);
             byte += 1;
         }
-        Crc {
-            parameters,
-            remainders,
-        }
+        Crc { parameters, remainders }
     }
 
     /// The parameters.
@@ -79,17 +76,15 @@ impl Crc {
     pub fn compute(&self, data: &[u8]) -> u64 {
         let parameters = &self.parameters;
         let mask = width_mask(parameters.width);
-        let remainder = data
-            .iter()
-            .fold(parameters.initial & mask, |remainder, &byte| {
-                let byte = if parameters.reflect_data {
-                    byte.reverse_bits()
-                } else {
-                    byte
-                };
-                let index = byte ^ (remainder >> (parameters.width - 8)) as u8;
-                (remainder << 8 & mask) ^ self.remainders[usize::from(index)]
-            });
+        let remainder = data.iter().fold(parameters.initial & mask, |remainder, &byte| {
+            let byte = if parameters.reflect_data {
+                byte.reverse_bits()
+            } else {
+                byte
+            };
+            let index = byte ^ (remainder >> (parameters.width - 8)) as u8;
+            (remainder << 8 & mask) ^ self.remainders[usize::from(index)]
+        });
         let remainder = if parameters.reflect_remainder {
             remainder.reverse_bits() >> (64 - parameters.width)
         } else {

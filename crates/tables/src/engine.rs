@@ -1,79 +1,318 @@
 //! The choice of an engine, and the one interface that all of them have.
 //!
-//! An engine answers one question, from a packet's key to the *slot* of the entry that wins. It
-//! knows nothing of actions, so a table can replace an action without touching its engine, and an
-//! engine can be replaced by a faster one without touching the table.
+//! An engine answers one question, from the words of a key to the record of the entry that wins.
+//!
+//! | key | engine |
+//! |---|---|
+//! | all fields exact | [`ExactMap`]: the record is in the bucket |
+//! | one prefix field of up to 128 bits | [`PrefixTree`]: finds the number of a record |
+//! | anything else | [`RuleSet`]: finds the number of a record |
+//!
+//! What readers use is an [`Engine`]; what the one writer needs beside it is an [`EngineWriter`].
 
+use std::sync::Arc;
+
+use crate::exact::{ExactMap, ExactWriter, hash_words};
+use crate::key::{KeyMatch, KeySpec, MatchKind, prefix_mask};
+use crate::layout::{Key, KeyLayout, Placement};
+use crate::lpm::{Prefix, PrefixTree, PrefixWriter, left_aligned};
+use crate::reclaim::{Domain, Pin};
+use crate::rows::{RecordWriter, Records, record_of};
+use crate::rules::{Bounds, Candidate, Rule, RuleSet, RuleWriter};
+use crate::sync::AtomicU64;
 use forebay_bits::Bits;
 
-use crate::entry::Entry;
-use crate::exact::ExactEngine;
-use crate::key::{KeySpec, MatchKind};
-use crate::lpm::LpmEngine;
-use crate::ternary::TernaryEngine;
+/// The widest field that a [`PrefixTree`] takes.
+const PREFIX_WIDTH_MAX: u32 = u128::BITS;
 
-/// The engine of one table.
-#[derive(Clone, Debug)]
+/// What readers use.
+#[derive(Debug)]
 pub(crate) enum Engine {
     /// No field is matched: the table never hits (P4_16 §14.2.1.1).
     Keyless,
-    Exact(ExactEngine),
-    Lpm(LpmEngine),
-    Ternary(TernaryEngine),
+    Exact(ExactMap),
+    Prefix {
+        tree: PrefixTree,
+        width: u32,
+        records: Records,
+    },
+    Rules {
+        set: RuleSet,
+        records: Records,
+    },
+}
+
+/// What only the writer uses; each variant belongs to the engine of the same name.
+#[derive(Debug)]
+pub(crate) enum EngineWriter {
+    Keyless,
+    Exact(ExactWriter),
+    Prefix(PrefixWriter, RecordWriter),
+    Rules(RuleWriter, RecordWriter, Ranking),
+}
+
+/// What decides between rules that match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ranking {
+    Priority,
+    /// The length of the only prefix.
+    PrefixLength,
+}
+
+/// An entry as an engine sees it.
+pub(crate) struct EngineEntry<'a> {
+    pub(crate) id: u64,
+    pub(crate) key: &'a [KeyMatch],
+    pub(crate) priority: i32,
+    pub(crate) record: &'a [u64],
 }
 
 impl Engine {
-    /// The engine for these fields, which do not contain selectors.
-    pub(crate) fn new(fields: &[KeySpec]) -> Engine {
-        if fields.is_empty() {
-            return Engine::Keyless;
-        }
-        let mut inexact = fields
-            .iter()
-            .enumerate()
-            .filter(|(_, field)| field.kind != MatchKind::Exact);
-        match (inexact.next(), inexact.next()) {
-            (None, _) => Engine::Exact(ExactEngine::default()),
-            (Some((position, field)), None) if field.kind == MatchKind::Lpm => {
-                Engine::Lpm(LpmEngine::new(position))
+    /// The engine for these fields, which do not contain selectors, with its writer.
+    pub(crate) fn new(
+        domain: &Arc<Domain>,
+        fields: &[KeySpec],
+        layout: &KeyLayout,
+        record_words: usize,
+    ) -> (Engine, EngineWriter) {
+        let mut inexact = fields.iter().filter(|field| field.kind != MatchKind::Exact);
+        // Records that are found by number have the entry's id in front.
+        let records = || Records::new(1 + record_words);
+        match (fields.len(), inexact.next(), inexact.next()) {
+            (0, ..) => (Engine::Keyless, EngineWriter::Keyless),
+            (_, None, _) => {
+                let (map, writer) = ExactMap::new(domain, layout.words(), record_words);
+                (Engine::Exact(map), EngineWriter::Exact(writer))
             }
-            _ => Engine::Ternary(TernaryEngine::default()),
-        }
-    }
-
-    /// Whether entries need priorities to be told apart.
-    pub(crate) fn has_priorities(&self) -> bool {
-        matches!(self, Engine::Ternary(_))
-    }
-
-    pub(crate) fn insert(&mut self, entry: &Entry) {
-        let slot = entry.slot() as u32;
-        match self {
-            Engine::Keyless => {}
-            Engine::Exact(engine) => engine.insert(entry.key(), slot),
-            Engine::Lpm(engine) => engine.insert(entry.key(), slot),
-            Engine::Ternary(engine) => {
-                engine.insert(entry.key(), entry.priority(), entry.id(), slot);
+            (1, Some(field), None) if field.kind == MatchKind::Lpm && field.width <= PREFIX_WIDTH_MAX => {
+                let (tree, writer) = PrefixTree::new(domain, field.width);
+                let engine = Engine::Prefix {
+                    tree,
+                    width: field.width,
+                    records: records(),
+                };
+                (engine, EngineWriter::Prefix(writer, RecordWriter::new(domain)))
+            }
+            (_, Some(field), second) => {
+                let ranking = match (field.kind, second) {
+                    (MatchKind::Lpm, None) => Ranking::PrefixLength,
+                    _ => Ranking::Priority,
+                };
+                let is_range =
+                    |(field, place): (&KeySpec, Placement)| (field.kind == MatchKind::Range).then_some(place);
+                let ranges = fields.iter().zip(layout.matched()).filter_map(is_range).collect();
+                let (set, writer) = RuleSet::new(domain, layout, ranges);
+                let engine = Engine::Rules {
+                    set,
+                    records: records(),
+                };
+                (engine, EngineWriter::Rules(writer, RecordWriter::new(domain), ranking))
             }
         }
     }
 
-    pub(crate) fn remove(&mut self, entry: &Entry) {
+    /// Asks for the memory that [`Engine::find`] reads first; gives a number to hand to it.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: &[u64], pin: &Pin<'_>) -> u64 {
         match self {
-            Engine::Keyless => {}
-            Engine::Exact(engine) => engine.remove(entry.key()),
-            Engine::Lpm(engine) => engine.remove(entry.key()),
-            Engine::Ternary(engine) => engine.remove(entry.priority(), entry.id()),
+            Engine::Keyless => 0,
+            Engine::Exact(map) => {
+                let hash = hash_words(key);
+                map.prefetch(hash, pin);
+                hash
+            }
+            Engine::Prefix { tree, width, .. } => {
+                tree.prefetch(prefix_key(key, *width), pin);
+                0
+            }
+            Engine::Rules { set, .. } => {
+                set.prefetch(key, pin);
+                0
+            }
         }
     }
 
-    /// The slot of the entry that wins for a key without selector fields.
-    pub(crate) fn lookup(&self, key: &[Bits]) -> Option<u32> {
+    /// The record of the entry that wins. `hint` is what [`Engine::prefetch`] gave for the key.
+    #[inline]
+    pub(crate) fn find<'a>(&'a self, key: &[u64], hint: u64, pin: &'a Pin<'_>) -> Option<&'a [AtomicU64]> {
         match self {
             Engine::Keyless => None,
-            Engine::Exact(engine) => engine.lookup(key),
-            Engine::Lpm(engine) => engine.lookup(key),
-            Engine::Ternary(engine) => engine.lookup(key),
+            Engine::Exact(map) => map.find(key, hint, pin),
+            Engine::Prefix { tree, width, records } => {
+                let number = tree.find(prefix_key(key, *width), pin)?;
+                Some(record_of(records.row(number)))
+            }
+            Engine::Rules { set, records } => {
+                let number = set.find(key, records, pin)?;
+                Some(record_of(records.row(number)))
+            }
         }
     }
+
+    /// A number for [`Engine::find`] without a prefetch.
+    #[inline]
+    pub(crate) fn hint(&self, key: &[u64]) -> u64 {
+        match self {
+            Engine::Exact(_) => hash_words(key),
+            _ => 0,
+        }
+    }
+}
+
+#[inline]
+fn prefix_key(key: &[u64], width: u32) -> u128 {
+    let high = key.get(1).copied().unwrap_or(0);
+    left_aligned(u128::from(key[0]) | u128::from(high) << 64, width)
+}
+
+impl EngineWriter {
+    /// Whether entries need priorities to be told apart.
+    pub(crate) fn has_priorities(&self) -> bool {
+        matches!(self, EngineWriter::Rules(_, _, Ranking::Priority))
+    }
+
+    /// Adds an entry; gives the number of its record, if it has one.
+    pub(crate) fn insert(&mut self, engine: &Engine, layout: &KeyLayout, entry: EngineEntry<'_>) -> u32 {
+        match (self, engine) {
+            (EngineWriter::Exact(writer), Engine::Exact(map)) => {
+                writer.insert(map, &exact_key(layout, entry.key), entry.record);
+                0
+            }
+            (EngineWriter::Prefix(writer, rows), Engine::Prefix { tree, width, records }) => {
+                let number = rows.add(records, entry.id, entry.record);
+                writer.insert(tree, prefix(entry.key, *width), number);
+                number
+            }
+            (EngineWriter::Rules(writer, rows, ranking), Engine::Rules { set, records }) => {
+                let number = rows.add(records, entry.id, entry.record);
+                writer.insert(set, rule(layout, &entry, *ranking, number));
+                number
+            }
+            _ => 0,
+        }
+    }
+
+    /// Gives an entry, whose record has the number `old`, another record; gives its number.
+    pub(crate) fn replace(&mut self, engine: &Engine, layout: &KeyLayout, entry: EngineEntry<'_>, old: u32) -> u32 {
+        match (self, engine) {
+            (EngineWriter::Exact(writer), Engine::Exact(map)) => {
+                writer.replace(map, &exact_key(layout, entry.key), entry.record);
+                0
+            }
+            (EngineWriter::Prefix(writer, rows), Engine::Prefix { tree, width, records }) => {
+                let number = rows.add(records, entry.id, entry.record);
+                writer.replace(tree, prefix(entry.key, *width), number);
+                rows.remove(old);
+                number
+            }
+            (EngineWriter::Rules(writer, rows, ranking), Engine::Rules { records, .. }) => {
+                let number = rows.add(records, entry.id, entry.record);
+                writer.replace(&rule(layout, &entry, *ranking, number));
+                rows.remove(old);
+                number
+            }
+            _ => 0,
+        }
+    }
+
+    /// Removes an entry whose record has the number `number`.
+    pub(crate) fn remove(&mut self, engine: &Engine, layout: &KeyLayout, entry: EngineEntry<'_>, number: u32) {
+        match (self, engine) {
+            (EngineWriter::Exact(writer), Engine::Exact(map)) => writer.remove(map, &exact_key(layout, entry.key)),
+            (EngineWriter::Prefix(writer, rows), Engine::Prefix { tree, width, .. }) => {
+                writer.remove(tree, prefix(entry.key, *width));
+                rows.remove(number);
+            }
+            (EngineWriter::Rules(writer, rows, ranking), Engine::Rules { set, .. }) => {
+                writer.remove(set, &rule(layout, &entry, *ranking, number));
+                rows.remove(number);
+            }
+            _ => {}
+        }
+    }
+
+    /// Bytes that lookups read: buckets, nodes, bit vectors and records.
+    pub(crate) fn memory_bytes(&self, engine: &Engine, pin: &Pin<'_>) -> usize {
+        match (self, engine) {
+            (EngineWriter::Exact(_), Engine::Exact(map)) => map.memory_bytes(pin),
+            (EngineWriter::Prefix(writer, _), Engine::Prefix { tree, records, .. }) => {
+                writer.memory_bytes(tree) + records.memory_bytes()
+            }
+            (EngineWriter::Rules(writer, ..), Engine::Rules { records, .. }) => {
+                writer.memory_bytes(pin) + records.memory_bytes()
+            }
+            _ => 0,
+        }
+    }
+}
+
+fn exact_key(layout: &KeyLayout, key: &[KeyMatch]) -> Key {
+    let mut words = Key::from_elem(0, layout.words());
+    for (place, field) in layout.matched().zip(key) {
+        match field {
+            KeyMatch::Exact(value) => place.put(&mut words, value),
+            other => unreachable!("canonical exact key holds {other:?}"),
+        }
+    }
+    words
+}
+
+fn prefix(key: &[KeyMatch], width: u32) -> Prefix {
+    match key {
+        [KeyMatch::Lpm { value, prefix_len }] => Prefix::new(value.to_u128(), width, *prefix_len),
+        other => unreachable!("canonical prefix key holds {other:?}"),
+    }
+}
+
+fn rule(layout: &KeyLayout, entry: &EngineEntry<'_>, ranking: Ranking, record: u32) -> Rule {
+    let mut value_words = Key::from_elem(0, layout.words());
+    let mut mask_words = value_words.clone();
+    let mut ranges = Vec::new();
+    let mut is_masked = true;
+    let mut prefix_length = 0;
+    for (place, field) in layout.matched().zip(entry.key) {
+        let (value, mask) = match field {
+            KeyMatch::Exact(value) | KeyMatch::Optional(Some(value)) => (value.clone(), Bits::ones(place.width)),
+            KeyMatch::Lpm { value, prefix_len } => {
+                prefix_length = *prefix_len;
+                (value.clone(), prefix_mask(place.width, *prefix_len))
+            }
+            KeyMatch::Ternary { value, mask } => (value.clone(), mask.clone()),
+            KeyMatch::Range { lo, hi } => {
+                let mask = prefix_mask(place.width, shared_bits(lo, hi));
+                // The mask says it all when the bits behind go from zeros to ones.
+                is_masked &= *lo == lo.and(&mask) && *hi == hi.or(&mask.not());
+                ranges.push(Bounds {
+                    low: lo.limbs().collect(),
+                    high: hi.limbs().collect(),
+                });
+                (lo.and(&mask), mask)
+            }
+            KeyMatch::Optional(None) | KeyMatch::DontCare => continue,
+        };
+        place.put(&mut value_words, &value);
+        place.put(&mut mask_words, &mask);
+    }
+    let priority = match ranking {
+        // Keeps the order while negative numbers go away.
+        Ranking::Priority => entry.priority as u32 ^ 1 << 31,
+        Ranking::PrefixLength => prefix_length,
+    };
+    Rule {
+        id: entry.id,
+        candidate: Candidate::new(priority, record),
+        value: value_words,
+        mask: mask_words,
+        ranges: if is_masked { Box::default() } else { ranges.into() },
+    }
+}
+
+/// How many bits from the most significant one on are the same.
+fn shared_bits(a: &Bits, b: &Bits) -> u32 {
+    let different: Vec<u64> = a.xor(b).limbs().collect();
+    let highest = different.iter().rposition(|&limb| limb != 0);
+    highest.map_or(a.width(), |limb| {
+        let bits = limb as u32 * u64::BITS + (u64::BITS - different[limb].leading_zeros());
+        a.width() - bits
+    })
 }

@@ -204,7 +204,6 @@ impl Entry {
 
     /// Whether the entry has an idle timeout and saw no packet for that long.
     pub fn is_idle(&self, now_ns: u64) -> bool {
-        self.idle_timeout_ns > 0
-            && now_ns.saturating_sub(self.last_hit_ns()) >= self.idle_timeout_ns
+        self.idle_timeout_ns > 0 && now_ns.saturating_sub(self.last_hit_ns()) >= self.idle_timeout_ns
     }
 }

@@ -1,36 +1,589 @@
-//! The engine of tables whose key fields are all exact: one hash map.
+//! Exact match: a hash table of cache-line buckets, written while it is read.
+//!
+//! ```text
+//! bucket (one or more cache lines)
+//! ┌─ header: one word ───────────────────────────────────────┬ entry 0 ──────┬ entry 1 ──────┬ …
+//! │ passed by (8 bits) │ tag 6 │ … │ tag 1 │ tag 0 (8 bits)  │ key … value … │ key … value … │
+//! └──────────────────────────────────────────────────────────┴───────────────┴───────────────┴ …
+//! ```
+//!
+//! A key's hash names its home bucket (high bits) and its tag (low bits). An entry that finds its home full goes into
+//! the next bucket with room, and every bucket that it passed by counts it, so that a search goes on exactly as far as
+//! it must: nearly all searches read one bucket, and one line of memory when an entry has at most two words.
+//!
+//! # Publication
+//!
+//! The header is the only word through which readers find entries, and it is loaded once:
+//!
+//! * *insert* writes key and value into a free place, then stores the header with the place's tag;
+//! * *remove* stores the header without the tag; the place stays untouched until no reader can look at it;
+//! * *replace* stores a value of one word in place. A longer one goes into a free place of the same bucket, and one
+//!   store of the header changes both tags; when the bucket is full, the new entry is published in a later bucket of
+//!   the search first, so that who misses the old one finds the new one.
+//!
+//! A reader therefore finds the old entry or the new one, whole, without ever waiting or trying again. When the table
+//! grows or shrinks, the writer fills a new array and publishes that.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
-use forebay_bits::Bits;
+use crate::reclaim::{Domain, Limbo, Pin, Shared};
+use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
 
-use crate::key::KeyMatch;
+/// The tag of a place without an entry.
+const FREE: u8 = 0;
+/// The tag of a place whose entry was taken away, and which readers may still look at.
+const RETIRED: u8 = 1;
+const FIRST_TAG: u8 = 2;
+/// Places in a bucket: one byte of the header each, the last byte counts.
+const PLACES_MAX: usize = 7;
+const PASSED_SHIFT: u32 = 56;
+/// A count that has been this high stays, since nobody knows any more how high it was.
+const PASSED_MAX: u64 = 255;
+/// A bucket with fewer places would overflow too often.
+const PLACES_MIN: usize = 3;
+/// Entries of 10 places after which a table grows, and that it has after it grew.
+const LOAD_MAX: usize = 7;
+const LOAD_GROWN: usize = 6;
+const BUCKETS_MIN: usize = 2;
 
-/// From the values of all key fields to an entry's slot.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ExactEngine {
-    slots: HashMap<Box<[Bits]>, u32>,
+/// The hash of the words of a key: home and tag of its entry.
+///
+/// Each word goes through a multiplication to 128 bits whose halves are folded. That takes as many cycles as a CRC or
+/// an AES round, on every machine, and spreads better than the former.
+#[inline]
+pub(crate) fn hash_words(words: &[u64]) -> u64 {
+    words.iter().fold(0x9E37_79B9_7F4A_7C15, |state, word| {
+        let product = u128::from(state ^ word) * 0xA076_1D64_78BD_642F;
+        (product as u64) ^ (product >> 64) as u64
+    })
 }
 
-impl ExactEngine {
-    pub(crate) fn insert(&mut self, key: &[KeyMatch], slot: u32) {
-        self.slots.insert(values(key), slot);
+/// Sizes that are the same for all buckets of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    key_words: usize,
+    entry_words: usize,
+    places: usize,
+    bucket_lines: usize,
+}
+
+impl Shape {
+    fn new(key_words: usize, value_words: usize) -> Shape {
+        let entry_words = key_words + value_words;
+        let bucket_lines = (1 + PLACES_MIN * entry_words).div_ceil(LINE_WORDS);
+        let places = (bucket_lines * LINE_WORDS - 1) / entry_words;
+        Shape {
+            key_words,
+            entry_words,
+            places: places.min(PLACES_MAX),
+            bucket_lines,
+        }
     }
 
-    pub(crate) fn remove(&mut self, key: &[KeyMatch]) {
-        self.slots.remove(&values(key));
+    /// Buckets for this many entries, with room to grow.
+    fn buckets_for(&self, entries: usize) -> usize {
+        (entries * 10).div_ceil(LOAD_GROWN * self.places).max(BUCKETS_MIN)
     }
 
-    pub(crate) fn lookup(&self, key: &[Bits]) -> Option<u32> {
-        self.slots.get(key).copied()
+    /// The highest bit of each place's byte of a header.
+    fn places_mask(&self) -> u64 {
+        0x0080_8080_8080_8080 & ((1 << (8 * self.places)) - 1)
     }
 }
 
-fn values(key: &[KeyMatch]) -> Box<[Bits]> {
-    key.iter()
-        .map(|field| match field {
-            KeyMatch::Exact(value) => value.clone(),
-            other => unreachable!("canonical exact key holds {other:?}"),
-        })
-        .collect()
+/// An array of buckets.
+#[derive(Debug)]
+struct Buckets {
+    shape: Shape,
+    count: usize,
+    places_mask: u64,
+    lines: Box<[Line]>,
+}
+
+/// Where an entry is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    bucket: usize,
+    place: usize,
+}
+
+/// A header, loaded once.
+#[derive(Clone, Copy)]
+struct Header(u64);
+
+impl Header {
+    fn tag(self, place: usize) -> u8 {
+        (self.0 >> (8 * place)) as u8
+    }
+
+    fn with_tag(self, place: usize, tag: u8) -> Header {
+        Header(self.0 & !(0xFF << (8 * place)) | u64::from(tag) << (8 * place))
+    }
+
+    fn passed(self) -> u64 {
+        self.0 >> PASSED_SHIFT
+    }
+
+    fn with_passed(self, passed: u64) -> Header {
+        Header(self.0 & !(0xFF << PASSED_SHIFT) | passed << PASSED_SHIFT)
+    }
+
+    /// The high bits of the bytes that may hold `tag`: all that do, seldom one above them that does not.
+    #[inline]
+    fn candidates(self, tag: u8) -> u64 {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        let difference = self.0 ^ (ONES * u64::from(tag));
+        difference.wrapping_sub(ONES) & !difference & (ONES << 7)
+    }
+}
+
+#[inline]
+fn tag_of(hash: u64) -> u8 {
+    (hash as u8).max(FIRST_TAG)
+}
+
+impl Buckets {
+    fn new(shape: Shape, count: usize) -> Buckets {
+        Buckets {
+            shape,
+            count,
+            places_mask: shape.places_mask(),
+            lines: zeroed_lines(count * shape.bucket_lines),
+        }
+    }
+
+    #[inline]
+    fn home(&self, hash: u64) -> usize {
+        ((u128::from(hash) * self.count as u128) >> 64) as usize
+    }
+
+    #[inline]
+    fn next(&self, bucket: usize) -> usize {
+        if bucket + 1 == self.count { 0 } else { bucket + 1 }
+    }
+
+    #[inline]
+    fn bucket(&self, bucket: usize) -> &[AtomicU64] {
+        let lines = self.shape.bucket_lines;
+        words_of(&self.lines[bucket * lines..][..lines])
+    }
+
+    #[inline]
+    fn header(&self, bucket: usize) -> Header {
+        Header(self.bucket(bucket)[0].load(Ordering::Acquire))
+    }
+
+    fn publish(&self, bucket: usize, header: Header) {
+        self.bucket(bucket)[0].store(header.0, Ordering::Release);
+    }
+
+    #[inline]
+    fn entry(&self, at: Place) -> &[AtomicU64] {
+        let words = self.shape.entry_words;
+        &self.bucket(at.bucket)[1 + at.place * words..][..words]
+    }
+
+    #[inline]
+    fn value(&self, at: Place) -> &[AtomicU64] {
+        &self.entry(at)[self.shape.key_words..]
+    }
+
+    #[inline]
+    fn find(&self, key: &[u64], hash: u64) -> Option<Place> {
+        match *key {
+            [only] => self.search(hash, |entry| load(&entry[0]) == only),
+            [low, high] => self.search(hash, |entry| (load(&entry[0]) ^ low) | (load(&entry[1]) ^ high) == 0),
+            _ => self.search(hash, |entry| {
+                key.iter().zip(entry).all(|(word, stored)| load(stored) == *word)
+            }),
+        }
+    }
+
+    #[inline]
+    fn search(&self, hash: u64, matches: impl Fn(&[AtomicU64]) -> bool) -> Option<Place> {
+        let tag = tag_of(hash);
+        let mut bucket = self.home(hash);
+        for _ in 0..self.count {
+            let header = self.header(bucket);
+            let mut candidates = header.candidates(tag) & self.places_mask;
+            while candidates != 0 {
+                let place = candidates.trailing_zeros() as usize / 8;
+                let at = Place { bucket, place };
+                if matches(self.entry(at)) {
+                    return Some(at);
+                }
+                candidates &= candidates - 1;
+            }
+            if header.passed() == 0 {
+                return None;
+            }
+            bucket = self.next(bucket);
+        }
+        None
+    }
+
+    /// The first free place from `bucket` on.
+    fn free_place(&self, mut bucket: usize) -> Option<Place> {
+        for _ in 0..self.count {
+            if let Some(place) = self.free_place_in(bucket) {
+                return Some(place);
+            }
+            bucket = self.next(bucket);
+        }
+        None
+    }
+
+    fn free_place_in(&self, bucket: usize) -> Option<Place> {
+        let header = self.header(bucket);
+        let place = (0..self.shape.places).find(|&place| header.tag(place) == FREE)?;
+        Some(Place { bucket, place })
+    }
+
+    /// Fills a free place and publishes it.
+    fn put(&self, at: Place, key: &[u64], value: &[u64], hash: u64) {
+        self.fill(at, key, value);
+        self.publish(at.bucket, self.header(at.bucket).with_tag(at.place, tag_of(hash)));
+    }
+
+    fn fill(&self, at: Place, key: &[u64], value: &[u64]) {
+        for (stored, word) in self.entry(at).iter().zip(key.iter().chain(value)) {
+            stored.store(*word, Ordering::Relaxed);
+        }
+    }
+
+    /// Changes the counts of the buckets from `first` to the one before `end`.
+    fn count_passing(&self, first: usize, end: usize, change: impl Fn(u64) -> u64) {
+        let mut bucket = first;
+        while bucket != end {
+            let header = self.header(bucket);
+            if header.passed() < PASSED_MAX {
+                self.publish(bucket, header.with_passed(change(header.passed())));
+            }
+            bucket = self.next(bucket);
+        }
+    }
+
+    fn set_tag(&self, at: Place, tag: u8) {
+        self.publish(at.bucket, self.header(at.bucket).with_tag(at.place, tag));
+    }
+
+    /// Adds an entry; there is a free place.
+    fn insert(&self, key: &[u64], value: &[u64], hash: u64) {
+        let home = self.home(hash);
+        let at = self.free_place(home).expect("the load is bounded");
+        self.count_passing(home, at.bucket, |passed| passed + 1);
+        self.put(at, key, value, hash);
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place> {
+        let all = (0..self.count).flat_map(|bucket| (0..self.shape.places).map(move |place| Place { bucket, place }));
+        all.filter(|at| self.header(at.bucket).tag(at.place) >= FIRST_TAG)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.lines)
+    }
+}
+
+#[inline]
+fn load(word: &AtomicU64) -> u64 {
+    word.load(Ordering::Relaxed)
+}
+
+/// From keys of a fixed number of words to values of a fixed number of words.
+#[derive(Debug)]
+pub(crate) struct ExactMap {
+    buckets: Shared<Buckets>,
+}
+
+impl ExactMap {
+    /// An empty map and its writer. Keys and values have at least one word.
+    pub(crate) fn new(domain: &Arc<Domain>, key_words: usize, value_words: usize) -> (ExactMap, ExactWriter) {
+        let shape = Shape::new(key_words, value_words);
+        let buckets = Shared::new(Buckets::new(shape, BUCKETS_MIN));
+        let writer = ExactWriter {
+            domain: Arc::clone(domain),
+            live: 0,
+            places: Limbo::default(),
+            arrays: Limbo::default(),
+        };
+        (ExactMap { buckets }, writer)
+    }
+
+    /// Asks for the lines where the key with this hash is, if it is anywhere.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64, pin: &Pin<'_>) {
+        let buckets = self.buckets.load(pin);
+        let bucket = buckets.bucket(buckets.home(hash));
+        prefetch(&bucket[0]);
+        if let Some(word) = bucket.get(LINE_WORDS) {
+            prefetch(word);
+        }
+    }
+
+    /// The value of a key, whose hash is `hash`.
+    #[inline]
+    pub(crate) fn find<'a>(&'a self, key: &[u64], hash: u64, pin: &'a Pin<'_>) -> Option<&'a [AtomicU64]> {
+        let buckets = self.buckets.load(pin);
+        Some(buckets.value(buckets.find(key, hash)?))
+    }
+
+    /// Bytes of the present array.
+    pub(crate) fn memory_bytes(&self, pin: &Pin<'_>) -> usize {
+        self.buckets.load(pin).memory_bytes()
+    }
+}
+
+/// What only the writer of an [`ExactMap`] knows. All methods take the map that was made with it.
+#[derive(Debug)]
+pub(crate) struct ExactWriter {
+    domain: Arc<Domain>,
+    live: usize,
+    /// Places in the present array.
+    places: Limbo<Place>,
+    arrays: Limbo<Box<Buckets>>,
+}
+
+impl ExactWriter {
+    /// Adds a key that is not there.
+    pub(crate) fn insert(&mut self, map: &ExactMap, key: &[u64], value: &[u64]) {
+        self.make_room(map);
+        self.present(map).insert(key, value, hash_words(key));
+        self.live += 1;
+    }
+
+    /// Changes the value of a key that is there.
+    pub(crate) fn replace(&mut self, map: &ExactMap, key: &[u64], value: &[u64]) {
+        if let ([word], Some(at)) = (value, self.present(map).find(key, hash_words(key))) {
+            self.present(map).value(at)[0].store(*word, Ordering::Release);
+            return;
+        }
+        self.make_room(map);
+        let hash = hash_words(key);
+        let buckets = self.present(map);
+        let old = buckets.find(key, hash).expect("a key to be replaced is there");
+        match buckets.free_place_in(old.bucket) {
+            Some(new) => {
+                buckets.fill(new, key, value);
+                let header = buckets.header(old.bucket);
+                let changed = header.with_tag(new.place, tag_of(hash)).with_tag(old.place, RETIRED);
+                buckets.publish(old.bucket, changed);
+            }
+            None => {
+                // Searching on from there could wrap around to before the home; a rebuilt table has room.
+                let Some(new) = later_place(buckets, old.bucket, buckets.home(hash)) else {
+                    self.rebuild(map);
+                    return self.replace(map, key, value);
+                };
+                buckets.count_passing(old.bucket, new.bucket, |passed| passed + 1);
+                buckets.put(new, key, value, hash);
+                buckets.set_tag(old, RETIRED);
+            }
+        }
+        self.places.retire(&self.domain, old);
+    }
+
+    /// Removes a key that is there.
+    pub(crate) fn remove(&mut self, map: &ExactMap, key: &[u64]) {
+        let hash = hash_words(key);
+        let buckets = self.present(map);
+        let at = buckets.find(key, hash).expect("a key to be removed is there");
+        buckets.set_tag(at, RETIRED);
+        buckets.count_passing(buckets.home(hash), at.bucket, |passed| passed - 1);
+        self.places.retire(&self.domain, at);
+        self.live -= 1;
+        let spacious = buckets.count > 4 * buckets.shape.buckets_for(self.live).max(BUCKETS_MIN);
+        if spacious {
+            self.rebuild(map);
+        } else {
+            self.collect(map);
+        }
+    }
+
+    fn present<'a>(&self, map: &'a ExactMap) -> &'a Buckets {
+        // SAFETY: this is the map's writer, and `rebuild` uses no array after it replaced it.
+        unsafe { map.buckets.load_as_writer() }
+    }
+
+    /// Sees to it that one more entry fits.
+    fn make_room(&mut self, map: &ExactMap) {
+        self.collect(map);
+        let buckets = self.present(map);
+        let capacity = buckets.count * buckets.shape.places;
+        // Places in limbo may take some of the free ones, but not all.
+        let crowded = self.live * 10 >= capacity * LOAD_MAX;
+        let littered = (self.live + self.places.len()) * 20 >= capacity * 17;
+        if crowded || littered {
+            self.rebuild(map);
+        }
+    }
+
+    fn rebuild(&mut self, map: &ExactMap) {
+        let old = self.present(map);
+        let grown = old.shape.buckets_for((self.live + self.live / 2).max(1));
+        let new = Buckets::new(old.shape, grown);
+        let mut entry = Vec::with_capacity(old.shape.entry_words);
+        for at in old.places() {
+            entry.clear();
+            entry.extend(old.entry(at).iter().map(load));
+            let (key, value) = entry.split_at(old.shape.key_words);
+            new.insert(key, value, hash_words(key));
+        }
+        let retired = map.buckets.replace(new);
+        self.places.clear();
+        self.arrays.retire(&self.domain, retired);
+        self.collect(map);
+    }
+
+    fn collect(&mut self, map: &ExactMap) {
+        self.arrays.collect(&self.domain, drop);
+        let buckets = self.present(map);
+        self.places.collect(&self.domain, |at| buckets.set_tag(at, FREE));
+    }
+}
+
+/// The first free place behind `bucket` and before the search comes back to `home`.
+fn later_place(buckets: &Buckets, bucket: usize, home: usize) -> Option<Place> {
+    let mut bucket = buckets.next(bucket);
+    while bucket != home {
+        if let Some(place) = buckets.free_place_in(bucket) {
+            return Some(place);
+        }
+        bucket = buckets.next(bucket);
+    }
+    None
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn get(map: &ExactMap, domain: &Arc<Domain>, key: &[u64]) -> Option<Vec<u64>> {
+        let mut reader = domain.reader();
+        let pin = reader.pin();
+        let value = map.find(key, hash_words(key), &pin)?;
+        Some(value.iter().map(load).collect())
+    }
+
+    #[test]
+    fn buckets_fill_their_lines() {
+        assert_eq!((Shape::new(1, 1).places, Shape::new(1, 1).bucket_lines), (3, 1));
+        assert_eq!((Shape::new(1, 2).places, Shape::new(1, 2).bucket_lines), (5, 2));
+        assert_eq!((Shape::new(5, 9).places, Shape::new(5, 9).bucket_lines), (3, 6));
+    }
+
+    #[test]
+    fn behaves_as_a_hash_map() {
+        for (key_words, value_words) in [(1, 1), (2, 2), (3, 1)] {
+            let domain = Domain::new();
+            let (map, mut writer) = ExactMap::new(&domain, key_words, value_words);
+            let mut expected = HashMap::new();
+            for step in 0u64..20_000 {
+                let key = vec![hash_words(&[step]) % 500; key_words];
+                let value = vec![step; value_words];
+                match (step % 7 < 4, expected.contains_key(&key)) {
+                    (true, false) => writer.insert(&map, &key, &value),
+                    (true, true) => writer.replace(&map, &key, &value),
+                    (false, true) => {
+                        writer.remove(&map, &key);
+                        expected.remove(&key);
+                        assert_eq!(get(&map, &domain, &key), None);
+                        continue;
+                    }
+                    (false, false) => continue,
+                }
+                expected.insert(key.clone(), value.clone());
+                assert_eq!(get(&map, &domain, &key), Some(value));
+                assert_eq!(writer.live, expected.len());
+            }
+            for key in (0..500).map(|key| vec![key; key_words]) {
+                assert_eq!(get(&map, &domain, &key), expected.get(&key).cloned());
+            }
+        }
+    }
+
+    #[test]
+    fn memory_comes_back() {
+        let domain = Domain::new();
+        let (map, mut writer) = ExactMap::new(&domain, 1, 1);
+        let bytes = || map.memory_bytes(&domain.reader().pin());
+        let empty = bytes();
+        (0..10_000).for_each(|key| writer.insert(&map, &[key], &[key]));
+        let per_entry = bytes() / 10_000;
+        assert!((28..64).contains(&per_entry), "{per_entry} bytes per entry");
+        (0..10_000).for_each(|key| writer.remove(&map, &[key]));
+        assert!(bytes() <= 8 * empty, "{} bytes", bytes());
+    }
+
+    #[test]
+    fn keys_in_sequence_spread() {
+        let buckets = Buckets::new(Shape::new(1, 1), 1000);
+        let mut homes = vec![0; 1000];
+        (0..2000u64).for_each(|key| homes[buckets.home(hash_words(&[key << 8]))] += 1);
+        assert!(homes.iter().all(|&entries| entries < 12));
+    }
+}
+
+/// The publication protocol under every interleaving: `RUSTFLAGS="--cfg loom" cargo test -p forebay-tables --lib`.
+#[cfg(all(test, loom))]
+mod publication {
+    use super::*;
+
+    /// The value of key 1, read as a packet would; its words must belong together.
+    fn read(map: &ExactMap, domain: &Arc<Domain>) -> Option<u64> {
+        let mut reader = domain.reader();
+        let pin = reader.pin();
+        let value = map.find(&[1], hash_words(&[1]), &pin)?;
+        let (first, second) = (load(&value[0]), load(&value[1]));
+        assert_eq!(first, second, "half an entry");
+        Some(first)
+    }
+
+    /// Runs `write` beside a reader, and gives what the reader saw to `legal`.
+    fn check(write: fn(&ExactMap, &mut ExactWriter), legal: fn(Option<u64>) -> bool) {
+        loom::model(move || {
+            let domain = Domain::new();
+            let (map, mut writer) = ExactMap::new(&domain, 1, 2);
+            writer.insert(&map, &[1], &[10, 10]);
+            let map = Arc::new(map);
+            let (its_map, its_domain) = (Arc::clone(&map), Arc::clone(&domain));
+            let reader = loom::thread::spawn(move || read(&its_map, &its_domain));
+            write(&map, &mut writer);
+            assert!(legal(reader.join().unwrap()));
+        });
+    }
+
+    #[test]
+    fn a_replaced_value_is_the_old_or_the_new_one() {
+        check(
+            |map, writer| {
+                writer.replace(map, &[1], &[20, 20]);
+                writer.replace(map, &[1], &[30, 30]);
+            },
+            |seen| matches!(seen, Some(10 | 20 | 30)),
+        );
+    }
+
+    #[test]
+    fn a_place_that_is_used_again_is_never_seen_half_written() {
+        check(
+            |map, writer| {
+                writer.remove(map, &[1]);
+                writer.insert(map, &[1], &[20, 20]);
+            },
+            |seen| matches!(seen, None | Some(10 | 20)),
+        );
+    }
+
+    #[test]
+    fn an_array_that_is_replaced_is_freed_after_its_readers() {
+        check(
+            |map, writer| {
+                writer.rebuild(map);
+                writer.collect(map);
+            },
+            |seen| seen == Some(10),
+        );
+    }
 }

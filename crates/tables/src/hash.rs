@@ -45,10 +45,7 @@ impl HashAlgorithm {
             HashAlgorithm::Crc32 | HashAlgorithm::Crc32Custom => CRC_32.compute(data),
             HashAlgorithm::Crc16 | HashAlgorithm::Crc16Custom => CRC_16.compute(data),
             HashAlgorithm::Random => mix(data),
-            HashAlgorithm::Identity => data
-                .iter()
-                .take(8)
-                .fold(0, |value, &byte| value << 8 | u64::from(byte)),
+            HashAlgorithm::Identity => data.iter().take(8).fold(0, |value, &byte| value << 8 | u64::from(byte)),
             HashAlgorithm::Csum16 => internet_checksum(data).into(),
             HashAlgorithm::Xor16 => xor_of_words(data).into(),
         }
@@ -73,10 +70,7 @@ impl HashAlgorithm {
     pub fn width(self) -> u32 {
         match self {
             HashAlgorithm::Crc32 | HashAlgorithm::Crc32Custom => 32,
-            HashAlgorithm::Crc16
-            | HashAlgorithm::Crc16Custom
-            | HashAlgorithm::Csum16
-            | HashAlgorithm::Xor16 => 16,
+            HashAlgorithm::Crc16 | HashAlgorithm::Crc16Custom | HashAlgorithm::Csum16 | HashAlgorithm::Xor16 => 16,
             HashAlgorithm::Random | HashAlgorithm::Identity => 64,
         }
     }
@@ -102,9 +96,7 @@ pub fn into_range(hash: u64, base: u64, max: u64) -> u64 {
 
 fn xor_of_words(data: &[u8]) -> u16 {
     let (words, tail) = data.as_chunks::<2>();
-    let whole = words
-        .iter()
-        .fold(0, |xor, &word| xor ^ u16::from_be_bytes(word));
+    let whole = words.iter().fold(0, |xor, &word| xor ^ u16::from_be_bytes(word));
     whole ^ tail.first().map_or(0, |&byte| u16::from(byte) << 8)
 }
 

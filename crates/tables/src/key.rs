@@ -125,16 +125,9 @@ impl fmt::Display for KeyError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeyError::FieldCount { expected, found } => {
-                write!(
-                    formatter,
-                    "the table matches {expected} fields, the key has {found}"
-                )
+                write!(formatter, "the table matches {expected} fields, the key has {found}")
             }
-            KeyError::Width {
-                field,
-                expected,
-                found,
-            } => write!(
+            KeyError::Width { field, expected, found } => write!(
                 formatter,
                 "field {field} is {expected} bits wide, the key gives {found}"
             ),
@@ -167,15 +160,9 @@ impl KeyMatch {
     pub fn canonical(self, field: usize, spec: KeySpec) -> Result<KeyMatch, KeyError> {
         self.check_widths(field, spec.width)?;
         let width = spec.width;
-        let wrong_kind = KeyError::Kind {
-            field,
-            kind: spec.kind,
-        };
+        let wrong_kind = KeyError::Kind { field, kind: spec.kind };
         match spec.kind {
-            MatchKind::Exact => self
-                .single_value(width)
-                .map(KeyMatch::Exact)
-                .ok_or(wrong_kind),
+            MatchKind::Exact => self.single_value(width).map(KeyMatch::Exact).ok_or(wrong_kind),
             MatchKind::Lpm => {
                 let (value, mask) = self.value_and_mask(width).ok_or(wrong_kind.clone())?;
                 let prefix_len = prefix_length(&mask).ok_or(wrong_kind)?;
@@ -210,9 +197,7 @@ impl KeyMatch {
                 field.and(&mask) == value.and(&mask)
             }
             KeyMatch::Ternary { value, mask } => field.and(mask) == value.and(mask),
-            KeyMatch::Range { lo, hi } => {
-                field.cmp_unsigned(lo).is_ge() && field.cmp_unsigned(hi).is_le()
-            }
+            KeyMatch::Range { lo, hi } => field.cmp_unsigned(lo).is_ge() && field.cmp_unsigned(hi).is_le(),
             KeyMatch::Optional(value) => value.as_ref().is_none_or(|value| field == value),
             KeyMatch::DontCare => true,
         }
@@ -253,9 +238,7 @@ impl KeyMatch {
             KeyMatch::Lpm { value, prefix_len } => (value, prefix_mask(width, prefix_len)),
             KeyMatch::Ternary { value, mask } => (value, mask),
             KeyMatch::Range { lo, hi } if lo == hi => (lo, Bits::ones(width)),
-            KeyMatch::Range { ref lo, ref hi } if is_full_range(lo, hi) => {
-                (Bits::zero(width), Bits::zero(width))
-            }
+            KeyMatch::Range { ref lo, ref hi } if is_full_range(lo, hi) => (Bits::zero(width), Bits::zero(width)),
             KeyMatch::Range { .. } => return None,
             KeyMatch::Optional(None) | KeyMatch::DontCare => (Bits::zero(width), Bits::zero(width)),
         };

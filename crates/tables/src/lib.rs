@@ -7,8 +7,10 @@
 //! | layer | modules | what it is |
 //! |---|---|---|
 //! | keys | [`key`] | match kinds, and one entry's condition on one key field |
-//! | engines | `exact`, `lpm`, `ternary`, behind `engine` | from a packet's key to the slot of the entry that wins |
-//! | tables | [`entry`], [`table`] | entries with priorities, actions, sizes, a default action |
+//! | words | [`layout`] | keys and action data as engines and machine code see them |
+//! | memory | [`reclaim`], `rows` | when memory that readers may look at can be used again |
+//! | engines | `exact`, `lpm`, `rules` over `bit_vector`, behind `engine` | from a packet's key to the record of the entry that wins |
+//! | tables | [`entry`], [`table`], [`view`] | entries with priorities, actions, sizes, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |
 //! | stateful objects | [`register`], [`counter`], [`meter`] | arrays that packets change |
 //! | functions | [`hash`], [`crc`], [`checksum`] | the hash algorithms of v1model and PSA |
@@ -46,10 +48,12 @@
 //!
 //! # Readers and writers
 //!
-//! *Tables and profiles* are values: a lookup takes `&self` and neither locks nor changes
-//! anything but a hit time, a write takes `&mut self`, and a clone shares its entries with the
-//! original. Workers therefore read a snapshot (`Arc<Table>`), while the control plane clones it,
-//! applies a whole batch of writes to the clone, and publishes that: read, copy, update.
+//! *Tables* have one writer and any number of readers that never wait for it: see [`view`] for what
+//! readers see, and [`reclaim`] for how they say that they are reading. An entry is published with
+//! one store. What must appear all at once is written into a clone of the table, which a pipeline
+//! then publishes in its place.
+//!
+//! *Profiles* are values: a write takes `&mut self`, and workers read a snapshot.
 //!
 //! *Stateful objects* are shared: packets change them through `&self`, with atomic words or one
 //! lock per element or stripe, and the control plane reads them while they change. Whatever an
@@ -64,6 +68,7 @@
 //! an array, reads give zero and writes do nothing. A key of the wrong number of fields in a
 //! lookup is a mistake of ours and panics.
 
+mod bit_vector;
 pub mod checksum;
 pub mod counter;
 pub mod crc;
@@ -72,25 +77,28 @@ pub mod entry;
 mod exact;
 pub mod hash;
 pub mod key;
+pub mod layout;
 mod lpm;
 pub mod meter;
 pub mod profile;
+pub mod reclaim;
 pub mod register;
+mod rows;
+mod rules;
 mod storage;
+mod sync;
 pub mod table;
-mod ternary;
+pub mod view;
 
 pub use counter::{CounterArray, CounterKind, CounterValue};
-pub use entry::{
-    ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, GroupId, MemberId, NewEntry,
-};
+pub use entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, GroupId, MemberId, NewEntry};
 pub use hash::HashAlgorithm;
 pub use key::{KeyError, KeyMatch, KeySpec, MatchKind};
+pub use layout::{KeyLayout, Placement, Record, RecordLayout};
 pub use meter::{MeterArray, MeterColor, MeterConfig, MeterError, MeterKind};
 pub use profile::{ActionProfile, ProfileError};
+pub use reclaim::{Domain, Pin, Published, Reader};
 pub use register::RegisterArray;
 pub use storage::ArrayTooLarge;
-pub use table::{
-    ActionError, ActionScope, ActionSpec, Implementation, LookupResult, Table, TableError,
-    TableSpec,
-};
+pub use table::{ActionError, ActionScope, ActionSpec, Implementation, LookupResult, Table, TableError, TableSpec};
+pub use view::{Hint, TableView};

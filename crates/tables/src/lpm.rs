@@ -1,82 +1,634 @@
-//! The engine of tables with one prefix field, whose other fields are exact.
+//! Longest-prefix match on one field of up to 128 bits: a tree bitmap under an array.
 //!
-//! One hash map per prefix length in use, probed from the longest length down. The first hit is
-//! the longest prefix among the entries that match, since within one length the key decides alone.
+//! The first bits of a key, as many as suit the number of prefixes, index an array of *cells*. From there on every
+//! *node* takes six bits:
+//!
+//! ```text
+//! cell   longest prefix up to here, node below
+//! node   internal: 63 bits, one per prefix of 0 to 5 bits    external: 64 bits, one per child
+//!        children in order of their six bits …              records of the prefixes in order of their bits …
+//! ```
+//!
+//! A prefix of length L within a node whose bits are B has number `1 << L | B`, so the longest one that matches is the
+//! highest bit of `internal` under a mask of six bits that the key's six bits choose. Prefixes are not pushed down into
+//! longer ones: the search remembers the last node that had a match. (After W. Eatherton, G. Varghese and Z. Dittia,
+//! "Tree bitmap", 2004; an array of cells in front as in DIR-24-8 and poptrie.)
+//!
+//! # Publication
+//!
+//! A node does not change, except for the places of its children and the numbers of its records, which are words of
+//! their own. To add or remove a prefix, one node is copied with the change, together with new nodes under it, and one
+//! store puts the copy into its parent. A prefix that ends in the array changes many cells, one after the other; a
+//! lookup reads one of them. When the array itself is to become larger or smaller, the writer makes a new one.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use forebay_bits::Bits;
+use crate::reclaim::{Domain, Limbo, Pin, Shared};
+use crate::sync::{AtomicU64, Ordering, prefetch};
 
-use crate::key::{KeyMatch, prefix_mask};
+/// Bits that a node takes.
+const STRIDE: u32 = 6;
+const KEY_BITS: u32 = u128::BITS;
 
-/// From the values of the exact fields and the longest matching prefix to an entry's slot.
-#[derive(Clone, Debug)]
-pub(crate) struct LpmEngine {
-    /// Which key field is the prefix.
-    prefix_field: usize,
-    /// Longest first.
-    lengths: BTreeMap<Reverse<u32>, PrefixLength>,
+/// By six bits of a key: the numbers of the prefixes that match them.
+const MATCHING: [u64; 1 << STRIDE] = {
+    let mut masks = [0; 1 << STRIDE];
+    let mut bits = 0;
+    while bits < masks.len() {
+        let mut length = 0;
+        while length < STRIDE {
+            masks[bits] |= 1 << ((1 << length) | (bits >> (STRIDE - length)));
+            length += 1;
+        }
+        bits += 1;
+    }
+    masks
+};
+
+/// A prefix: its bits at the top of the number, zeros behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Prefix {
+    pub(crate) bits: u128,
+    pub(crate) length: u32,
 }
 
-/// All entries whose prefix has one length.
-#[derive(Clone, Debug)]
-struct PrefixLength {
-    mask: Bits,
-    /// Keys have zeros after the prefix.
-    slots: HashMap<Box<[Bits]>, u32>,
-}
-
-impl LpmEngine {
-    pub(crate) fn new(prefix_field: usize) -> LpmEngine {
-        LpmEngine {
-            prefix_field,
-            lengths: BTreeMap::new(),
+impl Prefix {
+    /// The prefix of a field of `width` bits.
+    pub(crate) fn new(value: u128, width: u32, length: u32) -> Prefix {
+        Prefix {
+            bits: left_aligned(value, width) & mask(length),
+            length,
         }
     }
 
-    pub(crate) fn insert(&mut self, key: &[KeyMatch], slot: u32) {
-        let (values, width, prefix_len) = self.split(key);
-        self.lengths
-            .entry(Reverse(prefix_len))
-            .or_insert_with(|| PrefixLength {
-                mask: prefix_mask(width, prefix_len),
-                slots: HashMap::new(),
-            })
-            .slots
-            .insert(values, slot);
+    fn shortened(self, length: u32) -> Prefix {
+        Prefix {
+            bits: self.bits & mask(length),
+            length,
+        }
     }
 
-    pub(crate) fn remove(&mut self, key: &[KeyMatch]) {
-        let (values, _, prefix_len) = self.split(key);
-        if let Some(length) = self.lengths.get_mut(&Reverse(prefix_len)) {
-            length.slots.remove(&values);
-            if length.slots.is_empty() {
-                self.lengths.remove(&Reverse(prefix_len));
+    /// The prefix without its first bits.
+    fn behind(self, bits: u32) -> Prefix {
+        Prefix {
+            bits: self.bits.checked_shl(bits).unwrap_or(0),
+            length: self.length - bits,
+        }
+    }
+
+    /// Its number in a node when it is shorter than the node's bits.
+    fn number(self) -> u32 {
+        let value = self.bits.checked_shr(KEY_BITS - self.length).unwrap_or(0);
+        1 << self.length | value as u32
+    }
+
+    /// The child of a node that it is in.
+    fn child(self) -> u32 {
+        chunk(self.bits)
+    }
+}
+
+/// A value of `width` bits moved to the top.
+#[inline]
+pub(crate) fn left_aligned(value: u128, width: u32) -> u128 {
+    value.checked_shl(KEY_BITS - width).unwrap_or(0)
+}
+
+fn mask(length: u32) -> u128 {
+    u128::MAX.checked_shl(KEY_BITS - length).unwrap_or(0)
+}
+
+#[inline]
+fn chunk(key: u128) -> u32 {
+    (key >> (KEY_BITS - STRIDE)) as u32
+}
+
+/// A node in memory: words as described in the module, records two in a word. 0 when there is none.
+///
+/// The address of a leaked `Box<[AtomicU64]>`, whose length the first two words tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Node(u64);
+
+const NO_NODE: Node = Node(0);
+const INTERNAL: usize = 0;
+const EXTERNAL: usize = 1;
+const CHILDREN: usize = 2;
+
+impl Node {
+    fn allocate(words: Vec<u64>) -> Node {
+        let words: Box<[AtomicU64]> = words.into_iter().map(AtomicU64::new).collect();
+        Node(Box::into_raw(words).cast::<AtomicU64>().expose_provenance() as u64)
+    }
+
+    /// A word of the node.
+    ///
+    /// # Safety
+    ///
+    /// The node has not been freed, and `index` is below its length.
+    #[inline]
+    unsafe fn word<'a>(self, index: usize) -> &'a AtomicU64 {
+        // SAFETY: the address is that of the first word of a leaked box of at least `index + 1` words.
+        unsafe { &*std::ptr::with_exposed_provenance::<AtomicU64>(self.0 as usize).add(index) }
+    }
+
+    unsafe fn bitmap(self, which: usize) -> u64 {
+        // SAFETY: as the caller promises; every node has both bitmaps.
+        unsafe { self.word(which).load(Ordering::Relaxed) }
+    }
+
+    unsafe fn length(self) -> usize {
+        // SAFETY: as the caller promises.
+        let (internal, external) = unsafe { (self.bitmap(INTERNAL), self.bitmap(EXTERNAL)) };
+        CHILDREN + external.count_ones() as usize + internal.count_ones().div_ceil(2) as usize
+    }
+
+    /// Frees the node, not its children.
+    ///
+    /// # Safety
+    ///
+    /// The node has not been freed, and nobody looks at it.
+    unsafe fn free(self) {
+        // SAFETY: as the caller promises; the address and length are those of `allocate`.
+        unsafe {
+            let words = std::ptr::with_exposed_provenance_mut::<AtomicU64>(self.0 as usize);
+            let length = self.length();
+            drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(words, length)));
+        }
+    }
+
+    /// The node as the writer edits it.
+    ///
+    /// # Safety
+    ///
+    /// The node has not been freed.
+    unsafe fn open(self) -> OpenNode {
+        // SAFETY: all indices are below the length.
+        unsafe {
+            let words: Vec<u64> = (0..self.length())
+                .map(|index| self.word(index).load(Ordering::Relaxed))
+                .collect();
+            let children = words[EXTERNAL].count_ones() as usize;
+            let records = words[INTERNAL].count_ones() as usize;
+            let halves = words[CHILDREN + children..]
+                .iter()
+                .flat_map(|&word| [word as u32, (word >> 32) as u32]);
+            OpenNode {
+                internal: words[INTERNAL],
+                external: words[EXTERNAL],
+                children: words[CHILDREN..][..children].to_vec(),
+                records: halves.take(records).collect(),
+            }
+        }
+    }
+}
+
+/// A node that is being made.
+#[derive(Debug, Default)]
+struct OpenNode {
+    internal: u64,
+    external: u64,
+    children: Vec<u64>,
+    records: Vec<u32>,
+}
+
+/// How many bits of a bitmap are below a number.
+#[inline]
+fn rank(bitmap: u64, number: u32) -> usize {
+    (bitmap & ((1 << number) - 1)).count_ones() as usize
+}
+
+impl OpenNode {
+    fn close(self) -> Node {
+        let pairs = self.records.chunks(2);
+        let records = pairs.map(|pair| u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or(0)) << 32);
+        let bitmaps = [self.internal, self.external];
+        Node::allocate(bitmaps.into_iter().chain(self.children).chain(records).collect())
+    }
+
+    fn set_record(&mut self, number: u32, record: u32) {
+        let at = rank(self.internal, number);
+        if self.internal >> number & 1 == 1 {
+            self.records[at] = record;
+        } else {
+            self.internal |= 1 << number;
+            self.records.insert(at, record);
+        }
+    }
+
+    fn remove_record(&mut self, number: u32) {
+        self.internal &= !(1 << number);
+        self.records.remove(rank(self.internal, number));
+    }
+
+    fn add_child(&mut self, child: u32, node: Node) {
+        self.children.insert(rank(self.external, child), node.0);
+        self.external |= 1 << child;
+    }
+
+    fn remove_child(&mut self, child: u32) {
+        self.external &= !(1 << child);
+        self.children.remove(rank(self.external, child));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.internal == 0 && self.external == 0
+    }
+}
+
+/// New nodes for one prefix.
+fn chain(prefix: Prefix, record: u32) -> Node {
+    let mut node = OpenNode::default();
+    if prefix.length < STRIDE {
+        node.set_record(prefix.number(), record);
+    } else {
+        node.add_child(prefix.child(), chain(prefix.behind(STRIDE), record));
+    }
+    node.close()
+}
+
+/// The array and all that hangs from it.
+#[derive(Debug)]
+struct Tree {
+    /// Bits that index the array.
+    root_bits: u32,
+    cells: Box<[Cell]>,
+}
+
+/// What the first bits of a key lead to.
+#[derive(Debug, Default)]
+struct Cell {
+    node: AtomicU64,
+    /// In the low half the record of the longest prefix of at most the array's bits, plus 1; in the high half the
+    /// length of that prefix, which only the writer reads.
+    record: AtomicU64,
+}
+
+/// From keys to the record of the longest prefix.
+#[derive(Debug)]
+pub(crate) struct PrefixTree {
+    tree: Shared<Tree>,
+}
+
+impl Tree {
+    fn new(root_bits: u32) -> Tree {
+        Tree {
+            root_bits,
+            cells: (0..1usize << root_bits).map(|_| Cell::default()).collect(),
+        }
+    }
+
+    #[inline]
+    fn index(&self, key: u128) -> usize {
+        key.checked_shr(KEY_BITS - self.root_bits).unwrap_or(0) as usize
+    }
+
+    fn find(&self, key: u128) -> Option<u32> {
+        let cell = &self.cells[self.index(key)];
+        let short = cell.record.load(Ordering::Acquire) as u32;
+        let mut best = None;
+        let mut node = Node(cell.node.load(Ordering::Acquire));
+        let mut rest = key << self.root_bits;
+        while node != NO_NODE {
+            // SAFETY: who looks up has a pin or is the writer, so nodes that can be reached are not freed; words are
+            // read where the bitmaps say that they are.
+            unsafe {
+                let bits = chunk(rest);
+                let internal = node.bitmap(INTERNAL);
+                let external = node.bitmap(EXTERNAL);
+                let matching = internal & MATCHING[bits as usize];
+                if matching != 0 {
+                    let number = u64::BITS - 1 - matching.leading_zeros();
+                    let at = rank(internal, number);
+                    best = Some((node.word(CHILDREN + external.count_ones() as usize + at / 2), at % 2));
+                }
+                if external >> bits & 1 == 0 {
+                    break;
+                }
+                node = Node(node.word(CHILDREN + rank(external, bits)).load(Ordering::Acquire));
+                rest <<= STRIDE;
+            }
+        }
+        match best {
+            Some((word, half)) => Some((word.load(Ordering::Acquire) >> (32 * half)) as u32),
+            None => short.checked_sub(1),
+        }
+    }
+
+    /// Frees all nodes.
+    ///
+    /// # Safety
+    ///
+    /// Nobody looks at them.
+    unsafe fn free_nodes(&self) {
+        let mut nodes: Vec<Node> = self.roots().collect();
+        while let Some(node) = nodes.pop() {
+            // SAFETY: each node has one parent, and is freed after its children's places were read.
+            unsafe {
+                nodes.extend(node.open().children.into_iter().map(Node));
+                node.free();
             }
         }
     }
 
-    pub(crate) fn lookup(&self, key: &[Bits]) -> Option<u32> {
-        let mut masked = key.to_vec();
-        self.lengths.values().find_map(|length| {
-            masked[self.prefix_field] = key[self.prefix_field].and(&length.mask);
-            length.slots.get(masked.as_slice()).copied()
-        })
+    fn roots(&self) -> impl Iterator<Item = Node> {
+        let roots = self.cells.iter().map(|cell| Node(cell.node.load(Ordering::Acquire)));
+        roots.filter(|&node| node != NO_NODE)
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        // SAFETY: nobody looks at a tree that is dropped.
+        unsafe { self.free_nodes() };
+    }
+}
+
+impl PrefixTree {
+    /// An empty tree for fields of `width` bits, and its writer.
+    pub(crate) fn new(domain: &Arc<Domain>, width: u32) -> (PrefixTree, PrefixWriter) {
+        let tree = PrefixTree {
+            tree: Shared::new(Tree::new(0)),
+        };
+        let writer = PrefixWriter {
+            domain: Arc::clone(domain),
+            width,
+            records: HashMap::new(),
+            node_bytes: 0,
+            nodes: Limbo::default(),
+            trees: Limbo::default(),
+        };
+        (tree, writer)
     }
 
-    /// The values of all fields, and the width and length of the prefix.
-    fn split(&self, key: &[KeyMatch]) -> (Box<[Bits]>, u32, u32) {
-        let values = key
-            .iter()
-            .map(|field| match field {
-                KeyMatch::Exact(value) | KeyMatch::Lpm { value, .. } => value.clone(),
-                other => unreachable!("canonical prefix key holds {other:?}"),
-            })
-            .collect();
-        match &key[self.prefix_field] {
-            KeyMatch::Lpm { value, prefix_len } => (values, value.width(), *prefix_len),
-            other => unreachable!("canonical prefix field holds {other:?}"),
+    /// The record of the longest prefix of a key, whose bits are at the top of the number.
+    #[inline]
+    pub(crate) fn find(&self, key: u128, pin: &Pin<'_>) -> Option<u32> {
+        self.tree.load(pin).find(key)
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, key: u128, pin: &Pin<'_>) {
+        let tree = self.tree.load(pin);
+        prefetch(&tree.cells[tree.index(key)]);
+    }
+}
+
+/// What only the writer of a [`PrefixTree`] knows. All methods take the tree that was made with it.
+#[derive(Debug)]
+pub(crate) struct PrefixWriter {
+    domain: Arc<Domain>,
+    width: u32,
+    records: HashMap<Prefix, u32>,
+    /// Of all nodes that readers can find.
+    node_bytes: usize,
+    nodes: Limbo<Node>,
+    trees: Limbo<Box<Tree>>,
+}
+
+impl PrefixWriter {
+    /// Adds a prefix that is not there.
+    pub(crate) fn insert(&mut self, tree: &PrefixTree, prefix: Prefix, record: u32) {
+        self.collect();
+        self.records.insert(prefix, record);
+        if self.wanted_root_bits() > self.present(tree).root_bits {
+            self.rebuild(tree);
+        } else {
+            self.put(self.present(tree), prefix, record);
+        }
+    }
+
+    /// Gives a prefix that is there another record; the old one's number.
+    pub(crate) fn replace(&mut self, tree: &PrefixTree, prefix: Prefix, record: u32) -> u32 {
+        self.collect();
+        self.put(self.present(tree), prefix, record);
+        self.records
+            .insert(prefix, record)
+            .expect("a prefix to be replaced is there")
+    }
+
+    /// Removes a prefix that is there; its record's number.
+    pub(crate) fn remove(&mut self, tree: &PrefixTree, prefix: Prefix) -> u32 {
+        self.collect();
+        let record = self.records.remove(&prefix).expect("a prefix to be removed is there");
+        let present = self.present(tree);
+        if prefix.length <= present.root_bits {
+            self.remove_from_cells(present, prefix);
+        } else {
+            let cell = &present.cells[present.index(prefix.bits)];
+            self.remove_from_node(&cell.node, prefix.behind(present.root_bits));
+        }
+        if self.records.len() * 8 < entries_for(present.root_bits) {
+            self.rebuild(tree);
+        }
+        record
+    }
+
+    pub(crate) fn memory_bytes(&self, tree: &PrefixTree) -> usize {
+        size_of_val(&*self.present(tree).cells) + self.node_bytes
+    }
+
+    fn present<'a>(&self, tree: &'a PrefixTree) -> &'a Tree {
+        // SAFETY: this is the tree's writer, and `rebuild` uses no tree after it replaced it.
+        unsafe { tree.tree.load_as_writer() }
+    }
+
+    /// Bits of the array that suit the number of prefixes.
+    fn wanted_root_bits(&self) -> u32 {
+        let steps = [0, 8, 12, 16, 20];
+        let mut suitable = steps.into_iter().rev();
+        let wanted = suitable.find(|&bits| self.records.len() >= entries_for(bits));
+        wanted.unwrap_or(0).min(self.width)
+    }
+
+    fn rebuild(&mut self, tree: &PrefixTree) {
+        let new = Tree::new(self.wanted_root_bits());
+        self.node_bytes = 0;
+        let prefixes: Vec<(Prefix, u32)> = self.records.iter().map(|(prefix, record)| (*prefix, *record)).collect();
+        for (prefix, record) in prefixes {
+            self.put(&new, prefix, record);
+        }
+        let old = tree.tree.replace(new);
+        self.trees.retire(&self.domain, old);
+        self.collect();
+    }
+
+    /// Adds a prefix, or changes its record.
+    fn put(&mut self, tree: &Tree, prefix: Prefix, record: u32) {
+        let cell = tree.index(prefix.bits);
+        if prefix.length > tree.root_bits {
+            return self.put_into_node(&tree.cells[cell].node, prefix.behind(tree.root_bits), record);
+        }
+        let published = u64::from(record + 1) | u64::from(prefix.length) << 32;
+        for cell in &tree.cells[cell..][..1 << (tree.root_bits - prefix.length)] {
+            let present = cell.record.load(Ordering::Relaxed);
+            if present == 0 || present >> 32 <= prefix.length.into() {
+                cell.record.store(published, Ordering::Release);
+            }
+        }
+    }
+
+    /// Gives the cells of a prefix to the next shorter one, which is the same for all of them.
+    fn remove_from_cells(&mut self, tree: &Tree, prefix: Prefix) {
+        let shorter = (0..prefix.length).rev().map(|length| prefix.shortened(length));
+        let next = shorter
+            .filter_map(|shorter| Some((shorter, *self.records.get(&shorter)?)))
+            .map(|(shorter, record)| u64::from(record + 1) | u64::from(shorter.length) << 32)
+            .next();
+        for cell in &tree.cells[tree.index(prefix.bits)..][..1 << (tree.root_bits - prefix.length)] {
+            if cell.record.load(Ordering::Relaxed) >> 32 == prefix.length.into() {
+                cell.record.store(next.unwrap_or(0), Ordering::Release);
+            }
+        }
+    }
+
+    fn put_into_node(&mut self, place: &AtomicU64, prefix: Prefix, record: u32) {
+        let node = Node(place.load(Ordering::Relaxed));
+        if node == NO_NODE {
+            return self.publish(place, NO_NODE, chain(prefix, record));
+        }
+        // SAFETY: the writer frees no node that can be reached.
+        let (mut open, external) = unsafe { (node.open(), node.bitmap(EXTERNAL)) };
+        if prefix.length < STRIDE {
+            open.set_record(prefix.number(), record);
+        } else if external >> prefix.child() & 1 == 1 {
+            // SAFETY: as above; the bitmap says that the child is there.
+            let child = unsafe { node.word(CHILDREN + rank(external, prefix.child())) };
+            return self.put_into_node(child, prefix.behind(STRIDE), record);
+        } else {
+            let below = chain(prefix.behind(STRIDE), record);
+            self.node_bytes += bytes_of_chain(below);
+            open.add_child(prefix.child(), below);
+        }
+        self.exchange(place, node, open.close());
+    }
+
+    /// Removes a prefix under a node; whether the node is gone.
+    fn remove_from_node(&mut self, place: &AtomicU64, prefix: Prefix) -> bool {
+        let node = Node(place.load(Ordering::Relaxed));
+        // SAFETY: the writer frees no node that can be reached.
+        let (mut open, external) = unsafe { (node.open(), node.bitmap(EXTERNAL)) };
+        if prefix.length < STRIDE {
+            open.remove_record(prefix.number());
+        } else {
+            // SAFETY: as above; the prefix is there, so the child is.
+            let child = unsafe { node.word(CHILDREN + rank(external, prefix.child())) };
+            if !self.remove_from_node(child, prefix.behind(STRIDE)) {
+                return false;
+            }
+            open.remove_child(prefix.child());
+        }
+        let gone = open.is_empty();
+        let changed = if gone { NO_NODE } else { open.close() };
+        self.exchange(place, node, changed);
+        gone
+    }
+
+    /// Publishes new nodes where there were none.
+    fn publish(&mut self, place: &AtomicU64, old: Node, new: Node) {
+        debug_assert_eq!(old, NO_NODE);
+        self.node_bytes += bytes_of_chain(new);
+        place.store(new.0, Ordering::Release);
+    }
+
+    /// Publishes a node in the place of one that has the same children but for the change.
+    fn exchange(&mut self, place: &AtomicU64, old: Node, new: Node) {
+        self.node_bytes = self.node_bytes + bytes_of(new) - bytes_of(old);
+        place.store(new.0, Ordering::Release);
+        self.nodes.retire(&self.domain, old);
+    }
+
+    fn collect(&mut self) {
+        // SAFETY: no reader can hold these nodes, and each was retired once.
+        self.nodes.collect(&self.domain, |node| unsafe { node.free() });
+        self.trees.collect(&self.domain, drop);
+    }
+}
+
+impl Drop for PrefixWriter {
+    fn drop(&mut self) {
+        // The table has waited for its readers, see `Table`.
+        self.collect();
+    }
+}
+
+/// Prefixes from which on an array of so many bits is worth its memory.
+fn entries_for(root_bits: u32) -> usize {
+    match root_bits {
+        0 => 0,
+        bits => 1 << bits.saturating_sub(4),
+    }
+}
+
+fn bytes_of(node: Node) -> usize {
+    if node == NO_NODE {
+        return 0;
+    }
+    // SAFETY: the writer calls this with nodes that it has not retired yet, or has just made.
+    unsafe { node.length() * size_of::<AtomicU64>() }
+}
+
+/// Bytes of new nodes, each of which has at most one child.
+fn bytes_of_chain(mut node: Node) -> usize {
+    let mut bytes = 0;
+    while node != NO_NODE {
+        bytes += bytes_of(node);
+        // SAFETY: as in `bytes_of`.
+        let children = unsafe { node.open().children };
+        node = children.first().map_or(NO_NODE, |&child| Node(child));
+    }
+    bytes
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Random prefixes of a few lengths, against a scan.
+    #[test]
+    fn finds_the_longest_prefix() {
+        for (width, entries) in [(4, 30), (32, 600), (33, 5000), (128, 5000)] {
+            let domain = Domain::new();
+            let (tree, mut writer) = PrefixTree::new(&domain, width);
+            let mut reader = domain.reader();
+            let mut state = 1u64;
+            let mut random = || {
+                state = crate::exact::hash_words(&[state]);
+                state
+            };
+            let mut prefixes: Vec<(Prefix, u32)> = Vec::new();
+            for record in 0..entries {
+                let value =
+                    u128::from(random() % 4096) << (width.max(12) - 12).min(width - 1) | u128::from(random() % 3);
+                let prefix = Prefix::new(value, width, random() as u32 % (width + 1));
+                match prefixes.iter().position(|(known, _)| *known == prefix) {
+                    None => {
+                        writer.insert(&tree, prefix, record);
+                        prefixes.push((prefix, record));
+                    }
+                    Some(at) if random() % 2 == 0 => {
+                        assert_eq!(writer.replace(&tree, prefix, record), prefixes[at].1);
+                        prefixes[at].1 = record;
+                    }
+                    Some(at) => {
+                        assert_eq!(writer.remove(&tree, prefix), prefixes[at].1);
+                        prefixes.swap_remove(at);
+                    }
+                }
+                let key = prefix.bits | u128::from(random() % 2) << (KEY_BITS - width);
+                let matching = prefixes
+                    .iter()
+                    .filter(|(known, _)| key & mask(known.length) == known.bits);
+                let longest = matching
+                    .max_by_key(|(known, _)| known.length)
+                    .map(|(_, record)| *record);
+                assert_eq!(tree.find(key, &reader.pin()), longest);
+            }
+            for (prefix, record) in prefixes {
+                assert_eq!(writer.remove(&tree, prefix), record);
+            }
+            assert_eq!(writer.node_bytes, 0);
+            assert_eq!(writer.memory_bytes(&tree), size_of::<Cell>());
         }
     }
 }

@@ -82,9 +82,7 @@ impl fmt::Display for MeterError {
             MeterError::NoSuchIndex { len } => {
                 write!(formatter, "the meter array has {len} elements")
             }
-            MeterError::CommittedAbovePeak => {
-                formatter.write_str("the committed rate is above the peak rate")
-            }
+            MeterError::CommittedAbovePeak => formatter.write_str("the committed rate is above the peak rate"),
         }
     }
 }
@@ -127,9 +125,7 @@ impl MeterArray {
         if config.is_some_and(|config| config.committed_rate > config.peak_rate) {
             return Err(MeterError::CommittedAbovePeak);
         }
-        let mut meter = self
-            .lock(index)
-            .ok_or(MeterError::NoSuchIndex { len: self.len() })?;
+        let mut meter = self.lock(index).ok_or(MeterError::NoSuchIndex { len: self.len() })?;
         *meter = config.map(|config| Box::new(Meter::new(config)));
         Ok(())
     }
@@ -140,13 +136,7 @@ impl MeterArray {
     }
 
     /// Meters a packet of `packet_bytes` bytes at `now_ns` nanoseconds.
-    pub fn execute(
-        &self,
-        index: u64,
-        packet_bytes: u64,
-        earlier_color: MeterColor,
-        now_ns: u64,
-    ) -> MeterColor {
+    pub fn execute(&self, index: u64, packet_bytes: u64, earlier_color: MeterColor, now_ns: u64) -> MeterColor {
         let cost = match self.kind {
             MeterKind::Packets => 1,
             MeterKind::Bytes => packet_bytes,
@@ -308,10 +298,7 @@ mod tests {
         assert_eq!(outside, Err(MeterError::NoSuchIndex { len: 1 }));
         let above = meters.configure(0, Some(config));
         assert_eq!(above, Err(MeterError::CommittedAbovePeak));
-        let config = MeterConfig {
-            peak_rate: 5,
-            ..config
-        };
+        let config = MeterConfig { peak_rate: 5, ..config };
         meters.configure(0, Some(config)).unwrap();
         assert_eq!(meters.config(0), Some(config));
         assert_eq!(meters.execute(0, 1, Green, 0), Green);

@@ -69,10 +69,9 @@ impl fmt::Display for ProfileError {
                 write!(formatter, "the group names member {id} twice")
             }
             ProfileError::ZeroWeight(id) => write!(formatter, "the weight of member {id} is zero"),
-            ProfileError::GroupTooLarge { weight, limit } => write!(
-                formatter,
-                "the group's weights add up to {weight}, more than {limit}"
-            ),
+            ProfileError::GroupTooLarge { weight, limit } => {
+                write!(formatter, "the group's weights add up to {weight}, more than {limit}")
+            }
         }
     }
 }
@@ -175,11 +174,7 @@ impl ActionProfile {
     }
 
     /// Adds a group of members with their weights; it may be empty.
-    pub fn insert_group(
-        &mut self,
-        id: GroupId,
-        members: &[(MemberId, u32)],
-    ) -> Result<(), ProfileError> {
+    pub fn insert_group(&mut self, id: GroupId, members: &[(MemberId, u32)]) -> Result<(), ProfileError> {
         if self.groups.contains_key(&id) {
             return Err(ProfileError::DuplicateGroup(id));
         }
@@ -191,11 +186,7 @@ impl ActionProfile {
     }
 
     /// Replaces the members of a group.
-    pub fn modify_group(
-        &mut self,
-        id: GroupId,
-        members: &[(MemberId, u32)],
-    ) -> Result<(), ProfileError> {
+    pub fn modify_group(&mut self, id: GroupId, members: &[(MemberId, u32)]) -> Result<(), ProfileError> {
         self.group_mut(id)?;
         let places = self.places(members)?;
         self.count_references(&places);

@@ -38,10 +38,7 @@ pub(crate) fn check_size(count: usize, element_bytes: usize) -> Result<(), Array
 ///
 /// The allocator hands out zeroed pages on first touch, so a large array of which a program uses
 /// little costs little.
-pub(crate) fn zeroed_words(
-    count: usize,
-    words_per_element: usize,
-) -> Result<Box<[AtomicU64]>, ArrayTooLarge> {
+pub(crate) fn zeroed_words(count: usize, words_per_element: usize) -> Result<Box<[AtomicU64]>, ArrayTooLarge> {
     check_size(count, words_per_element * size_of::<AtomicU64>())?;
     let words = Box::<[AtomicU64]>::new_zeroed_slice(count * words_per_element);
     // SAFETY: an `AtomicU64` is a `u64` in memory, and all-zero bytes are the number 0.

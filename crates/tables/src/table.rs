@@ -1,8 +1,9 @@
 //! Match-action tables: entries behind an engine, and a default action.
 //!
-//! A table is made from a [`TableSpec`] and keeps its entries in numbered *slots*; the engine maps
-//! a key to a slot. A clone shares all entries with its original, so a snapshot costs one pointer
-//! per entry and no copies of keys or action data beyond the engine's own.
+//! A table is made from a [`TableSpec`] and keeps its entries in numbered *slots*. A [`Table`] is
+//! the side of the one writer; any number of readers look keys up in its [`TableView`] meanwhile.
+//! A clone is a table of its own: what is to be seen all at once is written into a clone, whose
+//! view is then published in place of the original's.
 //!
 //! Which entry wins (P4_16 §14.2, P4Runtime §9.1):
 //!
@@ -13,17 +14,19 @@
 //! An entry is named by its key and, where priorities count, by its priority: a second one of the
 //! same name is a [`TableError::Duplicate`].
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use forebay_bits::Bits;
+use hashbrown::HashTable;
 
-use crate::engine::Engine;
+use crate::engine::{EngineEntry, EngineWriter};
 use crate::entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, NewEntry};
-use crate::hash;
 use crate::key::{KeyError, KeyMatch, KeySpec, MatchKind};
+use crate::reclaim::{Domain, Limbo, Pin};
+use crate::view::{DefaultAction, TableView};
 
 /// Where an action of a table may be used (`@tableonly`, `@defaultonly`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,18 +124,14 @@ impl fmt::Display for ActionError {
             ActionError::Unknown(action) => {
                 write!(formatter, "the table has no action {action}")
             }
-            ActionError::DefaultOnly(action) => write!(
-                formatter,
-                "action {action} may only be the table's default action"
-            ),
+            ActionError::DefaultOnly(action) => {
+                write!(formatter, "action {action} may only be the table's default action")
+            }
             ActionError::TableOnly(action) => {
                 write!(formatter, "action {action} may not be the default action")
             }
             ActionError::ArgumentCount { expected, found } => {
-                write!(
-                    formatter,
-                    "the action takes {expected} arguments, {found} are given"
-                )
+                write!(formatter, "the action takes {expected} arguments, {found} are given")
             }
             ActionError::ArgumentWidth {
                 parameter,
@@ -148,8 +147,9 @@ impl fmt::Display for ActionError {
             ActionError::Implementation(Implementation::Profile) => {
                 formatter.write_str("the table's entries name members of an action profile")
             }
-            ActionError::Implementation(Implementation::Selector) => formatter
-                .write_str("the table's entries name members or groups of an action selector"),
+            ActionError::Implementation(Implementation::Selector) => {
+                formatter.write_str("the table's entries name members or groups of an action selector")
+            }
         }
     }
 }
@@ -187,10 +187,7 @@ impl fmt::Display for TableError {
                 write!(formatter, "the table is full: its size is {size}")
             }
             TableError::Duplicate(id) => {
-                write!(
-                    formatter,
-                    "entry {id} has the same match key and the same priority"
-                )
+                write!(formatter, "entry {id} has the same match key and the same priority")
             }
             TableError::NotFound => formatter.write_str("the table has no such entry"),
             TableError::BadKey(error) => error.fmt(formatter),
@@ -226,49 +223,80 @@ pub struct LookupResult<'table> {
 }
 
 /// A match-action table; see the [module documentation](self).
-#[derive(Clone, Debug)]
+///
+/// Dropping it, as well as inserting into a full table right after a deletion, waits until no reader is in the midst of
+/// a burst: a thread that writes must not hold a [`Pin`] of the table's domain.
+#[derive(Debug)]
 pub struct Table {
-    spec: Arc<TableSpec>,
-    /// The fields of the key that are matched.
-    fields: Arc<[KeySpec]>,
+    view: Arc<TableView>,
+    writer: EngineWriter,
     default_action: ActionCall,
     sealed: bool,
-    engine: Engine,
-    slots: Vec<Option<Arc<Entry>>>,
+    slots: Vec<Option<Slot>>,
     free_slots: Vec<u32>,
     /// In order of insertion.
     by_id: BTreeMap<EntryId, u32>,
-    /// By canonical key and priority.
-    by_name: HashMap<(Box<[KeyMatch]>, i32), EntryId>,
+    /// Slots by canonical key and priority.
+    by_name: HashTable<u32>,
+    hasher: RandomState,
     next_id: u64,
+    gone: Limbo<Gone>,
+    defaults: Limbo<Box<DefaultAction>>,
+}
+
+/// An entry with the number of its record in the engine.
+#[derive(Clone, Debug)]
+struct Slot {
+    entry: Arc<Entry>,
+    record: u32,
+}
+
+/// What readers may still look at.
+#[derive(Debug)]
+enum Gone {
+    /// The entry of a slot before it was modified, kept alive by its count.
+    Modified(Arc<Entry>),
+    /// A slot whose entry was deleted.
+    Deleted(u32),
 }
 
 impl Table {
-    /// An empty table.
+    /// An empty table with readers of its own.
     pub fn new(spec: TableSpec) -> Table {
-        let fields: Arc<[KeySpec]> = spec
-            .keys
-            .iter()
-            .filter(|key| key.kind != MatchKind::Selector)
-            .copied()
-            .collect();
+        Table::in_domain(spec, &Domain::new())
+    }
+
+    /// An empty table whose readers are those of `domain`.
+    pub fn in_domain(spec: TableSpec, domain: &Arc<Domain>) -> Table {
+        Table::of_shared_spec(Arc::new(spec), domain)
+    }
+
+    fn of_shared_spec(spec: Arc<TableSpec>, domain: &Arc<Domain>) -> Table {
+        let (view, writer) = TableView::new(Arc::clone(&spec), domain);
         Table {
+            view: Arc::new(view),
+            writer,
             default_action: spec.default_action.clone(),
-            engine: Engine::new(&fields),
-            fields,
-            spec: Arc::new(spec),
             sealed: false,
             slots: Vec::new(),
             free_slots: Vec::new(),
             by_id: BTreeMap::new(),
-            by_name: HashMap::new(),
+            by_name: HashTable::new(),
+            hasher: RandomState::new(),
             next_id: 0,
+            gone: Limbo::default(),
+            defaults: Limbo::default(),
         }
+    }
+
+    /// What readers in other threads use while this table is written.
+    pub fn view(&self) -> &Arc<TableView> {
+        &self.view
     }
 
     /// What the program says about the table.
     pub fn spec(&self) -> &TableSpec {
-        &self.spec
+        self.view.spec()
     }
 
     /// The entry and the action for a packet whose key expressions have these values.
@@ -277,9 +305,8 @@ impl Table {
     ///
     /// Unless there is one value per field of [`TableSpec::keys`], selectors included.
     pub fn lookup(&self, key: &[Bits]) -> LookupResult<'_> {
-        assert_eq!(key.len(), self.spec.keys.len(), "one value per key field");
-        let slot = self.engine.lookup(&self.matched_fields(key));
-        let hit = slot.and_then(|slot| self.slots[slot as usize].as_deref());
+        let slot = self.view.find_slot(key, &self.writer_pin());
+        let hit = slot.and_then(|slot| Some(&*self.slots[slot as usize].as_ref()?.entry));
         LookupResult {
             hit,
             action: match hit {
@@ -289,57 +316,77 @@ impl Table {
         }
     }
 
-    /// The bytes that a selector's hash is computed over: the values of the selector fields, one
-    /// after the other, in network order.
+    /// See [`TableView::selector_input`].
     pub fn selector_input(&self, key: &[Bits]) -> Vec<u8> {
-        let selectors = self.spec.keys.iter().zip(key);
-        hash::pack(
-            selectors
-                .filter(|(spec, _)| spec.kind == MatchKind::Selector)
-                .map(|(_, value)| value),
-        )
+        self.view.selector_input(key)
     }
 
     /// Adds an entry.
-    pub fn insert(&mut self, mut new: NewEntry) -> Result<EntryId, TableError> {
+    pub fn insert(&mut self, new: NewEntry) -> Result<EntryId, TableError> {
+        self.insert_prepared(new, |_| ())
+    }
+
+    /// Adds an entry; `prepare` is called with its slot before readers can find it.
+    pub fn insert_prepared(&mut self, mut new: NewEntry, prepare: impl FnOnce(usize)) -> Result<EntryId, TableError> {
         if self.sealed {
             return Err(TableError::ConstEntries);
         }
         new.key = self.canonical_key(new.key)?;
         new.priority = self.stored_priority(new.priority);
         self.check_entry_action(&new.action)?;
-        let name = (new.key.clone().into_boxed_slice(), new.priority);
-        if let Some(existing) = self.by_name.get(&name) {
-            return Err(TableError::Duplicate(*existing));
+        if let Some(existing) = self.named(&new.key, new.priority) {
+            return Err(TableError::Duplicate(existing.id()));
         }
         let slot = self.take_slot()?;
         let id = EntryId(self.next_id);
         self.next_id += 1;
-        let entry = Entry::new(id, slot, new);
-        self.engine.insert(&entry);
-        self.by_name.insert(name, id);
+        let entry = Arc::new(Entry::new(id, slot, new));
+        prepare(slot as usize);
+        self.publish(&entry);
+        let (slots, hasher) = (&self.slots, &self.hasher);
+        self.by_name.insert_unique(name_hash(hasher, &entry), slot, |&slot| {
+            let entry = slots[slot as usize].as_ref().map(|slot| &*slot.entry);
+            entry.map_or(0, |entry| name_hash(hasher, entry))
+        });
         self.by_id.insert(id, slot);
-        self.slots[slot as usize] = Some(Arc::new(entry));
         Ok(id)
     }
 
     /// Gives an entry another action; its key, slot and idle time stay.
     pub fn modify(&mut self, id: EntryId, action: EntryAction) -> Result<(), TableError> {
-        let entry = self.changeable(id)?;
+        let entry = Arc::clone(self.changeable(id)?);
         self.check_entry_action(&action)?;
-        let slot = entry.slot();
-        self.slots[slot] = Some(Arc::new(entry.with_action(action)));
+        self.collect();
+        let modified = Arc::new(entry.with_action(action));
+        let record = self.encode(&modified);
+        let entry_of_engine = engine_entry(&modified, &record);
+        let Some(slot) = self.slots[modified.slot()].as_mut() else {
+            return Err(TableError::NotFound);
+        };
+        if let Some(old) = self.view.set_entry(&modified) {
+            self.gone.retire(self.view.domain(), Gone::Modified(old));
+        }
+        let (engine, layout) = (self.view.engine(), self.view.key_layout());
+        slot.record = self.writer.replace(engine, layout, entry_of_engine, slot.record);
+        slot.entry = modified;
         Ok(())
     }
 
     /// Removes an entry and returns it.
     pub fn delete(&mut self, id: EntryId) -> Result<Arc<Entry>, TableError> {
-        let entry = Arc::clone(self.changeable(id)?);
-        self.engine.remove(&entry);
-        self.by_name.remove(&(entry.key().into(), entry.priority()));
-        self.by_id.remove(&id);
-        self.slots[entry.slot()] = None;
-        self.free_slots.push(entry.slot() as u32);
+        self.changeable(id)?;
+        self.collect();
+        let slot = self.by_id.remove(&id).ok_or(TableError::NotFound)?;
+        let Slot { entry, record } = self.slots[slot as usize].take().ok_or(TableError::NotFound)?;
+        if let Ok(named) = self
+            .by_name
+            .find_entry(name_hash(&self.hasher, &entry), |&named| named == slot)
+        {
+            named.remove();
+        }
+        let (engine, layout) = (self.view.engine(), self.view.key_layout());
+        self.writer.remove(engine, layout, engine_entry(&entry, &[]), record);
+        self.gone.retire(self.view.domain(), Gone::Deleted(slot));
         Ok(entry)
     }
 
@@ -350,25 +397,19 @@ impl Table {
 
     /// An entry by its id.
     pub fn get(&self, id: EntryId) -> Option<&Arc<Entry>> {
-        let slot = *self.by_id.get(&id)?;
-        self.slots[slot as usize].as_ref()
+        self.entry_of_slot(*self.by_id.get(&id)?)
     }
 
     /// The entry with this key and priority, as a control plane names it.
     pub fn find(&self, key: Vec<KeyMatch>, priority: i32) -> Result<&Arc<Entry>, TableError> {
-        let name = (
-            self.canonical_key(key)?.into_boxed_slice(),
-            self.stored_priority(priority),
-        );
-        let id = self.by_name.get(&name).ok_or(TableError::NotFound)?;
-        self.get(*id).ok_or(TableError::NotFound)
+        let key = self.canonical_key(key)?;
+        let named = self.named(&key, self.stored_priority(priority));
+        named.ok_or(TableError::NotFound)
     }
 
     /// All entries in the order in which they were inserted.
     pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.by_id
-            .values()
-            .filter_map(|&slot| self.slots[slot as usize].as_ref())
+        self.by_id.values().filter_map(|&slot| self.entry_of_slot(slot))
     }
 
     /// How many entries there are.
@@ -381,6 +422,13 @@ impl Table {
         self.by_id.is_empty()
     }
 
+    /// Bytes of memory that lookups read: the engine with its records, and a pointer per slot. Entries as the control
+    /// plane sees them come on top.
+    pub fn memory_bytes(&self) -> usize {
+        let engine = self.writer.memory_bytes(self.view.engine(), &self.writer_pin());
+        engine + self.view.entry_places_bytes()
+    }
+
     /// What a packet gets that no entry matches.
     pub fn default_action(&self) -> &ActionCall {
         &self.default_action
@@ -388,17 +436,75 @@ impl Table {
 
     /// Replaces the default action.
     pub fn set_default(&mut self, action: ActionCall) -> Result<(), TableError> {
-        if self.spec.const_default {
+        if self.spec().const_default {
             return Err(TableError::ConstDefault);
         }
         self.check_call(&action, ActionScope::DefaultOnly)?;
-        self.default_action = action;
+        self.publish_default(action);
         Ok(())
     }
 
     /// Goes back to the program's default action.
     pub fn reset_default(&mut self) {
-        self.default_action = self.spec.default_action.clone();
+        self.publish_default(self.spec().default_action.clone());
+    }
+
+    fn publish_default(&mut self, action: ActionCall) {
+        let old = self.view.set_default(action.clone());
+        self.defaults.retire(self.view.domain(), old);
+        self.default_action = action;
+        self.collect();
+    }
+
+    /// Lets readers find an entry whose slot is empty.
+    fn publish(&mut self, entry: &Arc<Entry>) {
+        let record = self.encode(entry);
+        self.view.set_entry(entry);
+        let (engine, layout) = (self.view.engine(), self.view.key_layout());
+        let record = self.writer.insert(engine, layout, engine_entry(entry, &record));
+        self.slots[entry.slot()] = Some(Slot {
+            entry: Arc::clone(entry),
+            record,
+        });
+    }
+
+    fn encode(&self, entry: &Entry) -> Box<[u64]> {
+        let layout = self.view.record_layout();
+        layout.encode(self.spec(), entry.action(), entry.slot() as u32)
+    }
+
+    fn entry_of_slot(&self, slot: u32) -> Option<&Arc<Entry>> {
+        self.slots[slot as usize].as_ref().map(|slot| &slot.entry)
+    }
+
+    /// The entry with this canonical key and stored priority.
+    fn named(&self, key: &[KeyMatch], priority: i32) -> Option<&Arc<Entry>> {
+        let has_name = |&slot: &u32| {
+            let entry = self.entry_of_slot(slot);
+            entry.is_some_and(|entry| entry.key() == key && entry.priority() == priority)
+        };
+        let slot = self.by_name.find(self.hasher.hash_one((key, priority)), has_name)?;
+        self.entry_of_slot(*slot)
+    }
+
+    /// A pin for lookups that the borrow of `self` protects from writes.
+    fn writer_pin(&self) -> Pin<'static> {
+        // SAFETY: writes to this table need it mutably, and the pin is used for this table only, in methods that
+        // borrow it.
+        unsafe { Pin::of_writer(self.view.domain()) }
+    }
+
+    /// Frees what no reader can find any more.
+    fn collect(&mut self) {
+        let (view, free_slots) = (&self.view, &mut self.free_slots);
+        self.gone.collect(view.domain(), |gone| match gone {
+            Gone::Modified(entry) => drop(entry),
+            Gone::Deleted(slot) => {
+                view.clear_entry(slot);
+                free_slots.push(slot);
+            }
+        });
+        self.defaults.collect(view.domain(), drop);
     }
 
     /// Checks a call as an entry, a member or a group would make it.
@@ -407,7 +513,7 @@ impl Table {
     }
 
     fn check_entry_action(&self, action: &EntryAction) -> Result<(), ActionError> {
-        match (self.spec.implementation, action) {
+        match (self.spec().implementation, action) {
             (Implementation::Direct, EntryAction::Call(call)) => self.check_entry_call(call),
             (Implementation::Profile | Implementation::Selector, EntryAction::Member(_))
             | (Implementation::Selector, EntryAction::Group(_)) => Ok(()),
@@ -418,7 +524,7 @@ impl Table {
     /// Checks a call for use in entries (`TableOnly`) or as the default (`DefaultOnly`).
     fn check_call(&self, call: &ActionCall, usage: ActionScope) -> Result<(), ActionError> {
         let spec = self
-            .spec
+            .spec()
             .actions
             .iter()
             .find(|spec| spec.id == call.action)
@@ -433,25 +539,21 @@ impl Table {
     }
 
     fn canonical_key(&self, key: Vec<KeyMatch>) -> Result<Vec<KeyMatch>, KeyError> {
-        if key.len() != self.fields.len() {
+        let fields = || self.spec().keys.iter().filter(|key| key.kind != MatchKind::Selector);
+        if key.len() != fields().count() {
             return Err(KeyError::FieldCount {
-                expected: self.fields.len(),
+                expected: fields().count(),
                 found: key.len(),
             });
         }
-        key.into_iter()
-            .zip(self.fields.iter())
-            .enumerate()
+        let conditions = key.into_iter().zip(fields()).enumerate();
+        conditions
             .map(|(field, (condition, spec))| condition.canonical(field, *spec))
             .collect()
     }
 
     fn stored_priority(&self, priority: i32) -> i32 {
-        if self.engine.has_priorities() {
-            priority
-        } else {
-            0
-        }
+        if self.writer.has_priorities() { priority } else { 0 }
     }
 
     fn changeable(&self, id: EntryId) -> Result<&Arc<Entry>, TableError> {
@@ -466,31 +568,64 @@ impl Table {
     }
 
     fn take_slot(&mut self) -> Result<u32, TableError> {
+        self.collect();
+        let full = TableError::TableFull { size: self.spec().size };
+        let is_full = self.free_slots.is_empty() && self.slots.len() >= self.spec().size;
+        if is_full && self.gone.len() > 0 {
+            self.view.domain().synchronize();
+            self.collect();
+        }
         if let Some(slot) = self.free_slots.pop() {
             return Ok(slot);
         }
-        let full = TableError::TableFull {
-            size: self.spec.size,
-        };
-        if self.slots.len() >= self.spec.size {
+        if self.slots.len() >= self.spec().size {
             return Err(full);
         }
         let slot = u32::try_from(self.slots.len()).map_err(|_| full)?;
         self.slots.push(None);
         Ok(slot)
     }
+}
 
-    /// The key without its selector fields.
-    fn matched_fields<'key>(&self, key: &'key [Bits]) -> Cow<'key, [Bits]> {
-        if self.fields.len() == key.len() {
-            return Cow::Borrowed(key);
-        }
-        let fields = self.spec.keys.iter().zip(key);
-        fields
-            .filter(|(spec, _)| spec.kind != MatchKind::Selector)
-            .map(|(_, value)| value.clone())
-            .collect()
+impl Clone for Table {
+    /// A table with readers of the same domain, and engines and entries of its own, but for the times of the last hits,
+    /// which both share. It costs as much as inserting all entries.
+    fn clone(&self) -> Table {
+        let mut copy = Table::of_shared_spec(Arc::clone(self.view.spec()), self.view.domain());
+        copy.publish_default(self.default_action.clone());
+        copy.sealed = self.sealed;
+        copy.slots = vec![None; self.slots.len()];
+        let entries = self.slots.iter().flatten();
+        entries.for_each(|slot| copy.publish(&slot.entry));
+        let is_free = |slot: &u32| self.slots[*slot as usize].is_none();
+        copy.free_slots = (0..self.slots.len() as u32).rev().filter(is_free).collect();
+        copy.by_id = self.by_id.clone();
+        copy.by_name = self.by_name.clone();
+        copy.hasher = self.hasher.clone();
+        copy.next_id = self.next_id;
+        copy
     }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        // What is in limbo goes with the table, while readers may still have its view.
+        self.view.domain().synchronize();
+        self.collect();
+    }
+}
+
+fn engine_entry<'a>(entry: &'a Entry, record: &'a [u64]) -> EngineEntry<'a> {
+    EngineEntry {
+        id: entry.id().0,
+        key: entry.key(),
+        priority: entry.priority(),
+        record,
+    }
+}
+
+fn name_hash(hasher: &RandomState, entry: &Entry) -> u64 {
+    hasher.hash_one((entry.key(), entry.priority()))
 }
 
 fn check_arguments(widths: &[u32], args: &[Bits]) -> Result<(), ActionError> {

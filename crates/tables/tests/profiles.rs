@@ -1,9 +1,7 @@
 //! Action profiles: choice in proportion to weights, and references.
 
 use forebay_bits::Bits;
-use forebay_tables::{
-    ActionCall, ActionId, ActionProfile, ActionRef, GroupId, MemberId, ProfileError,
-};
+use forebay_tables::{ActionCall, ActionId, ActionProfile, ActionRef, GroupId, MemberId, ProfileError};
 use proptest::prelude::*;
 
 const GROUP: GroupId = GroupId(1);
@@ -26,9 +24,7 @@ fn weights_of_one_choose_as_bmv2() {
     let mut profile = profile();
     let members = [(MemberId(5), 1), (MemberId(2), 1), (MemberId(7), 1)];
     profile.insert_group(GROUP, &members).unwrap();
-    let chosen: Vec<u32> = (0..6)
-        .map(|hash| profile.select(GROUP, hash).unwrap().0)
-        .collect();
+    let chosen: Vec<u32> = (0..6).map(|hash| profile.select(GROUP, hash).unwrap().0).collect();
     assert_eq!(chosen, [2, 5, 7, 2, 5, 7]);
 }
 

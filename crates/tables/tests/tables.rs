@@ -2,9 +2,8 @@
 
 use forebay_bits::Bits;
 use forebay_tables::{
-    ActionCall, ActionError, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, GroupId,
-    Implementation, KeyError, KeyMatch, KeySpec, MatchKind, MemberId, NewEntry, Table, TableError,
-    TableSpec,
+    ActionCall, ActionError, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, GroupId, Implementation,
+    KeyError, KeyMatch, KeySpec, MatchKind, MemberId, NewEntry, Table, TableError, TableSpec,
 };
 
 const NO_ACTION: ActionId = ActionId(0);
@@ -13,10 +12,7 @@ const ENTRIES_ONLY: ActionId = ActionId(2);
 
 fn table(keys: &[(u32, MatchKind)], implementation: Implementation) -> Table {
     Table::new(TableSpec {
-        keys: keys
-            .iter()
-            .map(|&(width, kind)| KeySpec { width, kind })
-            .collect(),
+        keys: keys.iter().map(|&(width, kind)| KeySpec { width, kind }).collect(),
         size: 2,
         actions: vec![
             ActionSpec::new(NO_ACTION, vec![], ActionScope::DefaultOnly),
@@ -78,10 +74,7 @@ fn actions_are_checked() {
     );
     assert_eq!(
         insert(ActionCall::new(FORWARD, vec![])),
-        bad(ActionError::ArgumentCount {
-            expected: 1,
-            found: 0
-        })
+        bad(ActionError::ArgumentCount { expected: 1, found: 0 })
     );
     assert_eq!(
         insert(ActionCall::new(FORWARD, vec![Bits::zero(8)])),
@@ -136,11 +129,7 @@ fn const_entries_stay() {
 #[test]
 fn keys_are_checked() {
     let mut table = table(
-        &[
-            (8, MatchKind::Exact),
-            (8, MatchKind::Lpm),
-            (8, MatchKind::Range),
-        ],
+        &[(8, MatchKind::Exact), (8, MatchKind::Lpm), (8, MatchKind::Range)],
         Implementation::Direct,
     );
     let exact = |value| KeyMatch::Exact(Bits::new(8, value));
@@ -159,13 +148,7 @@ fn keys_are_checked() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(
-        insert(vec![exact(1)]),
-        KeyError::FieldCount {
-            expected: 3,
-            found: 1
-        }
-    );
+    assert_eq!(insert(vec![exact(1)]), KeyError::FieldCount { expected: 3, found: 1 });
     assert_eq!(
         insert(vec![exact(1), lpm(9), range(0, 1)]),
         KeyError::PrefixTooLong {
@@ -249,10 +232,7 @@ fn conditions_become_canonical() {
     ];
     for (kind, said) in refused {
         let spec = KeySpec { width: 8, kind };
-        assert_eq!(
-            said.canonical(3, spec),
-            Err(KeyError::Kind { field: 3, kind })
-        );
+        assert_eq!(said.canonical(3, spec), Err(KeyError::Kind { field: 3, kind }));
     }
 }
 

@@ -2,12 +2,15 @@
 
 use forebay_bits::Bits;
 use forebay_tables::{
-    ActionCall, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, EntryId, Implementation,
-    KeyMatch, KeySpec, MatchKind, NewEntry, Table, TableError, TableSpec,
+    ActionCall, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, EntryId, Implementation, KeyMatch, KeySpec,
+    MatchKind, NewEntry, Table, TableError, TableSpec,
 };
 use proptest::prelude::*;
 
-const SIZE: usize = 12;
+/// Small enough that tables fill up.
+const SMALL: usize = 12;
+/// Large enough that masks become popular and engines choose other structures.
+const LARGE: usize = 400;
 const ACTION: ActionId = ActionId(7);
 
 /// What an entry asks of one field, as a mask or a pair of bounds on small numbers.
@@ -41,16 +44,13 @@ struct Scanned {
 /// The table that scans.
 struct Oracle {
     kinds: Vec<MatchKind>,
+    size: usize,
     entries: Vec<Scanned>,
 }
 
 impl Oracle {
     fn has_priorities(&self) -> bool {
-        let inexact: Vec<_> = self
-            .kinds
-            .iter()
-            .filter(|kind| **kind != MatchKind::Exact)
-            .collect();
+        let inexact: Vec<_> = self.kinds.iter().filter(|kind| **kind != MatchKind::Exact).collect();
         !matches!(inexact.as_slice(), [] | [MatchKind::Lpm])
     }
 
@@ -132,15 +132,11 @@ fn condition(spec: KeySpec, value: u64, extra: u64) -> (KeyMatch, Condition) {
     }
 }
 
-fn spec(keys: Vec<KeySpec>) -> TableSpec {
+fn spec(keys: Vec<KeySpec>, size: usize) -> TableSpec {
     TableSpec {
         keys,
-        size: SIZE,
-        actions: vec![ActionSpec::new(
-            ACTION,
-            vec![64],
-            ActionScope::TableAndDefault,
-        )],
+        size,
+        actions: vec![ActionSpec::new(ACTION, vec![64], ActionScope::TableAndDefault)],
         default_action: call(u64::MAX),
         const_default: false,
         implementation: Implementation::Direct,
@@ -183,11 +179,13 @@ fn keys() -> impl Strategy<Value = Vec<KeySpec>> {
     prop::collection::vec(field, 0..4)
 }
 
-fn steps(fields: usize) -> impl Strategy<Value = Vec<Step>> {
+/// Steps with conditions of any or of a few forms, `inserts` of ten times an insertion.
+fn steps(fields: usize, extras: &'static [u64], inserts: u32, count: usize) -> impl Strategy<Value = Vec<Step>> {
     let number = || 0u64..16;
-    let key = prop::collection::vec((number(), number()), fields);
+    let extra = prop::sample::select(extras);
+    let key = prop::collection::vec((number(), extra), fields);
     let step = prop_oneof![
-        3 => (key, 0..4i32, any::<u64>()).prop_map(|(key, priority, argument)| Step::Insert {
+        inserts => (key, 0..4i32, any::<u64>()).prop_map(|(key, priority, argument)| Step::Insert {
             key,
             priority,
             argument
@@ -197,16 +195,10 @@ fn steps(fields: usize) -> impl Strategy<Value = Vec<Step>> {
         1 => any::<prop::sample::Index>().prop_map(|entry| Step::Delete { entry }),
         4 => prop::collection::vec(number(), fields).prop_map(|fields| Step::Lookup { fields }),
     ];
-    prop::collection::vec(step, 0..120)
+    prop::collection::vec(step, 0..count)
 }
 
-fn insert(
-    table: &mut Table,
-    oracle: &mut Oracle,
-    numbers: &[(u64, u64)],
-    priority: i32,
-    argument: u64,
-) {
+fn insert(table: &mut Table, oracle: &mut Oracle, numbers: &[(u64, u64)], priority: i32, argument: u64) {
     let specs = table.spec().keys.clone();
     let (key, conditions): (Vec<_>, Vec<_>) = specs
         .iter()
@@ -221,7 +213,7 @@ fn insert(
     match (table.insert(new), expected) {
         (Err(TableError::Duplicate(id)), Some(existing)) => assert_eq!(id, existing),
         (Err(TableError::TableFull { size }), None) => {
-            assert_eq!((size, oracle.entries.len()), (SIZE, SIZE));
+            assert_eq!((size, oracle.entries.len()), (oracle.size, oracle.size));
         }
         (Ok(id), None) => oracle.entries.push(Scanned {
             id,
@@ -241,15 +233,8 @@ fn lookup(table: &Table, oracle: &Oracle, fields: &[u64]) {
         .map(|(spec, &number)| scaled(spec.width, number))
         .collect();
     let result = table.lookup(&key);
-    let expected = if specs.is_empty() {
-        None
-    } else {
-        oracle.lookup(fields)
-    };
-    assert_eq!(
-        result.hit.map(|entry| entry.id()),
-        expected.map(|entry| entry.id)
-    );
+    let expected = if specs.is_empty() { None } else { oracle.lookup(fields) };
+    assert_eq!(result.hit.map(|entry| entry.id()), expected.map(|entry| entry.id));
     let argument = expected.map_or(u64::MAX, |entry| entry.argument);
     assert_eq!(result.action, ActionRef::Call(&call(argument)));
 }
@@ -281,33 +266,62 @@ fn apply(table: &mut Table, oracle: &mut Oracle, step: &Step) {
     }
 }
 
+fn run(keys: Vec<KeySpec>, steps: &[Step], size: usize) {
+    let kinds = keys.iter().map(|key| key.kind).collect();
+    let mut table = Table::new(spec(keys, size));
+    let mut oracle = Oracle {
+        kinds,
+        size,
+        entries: Vec::new(),
+    };
+    for (number, step) in steps.iter().enumerate() {
+        let before = (number % 8 == 0).then(|| table.clone());
+        let order: Vec<EntryId> = table.entries().map(|entry| entry.id()).collect();
+        apply(&mut table, &mut oracle, step);
+        // A clone does not see what is written afterwards, and can be written itself.
+        if let Some(clone) = before {
+            assert!(clone.entries().map(|entry| entry.id()).eq(order));
+            if number % 16 == 0 {
+                table = table.clone();
+            }
+        }
+        let ids = oracle.entries.iter().map(|entry| entry.id);
+        assert!(table.entries().map(|entry| entry.id()).eq(ids));
+        assert_eq!(table.len(), oracle.entries.len());
+        let mut slots: Vec<usize> = table.entries().map(|entry| entry.slot()).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        assert_eq!(slots.len(), table.len());
+        assert!(slots.last().is_none_or(|&slot| slot < size));
+    }
+}
+
+const ALL: &[u64] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn tables_do_what_a_scan_does(
         (keys, steps) in keys().prop_flat_map(|keys| {
             let fields = keys.len();
-            (Just(keys), steps(fields))
+            (Just(keys), steps(fields, ALL, 3, 120))
         })
     ) {
-        let kinds = keys.iter().map(|key| key.kind).collect();
-        let mut table = Table::new(spec(keys));
-        let mut oracle = Oracle { kinds, entries: Vec::new() };
-        for step in &steps {
-            let before = table.clone();
-            let order: Vec<EntryId> = before.entries().map(|entry| entry.id()).collect();
-            apply(&mut table, &mut oracle, step);
-            // Snapshots taken before a write do not see it.
-            prop_assert!(before.entries().map(|entry| entry.id()).eq(order));
-            let ids = oracle.entries.iter().map(|entry| entry.id);
-            prop_assert!(table.entries().map(|entry| entry.id()).eq(ids));
-            prop_assert_eq!(table.len(), oracle.entries.len());
-            let mut slots: Vec<usize> = table.entries().map(|entry| entry.slot()).collect();
-            slots.sort_unstable();
-            slots.dedup();
-            prop_assert_eq!(slots.len(), table.len());
-            prop_assert!(slots.last().is_none_or(|&slot| slot < SIZE));
-        }
+        run(keys, &steps, SMALL);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn large_tables_do_what_a_scan_does(
+        (keys, steps) in keys().prop_flat_map(|keys| {
+            let fields = keys.len();
+            (Just(keys), steps(fields, &[15, 12, 14], 8, 900))
+        })
+    ) {
+        run(keys, &steps, LARGE);
     }
 }

@@ -1,0 +1,309 @@
+//! Rules with all sorts of masks: bit vectors over blocks of rules.
+//!
+//! A block has room for 512 rules, one bit of a cache line each. For every four bits of a key it has 16 lines: the rules
+//! that agree with each of the 16 values. The rules that match a key are the AND of one line per four bits, and of a
+//! line that says which rules exist; the search ends as soon as nothing is left. How many different masks there are
+//! makes no difference.
+//!
+//! ```text
+//! valid   ────────────────────── 512 bits          key  1010 0111 …
+//! nibble 0 = 0 … nibble 0 = 15   16 lines     ─►   valid ∧ nibble 0 = 7 ∧ nibble 1 = 10 ∧ …
+//! nibble 1 = 0 …
+//! ```
+//!
+//! Ranges are filtered by the bits that both ends share, and compared for the rules that are left.
+//!
+//! *Publication*: a rule is found when its bit in the valid line is set, which is the last word that an insertion and
+//! the first that a removal stores. The rest of its bits change only while no reader can look at them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::layout::Placement;
+use crate::reclaim::{Domain, Limbo, Pin, Shared};
+use crate::rules::{Best, Candidate, Rule};
+use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, words_of, zeroed_lines};
+
+/// Rules in a block.
+const BLOCK_RULES: usize = LINE_WORDS * u64::BITS as usize;
+const NIBBLE: u32 = 4;
+const NIBBLES_IN_WORD: usize = (u64::BITS / NIBBLE) as usize;
+const NIBBLE_VALUES: u64 = 1 << NIBBLE;
+
+/// The first line of a block: which rules exist.
+const VALID: usize = 0;
+/// The second line: which rules have ranges to compare.
+const RANGED: usize = 1;
+const NIBBLE_LINES: usize = 2;
+
+#[derive(Debug)]
+struct Block {
+    lines: Box<[Line]>,
+    /// By rule: its [`Candidate`].
+    candidates: Box<[AtomicU64]>,
+    /// By rule: the bounds of its ranges, for each range field the lower and then the upper one.
+    bounds: Box<[AtomicU64]>,
+    /// No rule has a higher priority.
+    highest: AtomicU64,
+}
+
+/// The blocks of a table.
+#[derive(Debug)]
+pub(crate) struct BitVectors {
+    blocks: Shared<Box<[Arc<Block>]>>,
+    /// Four bits of the key that no field has are not looked at.
+    nibbles: Box<[usize]>,
+    ranges: Box<[Placement]>,
+}
+
+impl BitVectors {
+    /// No rules, for keys of so many words with these fields, some of which are ranges; and the writer.
+    pub(crate) fn new(
+        domain: &Arc<Domain>,
+        key_words: usize,
+        fields: impl Iterator<Item = Placement>,
+        ranges: Box<[Placement]>,
+    ) -> (BitVectors, BitVectorWriter) {
+        let mut used = vec![false; key_words * NIBBLES_IN_WORD];
+        for field in fields.filter(|field| field.width > 0) {
+            let first = field.word * u64::BITS as usize + field.shift as usize;
+            let last = first + field.width as usize - 1;
+            used[first / NIBBLE as usize..=last / NIBBLE as usize].fill(true);
+        }
+        let nibbles = (0..used.len()).filter(|&nibble| used[nibble]).collect();
+        let vectors = BitVectors {
+            blocks: Shared::new(Box::default()),
+            nibbles,
+            ranges,
+        };
+        let writer = BitVectorWriter {
+            domain: Arc::clone(domain),
+            places: HashMap::new(),
+            blocks: Vec::new(),
+            bits: Limbo::default(),
+            lists: Limbo::default(),
+        };
+        (vectors, writer)
+    }
+
+    /// Improves `best` by the rules that match.
+    pub(crate) fn find(&self, key: &[u64], best: &mut Best<'_>, pin: &Pin<'_>) {
+        for block in self.blocks.load(pin) {
+            if best.is_below(block.highest.load(Ordering::Acquire)) {
+                self.find_in(block, key, best);
+            }
+        }
+    }
+
+    fn find_in(&self, block: &Block, key: &[u64], best: &mut Best<'_>) {
+        let lines = words_of(&block.lines);
+        let line = |index: usize| -> &[AtomicU64; LINE_WORDS] {
+            lines[index * LINE_WORDS..].first_chunk().expect("whole lines")
+        };
+        let mut left: [u64; LINE_WORDS] = std::array::from_fn(|word| line(VALID)[word].load(Ordering::Acquire));
+        for (index, &nibble) in self.nibbles.iter().enumerate() {
+            let agreeing = line(line_of(index, nibble_of(key, nibble)));
+            let mut any = 0;
+            for (left, agreeing) in left.iter_mut().zip(agreeing) {
+                *left &= agreeing.load(Ordering::Relaxed);
+                any |= *left;
+            }
+            if any == 0 {
+                return;
+            }
+        }
+        for (word, mut rules) in left.into_iter().enumerate() {
+            let ranged = line(RANGED)[word].load(Ordering::Relaxed);
+            while rules != 0 {
+                let bit = rules.trailing_zeros();
+                rules &= rules - 1;
+                let rule = word * u64::BITS as usize + bit as usize;
+                if ranged >> bit & 1 == 0 || self.in_ranges(block, rule, key) {
+                    best.offer(Candidate(block.candidates[rule].load(Ordering::Acquire)));
+                }
+            }
+        }
+    }
+
+    fn in_ranges(&self, block: &Block, rule: usize, key: &[u64]) -> bool {
+        let mut bounds = &block.bounds[rule * self.bound_words()..];
+        self.ranges.iter().all(|range| {
+            let words = limbs(range);
+            let (low, rest) = bounds.split_at(words);
+            let high = &rest[..words];
+            bounds = &rest[words..];
+            let loaded = |bound: &AtomicU64| bound.load(Ordering::Relaxed);
+            let value = || range.limbs(|word| key[word]).rev();
+            !value().lt(low.iter().rev().map(loaded)) && !value().gt(high.iter().rev().map(loaded))
+        })
+    }
+
+    /// Words of the bounds of one rule.
+    fn bound_words(&self) -> usize {
+        self.ranges.iter().map(|range| 2 * limbs(range)).sum()
+    }
+
+    fn new_block(&self) -> Block {
+        let words = |count: usize| (0..count).map(|_| AtomicU64::new(0)).collect();
+        Block {
+            lines: zeroed_lines(NIBBLE_LINES + self.nibbles.len() * NIBBLE_VALUES as usize),
+            candidates: words(BLOCK_RULES),
+            bounds: words(BLOCK_RULES * self.bound_words()),
+            highest: AtomicU64::new(0),
+        }
+    }
+
+    /// Writes a rule whose bit is not valid, and makes it valid.
+    fn put(&self, block: &Block, rule: usize, new: &Rule) {
+        let set = |line: usize, value: bool| block.set(line, rule, value);
+        for (index, &nibble) in self.nibbles.iter().enumerate() {
+            for value in 0..NIBBLE_VALUES {
+                set(line_of(index, value as usize), self.agrees(new, nibble, value));
+            }
+        }
+        let mut bounds = block.bounds[rule * self.bound_words()..].iter();
+        for bound in new.ranges.iter().flat_map(|range| range.low.iter().chain(&range.high)) {
+            bounds
+                .next()
+                .expect("room for all bounds")
+                .store(*bound, Ordering::Relaxed);
+        }
+        block.candidates[rule].store(new.candidate.0, Ordering::Relaxed);
+        set(RANGED, !new.is_masked());
+        let highest = block
+            .highest
+            .load(Ordering::Relaxed)
+            .max(new.candidate.priority().into());
+        block.highest.store(highest, Ordering::Release);
+        set(VALID, true);
+    }
+
+    /// Whether a key with `value` in a nibble can match the rule.
+    fn agrees(&self, rule: &Rule, nibble: usize, value: u64) -> bool {
+        let (word, shift) = (nibble / NIBBLES_IN_WORD, nibble % NIBBLES_IN_WORD * NIBBLE as usize);
+        (value << shift ^ rule.value[word]) & rule.mask[word] & (0xF << shift) == 0
+    }
+}
+
+impl Block {
+    /// Sets or clears a rule's bit in a line. Only the writer changes words.
+    fn set(&self, line: usize, rule: usize, value: bool) {
+        let word = &self.lines[line].0[rule / 64];
+        let bit = 1 << (rule % 64);
+        let present = word.load(Ordering::Relaxed);
+        let changed = if value { present | bit } else { present & !bit };
+        if changed != present {
+            word.store(changed, Ordering::Release);
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.lines) + size_of_val(&*self.candidates) + size_of_val(&*self.bounds)
+    }
+}
+
+fn limbs(range: &Placement) -> usize {
+    range.width.div_ceil(u64::BITS) as usize
+}
+
+fn line_of(index: usize, value: usize) -> usize {
+    NIBBLE_LINES + index * NIBBLE_VALUES as usize + value
+}
+
+#[inline]
+fn nibble_of(key: &[u64], nibble: usize) -> usize {
+    let shift = nibble % NIBBLES_IN_WORD * NIBBLE as usize;
+    (key[nibble / NIBBLES_IN_WORD] >> shift) as usize & 0xF
+}
+
+/// A block with what only the writer knows of it.
+#[derive(Debug)]
+struct WrittenBlock {
+    block: Arc<Block>,
+    /// Bits that can be used; those in limbo are neither free nor valid.
+    free: Vec<u16>,
+    live: usize,
+}
+
+/// What only the writer of [`BitVectors`] knows. All methods take the vectors that were made with it.
+#[derive(Debug)]
+pub(crate) struct BitVectorWriter {
+    domain: Arc<Domain>,
+    /// By the entry's id: block and bit.
+    places: HashMap<u64, (usize, u16)>,
+    blocks: Vec<WrittenBlock>,
+    bits: Limbo<(usize, u16)>,
+    lists: Limbo<Box<Box<[Arc<Block>]>>>,
+}
+
+impl BitVectorWriter {
+    pub(crate) fn insert(&mut self, vectors: &BitVectors, rule: &Rule) {
+        self.collect();
+        let roomy = self.blocks.iter().position(|block| !block.free.is_empty());
+        let index = roomy.unwrap_or_else(|| {
+            self.blocks.push(WrittenBlock {
+                block: Arc::new(vectors.new_block()),
+                free: (0..BLOCK_RULES as u16).rev().collect(),
+                live: 0,
+            });
+            self.publish_blocks(vectors);
+            self.blocks.len() - 1
+        });
+        let block = &mut self.blocks[index];
+        let bit = block.free.pop().expect("a block with room");
+        block.live += 1;
+        vectors.put(&block.block, bit.into(), rule);
+        self.places.insert(rule.id, (index, bit));
+    }
+
+    /// Gives a rule that is there another record.
+    pub(crate) fn replace(&mut self, id: u64, candidate: Candidate) {
+        let (block, bit) = self.places[&id];
+        self.blocks[block].block.candidates[usize::from(bit)].store(candidate.0, Ordering::Release);
+    }
+
+    /// Removes a rule that is there.
+    pub(crate) fn remove(&mut self, vectors: &BitVectors, id: u64) {
+        let (index, bit) = self.places.remove(&id).expect("a rule to be removed is there");
+        let block = &mut self.blocks[index];
+        block.block.set(VALID, bit.into(), false);
+        block.live -= 1;
+        self.bits.retire(&self.domain, (index, bit));
+        self.collect();
+        let present = self.blocks.len();
+        // An empty block goes when all its bits have left the limbo.
+        while self.blocks.last().is_some_and(|block| block.free.len() == BLOCK_RULES) {
+            self.blocks.pop();
+        }
+        if self.blocks.len() < present {
+            self.publish_blocks(vectors);
+        }
+    }
+
+    pub(crate) fn contains(&self, id: u64) -> bool {
+        self.places.contains_key(&id)
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.blocks.iter().map(|block| block.block.memory_bytes()).sum()
+    }
+
+    fn publish_blocks(&mut self, vectors: &BitVectors) {
+        let list = self.blocks.iter().map(|block| Arc::clone(&block.block)).collect();
+        let old = vectors.blocks.replace(list);
+        self.lists.retire(&self.domain, old);
+        self.collect();
+    }
+
+    fn collect(&mut self) {
+        self.lists.collect(&self.domain, drop);
+        let blocks = &mut self.blocks;
+        self.bits.collect(&self.domain, |(index, bit)| {
+            let block = &mut blocks[index];
+            block.free.push(bit);
+            if block.live == 0 {
+                block.block.highest.store(0, Ordering::Relaxed);
+            }
+        });
+    }
+}

@@ -1,0 +1,267 @@
+//! How keys and action data are laid out in words.
+//!
+//! Engines compare and machine code computes with 64-bit words, not with [`Bits`]. A layout gives each field a
+//! [`Placement`]: fields of up to 64 bits share words and never cross from one into the next, so that each is one shift
+//! and one mask away; wider fields begin at a word and take as many as they need, the least significant first.
+//!
+//! ```text
+//! a key of 32, 32, 8, 16 and 16 bits                 a record with the action data 48 and 9 bits
+//!
+//! word 0  │ field 1 (32)      │ field 0 (32)      │  │ data 1 (9) │ action │ slot (32) │
+//! word 1  │ … │ field 4 (16) │ field 3 (16)  │ 2  │  │ …            │ data 0 (48)      │
+//! ```
+//!
+//! Bits that belong to no field are 0.
+
+use forebay_bits::Bits;
+
+use crate::entry::EntryAction;
+use crate::key::{KeySpec, MatchKind};
+use crate::sync::{AtomicU64, Ordering};
+use crate::table::{Implementation, TableSpec};
+
+/// Where a field is in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The word of the field's least significant bit.
+    pub word: usize,
+    /// The position of that bit in the word; 0 for fields wider than 64 bits.
+    pub shift: u32,
+    /// The bits of the field.
+    pub width: u32,
+}
+
+impl Placement {
+    /// Puts a value where there are zeros.
+    #[inline]
+    pub fn put(&self, words: &mut [u64], value: &Bits) {
+        if self.width <= u64::BITS {
+            words[self.word] |= value.to_u64() << self.shift;
+        } else {
+            for (word, limb) in words[self.word..].iter_mut().zip(value.limbs()) {
+                *word |= limb;
+            }
+        }
+    }
+
+    /// The field's words as numbers, the least significant first, from a function that gives the words.
+    pub(crate) fn limbs(&self, word: impl Fn(usize) -> u64) -> impl DoubleEndedIterator<Item = u64> {
+        let (first, shift, width) = (self.word, self.shift, self.width);
+        (0..width.div_ceil(u64::BITS)).map(move |index| {
+            let bits = (width - index * u64::BITS).min(u64::BITS);
+            (word(first + index as usize) >> shift) & (u64::MAX >> (u64::BITS - bits))
+        })
+    }
+
+    /// The value of the field.
+    pub fn get(&self, words: &[u64]) -> Bits {
+        let limbs: Vec<u64> = self.limbs(|index| words[index]).collect();
+        Bits::from_limbs(self.width, &limbs)
+    }
+}
+
+/// Places fields one after the other, each into the first word that has room.
+#[derive(Debug, Default)]
+struct Packer {
+    /// Bits taken in each word.
+    taken: Vec<u32>,
+}
+
+impl Packer {
+    fn place(&mut self, width: u32) -> Placement {
+        if width > u64::BITS {
+            return self.place_wide(width);
+        }
+        let room = self
+            .taken
+            .iter()
+            .position(|taken| taken + width <= u64::BITS && *taken < u64::BITS);
+        let word = room.unwrap_or_else(|| {
+            self.taken.push(0);
+            self.taken.len() - 1
+        });
+        let shift = self.taken[word];
+        self.taken[word] += width;
+        Placement { word, shift, width }
+    }
+
+    fn place_wide(&mut self, width: u32) -> Placement {
+        let word = self.taken.len();
+        let last = (width - 1) % u64::BITS + 1;
+        self.taken.resize(word + (width / u64::BITS) as usize, u64::BITS);
+        if last < u64::BITS {
+            self.taken.push(last);
+        }
+        Placement { word, shift: 0, width }
+    }
+
+    fn words(&self) -> usize {
+        self.taken.len().max(1)
+    }
+}
+
+/// Where the fields of a table's key are.
+#[derive(Clone, Debug)]
+pub struct KeyLayout {
+    places: Box<[Option<Placement>]>,
+    words: usize,
+}
+
+impl KeyLayout {
+    pub(crate) fn new(keys: &[KeySpec]) -> KeyLayout {
+        let mut packer = Packer::default();
+        let places = keys
+            .iter()
+            .map(|key| (key.kind != MatchKind::Selector).then(|| packer.place(key.width)))
+            .collect();
+        KeyLayout {
+            places,
+            words: packer.words(),
+        }
+    }
+
+    /// Words of a key; at least 1.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// By field of [`TableSpec::keys`]: its place, or `None` for a selector, which is not matched.
+    pub fn places(&self) -> &[Option<Placement>] {
+        &self.places
+    }
+
+    /// The places of the fields that are matched.
+    pub(crate) fn matched(&self) -> impl Iterator<Item = Placement> {
+        self.places.iter().copied().flatten()
+    }
+
+    /// The words of a key with one value per field, selectors included.
+    pub fn pack(&self, key: &[Bits]) -> Key {
+        let mut words = Key::from_elem(0, self.words);
+        for (place, value) in self.places.iter().zip(key) {
+            if let Some(place) = place {
+                place.put(&mut words, value);
+            }
+        }
+        words
+    }
+}
+
+/// The words of a key: inline for the keys of nearly all programs.
+pub type Key = smallvec::SmallVec<[u64; 4]>;
+
+/// Where a record has what an entry does.
+///
+/// The first word of a record holds the entry's slot in its low 32 bits. Then comes the action's index in
+/// [`TableSpec::actions`] and its data; in tables with an action profile or selector a bit that is 0 for a member and 1
+/// for a group, and its number.
+#[derive(Clone, Debug)]
+pub struct RecordLayout {
+    action: Placement,
+    data: Box<[Box<[Placement]>]>,
+    words: usize,
+}
+
+impl RecordLayout {
+    pub(crate) fn new(spec: &TableSpec) -> RecordLayout {
+        match spec.implementation {
+            Implementation::Direct => {
+                let widths = spec.actions.iter().map(|action| action.parameter_widths.as_slice());
+                RecordLayout::of_variants(&widths.collect::<Vec<_>>())
+            }
+            Implementation::Profile | Implementation::Selector => RecordLayout::of_variants(&[&[32], &[32]]),
+        }
+    }
+
+    /// A record of one of several variants, each with fields of these widths.
+    fn of_variants(variants: &[&[u32]]) -> RecordLayout {
+        let action_width = usize::BITS - variants.len().saturating_sub(1).leading_zeros();
+        let action = Placement {
+            word: 0,
+            shift: u32::BITS,
+            width: action_width.max(1),
+        };
+        let mut words = 1;
+        let data = variants
+            .iter()
+            .map(|widths| {
+                let mut packer = Packer {
+                    taken: vec![action.shift + action.width],
+                };
+                let places = widths.iter().map(|&width| packer.place(width)).collect();
+                words = words.max(packer.words());
+                places
+            })
+            .collect();
+        RecordLayout { action, data, words }
+    }
+
+    /// Words of a record; at least 1.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Where the action's index is.
+    pub fn action(&self) -> Placement {
+        self.action
+    }
+
+    /// By action of [`TableSpec::actions`]: where its data are, parameter by parameter.
+    pub fn data(&self, action: usize) -> &[Placement] {
+        &self.data[action]
+    }
+
+    /// The words of a record. The action has been checked against the table.
+    pub(crate) fn encode(&self, spec: &TableSpec, action: &EntryAction, slot: u32) -> Box<[u64]> {
+        let mut words = vec![0; self.words];
+        words[0] = slot.into();
+        let number = |number: u32| [Bits::new(32, number.into())];
+        match action {
+            EntryAction::Call(call) => {
+                let index = spec.actions.iter().position(|action| action.id == call.action);
+                self.put(&mut words, index.unwrap_or(0), &call.args);
+            }
+            EntryAction::Member(member) => self.put(&mut words, 0, &number(member.0)),
+            EntryAction::Group(group) => self.put(&mut words, 1, &number(group.0)),
+        }
+        words.into()
+    }
+
+    fn put(&self, words: &mut [u64], variant: usize, values: &[Bits]) {
+        words[0] |= (variant as u64) << self.action.shift;
+        for (place, value) in self.data[variant].iter().zip(values) {
+            place.put(words, value);
+        }
+    }
+}
+
+/// What an entry does, as machine code reads it: see [`RecordLayout`]. It does not change while its pin lives, except
+/// that a one-word record may be replaced by another one, word by word whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'pin> {
+    words: &'pin [AtomicU64],
+}
+
+impl<'pin> Record<'pin> {
+    pub(crate) fn new(words: &'pin [AtomicU64]) -> Record<'pin> {
+        Record { words }
+    }
+
+    /// A word of the record.
+    #[inline]
+    pub fn word(&self, index: usize) -> u64 {
+        self.words[index].load(Ordering::Relaxed)
+    }
+
+    /// The slot of the entry, see [`Entry::slot`](crate::Entry::slot).
+    #[inline]
+    pub fn slot(&self) -> u32 {
+        self.word(0) as u32
+    }
+
+    /// The first word, for machine code. Valid while the pin lives, as many words as [`RecordLayout::words`] says.
+    #[inline]
+    pub fn as_ptr(&self) -> *const u64 {
+        self.words.as_ptr().cast()
+    }
+}

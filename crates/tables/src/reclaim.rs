@@ -1,0 +1,301 @@
+//! When memory that readers may still look at can be used again.
+//!
+//! Readers and one writer share tables without locks. The writer publishes an entry by storing one word, and takes it
+//! away by storing another; the memory of what it took away (an entry's place, an array that was replaced) it must
+//! leave alone until no reader can hold a reference to it. That is what this module decides: read, copy, update with
+//! quiescent states.
+//!
+//! ```text
+//! reader   pin: announce the present epoch ─ fence ─ look up … look up ─ unpin: announce nothing
+//! writer   unpublish ─ fence ─ epoch = n, n + 1 from now on … may free when every announced epoch is above n
+//! ```
+//!
+//! * A [`Reader`] belongs to a thread. It pins once for a burst of packets, which costs one store and one fence, and
+//!   never waits for anybody.
+//! * A reader that saw the old word pinned before the writer's fence, so it announced an epoch of at most `n`, and the
+//!   writer's check, which comes after the fence, sees the announcement. The other way round, a reader that pins after
+//!   the fence sees the new word. (Fences are sequentially consistent: one of the two comes first.)
+//! * The writer never waits either, except where it must not go on ([`Domain::synchronize`]): what it cannot free yet
+//!   waits in a limbo list.
+//!
+//! All tables of a pipeline share one [`Domain`], so that a worker pins once for all of them. `loom` checks the
+//! protocol together with the exact-match engine, see the tests there.
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::{Arc, PoisonError};
+
+use crate::sync::{AtomicPtr, AtomicU64, Mutex, Ordering, fence};
+
+/// Readers and writers that know of each other.
+#[derive(Debug)]
+pub struct Domain {
+    epoch: AtomicU64,
+    readers: Mutex<Vec<Arc<Announcement>>>,
+}
+
+/// The epoch in which a reader pinned, or [`IDLE`]. Two lines apart, so that readers do not share any.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Announcement(AtomicU64);
+
+const IDLE: u64 = 0;
+
+impl Domain {
+    /// A domain without readers.
+    pub fn new() -> Arc<Domain> {
+        Arc::new(Domain {
+            epoch: AtomicU64::new(IDLE + 1),
+            readers: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// A reader for the calling thread.
+    pub fn reader(self: &Arc<Domain>) -> Reader {
+        let announcement = Arc::new(Announcement(AtomicU64::new(IDLE)));
+        self.with_readers(|readers| readers.push(Arc::clone(&announcement)));
+        Reader {
+            domain: Arc::clone(self),
+            announcement,
+        }
+    }
+
+    /// Waits until every reader that is pinned now has unpinned at least once.
+    ///
+    /// For control planes: what they published before, all readers see afterwards. A thread that calls this while it
+    /// holds a [`Pin`] itself waits for ever.
+    pub fn synchronize(&self) {
+        let epoch = self.retire();
+        while self.oldest() <= epoch {
+            std::thread::yield_now();
+        }
+    }
+
+    /// The epoch that ends now: what was unpublished before it ends can be freed when [`Domain::oldest`] is above it.
+    fn retire(&self) -> u64 {
+        fence(Ordering::SeqCst);
+        self.epoch.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// The oldest epoch that a pinned reader announced.
+    fn oldest(&self) -> u64 {
+        self.with_readers(|readers| {
+            let epochs = readers.iter().map(|reader| reader.0.load(Ordering::Acquire));
+            epochs.filter(|&epoch| epoch != IDLE).min().unwrap_or(u64::MAX)
+        })
+    }
+
+    fn with_readers<R>(&self, body: impl FnOnce(&mut Vec<Arc<Announcement>>) -> R) -> R {
+        body(&mut self.readers.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A thread that reads the tables of a [`Domain`].
+#[derive(Debug)]
+pub struct Reader {
+    domain: Arc<Domain>,
+    announcement: Arc<Announcement>,
+}
+
+impl Reader {
+    /// Begins to read. What is found while the pin lives stays valid until it is dropped.
+    #[inline]
+    pub fn pin(&mut self) -> Pin<'_> {
+        let epoch = self.domain.epoch.load(Ordering::Relaxed);
+        self.announcement.0.store(epoch, Ordering::Release);
+        fence(Ordering::SeqCst);
+        Pin {
+            domain: Arc::as_ptr(&self.domain),
+            announcement: Some(&self.announcement),
+            not_sync: PhantomData,
+        }
+    }
+
+    /// The domain.
+    pub fn domain(&self) -> &Arc<Domain> {
+        &self.domain
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let own = Arc::as_ptr(&self.announcement);
+        self.domain
+            .with_readers(|readers| readers.retain(|reader| Arc::as_ptr(reader) != own));
+    }
+}
+
+/// Proof that nothing a reader finds is freed: see [`Reader::pin`].
+#[derive(Debug)]
+pub struct Pin<'reader> {
+    domain: *const Domain,
+    /// `None` when the writer itself reads and so cannot write.
+    announcement: Option<&'reader Announcement>,
+    not_sync: PhantomData<*const ()>,
+}
+
+impl Pin<'_> {
+    /// A pin for the one writer.
+    ///
+    /// # Safety
+    ///
+    /// While the pin lives, nobody writes to the tables of the domain that are read with it.
+    pub(crate) unsafe fn of_writer(domain: &Arc<Domain>) -> Pin<'static> {
+        Pin {
+            domain: Arc::as_ptr(domain),
+            announcement: None,
+            not_sync: PhantomData,
+        }
+    }
+
+    /// Stops the program when a pin of another domain is used: it would protect nothing.
+    #[inline]
+    pub(crate) fn assert_guards(&self, domain: &Arc<Domain>) {
+        assert!(
+            std::ptr::eq(self.domain, Arc::as_ptr(domain)),
+            "a pin of the table's domain"
+        );
+    }
+}
+
+impl Drop for Pin<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(announcement) = self.announcement {
+            announcement.0.store(IDLE, Ordering::Release);
+        }
+    }
+}
+
+/// What the writer took away and cannot free yet, oldest first.
+#[derive(Debug)]
+pub(crate) struct Limbo<T> {
+    retired: VecDeque<(u64, T)>,
+}
+
+impl<T> Default for Limbo<T> {
+    fn default() -> Self {
+        Limbo {
+            retired: VecDeque::new(),
+        }
+    }
+}
+
+impl<T> Limbo<T> {
+    /// Takes something that readers cannot find any more from now on.
+    pub(crate) fn retire(&mut self, domain: &Domain, item: T) {
+        self.retired.push_back((domain.retire(), item));
+    }
+
+    /// Hands out everything that no reader can hold.
+    pub(crate) fn collect(&mut self, domain: &Domain, mut free: impl FnMut(T)) {
+        if self.retired.is_empty() {
+            return;
+        }
+        let oldest = domain.oldest();
+        while let Some((_, item)) = self.retired.pop_front_if(|(epoch, _)| *epoch < oldest) {
+            free(item);
+        }
+    }
+
+    /// Forgets everything: its memory belongs to something that is retired as a whole.
+    pub(crate) fn clear(&mut self) {
+        self.retired.clear();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.retired.len()
+    }
+}
+
+/// A value that a writer replaces while readers use it.
+#[derive(Debug)]
+pub(crate) struct Shared<T> {
+    pointer: AtomicPtr<T>,
+    owns: PhantomData<Box<T>>,
+}
+
+impl<T> Shared<T> {
+    pub(crate) fn new(value: T) -> Shared<T> {
+        Shared {
+            pointer: AtomicPtr::new(Box::into_raw(Box::new(value))),
+            owns: PhantomData,
+        }
+    }
+
+    /// The present value.
+    #[inline]
+    pub(crate) fn load<'pin>(&'pin self, _pin: &'pin Pin<'_>) -> &'pin T {
+        // SAFETY: the pointer comes from `Box::into_raw`, and `replace` makes its caller keep the old value as long
+        // as a pin lives that began before.
+        unsafe { &*self.pointer.load(Ordering::Acquire) }
+    }
+
+    /// The present value, for the one writer.
+    ///
+    /// # Safety
+    ///
+    /// Only the writer calls this, and does not use the value after replacing it.
+    #[inline]
+    pub(crate) unsafe fn load_as_writer(&self) -> &T {
+        // SAFETY: only the writer replaces the value.
+        unsafe { &*self.pointer.load(Ordering::Acquire) }
+    }
+
+    /// Publishes a new value and returns the old one, which must go into a [`Limbo`].
+    pub(crate) fn replace(&self, value: T) -> Box<T> {
+        let old = self.pointer.swap(Box::into_raw(Box::new(value)), Ordering::AcqRel);
+        // SAFETY: it came from `Box::into_raw` and nobody else takes it.
+        unsafe { Box::from_raw(old) }
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // SAFETY: nobody can hold a reference into a value that is dropped, and the pointer came from `Box::into_raw`.
+        drop(unsafe { Box::from_raw(self.pointer.load(Ordering::Relaxed)) });
+    }
+}
+
+/// A value that is replaced as a whole: readers see the old one or the new one for as long as they are pinned.
+#[derive(Debug)]
+pub struct Published<T> {
+    domain: Arc<Domain>,
+    present: Shared<Arc<T>>,
+    former: Mutex<Limbo<Box<Arc<T>>>>,
+}
+
+impl<T> Published<T> {
+    /// The first value, for readers of `domain`.
+    pub fn new(domain: &Arc<Domain>, value: Arc<T>) -> Published<T> {
+        Published {
+            domain: Arc::clone(domain),
+            present: Shared::new(value),
+            former: Mutex::new(Limbo::default()),
+        }
+    }
+
+    /// The present value.
+    ///
+    /// # Panics
+    ///
+    /// Unless the pin is one of the domain.
+    #[inline]
+    pub fn load<'a>(&'a self, pin: &'a Pin<'_>) -> &'a T {
+        pin.assert_guards(&self.domain);
+        self.present.load(pin)
+    }
+
+    /// Replaces the value. Readers that are pinned may keep the old one until they unpin.
+    pub fn publish(&self, value: Arc<T>) {
+        let mut former = self.former.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.present.replace(value);
+        former.retire(&self.domain, old);
+        former.collect(&self.domain, drop);
+    }
+}
+
+// SAFETY: a `Shared` owns a `T` and hands out references to it in any thread.
+unsafe impl<T: Send + Sync> Sync for Shared<T> {}
+// SAFETY: as above; moving it moves the `T`.
+unsafe impl<T: Send + Sync> Send for Shared<T> {}

@@ -1,0 +1,376 @@
+//! Rules with priorities, and prefixes beside exact fields: a hash table per popular mask, bit vectors for the rest.
+//!
+//! Rules that have the same mask differ in their values only, so one exact-match table finds them all (tuple-space
+//! search). That is fast as long as there are few masks. Rules whose mask is rare, and rules with ranges that no mask
+//! can say, are in [bit vectors](crate::bit_vector), which do not mind how many masks there are. The content of a
+//! table decides: a rule begins in the bit vectors, and a mask that gathers [`POPULAR`] rules moves into a hash table of
+//! its own.
+//!
+//! A search goes through the hash tables in order of their highest priority and ends when none can have a better rule
+//! than the one found. Among rules of equal priority the oldest wins; a table of one prefix field and some exact fields
+//! is the same with the prefix length for a priority.
+//!
+//! *Publication*: the list of hash tables is replaced as a whole; within one, and within the bit vectors, a rule appears
+//! and disappears with one store. While a mask moves, its rules are found in both places, until all readers know the new
+//! list. A rule that hides another one
+//! of the same mask and value but lower priority is exchanged for it in one store.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::bit_vector::{BitVectorWriter, BitVectors};
+use crate::exact::{ExactMap, ExactWriter, hash_words};
+use crate::layout::{Key, KeyLayout, Placement};
+use crate::reclaim::{Domain, Limbo, Pin, Shared};
+use crate::rows::{Records, id_of};
+use crate::sync::Ordering;
+
+/// Rules of one mask from which on they have a hash table of their own.
+const POPULAR: usize = 64;
+
+/// A rule's priority in the high half, the number of its record in the low half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate(pub(crate) u64);
+
+impl Candidate {
+    pub(crate) fn new(priority: u32, record: u32) -> Candidate {
+        Candidate(u64::from(priority) << 32 | u64::from(record))
+    }
+
+    pub(crate) fn priority(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    pub(crate) fn record(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// The bounds of one field, in as many words as it has.
+#[derive(Clone, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) low: Box<[u64]>,
+    pub(crate) high: Box<[u64]>,
+}
+
+/// An entry as this engine sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) id: u64,
+    pub(crate) candidate: Candidate,
+    /// Zeros where the mask has zeros.
+    pub(crate) value: Key,
+    /// In range fields, the bits that both bounds share.
+    pub(crate) mask: Key,
+    /// The bounds of all range fields; empty when value and mask say everything.
+    pub(crate) ranges: Box<[Bounds]>,
+}
+
+impl Rule {
+    /// Whether value and mask say everything.
+    pub(crate) fn is_masked(&self) -> bool {
+        self.ranges.is_empty()
+    }
+}
+
+/// The best rule that a search has found.
+pub(crate) struct Best<'a> {
+    found: Option<Candidate>,
+    records: &'a Records,
+}
+
+impl Best<'_> {
+    /// Takes a rule when it is better.
+    #[inline]
+    pub(crate) fn offer(&mut self, new: Candidate) {
+        let better = match self.found {
+            None => true,
+            Some(found) if found.priority() != new.priority() => found.priority() < new.priority(),
+            Some(found) => self.age(new) < self.age(found),
+        };
+        if better {
+            self.found = Some(new);
+        }
+    }
+
+    /// Whether a rule of this priority might be better.
+    #[inline]
+    pub(crate) fn is_below(&self, priority: u64) -> bool {
+        self.found.is_none_or(|found| u64::from(found.priority()) <= priority)
+    }
+
+    fn age(&self, candidate: Candidate) -> u64 {
+        id_of(self.records.row(candidate.record()))
+    }
+}
+
+/// A mask with the rules that have it.
+#[derive(Debug)]
+struct Tuple {
+    mask: Key,
+    rules: ExactMap,
+}
+
+#[derive(Clone, Debug)]
+struct ListedTuple {
+    /// No rule has a higher priority.
+    highest: u32,
+    tuple: Arc<Tuple>,
+}
+
+/// From keys to the record of the rule that wins.
+#[derive(Debug)]
+pub(crate) struct RuleSet {
+    /// Highest priority first.
+    tuples: Shared<Vec<ListedTuple>>,
+    vectors: BitVectors,
+}
+
+impl RuleSet {
+    /// No rules, and the writer. `ranges` are the places of the range fields.
+    pub(crate) fn new(domain: &Arc<Domain>, layout: &KeyLayout, ranges: Box<[Placement]>) -> (RuleSet, RuleWriter) {
+        let (vectors, vector_writer) = BitVectors::new(domain, layout.words(), layout.matched(), ranges);
+        let set = RuleSet {
+            tuples: Shared::new(Vec::new()),
+            vectors,
+        };
+        let writer = RuleWriter {
+            domain: Arc::clone(domain),
+            masks: HashMap::new(),
+            vectors: vector_writer,
+            lists: Limbo::default(),
+            moved: Limbo::default(),
+            tuples: Limbo::default(),
+        };
+        (set, writer)
+    }
+
+    /// The record of the rule that wins for a key.
+    pub(crate) fn find(&self, key: &[u64], records: &Records, pin: &Pin<'_>) -> Option<u32> {
+        let mut best = Best { found: None, records };
+        for ListedTuple { highest, tuple } in self.tuples.load(pin) {
+            if !best.is_below((*highest).into()) {
+                break;
+            }
+            if let Some(found) = tuple.find(key, pin) {
+                best.offer(found);
+            }
+        }
+        self.vectors.find(key, &mut best, pin);
+        best.found.map(Candidate::record)
+    }
+
+    /// Asks for the memory of the first hash tables.
+    pub(crate) fn prefetch(&self, key: &[u64], pin: &Pin<'_>) {
+        for listed in self.tuples.load(pin).iter().take(2) {
+            let hash = hash_words(&masked(key, &listed.tuple.mask));
+            listed.tuple.rules.prefetch(hash, pin);
+        }
+    }
+}
+
+impl Tuple {
+    fn find(&self, key: &[u64], pin: &Pin<'_>) -> Option<Candidate> {
+        let found = match (key, self.mask.as_slice()) {
+            ([key], [mask]) => self.find_masked(&[key & mask], pin),
+            ([low, high], [mask, high_mask]) => self.find_masked(&[low & mask, high & high_mask], pin),
+            _ => self.find_masked(&masked(key, &self.mask), pin),
+        };
+        found.map(Candidate)
+    }
+
+    fn find_masked(&self, key: &[u64], pin: &Pin<'_>) -> Option<u64> {
+        let found = self.rules.find(key, hash_words(key), pin)?;
+        Some(found[0].load(Ordering::Acquire))
+    }
+}
+
+fn masked(key: &[u64], mask: &[u64]) -> Key {
+    key.iter().zip(mask).map(|(word, mask)| word & mask).collect()
+}
+
+/// All rules of one mask.
+#[derive(Debug, Default)]
+struct Mask {
+    /// By value: best first.
+    rules: HashMap<Key, Vec<Rule>>,
+    count: usize,
+    own: Option<OwnTable>,
+}
+
+/// The hash table of a popular mask.
+#[derive(Debug)]
+struct OwnTable {
+    highest: u32,
+    tuple: Arc<Tuple>,
+    writer: ExactWriter,
+}
+
+/// What only the writer of a [`RuleSet`] knows. All methods take the set that was made with it.
+#[derive(Debug)]
+pub(crate) struct RuleWriter {
+    domain: Arc<Domain>,
+    /// All rules without ranges by mask.
+    masks: HashMap<Key, Mask>,
+    vectors: BitVectorWriter,
+    lists: Limbo<Box<Vec<ListedTuple>>>,
+    /// Ids of rules that moved into hash tables: who has the old list of these still finds them in the bit vectors.
+    moved: Limbo<u64>,
+    /// With their writers, which may have memory in limbo.
+    tuples: Limbo<OwnTable>,
+}
+
+impl RuleWriter {
+    /// Adds a rule.
+    pub(crate) fn insert(&mut self, set: &RuleSet, rule: Rule) {
+        self.collect(set);
+        if !rule.is_masked() {
+            return self.vectors.insert(&set.vectors, &rule);
+        }
+        let key = rule.mask.clone();
+        let mask = self.masks.entry(key.clone()).or_default();
+        mask.count += 1;
+        let same = mask.rules.entry(rule.value.clone()).or_default();
+        let order = |rule: &Rule| (std::cmp::Reverse(rule.candidate.priority()), rule.id);
+        let at = same.partition_point(|present| order(present) < order(&rule));
+        same.insert(at, rule.clone());
+        let popular = mask.count >= POPULAR;
+        let Some(own) = &mut mask.own else {
+            self.vectors.insert(&set.vectors, &rule);
+            if popular {
+                self.promote(set, &key);
+            }
+            return;
+        };
+        if rule.candidate.priority() > own.highest {
+            own.highest = rule.candidate.priority();
+            self.publish_tuples(set);
+        }
+        if at == 0
+            && let Some(mask) = self.masks.get_mut(&key)
+        {
+            mask.publish_best(&rule.value, true);
+        }
+    }
+
+    /// Gives a rule that is there another record.
+    pub(crate) fn replace(&mut self, rule: &Rule) {
+        if self.vectors.contains(rule.id) {
+            self.vectors.replace(rule.id, rule.candidate);
+        }
+        let Some(mask) = self.masks.get_mut(&rule.mask).filter(|_| rule.is_masked()) else {
+            return;
+        };
+        let same = mask.rules.get_mut(&rule.value).expect("a rule to be replaced is there");
+        let at = same.iter().position(|present| present.id == rule.id);
+        let at = at.expect("a rule to be replaced is there");
+        same[at].candidate = rule.candidate;
+        if at == 0 {
+            mask.publish_best(&rule.value, false);
+        }
+    }
+
+    /// Removes a rule that is there.
+    pub(crate) fn remove(&mut self, set: &RuleSet, rule: &Rule) {
+        self.collect(set);
+        if self.vectors.contains(rule.id) {
+            self.vectors.remove(&set.vectors, rule.id);
+        }
+        let Some(mask) = self.masks.get_mut(&rule.mask).filter(|_| rule.is_masked()) else {
+            return;
+        };
+        mask.remove(rule);
+        if mask.count == 0
+            && let Some(mask) = self.masks.remove(&rule.mask)
+            && let Some(own) = mask.own
+        {
+            self.publish_tuples(set);
+            self.tuples.retire(&self.domain, own);
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self, pin: &Pin<'_>) -> usize {
+        let own = self.masks.values().filter_map(|mask| mask.own.as_ref());
+        let tuples: usize = own.map(|own| own.tuple.rules.memory_bytes(pin)).sum();
+        tuples + self.vectors.memory_bytes()
+    }
+
+    /// Moves a mask from the bit vectors into a hash table.
+    fn promote(&mut self, set: &RuleSet, key: &Key) {
+        let Some(mask) = self.masks.get_mut(key) else { return };
+        let (rules, mut writer) = ExactMap::new(&self.domain, key.len(), 1);
+        for (value, same) in &mask.rules {
+            writer.insert(&rules, value, &[same[0].candidate.0]);
+        }
+        let all = || mask.rules.values().flatten();
+        let ids: Vec<u64> = all().map(|rule| rule.id).collect();
+        let highest = all().map(|rule| rule.candidate.priority()).max().unwrap_or(0);
+        let tuple = Arc::new(Tuple {
+            mask: key.clone(),
+            rules,
+        });
+        mask.own = Some(OwnTable { highest, tuple, writer });
+        self.publish_tuples(set);
+        for id in ids {
+            self.moved.retire(&self.domain, id);
+        }
+        self.collect(set);
+    }
+
+    fn publish_tuples(&mut self, set: &RuleSet) {
+        let own = self.masks.values().filter_map(|mask| mask.own.as_ref());
+        let mut list: Vec<ListedTuple> = own
+            .map(|own| ListedTuple {
+                highest: own.highest,
+                tuple: Arc::clone(&own.tuple),
+            })
+            .collect();
+        list.sort_by_key(|listed| std::cmp::Reverse(listed.highest));
+        let old = set.tuples.replace(list);
+        self.lists.retire(&self.domain, old);
+        self.collect(set);
+    }
+
+    fn collect(&mut self, set: &RuleSet) {
+        self.lists.collect(&self.domain, drop);
+        self.tuples.collect(&self.domain, drop);
+        let vectors = &mut self.vectors;
+        self.moved.collect(&self.domain, |id| {
+            if vectors.contains(id) {
+                vectors.remove(&set.vectors, id);
+            }
+        });
+    }
+}
+
+impl Mask {
+    /// Takes a rule away, and lets the next one of the same value come forward.
+    fn remove(&mut self, rule: &Rule) {
+        let same = self.rules.get_mut(&rule.value).expect("a rule to be removed is there");
+        let at = same.iter().position(|present| present.id == rule.id);
+        let at = at.expect("a rule to be removed is there");
+        same.remove(at);
+        self.count -= 1;
+        let last = same.is_empty();
+        if last {
+            self.rules.remove(&rule.value);
+            if let Some(own) = &mut self.own {
+                own.writer.remove(&own.tuple.rules, &rule.value);
+            }
+        } else if at == 0 {
+            self.publish_best(&rule.value, false);
+        }
+    }
+
+    /// Puts the best rule of a value into the hash table, where the value may be new.
+    fn publish_best(&mut self, value: &Key, added: bool) {
+        let same = &self.rules[value];
+        let best = [same[0].candidate.0];
+        let Some(own) = &mut self.own else { return };
+        if added && same.len() == 1 {
+            own.writer.insert(&own.tuple.rules, value, &best);
+        } else {
+            own.writer.replace(&own.tuple.rules, value, &best);
+        }
+    }
+}

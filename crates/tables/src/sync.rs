@@ -1,0 +1,61 @@
+//! The atomics of the publication protocol, which the model checker replaces by its own.
+//!
+//! Built with `--cfg loom`, the crate runs its engines on the atomics of `loom`, which tries every order in which
+//! threads may interleave and every value that a load may return; see the tests of `exact`.
+
+#[cfg(loom)]
+pub(crate) use loom::sync::{
+    Mutex,
+    atomic::{AtomicPtr, AtomicU64, Ordering, fence},
+};
+#[cfg(not(loom))]
+pub(crate) use std::sync::{
+    Mutex,
+    atomic::{AtomicPtr, AtomicU64, Ordering, fence},
+};
+
+/// One cache line of words that are published one by one.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [AtomicU64; LINE_WORDS]);
+
+/// Words in a cache line.
+pub(crate) const LINE_WORDS: usize = 8;
+
+/// `count` lines of zeros. The allocator hands out zeroed pages on first touch.
+#[cfg(not(loom))]
+pub(crate) fn zeroed_lines(count: usize) -> Box<[Line]> {
+    let lines = Box::<[Line]>::new_zeroed_slice(count);
+    // SAFETY: an `AtomicU64` is a `u64` in memory, and all-zero bytes are the number 0.
+    unsafe { lines.assume_init() }
+}
+
+/// `count` lines of zeros.
+#[cfg(loom)]
+pub(crate) fn zeroed_lines(count: usize) -> Box<[Line]> {
+    (0..count)
+        .map(|_| Line(std::array::from_fn(|_| AtomicU64::new(0))))
+        .collect()
+}
+
+/// The words of lines, one after the other.
+pub(crate) fn words_of(lines: &[Line]) -> &[AtomicU64] {
+    // SAFETY: `Line` is `repr(C)` and consists of `LINE_WORDS` words without padding when a word is 8 bytes, which the
+    // constant below makes sure of; the lifetime is that of the lines.
+    unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), lines.len() * LINE_WORDS) }
+}
+
+const _: () = assert!(size_of::<Line>().is_multiple_of(LINE_WORDS * size_of::<AtomicU64>()));
+
+/// Asks the memory system for the line that holds `word`. A hint: nothing happens on machines without one.
+#[inline]
+pub(crate) fn prefetch<T>(word: &T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch of any address is allowed, and this one is valid.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast()) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = word;
+}

@@ -1,0 +1,262 @@
+//! What the readers of a table share: lookups that never wait, while the [`Table`](crate::Table) is written.
+//!
+//! There are two ways to look a key up. [`TableView::lookup`] takes a value per field and gives the entry. Machine code
+//! works with words: it packs the key as [`KeyLayout`] says, calls [`TableView::prefetch`] for all packets of a burst,
+//! then [`TableView::find`] for each, and reads action and data from the [`Record`] as [`RecordLayout`] says:
+//!
+//! ```
+//! # use forebay_bits::Bits;
+//! # use forebay_tables::*;
+//! # let call = |port| ActionCall::new(ActionId(7), vec![Bits::new(9, port)]);
+//! # let mut table = Table::new(TableSpec {
+//! #     keys: vec![KeySpec { width: 48, kind: MatchKind::Exact }],
+//! #     size: 1024,
+//! #     actions: vec![ActionSpec::new(ActionId(7), vec![9], ActionScope::TableAndDefault)],
+//! #     default_action: call(0),
+//! #     const_default: false,
+//! #     implementation: Implementation::Direct,
+//! # });
+//! # let address = KeyMatch::Exact(Bits::new(48, 0x0200_0000_0001));
+//! table.insert(NewEntry::new(vec![address], 0, EntryAction::Call(call(3))))?;
+//! let view = table.view().clone();
+//! let mut reader = view.domain().reader();
+//!
+//! let pin = reader.pin();
+//! let key = view.key_layout().pack(&[Bits::new(48, 0x0200_0000_0001)]);
+//! let hint = view.prefetch(&key, &pin);
+//! let record = view.find(&key, hint, &pin).expect("a hit");
+//! let port = view.record_layout().data(0)[0];
+//! assert_eq!(record.word(port.word) >> port.shift & 0x1FF, 3);
+//! # drop(pin);
+//! # Ok::<(), TableError>(())
+//! ```
+//!
+//! What a write changed is seen by lookups that begin after it, and by each lookup that runs beside it either wholly or
+//! not at all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use forebay_bits::Bits;
+
+use crate::engine::{Engine, EngineWriter};
+use crate::entry::{ActionCall, ActionRef, Entry, EntryAction};
+use crate::hash;
+use crate::key::{KeySpec, MatchKind};
+use crate::layout::{KeyLayout, Record, RecordLayout};
+use crate::reclaim::{Domain, Pin, Shared};
+use crate::rows::Rows;
+use crate::sync::AtomicU64;
+use crate::table::{LookupResult, TableSpec};
+
+/// A default action in both forms.
+#[derive(Debug)]
+pub(crate) struct DefaultAction {
+    call: ActionCall,
+    record: Box<[AtomicU64]>,
+}
+
+/// A table as its readers see it; see the [module documentation](self).
+#[derive(Debug)]
+pub struct TableView {
+    domain: Arc<Domain>,
+    spec: Arc<TableSpec>,
+    keys: KeyLayout,
+    records: RecordLayout,
+    engine: Engine,
+    /// By slot; each holds a count of its entry.
+    entries: Rows<AtomicPtr<Entry>>,
+    default: Shared<DefaultAction>,
+}
+
+impl TableView {
+    /// The view of an empty table, and its engine's writer.
+    pub(crate) fn new(spec: Arc<TableSpec>, domain: &Arc<Domain>) -> (TableView, EngineWriter) {
+        let matched = spec.keys.iter().filter(|key| key.kind != MatchKind::Selector);
+        let fields: Vec<KeySpec> = matched.copied().collect();
+        let keys = KeyLayout::new(&spec.keys);
+        let records = RecordLayout::new(&spec);
+        let (engine, writer) = Engine::new(domain, &fields, &keys, records.words());
+        let default = default_action(&spec, &records, spec.default_action.clone());
+        let view = TableView {
+            domain: Arc::clone(domain),
+            keys,
+            records,
+            engine,
+            entries: Rows::new(1),
+            default: Shared::new(default),
+            spec,
+        };
+        (view, writer)
+    }
+
+    /// Readers and writers that the table knows of.
+    pub fn domain(&self) -> &Arc<Domain> {
+        &self.domain
+    }
+
+    /// What the program says about the table.
+    pub fn spec(&self) -> &Arc<TableSpec> {
+        &self.spec
+    }
+
+    /// How keys are packed into words.
+    pub fn key_layout(&self) -> &KeyLayout {
+        &self.keys
+    }
+
+    /// Where action and action data are in records.
+    pub fn record_layout(&self) -> &RecordLayout {
+        &self.records
+    }
+
+    /// The entry and the action for a packet whose key expressions have these values.
+    ///
+    /// # Panics
+    ///
+    /// Unless there is one value per field of [`TableSpec::keys`], selectors included, and the pin is one of the
+    /// table's [domain](TableView::domain).
+    pub fn lookup<'a>(&'a self, key: &[Bits], pin: &'a Pin<'_>) -> LookupResult<'a> {
+        match self.find_slot(key, pin) {
+            Some(slot) => {
+                let entry = self.entry(slot, pin);
+                LookupResult {
+                    hit: Some(entry),
+                    action: entry.action().as_ref(),
+                }
+            }
+            None => LookupResult {
+                hit: None,
+                action: ActionRef::Call(&self.default.load(pin).call),
+            },
+        }
+    }
+
+    /// The slot of the entry that wins.
+    pub(crate) fn find_slot(&self, key: &[Bits], pin: &Pin<'_>) -> Option<u32> {
+        assert_eq!(key.len(), self.spec.keys.len(), "one value per key field");
+        let words = self.keys.pack(key);
+        let record = self.find(&words, self.engine.hint(&words), pin)?;
+        Some(record.slot())
+    }
+
+    /// Asks for the memory that a lookup of this key reads first, without waiting for it. The result goes into
+    /// [`TableView::find`] with the same key.
+    ///
+    /// # Panics
+    ///
+    /// Unless the pin is one of the table's domain.
+    #[inline]
+    pub fn prefetch(&self, key: &[u64], pin: &Pin<'_>) -> Hint {
+        pin.assert_guards(&self.domain);
+        self.engine.prefetch(key, pin)
+    }
+
+    /// The record of the entry that wins, or `None` for a miss. `key` has [`KeyLayout::words`] words, with zeros where
+    /// no field is.
+    ///
+    /// # Panics
+    ///
+    /// Unless the pin is one of the table's domain.
+    #[inline]
+    pub fn find<'a>(&'a self, key: &[u64], hint: Hint, pin: &'a Pin<'_>) -> Option<Record<'a>> {
+        pin.assert_guards(&self.domain);
+        self.engine.find(key, hint, pin).map(Record::new)
+    }
+
+    /// What [`TableView::prefetch`] would return, for lookups without one.
+    #[inline]
+    pub fn hint(&self, key: &[u64]) -> Hint {
+        self.engine.hint(key)
+    }
+
+    /// The record of the default action; its slot means nothing.
+    #[inline]
+    pub fn default_record<'a>(&'a self, pin: &'a Pin<'_>) -> Record<'a> {
+        pin.assert_guards(&self.domain);
+        Record::new(&self.default.load(pin).record)
+    }
+
+    /// The entry of a slot that a lookup under the same pin found.
+    #[inline]
+    pub fn entry<'a>(&'a self, slot: u32, pin: &'a Pin<'_>) -> &'a Entry {
+        pin.assert_guards(&self.domain);
+        let entry = self.entries.row(slot)[0].load(Ordering::Acquire);
+        assert!(!entry.is_null(), "a slot that a lookup found");
+        // SAFETY: the pointer is that of an `Arc` of which this slot holds a count, and which the table releases when
+        // no pin can have found the slot.
+        unsafe { &*entry }
+    }
+
+    /// The bytes that a selector's hash is computed over: the values of the selector fields, one after the other, in
+    /// network order.
+    pub fn selector_input(&self, key: &[Bits]) -> Vec<u8> {
+        let selectors = self.spec.keys.iter().zip(key);
+        hash::pack(
+            selectors
+                .filter(|(spec, _)| spec.kind == MatchKind::Selector)
+                .map(|(_, value)| value),
+        )
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Lets readers find an entry by its slot; what was there before.
+    pub(crate) fn set_entry(&self, entry: &Arc<Entry>) -> Option<Arc<Entry>> {
+        let place = &self.entries.make(entry.slot() as u32)[0];
+        let old = place.swap(Arc::into_raw(Arc::clone(entry)).cast_mut(), Ordering::AcqRel);
+        // SAFETY: the pointer came from `Arc::into_raw`, and the place held its count.
+        (!old.is_null()).then(|| unsafe { Arc::from_raw(old) })
+    }
+
+    /// Empties a slot that no reader can find.
+    pub(crate) fn clear_entry(&self, slot: u32) {
+        release(&self.entries.row(slot)[0]);
+    }
+
+    pub(crate) fn set_default(&self, call: ActionCall) -> Box<DefaultAction> {
+        self.default.replace(default_action(&self.spec, &self.records, call))
+    }
+
+    /// Bytes of what is the same for all engines: the places of the entries.
+    pub(crate) fn entry_places_bytes(&self) -> usize {
+        self.entries.memory_bytes()
+    }
+}
+
+/// See [`TableView::prefetch`].
+pub type Hint = u64;
+
+fn default_action(spec: &TableSpec, records: &RecordLayout, call: ActionCall) -> DefaultAction {
+    // The default of a table with members or groups is an action all the same.
+    let direct = TableSpec {
+        implementation: crate::table::Implementation::Direct,
+        ..spec.clone()
+    };
+    let layout = match spec.implementation {
+        crate::table::Implementation::Direct => records.clone(),
+        _ => RecordLayout::new(&direct),
+    };
+    let words = layout.encode(&direct, &EntryAction::Call(call.clone()), u32::MAX);
+    DefaultAction {
+        call,
+        record: words.iter().map(|&word| AtomicU64::new(word)).collect(),
+    }
+}
+
+/// Drops the count that a place holds.
+fn release(place: &AtomicPtr<Entry>) {
+    let entry = place.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    if !entry.is_null() {
+        // SAFETY: the pointer came from `Arc::into_raw`, and the place held its count.
+        drop(unsafe { Arc::from_raw(entry) });
+    }
+}
+
+impl Drop for TableView {
+    fn drop(&mut self) {
+        self.entries.elements().for_each(release);
+    }
+}

@@ -1,0 +1,218 @@
+//! A writer at work while readers look up: every lookup gives an outcome from before or after a write, nothing else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use forebay_bits::Bits;
+use forebay_tables::{
+    ActionCall, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, Implementation, KeyMatch, KeySpec,
+    MatchKind, NewEntry, Table, TableSpec, TableView,
+};
+
+const ACTION: ActionId = ActionId(3);
+const KEYS: u64 = 4096;
+const WRITES: u64 = 30_000;
+const READERS: usize = 2;
+/// The argument of the entry that every key matches, where there is one.
+const FALLBACK: u64 = u64::MAX - 1;
+const DEFAULT: u64 = u64::MAX;
+
+/// Data of three words, all the same: half an entry would show.
+fn call(argument: u64) -> ActionCall {
+    ActionCall::new(ACTION, vec![Bits::new(64, argument.into()); 3])
+}
+
+fn table(keys: &[(u32, MatchKind)]) -> Table {
+    let keys = keys.iter().map(|&(width, kind)| KeySpec { width, kind });
+    Table::new(TableSpec {
+        keys: keys.collect(),
+        size: KEYS as usize + 1,
+        actions: vec![ActionSpec::new(ACTION, vec![64; 3], ActionScope::TableAndDefault)],
+        default_action: call(DEFAULT),
+        const_default: false,
+        implementation: Implementation::Direct,
+    })
+}
+
+fn argument(call: &ActionCall) -> u64 {
+    let words: Vec<u64> = call.args.iter().map(Bits::to_u64).collect();
+    assert!(words.iter().all(|&word| word == words[0]), "half an entry: {words:?}");
+    words[0]
+}
+
+/// The values of the fields for a number.
+type Fields = fn(u64) -> Vec<Bits>;
+/// The entry that only this number's fields match.
+type Condition = fn(u64) -> Vec<KeyMatch>;
+
+/// What the words of the record say, which machine code reads, and what the entry says.
+fn look_up(view: &TableView, fields: &[Bits], reader: &mut forebay_tables::Reader) -> [u64; 2] {
+    let pin = reader.pin();
+    let words = view.key_layout().pack(fields);
+    let hint = view.prefetch(&words, &pin);
+    let record = view
+        .find(&words, hint, &pin)
+        .unwrap_or_else(|| view.default_record(&pin));
+    let data = view.record_layout().data(0);
+    let values: Vec<u64> = data.iter().map(|place| record.word(place.word)).collect();
+    assert!(
+        values.iter().all(|&value| value == values[0]),
+        "half a record: {values:?}"
+    );
+    match view.lookup(fields, &pin).action {
+        ActionRef::Call(call) => [values[0], argument(call)],
+        other => panic!("{other:?}"),
+    }
+}
+
+/// One writer inserts, modifies and deletes. An entry's argument is `number * WRITES + time of the write`; `times` has
+/// the time of the last write to each number twice: before it began, and after it ended.
+fn run(mut table: Table, fallback: Option<Vec<KeyMatch>>, condition: Condition, fields: Fields, writes: u64) {
+    let otherwise = if fallback.is_some() { FALLBACK } else { DEFAULT };
+    if let Some(key) = fallback {
+        table
+            .insert(NewEntry::new(key, -5, EntryAction::Call(call(FALLBACK))))
+            .unwrap();
+    }
+    let empty_bytes = table.memory_bytes();
+    let done = Arc::new(AtomicBool::new(false));
+    let lookups = Arc::new(AtomicU64::new(0));
+    let readers: Vec<_> = (0..READERS as u64)
+        .map(|seed| {
+            let (view, done, lookups) = (Arc::clone(table.view()), Arc::clone(&done), Arc::clone(&lookups));
+            thread::spawn(move || {
+                let mut reader = view.domain().reader();
+                let mut random = seed + 1;
+                while !done.load(Ordering::Relaxed) {
+                    random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+                    let number = (random >> 33) % KEYS;
+                    for seen in look_up(&view, &fields(number), &mut reader) {
+                        let own = seen / WRITES == number && seen < FALLBACK;
+                        assert!(own || seen == otherwise, "number {number} got {seen}");
+                    }
+                    lookups.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        })
+        .collect();
+    let mut random = 99u64;
+    let mut ids = vec![None; KEYS as usize];
+    for time in 0..writes {
+        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        let number = (random >> 33) % KEYS;
+        let action = EntryAction::Call(call(number * WRITES + time % WRITES));
+        let id = &mut ids[number as usize];
+        match (*id, random >> 20 & 1) {
+            (None, _) => *id = Some(table.insert(NewEntry::new(condition(number), 7, action)).unwrap()),
+            (Some(present), 0) => table.modify(present, action).unwrap(),
+            (Some(present), _) => {
+                table.delete(present).unwrap();
+                *id = None;
+            }
+        }
+        // The writer's own lookup has the last word.
+        let found = table.lookup(&fields(number)).action;
+        let ActionRef::Call(found) = found else {
+            panic!("{found:?}")
+        };
+        let expected = if id.is_some() {
+            number * WRITES + time % WRITES
+        } else {
+            otherwise
+        };
+        assert_eq!(argument(found), expected);
+    }
+    done.store(true, Ordering::Relaxed);
+    readers.into_iter().for_each(|reader| reader.join().unwrap());
+    assert!(lookups.load(Ordering::Relaxed) > 0);
+    ids.into_iter().flatten().for_each(|id| drop(table.delete(id).unwrap()));
+    // Records and places of entries keep their memory for later ones; what indexes them does not.
+    let kept = (KEYS as usize * 2 + 64) * (size_of::<[u64; 6]>() + size_of::<usize>());
+    assert!(
+        table.memory_bytes() <= empty_bytes + kept,
+        "{} bytes",
+        table.memory_bytes()
+    );
+}
+
+fn exact(value: u64, width: u32) -> KeyMatch {
+    KeyMatch::Exact(Bits::new(width, value.into()))
+}
+
+#[test]
+fn exact_entries() {
+    run(
+        table(&[(48, MatchKind::Exact)]),
+        None,
+        |number| vec![exact(number, 48)],
+        |number| vec![Bits::new(48, number.into())],
+        WRITES,
+    );
+}
+
+#[test]
+fn wide_exact_entries() {
+    run(
+        table(&[(128, MatchKind::Exact), (300, MatchKind::Exact)]),
+        None,
+        |number| vec![exact(number, 128), exact(number, 300)],
+        |number| vec![Bits::new(128, number.into()), Bits::new(300, number.into())],
+        WRITES,
+    );
+}
+
+/// Prefixes of 32 − 0, 4 or 8 bits over addresses that differ in their upper bits.
+#[test]
+fn prefixes() {
+    run(
+        table(&[(32, MatchKind::Lpm)]),
+        Some(vec![KeyMatch::DontCare]),
+        |number| {
+            vec![KeyMatch::Lpm {
+                value: Bits::new(32, (number << 16).into()),
+                prefix_len: 32 - (number % 3) as u32 * 4,
+            }]
+        },
+        |number| vec![Bits::new(32, (number << 16).into())],
+        WRITES,
+    );
+}
+
+#[test]
+fn prefixes_beside_exact_fields() {
+    run(
+        table(&[(16, MatchKind::Exact), (128, MatchKind::Lpm)]),
+        None,
+        |number| {
+            let value = Bits::new(128, number.into()).shl(100);
+            let prefix_len = 40 + (number % 4) as u32;
+            vec![exact(number, 16), KeyMatch::Lpm { value, prefix_len }]
+        },
+        |number| vec![Bits::new(16, number.into()), Bits::new(128, number.into()).shl(100)],
+        WRITES,
+    );
+}
+
+/// Few masks and many: hash tables appear and go, and bit vectors fill.
+#[test]
+fn rules_of_many_masks() {
+    run(
+        table(&[(32, MatchKind::Ternary), (16, MatchKind::Range)]),
+        Some(vec![KeyMatch::DontCare, KeyMatch::DontCare]),
+        |number| {
+            let mask = Bits::new(32, (0xFFFF | (number % 97) << 16).into());
+            let value = Bits::new(32, number.into());
+            let bound = |bound: u64| Bits::new(16, bound.into());
+            let range = if number % 5 == 0 {
+                (number, number + 9)
+            } else {
+                (0, 0xFFFF)
+            };
+            let (lo, hi) = (bound(range.0), bound(range.1));
+            vec![KeyMatch::Ternary { value, mask }, KeyMatch::Range { lo, hi }]
+        },
+        |number| vec![Bits::new(32, number.into()), Bits::new(16, (number + 3).into())],
+        WRITES / 2,
+    );
+}
