@@ -13,6 +13,9 @@
 #ifndef V1MODEL_VERSION
 #define V1MODEL_VERSION 20180101
 #endif
+#if V1MODEL_VERSION < 20180101
+#error "V1MODEL_VERSION is the date of a version of v1model: 20180101 is the first, 20200408 the latest"
+#endif
 
 match_kind {
     range,      // between two bounds, both inclusive

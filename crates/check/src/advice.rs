@@ -3,7 +3,6 @@
 use crate::checker::Checker;
 use crate::hir::*;
 use forebay_syntax::ast::{self, BinaryOp, CompositeKind, Direction};
-use forebay_syntax::library::library_of;
 
 impl Checker {
     /// How a value of one type can be turned into one of another.
@@ -49,11 +48,6 @@ impl Checker {
             _ if one(|ty| matches!(ty, Type::Varbit(_))) => Some("a varbit<W> can only be assigned and compared"),
             _ => None,
         }
-    }
-
-    /// How a name that is not declared can be had.
-    pub(crate) fn absence_hint(&self, name: &str) -> Option<String> {
-        library_of(name).map(|file| format!("`#include <{file}>` declares it"))
     }
 
     /// The part of an expression that is known only at run time, and what it is.

@@ -305,17 +305,15 @@ impl Checker {
         let visible = self.scopes.visible(test);
         let message = format!("no {what} named `{}` is declared here", name.name);
         let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message)
-            .did_you_mean(&name.name, visible.iter().map(String::as_str));
+            .did_you_mean(&name.name, visible.iter().map(String::as_str))
+            .absent(&name.name);
         let later = self.upcoming.iter().rev().find(|(later, _)| *later == name.name);
-        let diagnostic = match (later, self.absence_hint(&name.name)) {
-            (Some((_, place)), _) => diagnostic
-                .secondary(
-                    *place,
-                    "it is declared here, but P4 names are declared before they are used",
-                )
-                .hint("move the declaration up"),
-            (None, Some(hint)) => diagnostic.hint(hint),
-            (None, None) => diagnostic,
+        let diagnostic = match later {
+            Some((_, place)) => {
+                let text = "it is declared here, but P4 names are declared before they are used";
+                diagnostic.secondary(*place, text).hint("move the declaration up")
+            }
+            None => diagnostic,
         };
         self.report(diagnostic);
     }

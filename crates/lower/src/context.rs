@@ -2,6 +2,7 @@
 
 use crate::environment::Environment;
 use crate::graph::BodyBuilder;
+use crate::limits;
 use crate::object::{Object, ObjectId};
 use forebay_check::hir;
 use forebay_ir as ir;

@@ -5,6 +5,7 @@
 //! separate: [`crate::render`] draws them for people and writes them as JSON for machines.
 
 use crate::codes::Code;
+use crate::library::library_of;
 use crate::source::Span;
 use std::collections::HashSet;
 
@@ -58,6 +59,8 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     /// What would have been right at this place, if that can be listed.
     pub options: Vec<String>,
+    /// What lies behind it, such as a missing declaration: of several messages with one cause the first is given.
+    pub cause: Option<String>,
 }
 
 impl Diagnostic {
@@ -75,6 +78,7 @@ impl Diagnostic {
             notes: Vec::new(),
             hint: None,
             options: Vec::new(),
+            cause: None,
         }
     }
 
@@ -117,6 +121,24 @@ impl Diagnostic {
         self
     }
 
+    /// Sets what lies behind it.
+    pub fn cause(mut self, cause: impl Into<String>) -> Diagnostic {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    /// For a name that is not declared: the cause is the name, or a library file that is not included, and the hint
+    /// names that file.
+    pub fn absent(self, name: &str) -> Diagnostic {
+        match library_of(name) {
+            Some(file) => {
+                let hint = format!("`#include <{file}>` declares it");
+                self.cause(hint.clone()).hint(hint)
+            }
+            None => self.cause(format!("`{name}` is not declared")),
+        }
+    }
+
     /// Sets the hint "did you mean" if one of the candidates is close to what was written.
     pub fn did_you_mean<'a>(mut self, written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Diagnostic {
         if let Some(best) = closest_name(written, candidates) {
@@ -145,6 +167,7 @@ pub const DEFAULT_ERROR_LIMIT: usize = 100;
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
     seen: HashSet<(Code, Span, String)>,
+    causes: HashSet<String>,
     errors: usize,
     suppressed: usize,
     limit: usize,
@@ -167,14 +190,20 @@ impl Diagnostics {
         Diagnostics {
             list: Vec::new(),
             seen: HashSet::new(),
+            causes: HashSet::new(),
             errors: 0,
             suppressed: 0,
             limit: limit.max(1),
         }
     }
 
-    /// Adds a message, unless it was given before or the limit is reached.
+    /// Adds a message, unless it or one with the same cause was given before or the limit is reached.
     pub fn push(&mut self, diagnostic: Diagnostic) {
+        if let Some(cause) = &diagnostic.cause
+            && !self.causes.insert(cause.clone())
+        {
+            return;
+        }
         let key = (diagnostic.code, diagnostic.primary.span, diagnostic.message.clone());
         let is_error = diagnostic.severity == Severity::Error;
         let kept = if is_error {
@@ -313,6 +342,17 @@ mod tests {
             (3, 2, 5)
         );
         assert!(diagnostics.is_full());
+    }
+
+    #[test]
+    fn one_cause_is_reported_once() {
+        let mut diagnostics = Diagnostics::new();
+        for (offset, name) in ["foo", "packet_in", "foo", "packet_out"].into_iter().enumerate() {
+            let span = Span::new(FileId(0), offset as u32, offset as u32);
+            diagnostics.push(Diagnostic::error(UNEXPECTED_TOKEN, span, name).absent(name));
+        }
+        let messages: Vec<&str> = diagnostics.iter().map(|given| given.message.as_str()).collect();
+        assert_eq!(messages, ["foo", "packet_in"]);
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> Str
         render_label(&mut out, label, is_primary, diagnostic.severity, margin, sources, style);
     }
     let indent = " ".repeat(margin + 1);
-    for note in &diagnostic.notes {
+    for note in inclusion(diagnostic, sources).iter().chain(&diagnostic.notes) {
         let _ = writeln!(out, "{indent}{} note: {note}", style.margin("="));
     }
     if !diagnostic.options.is_empty() {
@@ -77,6 +77,13 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> Str
         let _ = writeln!(out, "{indent}{} help: {hint}", style.margin("="));
     }
     out
+}
+
+/// For a message about an included file, which `#include` brought it in.
+fn inclusion(diagnostic: &Diagnostic, sources: &SourceMap) -> Option<String> {
+    let file = sources.file(diagnostic.primary.span.file)?;
+    let place = sources.location(file.included_from?)?;
+    Some(format!("the file is included at {}:{}", place.file, place.line))
 }
 
 fn line_number(label: &Label, sources: &SourceMap) -> String {

@@ -215,6 +215,10 @@ impl Checker {
             .map(|param| callable.outer.apply(self.param_type(param)))
             .collect();
         self.infer(&mut inference, callable, &wanted, &values)?;
+        let is_broken = |value: &Expr| matches!(value.kind, ExprKind::Invalid) && value.ty.is_unknown();
+        if !callable.type_params.is_empty() && values.iter().flatten().any(is_broken) {
+            return None;
+        }
         let type_args = self.solved(&inference, callable, &assigned, span)?;
         let found = Substitution::new(&callable.type_params, &type_args);
         let mut bound = Vec::new();

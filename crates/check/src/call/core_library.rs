@@ -62,7 +62,7 @@ impl Checker {
                     && !self.can_be_emitted(ty)
                 {
                     let message = format!(
-                        "a value of type {} cannot be emitted: it has parts that are no headers",
+                        "a value of type {} cannot be emitted: only headers, and stacks, unions and structs of them, can",
                         self.show(ty)
                     );
                     self.error(codes::INVALID_PACKET_ARGUMENT, span, message);

@@ -81,11 +81,10 @@ impl Checker {
             let diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message)
                 .did_you_mean(&member.name, names.iter().map(String::as_str))
                 .options(names.iter().take(OPTIONS_SHOWN).cloned());
-            self.report(match (self.absence_hint(&member.name), ty) {
-                (Some(hint), _) => diagnostic.hint(hint),
-                (None, Type::Error) if diagnostic.hint.is_none() => {
-                    diagnostic.hint(format!("`error {{ {} }}` would declare it", member.name))
-                }
+            self.report(match ty {
+                Type::Error if diagnostic.hint.is_none() => diagnostic
+                    .hint(format!("`error {{ {} }}` would declare it", member.name))
+                    .absent(&member.name),
                 _ => diagnostic,
             });
             return Expr {
@@ -115,7 +114,12 @@ impl Checker {
             let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, member.span, message)
                 .did_you_mean(&member.name, names.iter().map(String::as_str))
                 .options(names.iter().take(OPTIONS_SHOWN).cloned());
-            self.report(diagnostic);
+            let asks_validity = ["valid", "isvalid"].contains(&member.name.to_lowercase().as_str());
+            self.report(if asks_validity && self.program.is_header(&base.ty) {
+                diagnostic.hint("whether a header is valid is told by `.isValid()`")
+            } else {
+                diagnostic
+            });
             return self.invalid(span);
         };
         let ty = self.program.field_type(id, args, index);

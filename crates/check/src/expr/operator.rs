@@ -216,6 +216,14 @@ impl Checker {
 
     /// `/` and `%` (§8.6): p4c takes them on bit<W> at run time, too, where a division by zero gives 0.
     fn division(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+        let is_negative = |expr: &Expr| matches!(&expr.kind, ExprKind::Int(value) if value.is_negative());
+        let signed = |expr: &Expr| matches!(expr.ty, Type::Signed(_));
+        if [&left, &right]
+            .into_iter()
+            .any(|expr| is_negative(expr) && !signed(expr))
+        {
+            return self.fold_error(FoldError::NegativeDivision, Type::Unknown, span);
+        }
         let Some((left, right)) = self.same_number(op, left, right, span) else {
             return self.invalid(span);
         };
@@ -228,13 +236,8 @@ impl Checker {
                 span,
             };
         }
-        if let ExprKind::Int(value) = &right.kind {
-            if value.is_zero() {
-                return self.fold_error(FoldError::DivisionByZero, left.ty, span);
-            }
-            if value.is_negative() {
-                return self.fold_error(FoldError::NegativeDivision, left.ty, span);
-            }
+        if matches!(&right.kind, ExprKind::Int(value) if value.is_zero()) {
+            return self.fold_error(FoldError::DivisionByZero, left.ty, span);
         }
         self.fold_or_build(op, left, right, span)
     }

@@ -121,8 +121,7 @@ impl Checker {
                 "the table {} has no default_action, and NoAction, which would stand in for it, is not declared",
                 item.name.name
             );
-            let hint = "`#include <core.p4>` declares it";
-            self.error_with_hint(codes::NO_ACTION_MISSING, item.name.span, message, hint);
+            self.report(Diagnostic::error(codes::NO_ACTION_MISSING, item.name.span, message).absent("NoAction"));
         }
     }
 
@@ -176,10 +175,7 @@ impl Checker {
         let diagnostic = Diagnostic::error(codes::UNKNOWN_MATCH_KIND, name.span, message)
             .did_you_mean(&name.name, kinds.iter().map(String::as_str))
             .options(kinds.clone());
-        self.report(match self.absence_hint(&name.name) {
-            Some(hint) => diagnostic.hint(hint),
-            None => diagnostic,
-        });
+        self.report(diagnostic.absent(&name.name));
     }
 
     fn check_other_property(&mut self, property: &ast::TableProperty, listed: &[ast::ActionRef], table: &mut Table) {

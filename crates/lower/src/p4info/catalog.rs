@@ -9,7 +9,7 @@ use super::number::Numbered;
 use super::types;
 use super::usage;
 use super::value::{self, Value};
-use crate::limits::MAX_INLINE_DEPTH;
+use crate::limits::{MAX_INLINE_DEPTH, TOO_LARGE};
 use crate::names;
 use forebay_check::annotations;
 use forebay_check::hir::{

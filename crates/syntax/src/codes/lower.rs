@@ -10,7 +10,7 @@ codes! {
     E0803 NO_MAIN: "program without main",
         "A program that is to be executed instantiates the architecture's package under the name `main`: V1Switch(MyParser(), MyVerifyChecksum(), MyIngress(), MyEgress(), MyComputeChecksum(), MyDeparser()) main;";
     E0804 UNSUPPORTED_TYPE: "type that cannot be used here",
-        "Values of this type cannot be stored, looked at or given by the control plane at this place. Action data and registers hold single values: bit<W>, int<W>, bool, enums and types made from them.";
+        "Values of this type cannot be stored, looked at or given by the control plane at this place. Action data are single values: bit<W>, int<W>, bool, enums and types made from them. Registers hold values of a fixed number of bits: these, and structs of them.";
     E0805 NOT_COMPILE_TIME: "value not known at compile time",
         "Sizes, entries, arguments of constructors and algorithms must be known when the program is compiled: literals, constants and constructor parameters.";
     E0806 INVALID_PROPERTY: "wrong value of a table property",
@@ -20,7 +20,7 @@ codes! {
     E0808 UNSUPPORTED_MATCH_KIND: "match kind that cannot be executed",
         "Tables can be executed with the match kinds exact, lpm, ternary, range, optional and selector.";
     E0809 MISPLACED_CALL: "call in the wrong block",
-        "extract, lookahead, advance and verify belong into a parser, emit into the deparser.";
+        "Each block of the architecture has its own externs: extract, lookahead, advance and verify stand in the parser, emit in the deparser, and what decides about the packet (mark_to_drop, clone, resubmit, recirculate, truncate) in ingress and egress.";
     E0810 NOT_A_HEADER: "not a header",
         "Only headers, and members of header unions, can be extracted. Extract the headers inside a struct one by one.";
     E0811 UNSUPPORTED_EXPRESSION: "expression that cannot be executed",

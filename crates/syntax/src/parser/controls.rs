@@ -112,7 +112,7 @@ impl ProgramParser<'_> {
             .span;
         let mut locals = Vec::new();
         let mut apply = None;
-        while !self.at_end_of_list() {
+        while !self.at_end_of_list() || apply.is_none() && self.skip_early_end() {
             let before = self.next;
             match self.control_element(&mut locals, &mut apply) {
                 Ok(()) => {}
@@ -142,6 +142,42 @@ impl ProgramParser<'_> {
         })
     }
 
+    /// Reads a `}` that would end the control, although its tables and its apply block follow: one brace too many.
+    fn skip_early_end(&mut self) -> bool {
+        let Some(member) = self.member_after_end().filter(|_| self.at(TokenKind::RightBrace)) else {
+            return false;
+        };
+        let message = "this `}` closes the control, but more of it follows";
+        let diagnostic = Diagnostic::error(codes::UNCLOSED_DELIMITER, self.span(), message);
+        self.report(
+            diagnostic
+                .secondary(member, "this belongs to a control")
+                .hint("remove one `}`"),
+        );
+        self.bump();
+        true
+    }
+
+    /// The first table or apply block that stands after the current `}` and before the next top-level declaration.
+    fn member_after_end(&self) -> Option<Span> {
+        use TokenKind::{Apply, Control, Extern, Header, LeftBrace, Package, Parser, RightBrace, Struct, Table};
+        let rest = self.input.tokens.get(self.next + 1..)?;
+        let mut depth = 0_usize;
+        for (index, token) in rest.iter().enumerate() {
+            match token.kind {
+                LeftBrace => depth += 1,
+                RightBrace => depth = depth.checked_sub(1)?,
+                Control | Extern | Header | Package | Parser | Struct if token.starts_line => return None,
+                Table if depth == 0 => return Some(token.span),
+                Apply if depth == 0 && rest.get(index + 1).is_some_and(|next| next.kind == LeftBrace) => {
+                    return Some(token.span);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
     fn control_element(
         &mut self,
         locals: &mut Vec<Declaration>,
@@ -169,7 +205,7 @@ impl ProgramParser<'_> {
             TokenKind::Action => self.action()?,
             TokenKind::Table => self.table()?,
             TokenKind::State | TokenKind::ValueSet => return Err(self.misplaced()),
-            _ if self.at_local_declaration() => self.variable_or_instance()?,
+            _ if self.at_local_declaration() || self.at_unknown_instance() => self.variable_or_instance()?,
             _ => {
                 let expected = "a declaration or the apply block of the control";
                 let diagnostic = self.unexpected_diagnostic(codes::UNEXPECTED_TOKEN, expected);

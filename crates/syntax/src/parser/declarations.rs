@@ -1,6 +1,6 @@
 //! Declarations at top level, and those that may also stand inside parsers, controls and blocks.
 
-use super::{Parsed, ProgramParser, Reported};
+use super::{Inside, Parsed, ProgramParser, Reported};
 use crate::ast::{
     Action, Annotation, Constant, Declaration, DeclarationKind, Direction, Enum, Expr, ExternObject, Function,
     FunctionPrototype, Ident, Instantiation, Param, Program, Type, TypeKind, Typedef, TypedefTarget, Variable,
@@ -291,6 +291,14 @@ impl ProgramParser<'_> {
     /// A variable after its type, without the `;`.
     pub(super) fn variable(&mut self, ty: Type) -> Parsed<DeclarationKind> {
         let (ty, name) = self.declarator(ty, "the name of a variable")?;
+        if self.at(TokenKind::LeftParen) {
+            let diagnostic = self.unexpected_diagnostic(codes::MISSING_SEMICOLON, "`;` after the variable");
+            let hint = format!(
+                "the arguments of an instance stand before its name: `TYPE(...) {};`",
+                name.name
+            );
+            return Err(self.report(diagnostic.hint(hint)));
+        }
         let value = if self.at(TokenKind::Assign) {
             Some(self.initializer()?)
         } else {
@@ -362,7 +370,7 @@ impl ProgramParser<'_> {
                 return Err(parser.unexpected(codes::UNEXPECTED_TOKEN, "`{` and the body of the action"));
             }
             let annotations = parser.annotations()?;
-            let body = parser.block(annotations)?;
+            let body = parser.within(Inside::Action, |parser| parser.block(annotations))?;
             Ok(DeclarationKind::Action(Action { name, params, body }))
         })
     }

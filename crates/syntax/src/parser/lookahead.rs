@@ -138,6 +138,17 @@ impl ProgramParser<'_> {
             }
     }
 
+    /// Whether an instance of a type that is not declared begins here: `name(...) name` or `name<...>(...) name`.
+    pub(super) fn at_unknown_instance(&self) -> bool {
+        let after_type = match self.peek_at(1) {
+            TokenKind::LeftAngle => self.after_angles(1),
+            _ => Some(1),
+        };
+        let open = after_type.filter(|end| self.peek_at(*end) == TokenKind::LeftParen);
+        let end = open.and_then(|open| self.after_group(open));
+        self.peek() == TokenKind::Identifier && end.is_some_and(|end| self.is_name_at(end))
+    }
+
     /// Whether the `(` here encloses a tuple of keysets rather than an expression.
     pub(super) fn at_keyset_tuple(&self) -> bool {
         use TokenKind::*;

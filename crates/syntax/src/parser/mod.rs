@@ -62,6 +62,8 @@ pub fn parse(input: &Preprocessed, diagnostics: &mut Diagnostics) -> Program {
         no_greater: false,
         unclosed_at: None,
         lost: HashSet::new(),
+        inside: Inside::Other,
+        commas: false,
     };
     let mut program = parser.program();
     let names = parser.lost.iter().map(|name| input.interner.text(*name).to_string());
@@ -84,6 +86,18 @@ struct ProgramParser<'a> {
     unclosed_at: Option<usize>,
     /// The names in what could not be read: they may be declared there.
     lost: HashSet<Symbol>,
+    /// What kind of body is being read.
+    inside: Inside,
+    /// Whether the elements of the present list are separated by commas, which was reported.
+    commas: bool,
+}
+
+/// A body that declarations of tables, actions or states cannot be part of: they show that its brace is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inside {
+    Action,
+    State,
+    Other,
 }
 
 impl ProgramParser<'_> {
@@ -231,7 +245,12 @@ impl ProgramParser<'_> {
         } else {
             codes::UNEXPECTED_TOKEN
         };
-        let diagnostic = self.unexpected_diagnostic(code, &format!("`{}` after {what}", kind.text()));
+        let mut diagnostic = self.unexpected_diagnostic(code, &format!("`{}` after {what}", kind.text()));
+        match self.text(self.token()) {
+            "and" => diagnostic = diagnostic.hint("write `&&`"),
+            "or" => diagnostic = diagnostic.hint("write `||`"),
+            _ => {}
+        }
         self.unclosed_at = (kind == TokenKind::RightBrace).then_some(self.next);
         Err(self.report(diagnostic.secondary(open, "opened here")))
     }
@@ -251,7 +270,17 @@ impl ProgramParser<'_> {
         if self.eat(TokenKind::Semicolon) {
             return Ok(());
         }
+        if self.commas && (self.eat(TokenKind::Comma) || self.at(TokenKind::RightBrace)) {
+            return Ok(());
+        }
         let token = self.token();
+        if token.kind == TokenKind::Comma {
+            let message = format!("expected `;` after {after}, found `,`");
+            self.report(Diagnostic::error(codes::MISSING_SEMICOLON, token.span, message));
+            self.bump();
+            self.commas = true;
+            return Ok(());
+        }
         let place = self.previous_span().after();
         let message = format!("expected `;` after {after}, found {}", self.describe(token));
         let diagnostic = Diagnostic::error(codes::MISSING_SEMICOLON, place, message).label("`;` is missing here");
@@ -333,7 +362,17 @@ impl ProgramParser<'_> {
             let diagnostic = Diagnostic::error(codes::RESERVED_WORD, token.span, message);
             return Err(self.report(self.with_macro_note(diagnostic, token)));
         }
-        Err(self.unexpected(codes::EXPECTED_NAME, what))
+        let mut diagnostic = self.unexpected_diagnostic(codes::EXPECTED_NAME, what);
+        let before = self.next.checked_sub(1).map(|index| self.input.tokens[index].kind);
+        if let (Some(kind @ (TokenKind::Bit | TokenKind::Int)), TokenKind::Integer) = (before, token.kind) {
+            let hint = format!(
+                "the width stands in angle brackets: `{}<{}>`",
+                kind.text(),
+                self.text(token)
+            );
+            diagnostic = diagnostic.hint(hint);
+        }
+        Err(self.report(diagnostic))
     }
 
     /// Reads a name that is being declared, and makes it a type or a value.
@@ -356,6 +395,7 @@ impl ProgramParser<'_> {
     /// Reads elements between braces until `}`; errors in one do not keep the others from being read.
     fn braced<T>(&mut self, what: &str, mut element: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let open = self.expect(TokenKind::LeftBrace, &format!("before {what}"))?;
+        let outer_commas = std::mem::replace(&mut self.commas, false);
         let mut list = Vec::new();
         while !self.at_end_of_list() {
             let before = self.next;
@@ -364,6 +404,7 @@ impl ProgramParser<'_> {
                 Err(Reported) => self.recover(before),
             }
         }
+        self.commas = outer_commas;
         // An unclosed brace is no reason to lose what was read.
         let _ = self.expect_close(TokenKind::RightBrace, open.span, what);
         Ok(list)
@@ -374,6 +415,29 @@ impl ProgramParser<'_> {
         matches!(self.peek(), TokenKind::RightBrace | TokenKind::EndOfFile)
             || self.diagnostics.is_full()
             || self.at_top_level_keyword()
+            || self.at_member_outside()
+    }
+
+    /// Whether a line begins a declaration that cannot be part of the body that is being read.
+    fn at_member_outside(&self) -> bool {
+        use TokenKind::{Action, Apply, LeftBrace, State, Table};
+        if !self.token().starts_line || self.inside == Inside::Other {
+            return false;
+        }
+        match self.peek() {
+            Action | Table => self.is_name_at(1),
+            Apply => self.peek_at(1) == LeftBrace,
+            State => self.is_name_at(1) && self.peek_at(2) == LeftBrace,
+            _ => false,
+        }
+    }
+
+    /// Reads the body of an action or state.
+    fn within<T>(&mut self, inside: Inside, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.inside, inside);
+        let result = inner(self);
+        self.inside = outer;
+        result
     }
 
     /// Whether a line begins with a keyword that begins declarations at top level only.

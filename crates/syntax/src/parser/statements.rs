@@ -204,9 +204,13 @@ impl ProgramParser<'_> {
                 }
                 let message = format!("expected an assignment or a call, found {}", self.describe(token));
                 let mut diagnostic = Diagnostic::error(codes::EXPECTED_STATEMENT, token.span, message);
-                if token.kind == TokenKind::EqualEqual {
-                    diagnostic = diagnostic.hint("to assign, write `=`");
-                }
+                let twice = token.kind == self.peek_at(1);
+                diagnostic = match token.kind {
+                    TokenKind::EqualEqual => diagnostic.hint("to assign, write `=`"),
+                    TokenKind::Minus if twice => diagnostic.hint("P4 has no `--`: write `-= 1`"),
+                    TokenKind::PlusPlus => diagnostic.hint("P4 has no such increment: write `+= 1`"),
+                    _ => diagnostic,
+                };
                 Err(self.report(self.with_macro_note(diagnostic, token)))
             }
         }

@@ -1,6 +1,6 @@
 //! The bodies of parsers: local declarations, value sets, states, transitions.
 
-use super::{Parsed, ProgramParser, Reported};
+use super::{Inside, Parsed, ProgramParser, Reported};
 use crate::ast::{
     Declaration, DeclarationKind, ParserBody, ParserState, Select, SelectCase, Statement, StatementKind, Transition,
     ValueSet,
@@ -56,11 +56,16 @@ impl ProgramParser<'_> {
             TokenKind::Const => self.constant()?,
             TokenKind::ValueSet => self.value_set()?,
             TokenKind::Table | TokenKind::Action | TokenKind::Apply => return Err(self.misplaced()),
-            _ if self.at_local_declaration() => self.variable_or_instance()?,
+            _ if self.at_local_declaration() || self.at_unknown_instance() => self.variable_or_instance()?,
             _ => {
                 let expected = "a state or a declaration";
                 let diagnostic = self.unexpected_diagnostic(codes::UNEXPECTED_TOKEN, expected);
                 let options = ["state", "value_set", "const", "a variable", "an instance"];
+                let is_state = self.is_name_at(0) && self.peek_at(1) == TokenKind::LeftBrace;
+                let diagnostic = match self.text(self.token()) {
+                    name if is_state => diagnostic.hint(format!("a state begins with its keyword: `state {name} {{`")),
+                    _ => diagnostic,
+                };
                 return Err(self.report(diagnostic.options(options)));
             }
         };
@@ -95,7 +100,7 @@ impl ProgramParser<'_> {
         self.bump();
         let name = self.name("the name of a state")?;
         let open = self.expect(TokenKind::LeftBrace, "before the body of the state")?.span;
-        let (statements, transition) = self.scoped(Self::state_body);
+        let (statements, transition) = self.within(Inside::State, |parser| parser.scoped(Self::state_body));
         let _ = self.expect_close(TokenKind::RightBrace, open, "the body of the state");
         Ok(ParserState {
             annotations,

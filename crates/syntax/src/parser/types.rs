@@ -4,7 +4,6 @@ use super::{Parsed, ProgramParser};
 use crate::ast::{Expr, ExprKind, Ident, IntLiteral, Name, Type, TypeKind};
 use crate::codes::source as codes;
 use crate::diagnostic::{Diagnostic, closest_name};
-use crate::library::library_of;
 use crate::source::Span;
 use crate::token::{Token, TokenKind};
 
@@ -170,7 +169,7 @@ impl ProgramParser<'_> {
     pub(super) fn report_unknown_type(&mut self, token: Token) {
         let name = self.text(token).to_string();
         let message = format!("the type `{name}` has not been declared");
-        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_TYPE_NAME, token.span, message);
+        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_TYPE_NAME, token.span, message).absent(&name);
         let later = self.later_type_declaration(token);
         let types: Vec<&str> = self
             .scopes
@@ -184,10 +183,10 @@ impl ProgramParser<'_> {
                     "it is declared here, but a type must be declared before it is used",
                 )
                 .hint("move the declaration up");
-        } else if let Some(close) = closest_name(&name, types) {
+        } else if let Some(number) = number_type(&name) {
+            diagnostic = diagnostic.hint(format!("the type of such numbers is `{number}`"));
+        } else if let Some(close) = closest_name(&name, types).filter(|_| diagnostic.hint.is_none()) {
             diagnostic = diagnostic.hint(format!("did you mean `{close}`?"));
-        } else if let Some(file) = library_of(&name) {
-            diagnostic = diagnostic.hint(format!("`#include <{file}>` declares it"));
         }
         let diagnostic = self.with_macro_note(diagnostic, token);
         if !self.lost.contains(&token.text) {
@@ -265,6 +264,20 @@ impl ProgramParser<'_> {
         self.expect_close(TokenKind::RightAngle, open, "the type parameters")?;
         Ok(parameters)
     }
+}
+
+/// The P4 type of what other languages call `uint32`, `u32`, `int8_t` or `byte`.
+fn number_type(name: &str) -> Option<String> {
+    if name == "byte" {
+        return Some("bit<8>".to_string());
+    }
+    let name = name.strip_suffix("_t").unwrap_or(name);
+    let prefixes = [("uint", "bit"), ("int", "int"), ("u", "bit"), ("i", "int")];
+    let (digits, ty) = prefixes
+        .iter()
+        .find_map(|(prefix, ty)| Some((name.strip_prefix(prefix)?, ty)))?;
+    let width: u32 = if digits.is_empty() { 32 } else { digits.parse().ok()? };
+    (digits.is_empty() == (name == "uint")).then(|| format!("{ty}<{width}>"))
 }
 
 /// The width of `bit` without angle brackets.

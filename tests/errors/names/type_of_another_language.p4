@@ -1,0 +1,3 @@
+struct s_t {
+    uint32_t address;
+}

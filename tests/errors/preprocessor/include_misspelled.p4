@@ -1,0 +1,4 @@
+#include <v1modle.p4>
+control C(inout standard_metadata_t s) {
+    apply { mark_to_drop(s); }
+}

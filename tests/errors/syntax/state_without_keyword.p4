@@ -1,0 +1,4 @@
+parser P(in bit<8> x) {
+    state start { transition next; }
+    next { transition accept; }
+}
