@@ -2,7 +2,7 @@
 //!
 //! One file for each subcommand in `commands`; beside it what they share: loading a program (`program`), reading an STF
 //! file (`stf_file`), finding tests (`test_suite`) and telling how they went (`test_report`), showing a packet's way
-//! (`trace_printer`, `event_words`), counting ports (`port_table`), writing (`output`). What the commands *do* is in the
+//! (`trace_printer`, `event_words`, `value_words`, `source_lines`), counting ports (`port_table`, `statistics`), writing (`output`). What the commands *do* is in the
 //! other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
@@ -13,17 +13,30 @@ mod event_words;
 mod output;
 mod port_table;
 mod program;
+mod source_lines;
+mod statistics;
 mod stf_file;
 mod test_report;
 mod test_suite;
 mod trace_printer;
+mod value_words;
 
 use clap::Parser;
 use std::process::ExitCode;
 
 /// A P4 platform: check, test and run data planes written in P4_16.
 #[derive(Parser)]
-#[command(name = "forebay", version, max_term_width = 100)]
+#[command(
+    name = "forebay",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Begin with:
+  forebay check programs/l3fwd/l3fwd.p4    what is wrong with a program
+  forebay test --all programs              the programs' tests
+  forebay demo                             two switches at work
+Exit codes: 0 all is well, 1 the program or a test is wrong, 2 the command could not be done."
+)]
 struct CommandLine {
     #[command(subcommand)]
     command: commands::Command,
@@ -34,7 +47,7 @@ fn main() -> ExitCode {
         Ok(status) => status,
         Err(error) if output::is_broken_pipe(&error) => commands::Status::Good,
         Err(error) => {
-            eprintln!("forebay: {error:#}");
+            output::message(&format!("forebay: {error:#}\n"));
             commands::Status::Unable
         }
     };

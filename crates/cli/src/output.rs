@@ -17,6 +17,11 @@ pub fn print_json(value: &serde_json::Value) -> Result<()> {
     print(&format!("{value:#}\n"))
 }
 
+/// Writes to the standard error; when nobody reads that there is nobody to tell.
+pub fn message(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
 /// Whether the error is that the reader of the standard output has gone (`forebay ... | head`).
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error

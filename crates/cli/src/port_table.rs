@@ -23,14 +23,17 @@ struct Interval {
 impl PortTable {
     /// A line for each port: totals, rates over the last `seconds`, drops.
     pub fn text(&mut self, ports: &[PortReport], seconds: f64) -> String {
-        let mut text = String::from(
-            "port  name             state      packets in       rate in   packets out      rate out   drops\n",
+        let widest = ports.iter().map(|port| port.name.chars().count()).max().unwrap_or(0);
+        let width = widest.max("name".len());
+        let mut text = format!(
+            "port {:width$}  state     packets in      rate in packets out     rate out  drops\n",
+            "name"
         );
         for port in ports {
             let rates = self.interval(port, seconds);
             let _ = writeln!(
                 text,
-                "{:<5} {:<16} {:<8} {:>12} {:>13} {:>13} {:>13}   {}",
+                "{:<4} {:width$}  {:<8} {:>11} {:>12} {:>11} {:>12}  {}",
                 port.number,
                 port.name,
                 state_name(port.state),

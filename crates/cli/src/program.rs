@@ -3,21 +3,27 @@
 use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use forebay_files::{FileSources, SIZE_LIMIT_BYTES};
+use forebay_files::FileSources;
 use forebay_frontend::{Checked, Compiled, Options};
 use forebay_ir::Program;
+use forebay_p4info::model::P4Info;
 use forebay_pipeline::Pipeline;
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::render;
 use forebay_syntax::source::SourceMap;
 use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Where a byte of zero tells a binary file.
+const BEGINNING_BYTES: u64 = 1024;
 
 /// A program and how to read it.
 #[derive(clap::Args)]
 pub struct ProgramArguments {
-    /// The program: P4_16 source, or a compiled program in its text form (.ir)
+    /// The program: P4_16 source, or what `forebay build` made of it (ir.txt)
     #[arg(value_name = "PROG.p4")]
     program: PathBuf,
     #[command(flatten)]
@@ -73,6 +79,13 @@ pub struct Report {
     pub json: Value,
 }
 
+impl ProgramArguments {
+    /// The program's file.
+    pub fn path(&self) -> &Path {
+        &self.program
+    }
+}
+
 impl Report {
     fn new(good: bool, sources: &SourceMap, diagnostics: &Diagnostics) -> Report {
         let messages = render::render_all(diagnostics, sources, output::colour());
@@ -85,7 +98,7 @@ impl Report {
 
     /// Writes the messages to the standard error.
     pub fn print(&self) {
-        eprint!("{}", self.messages);
+        output::message(&self.messages);
     }
 }
 
@@ -106,36 +119,64 @@ pub fn check(arguments: &ProgramArguments) -> Result<Report> {
     Ok(Report::new(typed.is_some(), &sources, &diagnostics))
 }
 
+/// A program that was compiled.
+pub struct Compilation {
+    /// What executes; none when there is an error.
+    pub program: Option<Program>,
+    /// What the control plane knows of it; none also for a program that was compiled before.
+    pub p4info: Option<P4Info>,
+    /// What there is to say.
+    pub report: Report,
+}
+
 /// Compiles a program and prints the messages to the standard error; none when there is an error.
 ///
 /// # Errors
 /// When the program cannot be read.
 pub fn compile(arguments: &ProgramArguments) -> Result<Option<Program>> {
-    let (program, report) = compile_file(&arguments.program, &arguments.options)?;
+    let Compilation { program, report, .. } = compilation(arguments)?;
     report.print();
     Ok(program)
 }
 
-/// Compiles a program; none when there is an error, which the report tells.
+/// Compiles the program of a command line.
 ///
 /// # Errors
 /// When the program cannot be read.
-pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<(Option<Program>, Report)> {
+pub fn compilation(arguments: &ProgramArguments) -> Result<Compilation> {
+    compile_file(&arguments.program, &arguments.options)
+}
+
+/// Compiles a program.
+///
+/// # Errors
+/// When the program cannot be read.
+pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation> {
     if is_compiled(path) {
-        return read_ir(path);
+        let (program, report) = read_ir(path)?;
+        return Ok(Compilation {
+            program,
+            p4info: None,
+            report,
+        });
     }
     let Compiled {
         sources,
         program,
+        p4info,
         diagnostics,
-        ..
     } = with_options(path, options, forebay_frontend::compile)?;
     let report = Report::new(program.is_some(), &sources, &diagnostics);
-    Ok((program, report))
+    Ok(Compilation {
+        program,
+        p4info,
+        report,
+    })
 }
 
 fn is_compiled(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "ir")
+    path.extension()
+        .is_some_and(|extension| extension == "ir" || extension == "txt")
 }
 
 fn with_options<T>(path: &Path, options: &CompileOptions, front_end: impl Fn(&str, &Options) -> T) -> Result<T> {
@@ -151,13 +192,21 @@ fn with_options<T>(path: &Path, options: &CompileOptions, front_end: impl Fn(&st
 
 /// The front end asks for files by name and gets none for whatever reason; only here the reason can be said.
 fn readable(path: &Path) -> Result<()> {
-    let metadata = std::fs::File::open(path).and_then(|file| file.metadata());
-    let metadata = metadata.with_context(|| format!("cannot read {}", path.display()))?;
+    let cannot = || format!("cannot read {}", path.display());
+    let file = File::open(path).with_context(cannot)?;
+    let metadata = file.metadata().with_context(cannot)?;
     if metadata.is_dir() {
         bail!("{} is a folder; name the program in it", path.display());
     }
-    if metadata.len() > SIZE_LIMIT_BYTES {
-        bail!("{} has {} bytes; that is no program", path.display(), metadata.len());
+    if !metadata.is_file() {
+        bail!("{} is no regular file", path.display());
+    }
+    let mut beginning = Vec::new();
+    file.take(BEGINNING_BYTES)
+        .read_to_end(&mut beginning)
+        .with_context(cannot)?;
+    if beginning.contains(&0) {
+        bail!("{} is a binary file, not the text of a program", path.display());
     }
     Ok(())
 }

@@ -1,34 +1,47 @@
 //! Reading STF files.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
 use forebay_pipeline::Pipeline;
 use forebay_stf::{Applied, Controller, Test};
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads a test. The error lists everything that is wrong with it, one on a line.
+/// Most mistakes that a message lists.
+const MAX_LISTED: usize = 10;
+
+/// Reads a test. The error lists what is wrong with it, one on a line.
 pub fn read(path: &Path) -> Result<Test> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     forebay_stf::parse(&text).map_err(|errors| {
-        let mut lines = String::from("this is no STF file");
-        for error in errors {
-            let _ = write!(lines, "\n  {}:{error}", path.display());
-        }
-        anyhow::Error::msg(lines)
+        let lines = errors.iter().map(|error| format!("{}:{error}", path.display()));
+        anyhow!("this is no STF file{}", listed(lines.collect()))
     })
 }
 
-/// Applies the commands of an STF file that configure a switch; those about packets are passed over.
+fn listed(mut lines: Vec<String>) -> String {
+    let more = lines.len().saturating_sub(MAX_LISTED);
+    lines.truncate(MAX_LISTED);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines.iter().map(|line| format!("\n  {line}")).collect()
+}
+
+/// Applies the commands of an STF file that configure a switch; those about packets are passed over. The error lists the
+/// commands that the program refuses, one on a line.
 pub fn apply_entries(path: &Path, pipeline: &Arc<Pipeline>) -> Result<()> {
     let mut controller = Controller::new(pipeline.clone());
+    let mut refused = Vec::new();
     for command in read(path)?.commands {
         if command.value.is_traffic() {
             continue;
         }
         if let Applied::Refused(message) | Applied::Differs(message) = controller.apply(&command.value) {
-            anyhow::bail!("{}:{}: {message}", path.display(), command.line);
+            refused.push(format!("{}:{}: {message}", path.display(), command.line));
         }
     }
-    Ok(())
+    if refused.is_empty() {
+        return Ok(());
+    }
+    bail!("the entries do not suit the program{}", listed(refused))
 }

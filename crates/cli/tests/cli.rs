@@ -34,14 +34,43 @@ fn a_trace_shows_the_way() {
     let ran = forebay(&["trace", &program(), "--hex", "00 03 aa", "--port", "1"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let lines: Vec<&str> = ran.stdout.lines().collect();
-    assert_eq!(lines[0], "packet 1 on port 1, 3 bytes: 0003aa");
-    assert!(lines.contains(&"  control Ingress"), "{}", ran.stdout);
+    assert_eq!(lines[..2], ["packet 1 enters port 1, 3 bytes", "  0000  00 03 aa"]);
+    assert!(lines.contains(&"control Ingress"), "{}", ran.stdout);
     assert!(
-        lines.contains(&"    standard_metadata.egress_spec = 3 (was 1)"),
+        lines.contains(&"  standard_metadata.egress_spec = 0x003, was 0x001"),
         "{}",
         ran.stdout
     );
-    assert_eq!(lines.last(), Some(&"sent by port 3, 3 bytes: 0003aa"));
+    let last = &lines[lines.len() - 2..];
+    assert_eq!(last, ["packet leaves port 3, 3 bytes", "  0000  00 03 aa"]);
+}
+
+#[test]
+fn a_trace_names_entries_and_fields() {
+    let programs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs/l3fwd");
+    let (program, entries) = (format!("{programs}/l3fwd.p4"), format!("{programs}/entries.stf"));
+    let packet = "0200000000fe02000000000108004500001c0000000040115ec30a0001010a0707070001000200080000";
+    let arguments = ["trace", &program, "--entries", &entries, "--port", "1", "--hex", packet];
+    let text = forebay(&arguments).stdout;
+    for line in [
+        "ether_type  0x0800 (2048)",
+        "table L3Ingress.ipv4_lpm: hit",
+        "hdr.ipv4.dst_addr  0x0a070707  matches 0x0a000000/8",
+        "-> L3Ingress.set_next_hop(next_hop = 0x00000001)",
+        "`if (ipv4_lpm.apply().hit)` is true",
+    ] {
+        assert!(text.contains(line), "{line}\nis not in\n{text}");
+    }
+    let json = forebay(&[&arguments[..], &["--json"]].concat()).stdout;
+    let events = json
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let lookup = events
+        .into_iter()
+        .find(|event| event["table"] == "L3Ingress.ipv4_lpm")
+        .expect("the look-up");
+    assert_eq!(lookup["entry"][0], "0x0a000000/8");
+    assert_eq!(lookup["args"]["next_hop"], "0x1");
 }
 
 #[test]

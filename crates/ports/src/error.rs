@@ -127,14 +127,5 @@ impl fmt::Display for OpenError {
     }
 }
 
-impl std::error::Error for OpenError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            OpenError::NoTapDriver { cause } | OpenError::File { cause, .. } | OpenError::System { cause, .. } => {
-                Some(cause)
-            }
-            OpenError::Capture { cause, .. } => Some(cause),
-            _ => None,
-        }
-    }
-}
+/// The message says the cause; there is no other source.
+impl std::error::Error for OpenError {}

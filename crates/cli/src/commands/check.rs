@@ -7,6 +7,10 @@ use anyhow::Result;
 
 /// Arguments of `forebay check`.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  forebay check l3fwd.p4
+  forebay check -D N=4 -I include router.p4 --json")]
 pub struct Arguments {
     #[command(flatten)]
     program: ProgramArguments,
@@ -20,6 +24,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let report = program::check(&arguments.program)?;
     if arguments.json {
         output::print_json(&report.json)?;
+    } else if report.messages.is_empty() {
+        output::print(&format!(
+            "{}: no errors, no warnings\n",
+            arguments.program.path().display()
+        ))?;
     } else {
         report.print();
     }

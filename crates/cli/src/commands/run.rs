@@ -2,19 +2,20 @@
 
 use super::Status;
 use crate::output;
-use crate::port_table::PortTable;
 use crate::program::{self, Engine, ProgramArguments};
+use crate::statistics::Statistics;
 use crate::stf_file;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
-use forebay_packet::{Port, Readiness};
+use forebay_packet::{Port, PortState, Readiness};
 use forebay_pipeline::NoTrace;
+use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::{Clock, Poller, PortSpec};
 use forebay_switch::{Config, Switch};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,10 +28,22 @@ const BREATHS_BETWEEN_REPORTS: u32 = 64;
 
 /// Arguments of `forebay run`.
 #[derive(clap::Args)]
+#[command(after_help = "\
+A port is PORT@INTERFACE: the number by which the program knows it, and what it is.
+  0@veth0               an existing interface (needs root or CAP_NET_RAW)
+  1@tap:NAME            a TAP device, made if it does not exist (needs root or CAP_NET_ADMIN)
+  2@pcap:IN,OUT         capture files, either may be left out; 2@pcap:IN,OUT,paced keeps the times between packets
+  3@loopback:           what the program sends to this port comes back in by it
+
+Examples:
+  forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --entries entries.stf
+  forebay run l3fwd.p4 -i 1@pcap:in.pcap, -i 2@pcap:,out.pcap --entries entries.stf --json
+
+It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input.")]
 pub struct Arguments {
     #[command(flatten)]
     program: ProgramArguments,
-    /// A port: its number and what it is: 0@veth0, 1@tap:NAME, 2@pcap:IN,OUT, 3@loopback:
+    /// A port; may be repeated
     #[arg(short = 'i', value_name = "PORT@INTERFACE", required = true)]
     interfaces: Vec<String>,
     /// Table entries, clone sessions and multicast groups: an STF file, whose packets are passed over
@@ -43,7 +56,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     stats_interval: f64,
     /// Stop after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     duration: Option<f64>,
     /// Print the statistics as JSON, an object on a line
     #[arg(long)]
@@ -60,8 +73,18 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Runs the switch until a signal, the end of the duration, or the end of all input.
+/// Runs the switch until a signal, the end of the duration, or the end of all input. Everything that can be wrong with
+/// the arguments is found before the first port is opened.
 pub fn run(arguments: &Arguments) -> Result<Status> {
+    let ports = PortSpec::parse_all(arguments.interfaces.iter().map(String::as_str))
+        .map_err(|error| anyhow!("a port is not written correctly\n{error}"))?;
+    if let Some(port) = ports.iter().find(|port| port.number >= DROP_PORT) {
+        bail!(
+            "there is no port {}; programs know ports 0 to {}",
+            port.number,
+            DROP_PORT - 1
+        );
+    }
     let Some(program) = program::compile(&arguments.program)? else {
         return Ok(Status::Bad);
     };
@@ -76,22 +99,23 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         ..Config::default()
     };
     let mut switch = Switch::new(pipeline, config);
-    attach_ports(&mut switch, arguments)?;
+    attach(&mut switch, &ports, arguments.pcap.as_deref())?;
     let stop = stop_on_signals()?;
-    let mut statistics = Statistics::new(arguments, clock);
+    let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json);
     statistics.first(&switch)?;
-    forward(&mut switch, &clock, &stop, arguments.duration, &mut statistics)?;
+    let end = forward(&mut switch, &clock, &stop, arguments.duration, &mut statistics)?;
     statistics.last(&switch)?;
     switch.flush()?;
+    if end == End::NoInput && switch.ports().iter().any(|port| port.state == PortState::Gone) {
+        bail!("no port is left that packets could come from");
+    }
     Ok(Status::Good)
 }
 
-fn attach_ports(switch: &mut Switch, arguments: &Arguments) -> Result<()> {
-    let specs = PortSpec::parse_all(arguments.interfaces.iter().map(String::as_str))
-        .map_err(|error| anyhow!("a port is not written correctly\n{error}"))?;
-    for spec in &specs {
+fn attach(switch: &mut Switch, ports: &[PortSpec], captures: Option<&Path>) -> Result<()> {
+    for spec in ports {
         let opened = forebay_ports::open(spec).with_context(|| format!("port {spec}"))?;
-        let port = match &arguments.pcap {
+        let port = match captures {
             None => opened.port,
             Some(folder) => captured(opened.port, folder, opened.number)?,
         };
@@ -118,6 +142,15 @@ pub(super) fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
+/// Why the loop has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// A signal, or the duration is over.
+    Told,
+    /// Nothing can come any more.
+    NoInput,
+}
+
 /// The loop around the switch's breath: breathe, wait when there is nothing to do, report from time to time.
 fn forward(
     switch: &mut Switch,
@@ -125,7 +158,7 @@ fn forward(
     stop: &AtomicBool,
     duration: Option<f64>,
     statistics: &mut Statistics,
-) -> Result<()> {
+) -> Result<End> {
     let mut poller = Poller::new();
     let end_ns = duration.map(|seconds| clock.now_ns() + (seconds * 1e9) as u64);
     let mut breaths = 0;
@@ -136,15 +169,16 @@ fn forward(
         }
         let idle = switch.breathe(now_ns, &mut NoTrace).is_idle();
         breaths += 1;
+        statistics.count_digests(switch);
         if idle || breaths % BREATHS_BETWEEN_REPORTS == 0 {
-            report_failures(switch);
+            report_failures(switch, statistics);
             statistics.tick(switch, now_ns)?;
         }
         if idle && !wait(switch, &mut poller, now_ns, end_ns)? {
-            break;
+            return Ok(End::NoInput);
         }
     }
-    Ok(())
+    Ok(End::Told)
 }
 
 /// Waits until a port may have something; false when none ever will.
@@ -160,89 +194,9 @@ fn wait(switch: &Switch, poller: &mut Poller, now_ns: u64, end_ns: Option<u64>) 
     Ok(true)
 }
 
-fn report_failures(switch: &mut Switch) {
+fn report_failures(switch: &mut Switch, statistics: &mut Statistics) {
     for (number, error) in switch.take_failures() {
-        eprintln!("forebay: port {number}: {error}; it is not used any more");
-    }
-}
-
-/// When to print what.
-struct Statistics {
-    table: PortTable,
-    clock: Clock,
-    start_ns: u64,
-    last_ns: u64,
-    interval_ns: u64,
-    json: bool,
-    /// Lines of the table that stands on the terminal and is written over.
-    lines_shown: Option<usize>,
-}
-
-impl Statistics {
-    fn new(arguments: &Arguments, clock: Clock) -> Statistics {
-        let now_ns = clock.now_ns();
-        let in_place = !arguments.json && std::io::stdout().is_terminal();
-        Statistics {
-            table: PortTable::default(),
-            clock,
-            start_ns: now_ns,
-            last_ns: now_ns,
-            interval_ns: (arguments.stats_interval * 1e9) as u64,
-            json: arguments.json,
-            lines_shown: in_place.then_some(0),
-        }
-    }
-
-    /// The ports before anything has come: whoever started the switch sees that it is ready.
-    fn first(&mut self, switch: &Switch) -> Result<()> {
-        if self.interval_ns == 0 {
-            Ok(())
-        } else {
-            self.print(switch, 0.0)
-        }
-    }
-
-    fn tick(&mut self, switch: &Switch, now_ns: u64) -> Result<()> {
-        if self.interval_ns == 0 || now_ns < self.last_ns + self.interval_ns {
-            return Ok(());
-        }
-        let seconds = (now_ns - self.last_ns) as f64 / 1e9;
-        self.last_ns = now_ns;
-        self.print(switch, seconds)
-    }
-
-    /// The totals, with rates over the whole time.
-    fn last(&mut self, switch: &Switch) -> Result<()> {
-        self.table = PortTable::default();
-        self.last_ns = self.clock.now_ns();
-        self.print(switch, (self.last_ns - self.start_ns) as f64 / 1e9)?;
-        if self.json {
-            return Ok(());
-        }
-        let counters = switch.counters();
-        output::print(&format!(
-            "{} packets received, {} copies made, {} sent, {} dropped\n",
-            counters.received, counters.copies, counters.transmitted, counters.dropped
-        ))
-    }
-
-    fn print(&mut self, switch: &Switch, seconds: f64) -> Result<()> {
-        let ports = switch.ports();
-        if self.json {
-            let elapsed = (self.last_ns - self.start_ns) as f64 / 1e9;
-            return output::print(&format!("{}\n", self.table.json(&ports, seconds, elapsed)));
-        }
-        let table = self.table.text(&ports, seconds);
-        let Some(lines_shown) = &mut self.lines_shown else {
-            return output::print(&table);
-        };
-        // Up to where the last table began, and clear from there.
-        let back = if *lines_shown > 0 {
-            format!("\x1b[{lines_shown}A\x1b[J")
-        } else {
-            String::new()
-        };
-        *lines_shown = table.lines().count();
-        output::print(&(back + &table))
+        statistics.leave_shown();
+        output::message(&format!("forebay: port {number}: {error}; it is not used any more\n"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Status;
 use crate::output;
-use crate::program::{self, CompileOptions, Engine};
+use crate::program::{self, Compilation, CompileOptions, Engine};
 use crate::stf_file;
 use crate::test_report::{Detail, Ran};
 use crate::test_suite::{self, Suite};
@@ -32,7 +32,7 @@ Examples:
 
 A test file may say how its program is to be compiled, in a comment line: # forebay: -D N=2 -I include")]
 pub struct Arguments {
-    /// The program: P4_16 source, or a compiled program in its text form (.ir)
+    /// The program: P4_16 source, or what `forebay build` made of it (ir.txt)
     #[arg(value_name = "PROG.p4", required_unless_present = "all")]
     program: Option<PathBuf>,
     /// Test files; without, those beside the program whose names begin like its
@@ -181,7 +181,7 @@ fn compile(suite: &Suite, arguments: &Arguments, messages: &mut String) -> Resul
         .options
         .as_ref()
         .map_err(|error| anyhow::Error::msg(error.clone()))?;
-    let (program, report) = program::compile_file(&suite.program, options)?;
+    let Compilation { program, report, .. } = program::compile_file(&suite.program, options)?;
     // Of many programs only what keeps them from being tested is of interest.
     if program.is_none() || arguments.all.is_empty() {
         *messages = report.messages;
@@ -234,7 +234,7 @@ impl Results {
     }
 
     fn add(&mut self, suite: &Suite, run: SuiteRun) -> Result<()> {
-        eprint!("{}", run.messages);
+        output::message(&run.messages);
         for test in &run.ran {
             let status = test.status();
             match status {

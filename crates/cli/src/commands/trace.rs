@@ -15,19 +15,18 @@ use std::sync::Arc;
 
 /// Arguments of `forebay trace`.
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("packets").required(true), after_help = "\
+Examples:
+  forebay trace l3fwd.p4 --entries entries.stf --port 1 --hex '0200000000fe 020000000001 0800 4500...'
+  forebay trace l3fwd.p4 --packet in.pcap --json")]
 pub struct Arguments {
     #[command(flatten)]
     program: ProgramArguments,
     /// Packets from a capture file
-    #[arg(
-        long,
-        value_name = "FILE.pcap",
-        required_unless_present = "hex",
-        conflicts_with = "hex"
-    )]
+    #[arg(long, value_name = "FILE.pcap", group = "packets")]
     packet: Option<PathBuf>,
     /// A packet in hexadecimal; blanks do not matter
-    #[arg(long)]
+    #[arg(long, group = "packets")]
     hex: Option<String>,
     /// The port on which they arrive
     #[arg(long, default_value_t = 0)]

@@ -96,6 +96,14 @@ impl Pipeline {
             .collect())
     }
 
+    /// The entry that a key with these values, one for each key field, would hit now. Nothing is counted.
+    pub fn entry_matching(&self, table: TableId, key: &[Bits]) -> Option<Entry> {
+        let declared = &self.program.tables[table.index()];
+        let snapshot = self.snapshot();
+        let hit = snapshot.tables[table.index()].lookup(key).hit?;
+        Some(convert::entry_to_control(&self.program, declared, hit))
+    }
+
     /// Changes the default action.
     pub fn set_default_action(&self, table: &str, action: &str, args: &[Bits]) -> Result<(), ControlError> {
         let id = self.table_id(table)?;

@@ -102,6 +102,9 @@ fn parse_command(keyword: &str, column: u32, line: &mut Line) -> Result<Command,
     }
 }
 
+/// Letters that two names begin with when one may be meant for the other.
+const MIN_COMMON: usize = 2;
+
 /// Every command, for the message about one that does not exist.
 const COMMANDS: &[&str] = &[
     "add",
@@ -131,8 +134,9 @@ const COMMANDS: &[&str] = &[
 ];
 
 fn unknown_command(keyword: &str) -> String {
-    format!(
-        "there is no command `{keyword}`; the commands are {}",
-        COMMANDS.join(", ")
-    )
+    let common = |command: &str| command.bytes().zip(keyword.bytes()).take_while(|(a, b)| a == b).count();
+    match COMMANDS.iter().max_by_key(|command| common(command)) {
+        Some(like) if common(like) >= MIN_COMMON => format!("there is no command `{keyword}`; did you mean `{like}`?"),
+        _ => format!("there is no command `{keyword}`; the commonest are add, setdefault, packet and expect"),
+    }
 }

@@ -1,0 +1,148 @@
+//! What a running switch prints: its ports from time to time, and totals at the end. On a terminal the table stands still
+//! and its numbers change; elsewhere one table, or one JSON object a line, follows another.
+
+use crate::output;
+use crate::port_table::PortTable;
+use anyhow::Result;
+use forebay_ports::Clock;
+use forebay_switch::Switch;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::io::IsTerminal;
+
+/// Tells a terminal to cut lines at its edge, so that the number of lines written is known.
+const NO_WRAPPING: &str = "\x1b[?7l";
+
+/// Tells it to wrap them again.
+const WRAPPING: &str = "\x1b[?7h";
+
+/// When to print what.
+pub struct Statistics {
+    table: PortTable,
+    clock: Clock,
+    start_ns: u64,
+    last_ns: u64,
+    interval_ns: u64,
+    json: bool,
+    digests: u64,
+    digests_lost: u64,
+    /// Lines of the table that stands on the terminal and is written over.
+    lines_shown: Option<usize>,
+}
+
+impl Statistics {
+    /// Statistics every so many seconds, never for 0, from now on.
+    pub fn new(clock: Clock, interval_seconds: f64, json: bool) -> Statistics {
+        let now_ns = clock.now_ns();
+        let in_place = !json && std::io::stdout().is_terminal();
+        Statistics {
+            table: PortTable::default(),
+            clock,
+            start_ns: now_ns,
+            last_ns: now_ns,
+            interval_ns: (interval_seconds * 1e9) as u64,
+            json,
+            digests: 0,
+            digests_lost: 0,
+            lines_shown: in_place.then_some(0),
+        }
+    }
+
+    /// Takes what the program has sent to the control plane. Nobody else is there to do so.
+    pub fn count_digests(&mut self, switch: &mut Switch) {
+        let (messages, lost) = switch.take_digests();
+        self.digests += messages.len() as u64;
+        self.digests_lost = lost;
+    }
+
+    /// The ports before anything has come: whoever started the switch sees that it is ready.
+    pub fn first(&mut self, switch: &Switch) -> Result<()> {
+        if self.interval_ns == 0 {
+            Ok(())
+        } else {
+            self.print(switch, 0.0)
+        }
+    }
+
+    /// Leaves what stands on the terminal, since something else has been written below it.
+    pub fn leave_shown(&mut self) {
+        self.lines_shown = self.lines_shown.map(|_| 0);
+    }
+
+    /// Prints when it is time.
+    pub fn tick(&mut self, switch: &Switch, now_ns: u64) -> Result<()> {
+        if self.interval_ns == 0 || now_ns < self.last_ns + self.interval_ns {
+            return Ok(());
+        }
+        let seconds = (now_ns - self.last_ns) as f64 / 1e9;
+        self.last_ns = now_ns;
+        self.print(switch, seconds)
+    }
+
+    /// The totals, with rates over the whole time.
+    pub fn last(&mut self, switch: &Switch) -> Result<()> {
+        self.table = PortTable::default();
+        self.last_ns = self.clock.now_ns();
+        if let Some(lines) = self.lines_shown.take() {
+            output::print(&back_over(lines))?;
+        }
+        self.print(switch, (self.last_ns - self.start_ns) as f64 / 1e9)?;
+        if self.json {
+            return Ok(());
+        }
+        output::print(&self.totals(switch))
+    }
+
+    fn totals(&self, switch: &Switch) -> String {
+        let counters = switch.counters();
+        let mut text = format!(
+            "{} packets received, {} copies made, {} sent, {} dropped",
+            counters.received, counters.copies, counters.transmitted, counters.dropped
+        );
+        if self.digests > 0 {
+            let _ = write!(text, "; {} digests", self.digests);
+        }
+        if self.digests_lost > 0 {
+            let _ = write!(text, ", {} more lost", self.digests_lost);
+        }
+        text + "\n"
+    }
+
+    fn totals_json(&self, switch: &Switch) -> Value {
+        let counters = switch.counters();
+        json!({
+            "received_packets": counters.received,
+            "copies": counters.copies,
+            "sent_packets": counters.transmitted,
+            "dropped_packets": counters.dropped,
+            "digests": self.digests,
+            "digests_lost": self.digests_lost,
+        })
+    }
+
+    fn print(&mut self, switch: &Switch, seconds: f64) -> Result<()> {
+        let ports = switch.ports();
+        if self.json {
+            let elapsed = (self.last_ns - self.start_ns) as f64 / 1e9;
+            let mut json = self.table.json(&ports, seconds, elapsed);
+            json["totals"] = self.totals_json(switch);
+            return output::print(&format!("{json}\n"));
+        }
+        let table = self.table.text(&ports, seconds);
+        match &mut self.lines_shown {
+            None => output::print(&table),
+            Some(lines) => {
+                let before = std::mem::replace(lines, table.lines().count());
+                output::print(&(back_over(before) + NO_WRAPPING + &table + WRAPPING))
+            }
+        }
+    }
+}
+
+/// What a terminal needs to write over the lines above.
+fn back_over(lines: usize) -> String {
+    match lines {
+        0 => String::new(),
+        _ => format!("\x1b[{lines}A\x1b[J"),
+    }
+}
