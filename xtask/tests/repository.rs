@@ -20,10 +20,12 @@ const ORDER: &[&str] = &[
     "forebay-pipeline",
     "forebay-switch",
     "forebay-ports",
+    "forebay-files",
     "forebay-stf",
     "forebay-traffic",
     "forebay-demo",
     "forebay-cli",
+    "forebay-benches",
     "xtask",
 ];
 
