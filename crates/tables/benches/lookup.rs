@@ -75,7 +75,7 @@ fn cases() -> [Case; 6] {
             entry: |number| {
                 lpm(
                     32,
-                    (number * 2_654_435_761 & 0xFF_FFFF) << 8,
+                    ((number * 2_654_435_761) & 0xFF_FFFF) << 8,
                     [24, 24, 22, 20, 32, 24, 23, 24],
                 )
             },

@@ -262,6 +262,10 @@ impl<T> Drop for Shared<T> {
 pub struct Published<T> {
     domain: Arc<Domain>,
     present: Shared<Arc<T>>,
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "readers hold the address of the box, which must not move"
+    )]
     former: Mutex<Limbo<Box<Arc<T>>>>,
 }
 

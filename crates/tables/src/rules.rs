@@ -213,6 +213,10 @@ pub(crate) struct RuleWriter {
     /// All rules without ranges by mask.
     masks: HashMap<Key, Mask>,
     vectors: BitVectorWriter,
+    #[expect(
+        clippy::box_collection,
+        reason = "readers hold the address of the box, which must not move"
+    )]
     lists: Limbo<Box<Vec<ListedTuple>>>,
     /// Ids of rules that moved into hash tables: who has the old list of these still finds them in the bit vectors.
     moved: Limbo<u64>,

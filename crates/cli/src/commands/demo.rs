@@ -11,6 +11,10 @@ use std::path::PathBuf;
 
 /// Arguments of `forebay demo`.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  forebay demo                             as root over virtual Ethernet, otherwise in memory
+  forebay demo --n 4 --method multicast --messages 10000 --json")]
 pub struct Arguments {
     /// Messages that the devices send, with each method
     #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]

@@ -15,6 +15,10 @@ use std::time::Duration;
 
 /// Arguments of `forebay traffic`.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Example, each in a terminal of its own:
+  forebay traffic iot-serve --bind 127.0.0.1:5000 --expect 1000
+  forebay traffic iot-send --to 127.0.0.1:5000 --messages 1000 --rate 500")]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -61,7 +61,7 @@ impl Translator<'_, '_, '_> {
         let none = self.number(NO_COLOR as i64);
         let is_color = self.builder.ins().icmp(IntCC::NotEqual, color, none);
         self.when(is_color, |translator| {
-            let color = translator.from_u64(translator.program.slot(slot).width, color);
+            let color = translator.value_of_u64(translator.program.slot(slot).width, color);
             translator.write_slot(slot, color);
         });
     }

@@ -221,7 +221,7 @@ impl Translator<'_, '_, '_> {
 
     pub(super) fn zero_extend(&mut self, width: u32, operand: Value) -> Value {
         match operand.place {
-            Place::Word(word) => self.from_u64(width, word),
+            Place::Word(word) => self.value_of_u64(width, word),
             Place::Double(double) if width <= 128 => Value::double(width, double),
             _ => self.wide_operation(WideOperator::ZeroExtend(width), width, operand, None),
         }

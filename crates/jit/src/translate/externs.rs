@@ -87,7 +87,7 @@ impl Translator<'_, '_, '_> {
         let drawn = self.call_for_result(runtime::RANDOM, &[self.context, low, high, target]);
         self.when(drawn, |translator| {
             let number = translator.load(target, 0);
-            let value = translator.from_u64(translator.program.slot(slot).width, number);
+            let value = translator.value_of_u64(translator.program.slot(slot).width, number);
             translator.write_slot(slot, value);
         });
     }
@@ -103,7 +103,7 @@ impl Translator<'_, '_, '_> {
                 let hash = self.hash(*algorithm, data, false, action);
                 let width = self.program.slot(*slot).width;
                 let result = match range {
-                    None => self.from_u64(width, hash),
+                    None => self.value_of_u64(width, hash),
                     Some((base, max)) => self.hash_in_range(hash, (base, max), width, action),
                 };
                 self.write_slot(*slot, result);
@@ -119,7 +119,7 @@ impl Translator<'_, '_, '_> {
                 self.when(condition, |translator| {
                     let carried = translator.value(checksum, action);
                     let hash = translator.hash(*algorithm, data, *payload, action);
-                    let computed = translator.from_u64(carried.width, hash);
+                    let computed = translator.value_of_u64(carried.width, hash);
                     let equal = translator.equal(computed, carried);
                     let differs = translator.is_zero(equal);
                     translator.when(differs, Self::report_checksum_error);
@@ -135,7 +135,7 @@ impl Translator<'_, '_, '_> {
                 let condition = self.condition(condition, action);
                 self.when(condition, |translator| {
                     let hash = translator.hash(*algorithm, data, *payload, action);
-                    let computed = translator.from_u64(translator.program.slot(*slot).width, hash);
+                    let computed = translator.value_of_u64(translator.program.slot(*slot).width, hash);
                     translator.write_slot(*slot, computed);
                 });
             }

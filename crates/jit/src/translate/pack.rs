@@ -128,7 +128,7 @@ impl Translator<'_, '_, '_> {
             let rest = self.builder.ins().urem(hash, max);
             let base = self.low_word(base);
             let sum = self.builder.ins().iadd(base, rest);
-            return self.from_u64(width, sum);
+            return self.value_of_u64(width, sum);
         }
         let (base, max) = (self.low_double(base), self.low_double(max));
         let base = self.address_of(Value::double(128, base));

@@ -74,7 +74,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn packet_length(&mut self, slot: SlotId) {
         let bits = self.load_packet_bits();
         let bytes = self.shifted_right(bits, 3);
-        let length = self.from_u64(self.program.slot(slot).width, bytes);
+        let length = self.value_of_u64(self.program.slot(slot).width, bytes);
         self.write_slot(slot, length);
     }
 

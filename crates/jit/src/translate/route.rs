@@ -61,7 +61,7 @@ impl<'a> Translator<'_, 'a, '_> {
             }
             Source::EgressPort => egress_port,
         };
-        let value = self.from_u64(self.program.slot(slot).width, number);
+        let value = self.value_of_u64(self.program.slot(slot).width, number);
         self.write_slot(slot, value);
     }
 
@@ -193,7 +193,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.control(route.verify_checksum);
         if let (Some(slot), Some(failed)) = (route.checksum_error, self.checksum_failed) {
             let failed = self.builder.use_var(failed);
-            let value = self.from_u64(self.program.slot(slot).width, failed);
+            let value = self.value_of_u64(self.program.slot(slot).width, failed);
             self.write_slot(slot, value);
         }
         self.control(route.ingress);

@@ -116,7 +116,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// A number of 64 bits as a value of some width, of which the bits that fit count.
-    pub(super) fn from_u64(&mut self, width: u32, number: ir::Value) -> Value {
+    pub(super) fn value_of_u64(&mut self, width: u32, number: ir::Value) -> Value {
         match width {
             0..=64 => {
                 let word = self.masked(width, number);

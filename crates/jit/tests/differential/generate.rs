@@ -13,10 +13,20 @@ use forebay_ir::{
 pub const PARSER: BodyId = BodyId(0);
 pub const CONTROL: BodyId = BodyId(1);
 pub const DEPARSER: BodyId = BodyId(2);
+/// A control that does nothing.
+pub const EMPTY: BodyId = BodyId(3);
+
+/// Where the packet shall leave: of 9 bits, the first slot.
+pub const EGRESS_SPEC: SlotId = SlotId(0);
+/// Set when the packet is to be copied.
+pub const COPIES: SlotId = SlotId(1);
+/// Slots of 1 and of 32 bits.
+const CONDITION: SlotId = SlotId(2);
+const NUMBER: SlotId = SlotId(8);
 
 /// Widths of local slots, where representations change among them.
 const WIDTHS: &[u32] = &[
-    1, 1, 7, 8, 13, 16, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 200, 256, 600,
+    9, 16, 1, 1, 7, 8, 13, 16, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 200, 256, 600,
 ];
 
 const BINARY: &[BinaryOp] = &[
@@ -61,12 +71,14 @@ pub fn packet_byte(random: &mut Random) -> u8 {
     if byte & 64 == 0 { byte & 3 } else { byte }
 }
 
-/// A program with a parser, a control and a deparser.
-pub fn program(random: &mut Random) -> Program {
+/// A program with a parser, a control and a deparser. A plain one can take the short way: it has no loops outside the
+/// parser, draws no random numbers, and does not ask for copies.
+pub fn program(random: &mut Random, plain: bool) -> Program {
     let mut generator = Generator {
         random,
         program: Program::new(Architecture::V1Model),
         params: Vec::new(),
+        plain,
     };
     generator.declarations();
     generator.bodies();
@@ -78,6 +90,7 @@ struct Generator<'a> {
     program: Program,
     /// Widths of the parameters of the action that is being made.
     params: Vec<u32>,
+    plain: bool,
 }
 
 impl Generator<'_> {
@@ -318,15 +331,15 @@ impl Generator<'_> {
             .collect()
     }
 
-    fn any_block(&mut self, next: BlockId, count: usize) -> BlockId {
-        let all = self.chance(10);
+    fn any_block(&mut self, kind: BodyKind, next: BlockId, count: usize) -> BlockId {
+        let all = self.chance(10) && (!self.plain || kind == BodyKind::Parser);
         let first = if all { 0 } else { next.index() };
         BlockId((first + self.below(count - first)) as u32)
     }
 
     fn last_terminator(&mut self, kind: BodyKind) -> Terminator {
         match kind {
-            BodyKind::Parser if self.chance(20) => Terminator::Reject(self.expr(32, 1)),
+            BodyKind::Parser if self.chance(if self.plain { 2 } else { 20 }) => Terminator::Reject(self.expr(32, 1)),
             BodyKind::Control | BodyKind::Action if self.chance(20) => Terminator::Exit,
             _ => Terminator::Return,
         }
@@ -338,12 +351,12 @@ impl Generator<'_> {
             1 => Terminator::Branch {
                 condition: self.expr(1, 3),
                 then_block: next,
-                else_block: self.any_block(next, count),
+                else_block: self.any_block(kind, next, count),
             },
             2 if kind == BodyKind::Control => Terminator::Apply {
                 table: TableId(self.below(2) as u32),
-                hit: self.chance(50).then_some(SlotId(0)),
-                action_run: self.chance(50).then_some(SlotId(6)),
+                hit: self.chance(50).then_some(CONDITION),
+                action_run: self.chance(50).then_some(NUMBER),
                 next,
             },
             _ => self.select(kind, next, count),
@@ -359,7 +372,7 @@ impl Generator<'_> {
             };
             let case = SelectCase {
                 keysets: vec![component(0), component(1)],
-                target: self.any_block(next, count),
+                target: self.any_block(kind, next, count),
             };
             return Terminator::Select {
                 keys,
@@ -374,7 +387,7 @@ impl Generator<'_> {
         let cases = (0..self.below(5))
             .map(|_| SelectCase {
                 keysets: widths.iter().map(|&width| self.keyset(width, simple)).collect(),
-                target: self.any_block(next, count),
+                target: self.any_block(kind, next, count),
             })
             .collect();
         Terminator::Select {
@@ -427,6 +440,9 @@ impl Generator<'_> {
     fn any_slot(&mut self) -> SlotId {
         loop {
             let slot = SlotId(self.below(self.program.slots.len()) as u32);
+            if self.plain && slot == COPIES {
+                continue;
+            }
             if !matches!(self.program.slot(slot).kind, SlotKind::VarbitLength(_)) {
                 return slot;
             }
@@ -440,10 +456,13 @@ impl Generator<'_> {
                 BodyKind::Deparser => Op::Emit {
                     header: HeaderId(self.below(4) as u32),
                 },
+                BodyKind::Control | BodyKind::Action if self.plain => Op::Truncate {
+                    bytes: self.expr(32, 1),
+                },
                 BodyKind::Control | BodyKind::Action => self.request(),
             };
         }
-        if self.chance(40) {
+        if self.chance(40) && !(self.plain && kind == BodyKind::Parser) {
             return self.extern_op(kind);
         }
         self.assign()
@@ -459,7 +478,7 @@ impl Generator<'_> {
                 },
             },
             1 => Op::Lookahead { slot: self.any_slot() },
-            2 => Op::PacketLength { slot: SlotId(6) },
+            2 => Op::PacketLength { slot: NUMBER },
             _ => {
                 let header = HeaderId(self.below(4) as u32);
                 let has_varbit = self.program.headers[header.index()]
@@ -528,7 +547,7 @@ impl Generator<'_> {
                 index: self.index(),
                 slot: self.any_slot(),
             },
-            4 => {
+            4 if !self.plain => {
                 let slot = SlotId(self.below(WIDTHS.len()) as u32);
                 let width = self.program.slot(slot).width;
                 Op::Random {

@@ -5,6 +5,7 @@
 
 mod generate;
 mod objects;
+mod short_way;
 
 use forebay_interp::{Buffers, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_ir::{BodyId, Program, text, verify};
@@ -119,7 +120,7 @@ fn random_programs_do_the_same() {
 
 fn compare(seed: u64) {
     let mut random = Random::new(seed);
-    let program = generate::program(&mut random);
+    let program = generate::program(&mut random, false);
     let errors = verify::verify(&program);
     assert!(
         errors.is_empty(),
