@@ -254,6 +254,8 @@ impl<'a> ShortWay<'a> {
             length_bytes: frame.len() as u32,
             timestamp_us: arguments.timestamp_us,
         };
+        // A packet before may have been dropped in the deparser.
+        self.buffers.output.clear();
         context.requests = self.requests;
         context.output = &mut self.buffers.output;
         // SAFETY: the context describes a frame, a state, temporaries and buffers that are ours until this returns, all
@@ -275,7 +277,7 @@ impl<'a> ShortWay<'a> {
         }
     }
 
-    /// What the deparser emitted; to be emptied before the next packet.
+    /// What the deparser emitted for the last packet.
     pub fn output(&mut self) -> &mut BitBuffer {
         &mut self.buffers.output
     }

@@ -23,7 +23,7 @@ const NODES_MAX: usize = 256;
 const LEAVES_MAX: usize = 24;
 
 /// Statements that all copies of the controls may have together.
-const STATEMENTS_MAX: usize = 12_000;
+const STATEMENTS_MAX: usize = 4_000;
 
 /// The tree.
 #[derive(Debug)]
