@@ -42,7 +42,7 @@ lint: system
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
-		$(CARGO) deny --offline --log-level error check licenses bans sources; \
+		$(CARGO) deny --log-level error check licenses bans sources; \
 	else \
 		echo "cargo-deny is not installed: licences and sources of dependencies are not checked"; \
 	fi
