@@ -4,12 +4,12 @@
 //! seen once for each, under their names.
 
 use super::architecture::{Architecture, ExternKind};
-use super::instance::{Instances, MAX_OBJECTS, ObjectId, ObjectKind, Scope};
+use super::instance::{Instances, ObjectId, ObjectKind, Scope};
 use super::number::Numbered;
 use super::types;
 use super::usage;
 use super::value::{self, Value};
-use crate::limits::{MAX_INLINE_DEPTH, TOO_LARGE};
+use crate::limits::{MAX_INLINE_DEPTH, MAX_OBJECTS, TOO_LARGE};
 use crate::names;
 use forebay_check::annotations;
 use forebay_check::hir::{

@@ -4,7 +4,7 @@
 //! it. Its name is the prefix of what is inside of it.
 
 use super::value::{self, Value};
-use crate::limits::MAX_INLINE_DEPTH;
+use crate::limits::{MAX_INLINE_DEPTH, MAX_OBJECTS};
 use crate::names;
 use crate::walk::{self, Node};
 use forebay_check::hir::{
@@ -16,9 +16,6 @@ use forebay_syntax::ast::Annotation;
 use forebay_syntax::source::Span;
 use std::collections::HashMap;
 use std::rc::Rc;
-
-/// Instances that a program may have.
-pub const MAX_OBJECTS: usize = 100_000;
 
 /// Index into [`Instances`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -45,13 +45,21 @@ pub fn named(program: &Program, ty: &Type) -> Option<String> {
     }
 }
 
-/// The name of a composite with its type arguments: `pair<bit<8>, bool>`.
+/// The name of a composite with its type arguments, as p4c makes it: `pair_bit8_bool` of `pair<bit<8>, bool>`. A `@name`
+/// stands alone.
 fn instance_name(program: &Program, id: CompositeId, args: &[Type]) -> String {
-    let name = composite_name(&program.composites[id.index()]);
-    match args {
-        [] => name.to_string(),
-        args => format!("{name}<{}>", program.display_list(args)),
+    let declared = &program.composites[id.index()];
+    let mut name = composite_name(declared).to_string();
+    if annotations::name(&declared.annotations).is_none() {
+        for arg in args {
+            let arg = program
+                .display(arg)
+                .replace(['<', '>', ' '], "")
+                .replace([',', '.'], "_");
+            name = format!("{name}_{arg}");
+        }
     }
+    name
 }
 
 fn enum_name(program: &Program, id: EnumId) -> String {

@@ -116,3 +116,21 @@ fn hidden_objects_are_left_out() {
     );
     assert!(info.tables.is_empty());
 }
+
+/// A program with something of everything, and its P4Info as a file.
+#[test]
+fn the_text_form_is_as_recorded() {
+    let info = support::p4info(&Parts {
+        top: include_str!("everything.p4"),
+        parser: "value_set<bit<16>>(4) tags;
+            state start { p.extract(hdr.h); transition select(m.kept) { tags: tagged; default: accept; } }
+            state tagged { transition accept; }",
+        ingress: include_str!("everything_ingress.p4"),
+    });
+    let text = forebay_p4info::write(&info);
+    assert_eq!(
+        text,
+        include_str!("everything.p4info.txtpb"),
+        "the P4Info has become:\n{text}"
+    );
+}
