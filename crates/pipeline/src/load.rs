@@ -3,16 +3,16 @@
 use crate::control::convert;
 use crate::error::{ControlError, LoadError};
 use crate::layout::Layout;
-use crate::objects::{CustomCrcs, LookupPlan, Snapshot, Stateful};
+use crate::objects::{Control, CustomCrcs, LookupPlan, Snapshot, SnapshotWriter, Stateful};
 use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
 use crate::v1model;
 use forebay_ir::{MatchKind, Op, Program, Unit};
 use forebay_tables::{
-    ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Implementation, KeySpec, MeterArray, MeterKind,
-    NewEntry, RegisterArray, Table, TableSpec,
+    ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, Implementation, KeySpec, MeterArray,
+    MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
 };
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What runs the bodies of a program. Every engine gives the same results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,10 @@ pub struct Pipeline {
     pub(crate) code: Option<forebay_jit::Code>,
     pub(crate) plan: LookupPlan,
     pub(crate) stateful: Stateful,
-    snapshot: RwLock<Arc<Snapshot>>,
+    /// The workers that read tables and snapshots.
+    pub(crate) readers: Arc<Domain>,
+    control: Mutex<Control>,
+    pub(crate) published: Published<Snapshot>,
     drops: DropCounters,
 }
 
@@ -82,9 +85,11 @@ impl Pipeline {
     /// program, registers with their first values, everything else empty.
     pub fn load_with(program: Program, options: Options) -> Result<Pipeline, LoadError> {
         let layout = Layout::new(&program)?;
-        let tables = (0..program.tables.len()).map(|index| load_table(&program, index));
-        let snapshot = Snapshot {
-            tables: tables.collect::<Result<_, _>>()?,
+        let readers = Domain::new();
+        let tables = (0..program.tables.len()).map(|index| load_table(&program, index, &readers));
+        let tables = tables.collect::<Result<Vec<_>, _>>()?;
+        let snapshot = Arc::new(Snapshot {
+            tables: tables.iter().map(|table| Arc::clone(table.view())).collect(),
             profiles: program
                 .action_profiles
                 .iter()
@@ -93,13 +98,15 @@ impl Pipeline {
             value_sets: program.value_sets.iter().map(|_| Arc::default()).collect(),
             replication: Arc::new(ReplicationEngine::default()),
             custom_crcs: Arc::new(CustomCrcs::default()),
-        };
+        });
         Ok(Pipeline {
             code: compile(&program, &layout, &options)?,
             layout,
             plan: LookupPlan::new(&program),
             stateful: load_stateful(&program)?,
-            snapshot: RwLock::new(Arc::new(snapshot)),
+            published: Published::new(&readers, Arc::clone(&snapshot)),
+            control: Mutex::new(Control { tables, snapshot }),
+            readers,
             drops: DropCounters::new(program.errors.len()),
             program,
             options,
@@ -134,12 +141,20 @@ impl Pipeline {
 
     /// What the control plane wrote until now.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.control().snapshot)
     }
 
-    /// Exclusive access for a writer. Workers that hold the present snapshot keep it.
-    pub(crate) fn snapshot_mut(&self) -> RwLockWriteGuard<'_, Arc<Snapshot>> {
-        self.snapshot.write().unwrap_or_else(PoisonError::into_inner)
+    /// Exclusive access to the tables, for the control plane. Workers go on reading.
+    pub(crate) fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Exclusive access to the snapshot, which is published at the end. Bursts that have begun keep the former one.
+    pub(crate) fn snapshot_mut(&self) -> SnapshotWriter<'_> {
+        SnapshotWriter {
+            control: self.control(),
+            published: &self.published,
+        }
     }
 }
 
@@ -169,9 +184,9 @@ fn table_size(table: &forebay_ir::Table) -> usize {
         .max(table.entries.len())
 }
 
-fn load_table(program: &Program, index: usize) -> Result<Arc<Table>, LoadError> {
+fn load_table(program: &Program, index: usize, readers: &Arc<Domain>) -> Result<Table, LoadError> {
     let declared = &program.tables[index];
-    let mut table = Table::new(table_spec(program, declared));
+    let mut table = Table::in_domain(table_spec(program, declared), readers);
     for entry in &declared.entries {
         insert_program_entry(program, declared, &mut table, entry).map_err(|error| LoadError::Entry {
             table: declared.name.clone(),
@@ -181,7 +196,7 @@ fn load_table(program: &Program, index: usize) -> Result<Arc<Table>, LoadError> 
     if declared.entries_are_const {
         table.seal();
     }
-    Ok(Arc::new(table))
+    Ok(table)
 }
 
 fn insert_program_entry(

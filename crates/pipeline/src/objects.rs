@@ -1,23 +1,63 @@
 //! Tables and stateful objects of a loaded program, as an executor sees them.
 //!
-//! There are two kinds. What only the control plane writes (table entries, profile members, value sets, replication)
-//! is in a [`Snapshot`]: a worker takes it once for a burst and reads it without a lock, while a write makes new
-//! versions of what it changes. What packets write (registers, counters, meters) is in [`Stateful`], shared by all and
-//! synchronised inside.
+//! There are three kinds. Table entries are written one by one while workers look keys up: see `forebay_tables::view`.
+//! What else the control plane writes (profile members, value sets, replication) is in a [`Snapshot`]: a worker reads
+//! the present one during a burst, while a write makes new versions of what it changes and publishes them. What packets
+//! write (registers, counters, meters) is in [`Stateful`], shared by all and synchronised inside. No worker ever waits
+//! for the control plane.
 
 use crate::replication::ReplicationEngine;
 use forebay_bits::Bits;
 use forebay_interp::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
 use forebay_tables::crc::{Crc, CrcParameters};
-use forebay_tables::{ActionProfile, ActionRef, CounterArray, KeyMatch, MeterArray, MeterColor, RegisterArray, Table};
-use std::sync::Arc;
+use forebay_tables::{
+    ActionProfile, ActionRef, CounterArray, KeyMatch, MeterArray, MeterColor, Pin, Published, RegisterArray, Table,
+    TableView,
+};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, MutexGuard};
 
-/// What the control plane writes. A clone shares everything with its original.
+/// The control plane's side of what it writes.
+#[derive(Debug)]
+pub(crate) struct Control {
+    /// By [`forebay_ir::TableId`].
+    pub(crate) tables: Vec<Table>,
+    /// The snapshot that is published, but for the counts of references in its profiles, which no packet needs.
+    pub(crate) snapshot: Arc<Snapshot>,
+}
+
+/// Exclusive access to the snapshot, which is published when it is dropped.
+pub(crate) struct SnapshotWriter<'a> {
+    pub(crate) control: MutexGuard<'a, Control>,
+    pub(crate) published: &'a Published<Snapshot>,
+}
+
+impl Deref for SnapshotWriter<'_> {
+    type Target = Arc<Snapshot>;
+
+    fn deref(&self) -> &Arc<Snapshot> {
+        &self.control.snapshot
+    }
+}
+
+impl DerefMut for SnapshotWriter<'_> {
+    fn deref_mut(&mut self) -> &mut Arc<Snapshot> {
+        &mut self.control.snapshot
+    }
+}
+
+impl Drop for SnapshotWriter<'_> {
+    fn drop(&mut self) {
+        self.published.publish(Arc::clone(&self.control.snapshot));
+    }
+}
+
+/// What the control plane writes, as workers read it. A clone shares everything with its original.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     /// By [`forebay_ir::TableId`].
-    pub(crate) tables: Vec<Arc<Table>>,
+    pub(crate) tables: Vec<Arc<TableView>>,
     /// By [`forebay_ir::ActionProfileId`].
     pub(crate) profiles: Vec<Arc<ActionProfile>>,
     /// By [`forebay_ir::ValueSetId`]: elements, each with its components.
@@ -109,6 +149,8 @@ pub(crate) struct View<'a> {
     pub(crate) plan: &'a LookupPlan,
     pub(crate) stateful: &'a Stateful,
     pub(crate) snapshot: &'a Snapshot,
+    /// Keeps alive what lookups find.
+    pub(crate) pin: &'a Pin<'a>,
 }
 
 impl View<'_> {
@@ -140,7 +182,7 @@ impl View<'_> {
 impl Objects for View<'_> {
     fn lookup(&self, table_id: TableId, key: &[Bits], packet: PacketFacts) -> Lookup<'_> {
         let table = &self.program.tables[table_id.index()];
-        let found = self.snapshot.tables[table_id.index()].lookup(key);
+        let found = self.snapshot.tables[table_id.index()].lookup(key, self.pin);
         let color = found.hit.and_then(|entry| {
             if table.supports_timeout {
                 entry.record_hit(packet.timestamp_us.saturating_mul(1000));

@@ -81,7 +81,7 @@ impl Pipeline {
             name: declared.name.clone(),
             expected: "has no direct counter",
         })?;
-        let entry = self.find(&self.snapshot().tables[id.index()], id, matches, priority)?;
+        let entry = self.find(&self.control().tables[id.index()], id, matches, priority)?;
         Ok((counter, entry.slot() as u64))
     }
 
@@ -93,7 +93,7 @@ impl Pipeline {
             name: declared.name.clone(),
             expected: "has no direct meter",
         })?;
-        let entry = self.find(&self.snapshot().tables[id.index()], id, matches, priority)?;
+        let entry = self.find(&self.control().tables[id.index()], id, matches, priority)?;
         Ok((direct.meter, entry.slot() as u64))
     }
 }

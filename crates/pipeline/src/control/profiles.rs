@@ -87,7 +87,7 @@ impl Pipeline {
             });
         };
         let call = convert::call_by_name(&self.program, declared, action, args)?;
-        let checked = self.snapshot().tables[index].check_entry_call(&call);
+        let checked = self.control().tables[index].check_entry_call(&call);
         checked.map_err(|error| convert::action_error(&self.program, declared, error))?;
         Ok(call)
     }
@@ -112,7 +112,11 @@ impl Pipeline {
         let name = &self.program.action_profiles[id.index()].name;
         let mut guard = self.snapshot_mut();
         let profile = Arc::make_mut(&mut Arc::make_mut(&mut guard).profiles[id.index()]);
-        change(profile).map_err(|error| convert::profile_error(name, error))
+        let changed = change(profile);
+        drop(guard);
+        // An entry that is inserted later and names what is new now must find it in every burst.
+        self.readers.synchronize();
+        changed.map_err(|error| convert::profile_error(name, error))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::control::names::resolve;
 use crate::control::{Entry, EntryAction};
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
-use crate::objects::Snapshot;
+use crate::objects::Control;
 use forebay_bits::Bits;
 use forebay_ir::{ActionProfileId, EntryMatch, TableId};
 use forebay_tables::{ActionRef, NewEntry, Table};
@@ -19,21 +19,17 @@ impl Pipeline {
         let key = convert::key_from_control(declared, &entry.matches)?;
         let priority = convert::priority(declared, entry.priority)?;
         let action = convert::action_from_control(&self.program, declared, &entry.action)?;
-        let mut guard = self.snapshot_mut();
-        let snapshot = Arc::make_mut(&mut guard);
-        self.acquire(snapshot, id, action.as_ref())?;
-        let table = Arc::make_mut(&mut snapshot.tables[id.index()]);
-        match table.insert(NewEntry::new(key, priority, action.clone())) {
-            Ok(entry) => {
-                let slot = table.get(entry).map_or(0, |entry| entry.slot() as u64);
-                self.reset_direct_objects(id, slot);
-                Ok(())
-            }
-            Err(error) => {
-                self.release(snapshot, id, action.as_ref());
-                Err(convert::table_error(&self.program, declared, error))
-            }
-        }
+        let control = &mut *self.control();
+        self.acquire(control, id, action.as_ref())?;
+        let new = NewEntry::new(key, priority, action.clone());
+        let reset = |slot| self.reset_direct_objects(id, slot as u64);
+        control.tables[id.index()]
+            .insert_prepared(new, reset)
+            .map(drop)
+            .map_err(|error| {
+                self.release(control, id, action.as_ref());
+                convert::table_error(&self.program, declared, error)
+            })
     }
 
     /// Changes the action of the entry with the same match and priority.
@@ -41,18 +37,16 @@ impl Pipeline {
         let id = self.table_id(table)?;
         let declared = &self.program.tables[id.index()];
         let action = convert::action_from_control(&self.program, declared, &entry.action)?;
-        let mut guard = self.snapshot_mut();
-        let snapshot = Arc::make_mut(&mut guard);
-        let found = self.find(&snapshot.tables[id.index()], id, &entry.matches, entry.priority)?;
-        self.acquire(snapshot, id, action.as_ref())?;
-        let table = Arc::make_mut(&mut snapshot.tables[id.index()]);
-        match table.modify(found.id(), action.clone()) {
+        let control = &mut *self.control();
+        let found = self.find(&control.tables[id.index()], id, &entry.matches, entry.priority)?;
+        self.acquire(control, id, action.as_ref())?;
+        match control.tables[id.index()].modify(found.id(), action.clone()) {
             Ok(()) => {
-                self.release(snapshot, id, found.action().as_ref());
+                self.release(control, id, found.action().as_ref());
                 Ok(())
             }
             Err(error) => {
-                self.release(snapshot, id, action.as_ref());
+                self.release(control, id, action.as_ref());
                 Err(convert::table_error(&self.program, declared, error))
             }
         }
@@ -61,10 +55,9 @@ impl Pipeline {
     /// Removes the entry with that match and priority.
     pub fn delete_entry(&self, table: &str, matches: &[EntryMatch], priority: i64) -> Result<(), ControlError> {
         let id = self.table_id(table)?;
-        let mut guard = self.snapshot_mut();
-        let snapshot = Arc::make_mut(&mut guard);
-        let found = self.find(&snapshot.tables[id.index()], id, matches, priority)?;
-        self.remove(snapshot, id, found.id())
+        let control = &mut *self.control();
+        let found = self.find(&control.tables[id.index()], id, matches, priority)?;
+        self.remove(control, id, found.id())
     }
 
     /// Removes all entries of a table but those that are constant.
@@ -76,21 +69,20 @@ impl Pipeline {
                 what: "list of entries",
             });
         }
-        let mut guard = self.snapshot_mut();
-        let snapshot = Arc::make_mut(&mut guard);
-        let changeable = snapshot.tables[id.index()].entries().filter(|entry| !entry.is_const());
+        let control = &mut *self.control();
+        let changeable = control.tables[id.index()].entries().filter(|entry| !entry.is_const());
         let entries: Vec<_> = changeable.map(|entry| entry.id()).collect();
         entries
             .into_iter()
-            .try_for_each(|entry| self.remove(snapshot, id, entry))
+            .try_for_each(|entry| self.remove(control, id, entry))
     }
 
     /// All entries of a table in the order in which they were added, those of the program first.
     pub fn entries(&self, table: &str) -> Result<Vec<Entry>, ControlError> {
         let id = self.table_id(table)?;
         let declared = &self.program.tables[id.index()];
-        let snapshot = self.snapshot();
-        let entries = snapshot.tables[id.index()].entries();
+        let control = self.control();
+        let entries = control.tables[id.index()].entries();
         Ok(entries
             .map(|entry| convert::entry_to_control(&self.program, declared, entry))
             .collect())
@@ -99,8 +91,8 @@ impl Pipeline {
     /// The entry that a key with these values, one for each key field, would hit now. Nothing is counted.
     pub fn entry_matching(&self, table: TableId, key: &[Bits]) -> Option<Entry> {
         let declared = &self.program.tables[table.index()];
-        let snapshot = self.snapshot();
-        let hit = snapshot.tables[table.index()].lookup(key).hit?;
+        let control = self.control();
+        let hit = control.tables[table.index()].lookup(key).hit?;
         Some(convert::entry_to_control(&self.program, declared, hit))
     }
 
@@ -109,9 +101,7 @@ impl Pipeline {
         let id = self.table_id(table)?;
         let declared = &self.program.tables[id.index()];
         let call = convert::call_by_name(&self.program, declared, action, args)?;
-        let mut guard = self.snapshot_mut();
-        let table = Arc::make_mut(&mut Arc::make_mut(&mut guard).tables[id.index()]);
-        table
+        self.control().tables[id.index()]
             .set_default(call)
             .map_err(|error| convert::table_error(&self.program, declared, error))
     }
@@ -119,18 +109,16 @@ impl Pipeline {
     /// Restores the default action that the program names.
     pub fn reset_default_action(&self, table: &str) -> Result<(), ControlError> {
         let id = self.table_id(table)?;
-        let mut guard = self.snapshot_mut();
-        Arc::make_mut(&mut Arc::make_mut(&mut guard).tables[id.index()]).reset_default();
+        self.control().tables[id.index()].reset_default();
         Ok(())
     }
 
     /// The present default action.
     pub fn default_action(&self, table: &str) -> Result<EntryAction, ControlError> {
         let id = self.table_id(table)?;
-        let snapshot = self.snapshot();
         Ok(convert::call_to_control(
             &self.program,
-            snapshot.tables[id.index()].default_action(),
+            self.control().tables[id.index()].default_action(),
         ))
     }
 
@@ -155,26 +143,28 @@ impl Pipeline {
             .map_err(|error| convert::table_error(&self.program, declared, error))
     }
 
-    fn remove(&self, snapshot: &mut Snapshot, id: TableId, entry: forebay_tables::EntryId) -> Result<(), ControlError> {
-        let removed = Arc::make_mut(&mut snapshot.tables[id.index()])
+    fn remove(&self, control: &mut Control, id: TableId, entry: forebay_tables::EntryId) -> Result<(), ControlError> {
+        let removed = control.tables[id.index()]
             .delete(entry)
             .map_err(|error| convert::table_error(&self.program, &self.program.tables[id.index()], error))?;
-        self.release(snapshot, id, removed.action().as_ref());
+        self.release(control, id, removed.action().as_ref());
         Ok(())
     }
 
     /// Notes in the table's profile that an entry uses a member or group.
-    fn acquire(&self, snapshot: &mut Snapshot, table: TableId, action: ActionRef<'_>) -> Result<(), ControlError> {
+    fn acquire(&self, control: &mut Control, table: TableId, action: ActionRef<'_>) -> Result<(), ControlError> {
         let Some(profile) = self.profile_of(table, action) else {
             return Ok(());
         };
         let name = &self.program.action_profiles[profile.index()].name;
+        let snapshot = Arc::make_mut(&mut control.snapshot);
         let acquired = Arc::make_mut(&mut snapshot.profiles[profile.index()]).acquire(action);
         acquired.map_err(|error| convert::profile_error(name, error))
     }
 
-    fn release(&self, snapshot: &mut Snapshot, table: TableId, action: ActionRef<'_>) {
+    fn release(&self, control: &mut Control, table: TableId, action: ActionRef<'_>) {
         if let Some(profile) = self.profile_of(table, action) {
+            let snapshot = Arc::make_mut(&mut control.snapshot);
             Arc::make_mut(&mut snapshot.profiles[profile.index()]).release(action);
         }
     }

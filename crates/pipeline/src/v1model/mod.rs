@@ -48,6 +48,7 @@ use crate::objects::View;
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{EgressPacket, IngressPacket, Preserved};
 use forebay_interp::{Ended, Event, Preserve, State, Tracer};
+use forebay_tables::Reader;
 use pass::Scratch;
 use pool::Pool;
 pub(crate) use short_way::route;
@@ -61,6 +62,8 @@ pub const DROP_PORT: u32 = 511;
 #[derive(Debug)]
 pub struct Worker {
     pipeline: Arc<Pipeline>,
+    /// Says when this worker reads tables; not here during a burst.
+    reader: Option<Reader>,
     pool: Pool,
     scratch: Scratch,
 }
@@ -91,6 +94,7 @@ impl Worker {
     /// A worker of a pipeline.
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
         Worker {
+            reader: Some(pipeline.readers.reader()),
             pipeline,
             pool: Pool::default(),
             scratch: Scratch::default(),
@@ -105,7 +109,8 @@ impl Worker {
     /// Parser, checksum verification and ingress of a burst, in order. Takes all packets and appends decisions, those
     /// of one packet together.
     ///
-    /// What the control plane has written when the burst begins holds for the whole burst.
+    /// What the control plane has written when the burst begins is seen by all of its packets; what it writes meanwhile
+    /// may be seen by some: of a table entry the old or the new form, never a part.
     pub fn ingress<T: Tracer>(
         &mut self,
         packets: &mut Vec<IngressPacket>,
@@ -144,12 +149,14 @@ impl Worker {
 
     fn burst(&mut self, run: impl FnOnce(&mut Worker, Burst<'_>)) {
         let pipeline = Arc::clone(&self.pipeline);
-        let snapshot = pipeline.snapshot();
+        let mut reader = self.reader.take().unwrap_or_else(|| pipeline.readers.reader());
+        let pin = reader.pin();
         let view = View {
             program: &pipeline.program,
             plan: &pipeline.plan,
             stateful: &pipeline.stateful,
-            snapshot: &snapshot,
+            snapshot: pipeline.published.load(&pin),
+            pin: &pin,
         };
         run(
             self,
@@ -158,6 +165,8 @@ impl Worker {
                 view: &view,
             },
         );
+        drop(pin);
+        self.reader = Some(reader);
     }
 
     /// An empty buffer for a packet's bytes; one that was given back, if there is one.

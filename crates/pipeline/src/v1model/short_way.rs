@@ -43,12 +43,14 @@ impl Worker {
     /// the same as [`Worker::ingress`] and [`Worker::egress`].
     pub fn pass(&mut self, packets: &mut [Packet], arrival: Arrival, passages: &mut Vec<Passage>) {
         let Some(code) = &self.pipeline.code else { return };
-        let snapshot = self.pipeline.snapshot();
+        let reader = self.reader.get_or_insert_with(|| self.pipeline.readers.reader());
+        let pin = reader.pin();
         let view = View {
             program: &self.pipeline.program,
             plan: &self.pipeline.plan,
             stateful: &self.pipeline.stateful,
-            snapshot: &snapshot,
+            snapshot: self.pipeline.published.load(&pin),
+            pin: &pin,
         };
         let mut state = self.pool.state(&self.pipeline.layout.zero);
         let (requests, buffers, memory) = self.scratch.of_compiled_code();
