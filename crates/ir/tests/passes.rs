@@ -38,8 +38,8 @@ fn check(pass: impl Fn(&mut Program) -> bool, before: &str, after: &str) {
 fn unreachable_blocks_are_removed() {
     check(
         passes::remove_unreachable_blocks,
-        "block0: jump block2  block1: jump block1  block2: branch c, block3, block0  block3: return",
-        "block0: jump block1  block1: branch c, block2, block0  block2: return",
+        "block0: a = b jump block2  block1: jump block1  block2: branch c, block3, block0  block3: return",
+        "block0: a = b jump block1  block1: branch c, block2, block0  block2: return",
     );
 }
 
@@ -57,6 +57,28 @@ fn jump_threading_keeps_labelled_states_and_endless_loops() {
     let kept =
         "block0: branch c, block1, block2  block1 state s: jump block2  block2: jump block3  block3: jump block2";
     check(passes::thread_jumps, kept, kept);
+}
+
+#[test]
+fn a_jump_to_an_empty_end_is_that_end() {
+    check(
+        passes::thread_jumps,
+        "block0: branch c, block1, block2  block1: a = b jump block3  block2: b = a jump block3  block3: exit",
+        "block0: branch c, block1, block2  block1: a = b exit  block2: b = a exit  block3: exit",
+    );
+}
+
+#[test]
+fn a_body_is_tidied_and_its_parser_states_stay() {
+    check(
+        |program| {
+            passes::tidy(&mut program.bodies[0]);
+            true
+        },
+        "block0: jump block2  block1: return  block2 state start: jump block3  block3: jump block4
+         block4 state next: jump block5  block5: a = b jump block2",
+        "block0 state start: jump block1  block1 state next: a = b jump block0",
+    );
 }
 
 #[test]

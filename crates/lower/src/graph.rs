@@ -118,12 +118,13 @@ pub fn begin(cx: &mut Context, name: String, kind: BodyKind) -> BodyBuilder {
 pub fn end(cx: &mut Context, interrupted: BodyBuilder) -> Body {
     terminate(cx, Terminator::Return);
     let builder = std::mem::replace(&mut cx.body, interrupted);
-    let body = Body {
+    let mut body = Body {
         name: builder.name,
         kind: builder.kind,
         blocks: builder.blocks,
     };
-    crate::cleanup::clean(body)
+    forebay_ir::passes::tidy(&mut body);
+    body
 }
 
 /// Whether anything appended now can be reached.

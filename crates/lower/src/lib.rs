@@ -7,8 +7,8 @@
 //! * **structure**: [`storage`] flattens structs, headers, stacks and unions into slots, [`value`] is the same tree with
 //!   expressions at its leaves, [`place`] an l-value, [`assign`] copies the one into the other;
 //! * **calls**: [`call`] inlines functions, actions, sub-controls and sub-parsers with copy-in and copy-out;
-//! * **control flow**: [`graph`] builds basic blocks, [`statement`], [`loops`] and [`parser`] fill them, [`cleanup`] tidies
-//!   them up;
+//! * **control flow**: [`graph`] builds basic blocks, [`statement`], [`loops`] and [`parser`] fill them,
+//!   [`tidy`](forebay_ir::passes::tidy) cleans them up;
 //! * **architecture**: [`architecture`] knows the blocks of v1model, [`externs`] its extern functions and objects;
 //! * **control plane**: [`mod@p4info`] describes what a controller can see, from the typed program and not from the IR.
 //!
@@ -31,7 +31,6 @@ mod binding;
 mod build;
 mod call;
 mod cast;
-mod cleanup;
 mod compare;
 mod consistency;
 mod context;

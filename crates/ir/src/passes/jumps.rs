@@ -1,9 +1,10 @@
 //! Jump threading: a jump to a jump goes where that goes.
 
-use crate::{BlockId, Body, Program, Terminator};
+use crate::{Block, BlockId, Body, Program, Terminator};
 
-/// Redirects every reference to an empty block that only jumps on, and turns a branch whose two targets are one into a
-/// jump. Blocks with a label are parser states: they stay, though they may be empty.
+/// Redirects every reference to an empty block that only jumps on, makes a jump to an empty end that end, and turns a
+/// branch whose two targets are one into a jump. Blocks with a label are parser states: they stay, though they may be
+/// empty.
 pub fn thread_jumps(program: &mut Program) -> bool {
     let mut changed = false;
     for body in &mut program.bodies {
@@ -12,7 +13,7 @@ pub fn thread_jumps(program: &mut Program) -> bool {
     changed
 }
 
-fn thread_body(body: &mut Body) -> bool {
+pub(super) fn thread_body(body: &mut Body) -> bool {
     let destinations: Vec<BlockId> = (0..body.blocks.len() as u32)
         .map(|id| destination(body, BlockId(id)))
         .collect();
@@ -31,18 +32,38 @@ fn thread_body(body: &mut Body) -> bool {
             changed = true;
         }
     }
+    for index in 0..body.blocks.len() {
+        if let Some(end) = end_behind(body, &body.blocks[index]) {
+            body.blocks[index].terminator = end;
+            changed = true;
+        }
+    }
     changed
 }
 
 /// Where a jump to `start` ends up. A cycle of empty blocks is left as it is: the program says not to go on.
-fn destination(body: &Body, start: BlockId) -> BlockId {
+pub(super) fn destination(body: &Body, start: BlockId) -> BlockId {
     let mut at = start;
     for _ in 0..body.blocks.len() {
         let block = &body.blocks[at.index()];
         match block.terminator {
-            Terminator::Jump(next) if block.statements.is_empty() && block.label.is_none() => at = next,
+            Terminator::Jump(next) if is_empty(block) => at = next,
             _ => return at,
         }
     }
     start
+}
+
+/// How the body ends when the block only jumps to an empty block that ends it.
+fn end_behind(body: &Body, block: &Block) -> Option<Terminator> {
+    let Terminator::Jump(next) = block.terminator else {
+        return None;
+    };
+    let next = &body.blocks[next.index()];
+    let ends = matches!(next.terminator, Terminator::Return | Terminator::Exit);
+    (ends && is_empty(next)).then(|| next.terminator.clone())
+}
+
+fn is_empty(block: &Block) -> bool {
+    block.statements.is_empty() && block.label.is_none()
 }

@@ -9,13 +9,10 @@ pub fn merge_blocks(program: &mut Program) -> bool {
     for body in &mut program.bodies {
         changed |= merge_body(body);
     }
-    if changed {
-        super::remove_unreachable_blocks(program);
-    }
     changed
 }
 
-fn merge_body(body: &mut Body) -> bool {
+pub(super) fn merge_body(body: &mut Body) -> bool {
     let mut predecessors = vec![0u32; body.blocks.len()];
     for block in &body.blocks {
         for target in block.terminator.successors() {
@@ -28,6 +25,9 @@ fn merge_body(body: &mut Body) -> bool {
             append(body, index, next);
             changed = true;
         }
+    }
+    if changed {
+        super::unreachable::remove_from(body);
     }
     changed
 }

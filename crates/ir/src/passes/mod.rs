@@ -18,7 +18,7 @@ pub use jumps::thread_jumps;
 pub use merging::merge_blocks;
 pub use unreachable::remove_unreachable_blocks;
 
-use crate::Program;
+use crate::{Body, Program};
 
 /// One pass makes work for another; after so many rounds little is left to gain.
 const MAX_ROUNDS: usize = 8;
@@ -37,4 +37,12 @@ pub fn optimize(program: &mut Program) {
             return;
         }
     }
+}
+
+/// The passes over blocks alone, for a body that is just built: empty blocks, those that nothing leads to and chains of
+/// blocks disappear, the rest is put in order.
+pub fn tidy(body: &mut Body) {
+    jumps::thread_body(body);
+    unreachable::remove_from(body);
+    merging::merge_body(body);
 }

@@ -1,8 +1,10 @@
-//! Removal of blocks that nothing leads to.
+//! Removal of blocks that nothing leads to, and the order of the others.
 
-use crate::{BlockId, Body, Program};
+use super::jumps;
+use crate::{Block, BlockId, Body, Program};
 
-/// Removes blocks that no path from their body's entry reaches, and numbers the others anew in the same order.
+/// Removes blocks that no path from their body's entry reaches, and an empty entry. The others are numbered anew in
+/// reverse post-order: but for loops, a block stands behind all that lead to it.
 pub fn remove_unreachable_blocks(program: &mut Program) -> bool {
     let mut changed = false;
     for body in &mut program.bodies {
@@ -11,24 +13,45 @@ pub fn remove_unreachable_blocks(program: &mut Program) -> bool {
     changed
 }
 
-fn remove_from(body: &mut Body) -> bool {
-    let reached = body.reachable_blocks();
-    if reached.iter().all(|reached| *reached) {
+pub(super) fn remove_from(body: &mut Body) -> bool {
+    let order = reverse_post_order(body, jumps::destination(body, BlockId(0)));
+    if order.len() == body.blocks.len() && order.is_sorted() {
         return false;
     }
-    let mut numbers = Vec::with_capacity(reached.len());
-    let mut next = 0;
-    for reached in &reached {
-        numbers.push(BlockId(next));
-        next += u32::from(*reached);
+    let mut numbers = vec![BlockId(0); body.blocks.len()];
+    for (number, block) in order.iter().enumerate() {
+        numbers[block.index()] = BlockId(number as u32);
     }
-    let mut keep = reached.iter();
-    body.blocks
-        .retain(|_| *keep.next().expect("there is a mark for each block"));
-    for block in &mut body.blocks {
+    let mut blocks: Vec<Option<Block>> = std::mem::take(&mut body.blocks).into_iter().map(Some).collect();
+    for id in order {
+        let mut block = blocks[id.index()].take().expect("the order names each block once");
         for target in block.terminator.successors_mut() {
             *target = numbers[target.index()];
         }
+        body.blocks.push(block);
     }
     true
+}
+
+/// The blocks that `entry` leads to, itself first.
+fn reverse_post_order(body: &Body, entry: BlockId) -> Vec<BlockId> {
+    let successors = |id: BlockId| body.blocks[id.index()].terminator.successors();
+    let mut seen = vec![false; body.blocks.len()];
+    let mut order = Vec::new();
+    let mut pending = vec![(entry, successors(entry))];
+    seen[entry.index()] = true;
+    while let Some((block, rest)) = pending.last_mut() {
+        match rest.pop() {
+            Some(next) if !std::mem::replace(&mut seen[next.index()], true) => {
+                pending.push((next, successors(next)));
+            }
+            Some(_) => {}
+            None => {
+                order.push(*block);
+                pending.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
 }
