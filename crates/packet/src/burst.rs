@@ -1,6 +1,14 @@
 //! A bounded vector of packets in flight, with its own spare buffers.
+//!
+//! ```text
+//!   buffers: | in flight, in order ......... | spare .............. |
+//!            0                             length          buffers.len() <= capacity
+//! ```
+//!
+//! A packet that leaves the end of the burst becomes a spare, and a spare becomes a packet, by moving the border between
+//! them: no buffer is moved or allocated for it.
 
-use crate::{Packet, Pool};
+use crate::Packet;
 
 /// How many packets a burst holds unless told otherwise: enough to overlap the memory accesses of
 /// table look-ups, few enough to stay in the first-level cache.
@@ -14,9 +22,11 @@ pub const DEFAULT_BURST: usize = 32;
 /// had.
 #[derive(Debug)]
 pub struct Burst {
-    packets: Vec<Packet>,
-    spares: Pool,
+    /// Packets in flight, and behind them the spares.
+    buffers: Vec<Packet>,
+    length: usize,
     capacity: usize,
+    created: u64,
 }
 
 impl Burst {
@@ -24,9 +34,10 @@ impl Burst {
     pub fn new(capacity: usize) -> Burst {
         let capacity = capacity.max(1);
         Burst {
-            packets: Vec::with_capacity(capacity),
-            spares: Pool::new(capacity),
+            buffers: Vec::with_capacity(capacity),
+            length: 0,
             capacity,
+            created: 0,
         }
     }
 
@@ -38,98 +49,104 @@ impl Burst {
     /// How many packets it holds.
     #[inline]
     pub fn len(&self) -> usize {
-        self.packets.len()
+        self.length
     }
 
     /// Whether it holds none.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.length == 0
     }
 
     /// Whether there is no room for another packet.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.packets.len() >= self.capacity
+        self.length >= self.capacity
     }
 
     /// How many more packets fit.
     #[inline]
     pub fn room(&self) -> usize {
-        self.capacity - self.packets.len()
+        self.capacity - self.length
     }
 
     /// Appends an empty packet and returns it, or `None` when the burst is full.
+    #[inline]
     pub fn allocate(&mut self) -> Option<&mut Packet> {
         if self.is_full() {
             return None;
         }
-        let packet = self.spares.take();
-        self.packets.push(packet);
-        self.packets.last_mut()
+        self.length += 1;
+        Some(self.spare(self.length - 1))
     }
 
     /// Appends `packet`.
     ///
     /// # Errors
     /// Gives the packet back when the burst is full.
-    pub fn push(&mut self, packet: Packet) -> Result<(), Packet> {
+    pub fn push(&mut self, mut packet: Packet) -> Result<(), Packet> {
         if self.is_full() {
             return Err(packet);
         }
-        self.packets.push(packet);
+        if let Some(spare) = self.buffers.get_mut(self.length) {
+            std::mem::swap(spare, &mut packet);
+            self.give_spare(packet);
+        } else {
+            self.buffers.push(packet);
+        }
+        self.length += 1;
         Ok(())
     }
 
     /// Appends what `packet` holds and leaves an empty spare buffer in its place.
     /// Returns false, and changes nothing, when the burst is full.
+    #[inline]
     pub fn push_exchange(&mut self, packet: &mut Packet) -> bool {
         if self.is_full() {
             return false;
         }
-        let spare = self.spares.take();
-        self.packets.push(std::mem::replace(packet, spare));
+        std::mem::swap(self.spare(self.length), packet);
+        self.length += 1;
         true
     }
 
     /// Removes and returns the last packet.
     pub fn pop(&mut self) -> Option<Packet> {
-        self.packets.pop()
+        self.length = self.length.checked_sub(1)?;
+        Some(self.buffers.swap_remove(self.length))
     }
 
     /// Gives a buffer that is no longer needed to the spares.
     pub fn give_spare(&mut self, packet: Packet) {
-        self.spares.give(packet);
+        if self.buffers.len() < self.capacity {
+            self.buffers.push(packet);
+        }
     }
 
     /// Drops all packets into the spares.
+    #[inline]
     pub fn clear(&mut self) {
-        self.recycle_front(self.packets.len());
+        self.length = 0;
     }
 
     /// Drops the first `count` packets into the spares.
     pub fn recycle_front(&mut self, count: usize) {
-        let count = count.min(self.packets.len());
-        for packet in self.packets.drain(..count) {
-            self.spares.give(packet);
-        }
+        let count = count.min(self.length);
+        self.buffers[..self.length].rotate_left(count);
+        self.length -= count;
     }
 
     /// Drops the packets from position `length` on into the spares.
     pub fn truncate(&mut self, length: usize) {
-        while self.packets.len() > length {
-            if let Some(packet) = self.packets.pop() {
-                self.spares.give(packet);
-            }
-        }
+        self.length = self.length.min(length);
     }
 
     /// Keeps the packets for which `keep` says true, in order; the others become spares.
     pub fn retain(&mut self, mut keep: impl FnMut(&mut Packet) -> bool) {
         let mut kept = 0;
-        for index in 0..self.packets.len() {
-            if keep(&mut self.packets[index]) {
-                self.packets.swap(kept, index);
+        for index in 0..self.length {
+            if keep(&mut self.buffers[index]) {
+                self.buffers.swap(kept, index);
                 kept += 1;
             }
         }
@@ -140,7 +157,7 @@ impl Burst {
     /// stays. Returns how many were moved.
     pub fn move_to(&mut self, other: &mut Burst) -> usize {
         let count = self.len().min(other.room());
-        for packet in &mut self.packets[..count] {
+        for packet in &mut self.buffers[..count] {
             other.push_exchange(packet);
         }
         self.recycle_front(count);
@@ -149,27 +166,41 @@ impl Burst {
 
     /// The packets, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Packet> {
-        self.packets.iter()
+        self.as_slice().iter()
     }
 
     /// The packets, in order, to be changed.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Packet> {
-        self.packets.iter_mut()
+        self.as_mut_slice().iter_mut()
     }
 
     /// The packets as a slice.
+    #[inline]
     pub fn as_slice(&self) -> &[Packet] {
-        &self.packets
+        &self.buffers[..self.length]
     }
 
     /// The packets as a slice, to be changed.
+    #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [Packet] {
-        &mut self.packets
+        &mut self.buffers[..self.length]
     }
 
     /// How many buffers this burst had to allocate so far; constant after a warm-up.
     pub fn buffers_created(&self) -> u64 {
-        self.spares.created()
+        self.created
+    }
+
+    /// The spare at a position, emptied; made if there is none.
+    #[inline]
+    fn spare(&mut self, position: usize) -> &mut Packet {
+        if position == self.buffers.len() {
+            self.created += 1;
+            self.buffers.push(Packet::new());
+        }
+        let spare = &mut self.buffers[position];
+        spare.reset();
+        spare
     }
 }
 

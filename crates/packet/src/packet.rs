@@ -98,6 +98,7 @@ impl Packet {
     }
 
     /// Empties the packet, restores the default headroom and clears the metadata.
+    #[inline]
     pub fn reset(&mut self) {
         self.start = DEFAULT_HEADROOM.min(self.storage.len());
         self.end = self.start;
@@ -108,6 +109,7 @@ impl Packet {
     }
 
     /// Replaces the data by a copy of `data` and sets the original length to its length.
+    #[inline]
     pub fn set_data(&mut self, data: &[u8]) {
         self.start = DEFAULT_HEADROOM.min(self.storage.len());
         self.end = self.start;
@@ -149,6 +151,7 @@ impl Packet {
     }
 
     /// Appends a copy of `bytes`.
+    #[inline]
     pub fn append(&mut self, bytes: &[u8]) {
         if bytes.len() > self.tailroom() {
             self.storage.resize(self.end + bytes.len(), 0);

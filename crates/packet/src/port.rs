@@ -129,12 +129,14 @@ impl PortCounters {
     }
 
     /// Counts a received frame of `length` bytes.
+    #[inline]
     pub fn count_received(&mut self, length: usize) {
         self.received_packets += 1;
         self.received_bytes += length as u64;
     }
 
     /// Counts a sent frame of `length` bytes.
+    #[inline]
     pub fn count_sent(&mut self, length: usize) {
         self.sent_packets += 1;
         self.sent_bytes += length as u64;
