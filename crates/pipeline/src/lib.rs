@@ -23,7 +23,7 @@ mod packet;
 mod replication;
 pub mod v1model;
 
-pub use control::{CrcParameters, CustomCrc, Entry, EntryAction, MeterRates};
+pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, MeterRates, TableMemory};
 pub use error::{ControlError, LoadError, ObjectKind};
 pub use forebay_interp::{Event, NoTrace, Tracer};
 pub use forebay_tables::CounterValue;

@@ -3,7 +3,7 @@
 use crate::control::convert;
 use crate::error::{ControlError, LoadError};
 use crate::layout::Layout;
-use crate::objects::{Control, CustomCrcs, LookupPlan, Snapshot, SnapshotWriter, Stateful};
+use crate::objects::{Control, CustomCrcs, LookupPlan, Snapshot, Stateful};
 use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
 use crate::v1model;
@@ -147,14 +147,6 @@ impl Pipeline {
     /// Exclusive access to the tables, for the control plane. Workers go on reading.
     pub(crate) fn control(&self) -> MutexGuard<'_, Control> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Exclusive access to the snapshot, which is published at the end. Bursts that have begun keep the former one.
-    pub(crate) fn snapshot_mut(&self) -> SnapshotWriter<'_> {
-        SnapshotWriter {
-            control: self.control(),
-            published: &self.published,
-        }
     }
 }
 

@@ -12,11 +12,9 @@ use forebay_interp::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
 use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::{
-    ActionProfile, ActionRef, CounterArray, KeyMatch, MeterArray, MeterColor, Pin, Published, RegisterArray, Table,
-    TableView,
+    ActionProfile, ActionRef, CounterArray, KeyMatch, MeterArray, MeterColor, Pin, RegisterArray, Table, TableView,
 };
-use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 /// The control plane's side of what it writes.
 #[derive(Debug)]
@@ -25,32 +23,6 @@ pub(crate) struct Control {
     pub(crate) tables: Vec<Table>,
     /// The snapshot that is published, but for the counts of references in its profiles, which no packet needs.
     pub(crate) snapshot: Arc<Snapshot>,
-}
-
-/// Exclusive access to the snapshot, which is published when it is dropped.
-pub(crate) struct SnapshotWriter<'a> {
-    pub(crate) control: MutexGuard<'a, Control>,
-    pub(crate) published: &'a Published<Snapshot>,
-}
-
-impl Deref for SnapshotWriter<'_> {
-    type Target = Arc<Snapshot>;
-
-    fn deref(&self) -> &Arc<Snapshot> {
-        &self.control.snapshot
-    }
-}
-
-impl DerefMut for SnapshotWriter<'_> {
-    fn deref_mut(&mut self) -> &mut Arc<Snapshot> {
-        &mut self.control.snapshot
-    }
-}
-
-impl Drop for SnapshotWriter<'_> {
-    fn drop(&mut self) {
-        self.published.publish(Arc::clone(&self.control.snapshot));
-    }
 }
 
 /// What the control plane writes, as workers read it. A clone shares everything with its original.

@@ -412,6 +412,11 @@ impl Table {
         self.by_id.values().filter_map(|&slot| self.entry_of_slot(slot))
     }
 
+    /// Whether an entry has this slot.
+    pub fn uses_slot(&self, slot: usize) -> bool {
+        self.slots.get(slot).is_some_and(Option::is_some)
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.by_id.len()

@@ -2,7 +2,10 @@
 //!
 //! A name may be shortened to any suffix that begins after a dot and is not ambiguous, as on BMv2's command line
 //! (`ipv4_lpm` for `MyIngress.ipv4_lpm`). Values may have any width as long as the number fits.
+//!
+//! What packets see while something is written, and how several writes become one, says [`batch`].
 
+mod batch;
 pub(crate) mod convert;
 mod direct;
 pub(crate) mod names;
@@ -12,6 +15,7 @@ mod replication;
 mod tables;
 mod value_sets;
 
+pub use batch::Batch;
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;
 
@@ -87,4 +91,16 @@ pub struct CrcParameters {
     pub reflect_input: bool,
     /// Whether the result's bits are reversed.
     pub reflect_output: bool,
+}
+
+/// What a table needs of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableMemory {
+    /// Name of the table.
+    pub table: String,
+    /// Entries that it holds.
+    pub entries: usize,
+    /// Bytes that lookups read: what finds entries, and their records. What the control plane keeps of each entry to
+    /// name it comes on top.
+    pub bytes: usize,
 }

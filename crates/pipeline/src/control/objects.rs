@@ -78,12 +78,15 @@ impl Pipeline {
             reflect_data: parameters.reflect_input,
             reflect_remainder: parameters.reflect_output,
         });
-        let mut guard = self.snapshot_mut();
-        let crcs = Arc::make_mut(&mut Arc::make_mut(&mut guard).custom_crcs);
-        match which {
-            CustomCrc::Crc16 => crcs.crc16 = crc,
-            CustomCrc::Crc32 => crcs.crc32 = crc,
-        }
+        self.batch(|batch| {
+            batch.change(|snapshot| {
+                let crcs = Arc::make_mut(&mut snapshot.custom_crcs);
+                match which {
+                    CustomCrc::Crc16 => crcs.crc16 = crc,
+                    CustomCrc::Crc32 => crcs.crc32 = crc,
+                }
+            });
+        });
         Ok(())
     }
 

@@ -1,49 +1,44 @@
 //! Action profiles and selectors: members and groups.
 
-use crate::control::EntryAction;
 use crate::control::convert;
 use crate::control::names::resolve;
+use crate::control::{Batch, EntryAction};
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
 use forebay_bits::Bits;
-use forebay_ir::ActionProfileId;
+use forebay_ir::{ActionProfileId, TableId};
 use forebay_tables::{ActionCall, ActionProfile, GroupId, MemberId, ProfileError};
 use std::sync::Arc;
 
 impl Pipeline {
     /// Adds a member to an action profile.
     pub fn insert_member(&self, profile: &str, member: u32, action: &str, args: &[Bits]) -> Result<(), ControlError> {
-        let call = self.member_call(profile, action, args)?;
-        self.change_profile(profile, |profile| profile.insert_member(MemberId(member), call))
+        self.batch(|batch| batch.insert_member(profile, member, action, args))
     }
 
     /// Changes a member's action.
     pub fn modify_member(&self, profile: &str, member: u32, action: &str, args: &[Bits]) -> Result<(), ControlError> {
-        let call = self.member_call(profile, action, args)?;
-        self.change_profile(profile, |profile| profile.modify_member(MemberId(member), call))
+        self.batch(|batch| batch.modify_member(profile, member, action, args))
     }
 
     /// Removes a member that neither an entry nor a group uses.
     pub fn delete_member(&self, profile: &str, member: u32) -> Result<(), ControlError> {
-        self.change_profile(profile, |profile| profile.delete_member(MemberId(member)))
+        self.batch(|batch| batch.delete_member(profile, member))
     }
 
     /// Adds a group of members with their weights to an action selector.
     pub fn insert_group(&self, profile: &str, group: u32, members: &[(u32, u32)]) -> Result<(), ControlError> {
-        self.check_selector(profile)?;
-        let members = weighted(members);
-        self.change_profile(profile, |profile| profile.insert_group(GroupId(group), &members))
+        self.batch(|batch| batch.insert_group(profile, group, members))
     }
 
     /// Changes a group's members.
     pub fn modify_group(&self, profile: &str, group: u32, members: &[(u32, u32)]) -> Result<(), ControlError> {
-        let members = weighted(members);
-        self.change_profile(profile, |profile| profile.modify_group(GroupId(group), &members))
+        self.batch(|batch| batch.modify_group(profile, group, members))
     }
 
     /// Removes a group that no entry uses.
     pub fn delete_group(&self, profile: &str, group: u32) -> Result<(), ControlError> {
-        self.change_profile(profile, |profile| profile.delete_group(GroupId(group)))
+        self.batch(|batch| batch.delete_group(profile, group))
     }
 
     /// The members of an action profile in order of their numbers.
@@ -70,28 +65,6 @@ impl Pipeline {
         resolve(ObjectKind::ActionProfile, name, names).map(|index| ActionProfileId(index as u32))
     }
 
-    /// The call of a member: by the list of actions of the first table that uses the profile.
-    fn member_call(&self, profile: &str, action: &str, args: &[Bits]) -> Result<ActionCall, ControlError> {
-        let id = self.profile_id(profile)?;
-        let mut users = self
-            .program
-            .tables
-            .iter()
-            .enumerate()
-            .filter(|(_, table)| table.implementation == Some(id));
-        let Some((index, declared)) = users.next() else {
-            let name = self.program.action_profiles[id.index()].name.clone();
-            return Err(ControlError::Unsuitable {
-                name,
-                expected: "is used by no table, so it can have no members",
-            });
-        };
-        let call = convert::call_by_name(&self.program, declared, action, args)?;
-        let checked = self.control().tables[index].check_entry_call(&call);
-        checked.map_err(|error| convert::action_error(&self.program, declared, error))?;
-        Ok(call)
-    }
-
     fn check_selector(&self, profile: &str) -> Result<(), ControlError> {
         let declared = &self.program.action_profiles[self.profile_id(profile)?.index()];
         match declared.selector {
@@ -102,21 +75,84 @@ impl Pipeline {
             }),
         }
     }
+}
+
+impl Batch<'_> {
+    /// See [`Pipeline::insert_member`].
+    pub fn insert_member(
+        &mut self,
+        profile: &str,
+        member: u32,
+        action: &str,
+        args: &[Bits],
+    ) -> Result<(), ControlError> {
+        let call = self.member_call(profile, action, args)?;
+        self.change_profile(profile, |profile| profile.insert_member(MemberId(member), call))
+    }
+
+    /// See [`Pipeline::modify_member`].
+    pub fn modify_member(
+        &mut self,
+        profile: &str,
+        member: u32,
+        action: &str,
+        args: &[Bits],
+    ) -> Result<(), ControlError> {
+        let call = self.member_call(profile, action, args)?;
+        self.change_profile(profile, |profile| profile.modify_member(MemberId(member), call))
+    }
+
+    /// See [`Pipeline::delete_member`].
+    pub fn delete_member(&mut self, profile: &str, member: u32) -> Result<(), ControlError> {
+        self.change_profile(profile, |profile| profile.delete_member(MemberId(member)))
+    }
+
+    /// See [`Pipeline::insert_group`].
+    pub fn insert_group(&mut self, profile: &str, group: u32, members: &[(u32, u32)]) -> Result<(), ControlError> {
+        self.pipeline.check_selector(profile)?;
+        let members = weighted(members);
+        self.change_profile(profile, |profile| profile.insert_group(GroupId(group), &members))
+    }
+
+    /// See [`Pipeline::modify_group`].
+    pub fn modify_group(&mut self, profile: &str, group: u32, members: &[(u32, u32)]) -> Result<(), ControlError> {
+        let members = weighted(members);
+        self.change_profile(profile, |profile| profile.modify_group(GroupId(group), &members))
+    }
+
+    /// See [`Pipeline::delete_group`].
+    pub fn delete_group(&mut self, profile: &str, group: u32) -> Result<(), ControlError> {
+        self.change_profile(profile, |profile| profile.delete_group(GroupId(group)))
+    }
+
+    /// The call of a member: by the list of actions of the first table that uses the profile.
+    fn member_call(&self, profile: &str, action: &str, args: &[Bits]) -> Result<ActionCall, ControlError> {
+        let id = self.pipeline.profile_id(profile)?;
+        let program = &self.pipeline.program;
+        let tables = program.tables.iter().zip(0..);
+        let mut users = tables.filter(|(table, _)| table.implementation == Some(id));
+        let Some((declared, index)) = users.next() else {
+            let name = program.action_profiles[id.index()].name.clone();
+            return Err(ControlError::Unsuitable {
+                name,
+                expected: "is used by no table, so it can have no members",
+            });
+        };
+        let call = convert::call_by_name(program, declared, action, args)?;
+        let checked = self.table(TableId(index)).check_entry_call(&call);
+        checked.map_err(|error| convert::action_error(program, declared, error))?;
+        Ok(call)
+    }
 
     fn change_profile(
-        &self,
+        &mut self,
         profile: &str,
         change: impl FnOnce(&mut ActionProfile) -> Result<(), ProfileError>,
     ) -> Result<(), ControlError> {
-        let id = self.profile_id(profile)?;
-        let name = &self.program.action_profiles[id.index()].name;
-        let mut guard = self.snapshot_mut();
-        let profile = Arc::make_mut(&mut Arc::make_mut(&mut guard).profiles[id.index()]);
-        let changed = change(profile);
-        drop(guard);
-        // An entry that is inserted later and names what is new now must find it in every burst.
-        self.readers.synchronize();
-        changed.map_err(|error| convert::profile_error(name, error))
+        let id = self.pipeline.profile_id(profile)?;
+        let name = &self.pipeline.program.action_profiles[id.index()].name;
+        self.change(|snapshot| change(Arc::make_mut(&mut snapshot.profiles[id.index()])))
+            .map_err(|error| convert::profile_error(name, error))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Multicast groups and clone sessions.
 
+use crate::control::Batch;
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
 use crate::replication::{CloneSession, Replica, ReplicationEngine};
@@ -8,6 +9,38 @@ use std::sync::Arc;
 impl Pipeline {
     /// Adds or replaces a multicast group. Group 0 cannot be: in `standard_metadata.mcast_grp` it means none.
     pub fn set_multicast_group(&self, group: u16, replicas: &[Replica]) -> Result<(), ControlError> {
+        self.batch(|batch| batch.set_multicast_group(group, replicas))
+    }
+
+    /// Removes a multicast group.
+    pub fn delete_multicast_group(&self, group: u16) -> Result<(), ControlError> {
+        self.batch(|batch| batch.delete_multicast_group(group))
+    }
+
+    /// Adds or replaces a clone session.
+    pub fn set_clone_session(&self, session: u32, config: CloneSession) -> Result<(), ControlError> {
+        self.batch(|batch| batch.set_clone_session(session, config))
+    }
+
+    /// Removes a clone session.
+    pub fn delete_clone_session(&self, session: u32) -> Result<(), ControlError> {
+        self.batch(|batch| batch.delete_clone_session(session))
+    }
+
+    /// The members of a multicast group, if it exists.
+    pub fn multicast_group(&self, group: u16) -> Option<Vec<Replica>> {
+        self.snapshot().replication.multicast_groups.get(&group).cloned()
+    }
+
+    /// A clone session, if it exists.
+    pub fn clone_session(&self, session: u32) -> Option<CloneSession> {
+        self.snapshot().replication.clone_sessions.get(&session).cloned()
+    }
+}
+
+impl Batch<'_> {
+    /// See [`Pipeline::set_multicast_group`].
+    pub fn set_multicast_group(&mut self, group: u16, replicas: &[Replica]) -> Result<(), ControlError> {
         if group == 0 {
             let name = "multicast group 0".to_string();
             return Err(ControlError::Unsuitable {
@@ -19,51 +52,36 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Removes a multicast group.
-    pub fn delete_multicast_group(&self, group: u16) -> Result<(), ControlError> {
-        let removed = self.change_replication(|engine| engine.multicast_groups.remove(&group));
-        removed.map(drop).ok_or_else(|| {
-            let engine = &self.snapshot().replication;
-            unknown(
-                ObjectKind::MulticastGroup,
-                group.into(),
-                engine.multicast_groups.keys().map(u16::to_string).collect(),
-            )
-        })
+    /// See [`Pipeline::delete_multicast_group`].
+    pub fn delete_multicast_group(&mut self, group: u16) -> Result<(), ControlError> {
+        let groups = &self.snapshot().replication.multicast_groups;
+        if !groups.contains_key(&group) {
+            let known = groups.keys().map(u16::to_string).collect();
+            return Err(unknown(ObjectKind::MulticastGroup, group.into(), known));
+        }
+        self.change_replication(|engine| engine.multicast_groups.remove(&group));
+        Ok(())
     }
 
-    /// The members of a multicast group, if it exists.
-    pub fn multicast_group(&self, group: u16) -> Option<Vec<Replica>> {
-        self.snapshot().replication.multicast_groups.get(&group).cloned()
-    }
-
-    /// Adds or replaces a clone session.
-    pub fn set_clone_session(&self, session: u32, config: CloneSession) -> Result<(), ControlError> {
+    /// See [`Pipeline::set_clone_session`].
+    pub fn set_clone_session(&mut self, session: u32, config: CloneSession) -> Result<(), ControlError> {
         self.change_replication(|engine| engine.clone_sessions.insert(session, config));
         Ok(())
     }
 
-    /// Removes a clone session.
-    pub fn delete_clone_session(&self, session: u32) -> Result<(), ControlError> {
-        let removed = self.change_replication(|engine| engine.clone_sessions.remove(&session));
-        removed.map(drop).ok_or_else(|| {
-            let engine = &self.snapshot().replication;
-            unknown(
-                ObjectKind::CloneSession,
-                session,
-                engine.clone_sessions.keys().map(u32::to_string).collect(),
-            )
-        })
+    /// See [`Pipeline::delete_clone_session`].
+    pub fn delete_clone_session(&mut self, session: u32) -> Result<(), ControlError> {
+        let sessions = &self.snapshot().replication.clone_sessions;
+        if !sessions.contains_key(&session) {
+            let known = sessions.keys().map(u32::to_string).collect();
+            return Err(unknown(ObjectKind::CloneSession, session, known));
+        }
+        self.change_replication(|engine| engine.clone_sessions.remove(&session));
+        Ok(())
     }
 
-    /// A clone session, if it exists.
-    pub fn clone_session(&self, session: u32) -> Option<CloneSession> {
-        self.snapshot().replication.clone_sessions.get(&session).cloned()
-    }
-
-    fn change_replication<R>(&self, change: impl FnOnce(&mut ReplicationEngine) -> R) -> R {
-        let mut guard = self.snapshot_mut();
-        change(Arc::make_mut(&mut Arc::make_mut(&mut guard).replication))
+    fn change_replication<R>(&mut self, change: impl FnOnce(&mut ReplicationEngine) -> R) -> R {
+        self.change(|snapshot| change(Arc::make_mut(&mut snapshot.replication)))
     }
 }
 

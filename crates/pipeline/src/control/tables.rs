@@ -2,10 +2,9 @@
 
 use crate::control::convert;
 use crate::control::names::resolve;
-use crate::control::{Entry, EntryAction};
+use crate::control::{Batch, Entry, EntryAction, TableMemory};
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
-use crate::objects::Control;
 use forebay_bits::Bits;
 use forebay_ir::{ActionProfileId, EntryMatch, TableId};
 use forebay_tables::{ActionRef, NewEntry, Table};
@@ -14,67 +13,32 @@ use std::sync::Arc;
 impl Pipeline {
     /// Adds a table entry. Its direct counter begins at 0, its direct meter is not configured.
     pub fn insert_entry(&self, table: &str, entry: &Entry) -> Result<(), ControlError> {
-        let id = self.table_id(table)?;
-        let declared = &self.program.tables[id.index()];
-        let key = convert::key_from_control(declared, &entry.matches)?;
-        let priority = convert::priority(declared, entry.priority)?;
-        let action = convert::action_from_control(&self.program, declared, &entry.action)?;
-        let control = &mut *self.control();
-        self.acquire(control, id, action.as_ref())?;
-        let new = NewEntry::new(key, priority, action.clone());
-        let reset = |slot| self.reset_direct_objects(id, slot as u64);
-        control.tables[id.index()]
-            .insert_prepared(new, reset)
-            .map(drop)
-            .map_err(|error| {
-                self.release(control, id, action.as_ref());
-                convert::table_error(&self.program, declared, error)
-            })
+        self.batch(|batch| batch.insert_entry(table, entry))
     }
 
     /// Changes the action of the entry with the same match and priority.
     pub fn modify_entry(&self, table: &str, entry: &Entry) -> Result<(), ControlError> {
-        let id = self.table_id(table)?;
-        let declared = &self.program.tables[id.index()];
-        let action = convert::action_from_control(&self.program, declared, &entry.action)?;
-        let control = &mut *self.control();
-        let found = self.find(&control.tables[id.index()], id, &entry.matches, entry.priority)?;
-        self.acquire(control, id, action.as_ref())?;
-        match control.tables[id.index()].modify(found.id(), action.clone()) {
-            Ok(()) => {
-                self.release(control, id, found.action().as_ref());
-                Ok(())
-            }
-            Err(error) => {
-                self.release(control, id, action.as_ref());
-                Err(convert::table_error(&self.program, declared, error))
-            }
-        }
+        self.batch(|batch| batch.modify_entry(table, entry))
     }
 
     /// Removes the entry with that match and priority.
     pub fn delete_entry(&self, table: &str, matches: &[EntryMatch], priority: i64) -> Result<(), ControlError> {
-        let id = self.table_id(table)?;
-        let control = &mut *self.control();
-        let found = self.find(&control.tables[id.index()], id, matches, priority)?;
-        self.remove(control, id, found.id())
+        self.batch(|batch| batch.delete_entry(table, matches, priority))
     }
 
     /// Removes all entries of a table but those that are constant.
     pub fn clear_entries(&self, table: &str) -> Result<(), ControlError> {
-        let id = self.table_id(table)?;
-        if self.program.tables[id.index()].entries_are_const {
-            return Err(ControlError::Constant {
-                name: self.program.tables[id.index()].name.clone(),
-                what: "list of entries",
-            });
-        }
-        let control = &mut *self.control();
-        let changeable = control.tables[id.index()].entries().filter(|entry| !entry.is_const());
-        let entries: Vec<_> = changeable.map(|entry| entry.id()).collect();
-        entries
-            .into_iter()
-            .try_for_each(|entry| self.remove(control, id, entry))
+        self.batch(|batch| batch.clear_entries(table))
+    }
+
+    /// Changes the default action.
+    pub fn set_default_action(&self, table: &str, action: &str, args: &[Bits]) -> Result<(), ControlError> {
+        self.batch(|batch| batch.set_default_action(table, action, args))
+    }
+
+    /// Restores the default action that the program names.
+    pub fn reset_default_action(&self, table: &str) -> Result<(), ControlError> {
+        self.batch(|batch| batch.reset_default_action(table))
     }
 
     /// All entries of a table in the order in which they were added, those of the program first.
@@ -96,23 +60,6 @@ impl Pipeline {
         Some(convert::entry_to_control(&self.program, declared, hit))
     }
 
-    /// Changes the default action.
-    pub fn set_default_action(&self, table: &str, action: &str, args: &[Bits]) -> Result<(), ControlError> {
-        let id = self.table_id(table)?;
-        let declared = &self.program.tables[id.index()];
-        let call = convert::call_by_name(&self.program, declared, action, args)?;
-        self.control().tables[id.index()]
-            .set_default(call)
-            .map_err(|error| convert::table_error(&self.program, declared, error))
-    }
-
-    /// Restores the default action that the program names.
-    pub fn reset_default_action(&self, table: &str) -> Result<(), ControlError> {
-        let id = self.table_id(table)?;
-        self.control().tables[id.index()].reset_default();
-        Ok(())
-    }
-
     /// The present default action.
     pub fn default_action(&self, table: &str) -> Result<EntryAction, ControlError> {
         let id = self.table_id(table)?;
@@ -120,6 +67,19 @@ impl Pipeline {
             &self.program,
             self.control().tables[id.index()].default_action(),
         ))
+    }
+
+    /// What every table needs of memory, in the order of the program.
+    pub fn table_memory(&self) -> Vec<TableMemory> {
+        let control = self.control();
+        let tables = self.program.tables.iter().zip(&control.tables);
+        tables
+            .map(|(declared, table)| TableMemory {
+                table: declared.name.clone(),
+                entries: table.len(),
+                bytes: table.memory_bytes(),
+            })
+            .collect()
     }
 
     pub(super) fn table_id(&self, name: &str) -> Result<TableId, ControlError> {
@@ -143,37 +103,106 @@ impl Pipeline {
             .map_err(|error| convert::table_error(&self.program, declared, error))
     }
 
-    fn remove(&self, control: &mut Control, id: TableId, entry: forebay_tables::EntryId) -> Result<(), ControlError> {
-        let removed = control.tables[id.index()]
-            .delete(entry)
-            .map_err(|error| convert::table_error(&self.program, &self.program.tables[id.index()], error))?;
-        self.release(control, id, removed.action().as_ref());
-        Ok(())
-    }
-
-    /// Notes in the table's profile that an entry uses a member or group.
-    fn acquire(&self, control: &mut Control, table: TableId, action: ActionRef<'_>) -> Result<(), ControlError> {
-        let Some(profile) = self.profile_of(table, action) else {
-            return Ok(());
-        };
-        let name = &self.program.action_profiles[profile.index()].name;
-        let snapshot = Arc::make_mut(&mut control.snapshot);
-        let acquired = Arc::make_mut(&mut snapshot.profiles[profile.index()]).acquire(action);
-        acquired.map_err(|error| convert::profile_error(name, error))
-    }
-
-    fn release(&self, control: &mut Control, table: TableId, action: ActionRef<'_>) {
-        if let Some(profile) = self.profile_of(table, action) {
-            let snapshot = Arc::make_mut(&mut control.snapshot);
-            Arc::make_mut(&mut snapshot.profiles[profile.index()]).release(action);
-        }
-    }
-
     /// The profile that an entry's action refers to, if it refers to one.
     fn profile_of(&self, table: TableId, action: ActionRef<'_>) -> Option<ActionProfileId> {
         match action {
             ActionRef::Call(_) => None,
             ActionRef::Member(_) | ActionRef::Group(_) => self.program.tables[table.index()].implementation,
+        }
+    }
+}
+
+impl Batch<'_> {
+    /// See [`Pipeline::insert_entry`].
+    pub fn insert_entry(&mut self, table: &str, entry: &Entry) -> Result<(), ControlError> {
+        let id = self.pipeline.table_id(table)?;
+        let declared = &self.pipeline.program.tables[id.index()];
+        let key = convert::key_from_control(declared, &entry.matches)?;
+        let priority = convert::priority(declared, entry.priority)?;
+        let action = convert::action_from_control(&self.pipeline.program, declared, &entry.action)?;
+        self.acquire(id, action.as_ref())?;
+        let new = NewEntry::new(key, priority, action.clone());
+        self.insert(id, new).map_err(|error| {
+            self.release(id, action.as_ref());
+            convert::table_error(&self.pipeline.program, declared, error)
+        })
+    }
+
+    /// See [`Pipeline::modify_entry`].
+    pub fn modify_entry(&mut self, table: &str, entry: &Entry) -> Result<(), ControlError> {
+        let id = self.pipeline.table_id(table)?;
+        let declared = &self.pipeline.program.tables[id.index()];
+        let action = convert::action_from_control(&self.pipeline.program, declared, &entry.action)?;
+        let found = self.pipeline.find(self.table(id), id, &entry.matches, entry.priority)?;
+        self.acquire(id, action.as_ref())?;
+        let modified = self.table_mut(id).modify(found.id(), action.clone());
+        let unused = if modified.is_ok() { found.action() } else { &action };
+        self.release(id, unused.as_ref());
+        modified.map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
+    }
+
+    /// See [`Pipeline::delete_entry`].
+    pub fn delete_entry(&mut self, table: &str, matches: &[EntryMatch], priority: i64) -> Result<(), ControlError> {
+        let id = self.pipeline.table_id(table)?;
+        let found = self.pipeline.find(self.table(id), id, matches, priority)?;
+        self.remove(id, found.id())
+    }
+
+    /// See [`Pipeline::clear_entries`].
+    pub fn clear_entries(&mut self, table: &str) -> Result<(), ControlError> {
+        let id = self.pipeline.table_id(table)?;
+        let declared = &self.pipeline.program.tables[id.index()];
+        if declared.entries_are_const {
+            return Err(ControlError::Constant {
+                name: declared.name.clone(),
+                what: "list of entries",
+            });
+        }
+        let changeable = self.table(id).entries().filter(|entry| !entry.is_const());
+        let entries: Vec<_> = changeable.map(|entry| entry.id()).collect();
+        entries.into_iter().try_for_each(|entry| self.remove(id, entry))
+    }
+
+    /// See [`Pipeline::set_default_action`].
+    pub fn set_default_action(&mut self, table: &str, action: &str, args: &[Bits]) -> Result<(), ControlError> {
+        let id = self.pipeline.table_id(table)?;
+        let declared = &self.pipeline.program.tables[id.index()];
+        let call = convert::call_by_name(&self.pipeline.program, declared, action, args)?;
+        self.table_mut(id)
+            .set_default(call)
+            .map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
+    }
+
+    /// See [`Pipeline::reset_default_action`].
+    pub fn reset_default_action(&mut self, table: &str) -> Result<(), ControlError> {
+        let id = self.pipeline.table_id(table)?;
+        self.table_mut(id).reset_default();
+        Ok(())
+    }
+
+    fn remove(&mut self, id: TableId, entry: forebay_tables::EntryId) -> Result<(), ControlError> {
+        let declared = &self.pipeline.program.tables[id.index()];
+        let removed = self
+            .table_mut(id)
+            .delete(entry)
+            .map_err(|error| convert::table_error(&self.pipeline.program, declared, error))?;
+        self.release(id, removed.action().as_ref());
+        Ok(())
+    }
+
+    /// Notes in the table's profile that an entry uses a member or group.
+    fn acquire(&mut self, table: TableId, action: ActionRef<'_>) -> Result<(), ControlError> {
+        let Some(profile) = self.pipeline.profile_of(table, action) else {
+            return Ok(());
+        };
+        let name = &self.pipeline.program.action_profiles[profile.index()].name;
+        let acquired = Arc::make_mut(&mut self.unpublished().profiles[profile.index()]).acquire(action);
+        acquired.map_err(|error| convert::profile_error(name, error))
+    }
+
+    fn release(&mut self, table: TableId, action: ActionRef<'_>) {
+        if let Some(profile) = self.pipeline.profile_of(table, action) {
+            Arc::make_mut(&mut self.unpublished().profiles[profile.index()]).release(action);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Parser value sets.
 
+use crate::control::Batch;
 use crate::control::convert;
 use crate::control::names::resolve;
 use crate::error::{ControlError, ObjectKind};
@@ -10,18 +11,7 @@ use std::sync::Arc;
 impl Pipeline {
     /// Replaces the elements of a parser value set; each has one match per component.
     pub fn set_value_set(&self, set: &str, elements: &[Vec<EntryMatch>]) -> Result<(), ControlError> {
-        let index = self.value_set_index(set)?;
-        let declared = &self.program.value_sets[index];
-        if elements.len() as u64 > declared.size {
-            return Err(ControlError::Full {
-                name: declared.name.clone(),
-                size: declared.size,
-            });
-        }
-        let converted = elements.iter().map(|element| value_set_element(declared, element));
-        let converted = Arc::new(converted.collect::<Result<Vec<_>, _>>()?);
-        Arc::make_mut(&mut self.snapshot_mut()).value_sets[index] = converted;
-        Ok(())
+        self.batch(|batch| batch.set_value_set(set, elements))
     }
 
     /// The elements of a parser value set.
@@ -41,6 +31,24 @@ impl Pipeline {
     fn value_set_index(&self, name: &str) -> Result<usize, ControlError> {
         let names = self.program.value_sets.iter().map(|set| set.name.as_str());
         resolve(ObjectKind::ValueSet, name, names)
+    }
+}
+
+impl Batch<'_> {
+    /// See [`Pipeline::set_value_set`].
+    pub fn set_value_set(&mut self, set: &str, elements: &[Vec<EntryMatch>]) -> Result<(), ControlError> {
+        let index = self.pipeline.value_set_index(set)?;
+        let declared = &self.pipeline.program.value_sets[index];
+        if elements.len() as u64 > declared.size {
+            return Err(ControlError::Full {
+                name: declared.name.clone(),
+                size: declared.size,
+            });
+        }
+        let converted = elements.iter().map(|element| value_set_element(declared, element));
+        let converted = Arc::new(converted.collect::<Result<Vec<_>, _>>()?);
+        self.change(|snapshot| snapshot.value_sets[index] = converted);
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pipelines that are loaded from the text form of the IR, written by the control plane and met by packets.
 
+mod batch;
 mod common;
 mod control;
 mod v1model;

@@ -1,0 +1,177 @@
+//! Several writes of the control plane in one go, at once for packets or one after the other.
+//!
+//! Workers never wait for a writer, and a writer may change much. What packets meet meanwhile:
+//!
+//! | call | a packet sees | costs |
+//! |---|---|---|
+//! | any write of [`Pipeline`] | it or not: of an entry the old or the new form, never a part | the entry |
+//! | [`Pipeline::batch`] | some of the writes and not yet the others, in their order | the entries |
+//! | [`Pipeline::atomically`] | all of the writes or none, whether it looks at one table or at several | a copy of every table that is touched |
+//!
+//! *A packet* here is a packet between two queues: what a worker takes at the beginning of a burst holds for ingress, or
+//! for egress, of all packets of that burst. A packet that waits in a queue meanwhile may go through ingress before an
+//! atomic batch and through egress after it, as in a switch of silicon.
+//!
+//! When a call has returned, every burst that begins later sees what it wrote. When [`Pipeline::atomically`] fails,
+//! nothing has changed, neither for packets nor for the control plane.
+//!
+//! # How
+//!
+//! A [`Batch`] holds the lock of the control plane. In the first two cases it writes into the tables that workers read,
+//! entry by entry: `forebay_tables` publishes each with one store. An atomic batch writes into clones and publishes them all
+//! with one store, that of the snapshot; the tables that they replace are freed when no burst uses them any more.
+//!
+//! Entries name members of profiles, which are in the snapshot. So that no packet meets an entry whose member it does not
+//! know, a write to a profile waits until all bursts that began before have ended.
+//!
+//! # Not part of a batch
+//!
+//! Registers, counters and meters are changed at once: they are words that packets share. The direct counter and meter of an entry
+//! that is inserted begin anew; when an atomic batch deletes an entry and inserts another in its place, packets that hit
+//! the old one while the batch is being published may be counted for the new one.
+
+use crate::load::Pipeline;
+use crate::objects::{Control, Snapshot};
+use forebay_ir::TableId;
+use forebay_tables::{NewEntry, Table, TableError};
+use std::sync::{Arc, MutexGuard};
+
+/// Writes to the tables and all else that is the control plane's, under one lock; see the [module](self).
+#[derive(Debug)]
+pub struct Batch<'a> {
+    pub(super) pipeline: &'a Pipeline,
+    control: MutexGuard<'a, Control>,
+    /// Where an atomic batch writes.
+    draft: Option<Draft>,
+}
+
+/// What an atomic batch will put in place of what packets see.
+#[derive(Debug)]
+struct Draft {
+    snapshot: Arc<Snapshot>,
+    /// By [`TableId`]: clones of the tables that the batch has touched.
+    tables: Vec<Option<Table>>,
+    /// Slots that held another entry before the batch: their direct objects begin anew when it is published.
+    reused_slots: Vec<(TableId, usize)>,
+}
+
+impl Pipeline {
+    /// Several writes without another writer between them. Packets may see some before others, and what was written
+    /// before an error stays.
+    pub fn batch<R>(&self, writes: impl FnOnce(&mut Batch<'_>) -> R) -> R {
+        let mut batch = Batch {
+            pipeline: self,
+            control: self.control(),
+            draft: None,
+        };
+        writes(&mut batch)
+    }
+
+    /// Several writes that packets see all at once, or not at all when `writes` fails. Costs a copy of every table
+    /// that is written; for one write, any call is atomic without a copy.
+    ///
+    /// # Errors
+    /// Those of `writes`.
+    pub fn atomically<R, E>(&self, writes: impl FnOnce(&mut Batch<'_>) -> Result<R, E>) -> Result<R, E> {
+        let control = self.control();
+        let draft = Draft {
+            snapshot: Arc::clone(&control.snapshot),
+            tables: control.tables.iter().map(|_| None).collect(),
+            reused_slots: Vec::new(),
+        };
+        let mut batch = Batch {
+            pipeline: self,
+            control,
+            draft: Some(draft),
+        };
+        let result = writes(&mut batch)?;
+        batch.commit();
+        Ok(result)
+    }
+}
+
+impl Batch<'_> {
+    /// A table with what the batch has written so far.
+    pub(super) fn table(&self, id: TableId) -> &Table {
+        let draft = self.draft.as_ref();
+        let touched = draft.and_then(|draft| draft.tables[id.index()].as_ref());
+        touched.unwrap_or(&self.control.tables[id.index()])
+    }
+
+    /// A table to write to.
+    pub(super) fn table_mut(&mut self, id: TableId) -> &mut Table {
+        let present = &mut self.control.tables[id.index()];
+        match &mut self.draft {
+            None => present,
+            Some(draft) => draft.tables[id.index()].get_or_insert_with(|| {
+                // Slots that are free then are those that no packet counts for.
+                self.pipeline.readers.synchronize();
+                present.clone()
+            }),
+        }
+    }
+
+    /// The snapshot with what the batch has written so far.
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        match &self.draft {
+            None => &self.control.snapshot,
+            Some(draft) => &draft.snapshot,
+        }
+    }
+
+    /// The snapshot, for changes that no packet needs to see.
+    pub(super) fn unpublished(&mut self) -> &mut Snapshot {
+        match &mut self.draft {
+            None => Arc::make_mut(&mut self.control.snapshot),
+            Some(draft) => Arc::make_mut(&mut draft.snapshot),
+        }
+    }
+
+    /// Changes the snapshot, and lets packets see it unless the batch is atomic.
+    pub(super) fn change<R>(&mut self, change: impl FnOnce(&mut Snapshot) -> R) -> R {
+        let result = change(self.unpublished());
+        if self.draft.is_none() {
+            self.publish();
+        }
+        result
+    }
+
+    /// Adds an entry whose direct objects begin anew.
+    pub(super) fn insert(&mut self, id: TableId, new: NewEntry) -> Result<(), TableError> {
+        let pipeline = self.pipeline;
+        if self.draft.is_none() {
+            let reset = |slot| pipeline.reset_direct_objects(id, slot as u64);
+            return self.table_mut(id).insert_prepared(new, reset).map(drop);
+        }
+        let mut taken = 0;
+        self.table_mut(id).insert_prepared(new, |slot| taken = slot)?;
+        match &mut self.draft {
+            Some(draft) if self.control.tables[id.index()].uses_slot(taken) => draft.reused_slots.push((id, taken)),
+            _ => pipeline.reset_direct_objects(id, taken as u64),
+        }
+        Ok(())
+    }
+
+    fn publish(&self) {
+        self.pipeline.published.publish(Arc::clone(&self.control.snapshot));
+        // An entry that is inserted later and names what is new now must find it in every burst.
+        self.pipeline.readers.synchronize();
+    }
+
+    fn commit(mut self) {
+        let Some(mut draft) = self.draft.take() else { return };
+        let snapshot = Arc::make_mut(&mut draft.snapshot);
+        let touched = draft.tables.into_iter().enumerate();
+        let touched = touched.filter_map(|(index, table)| Some((index, table?)));
+        let mut replaced = Vec::new();
+        for (index, table) in touched {
+            snapshot.tables[index] = Arc::clone(table.view());
+            replaced.push(std::mem::replace(&mut self.control.tables[index], table));
+        }
+        for (table, slot) in draft.reused_slots {
+            self.pipeline.reset_direct_objects(table, slot as u64);
+        }
+        self.control.snapshot = draft.snapshot;
+        self.publish();
+    }
+}
