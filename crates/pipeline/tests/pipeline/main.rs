@@ -3,4 +3,5 @@
 mod batch;
 mod common;
 mod control;
+mod stress;
 mod v1model;
