@@ -12,6 +12,7 @@ use forebay_bits::Bits;
 use forebay_check::{annotations, hir};
 use forebay_ir::{self as ir, EntryMatch, Expr, MatchKind};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_traits::ToPrimitive;
 
@@ -134,7 +135,7 @@ fn lower_match(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span:
             hir::KeySet::Mask(value, mask) if table::constant(cx, mask, width) == ones => {
                 EntryMatch::Exact(table::constant(cx, value, width))
             }
-            _ => invalid(cx, key, span, "one value", EntryMatch::Exact(Bits::zero(width))),
+            _ => invalid(cx, key, keyset, span, "one value", EntryMatch::Exact(Bits::zero(width))),
         },
         MatchKind::Lpm => match masked(cx, keyset, width) {
             Some((value, mask)) => match prefix_length(&mask) {
@@ -144,7 +145,7 @@ fn lower_match(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span:
                         value,
                         prefix_length: 0,
                     };
-                    invalid(cx, key, span, "a mask of ones followed by zeros", fallback)
+                    invalid(cx, key, keyset, span, "a mask of ones followed by zeros", fallback)
                 }
             },
             None => {
@@ -152,7 +153,7 @@ fn lower_match(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span:
                     value: Bits::zero(width),
                     prefix_length: 0,
                 };
-                invalid(cx, key, span, "a value or a prefix", fallback)
+                invalid(cx, key, keyset, span, "a value or a prefix", fallback)
             }
         },
         MatchKind::Ternary => match masked(cx, keyset, width) {
@@ -162,7 +163,7 @@ fn lower_match(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span:
                     value: Bits::zero(width),
                     mask: Bits::zero(width),
                 };
-                invalid(cx, key, span, "a value or a mask", fallback)
+                invalid(cx, key, keyset, span, "a value or a mask", fallback)
             }
         },
         MatchKind::Range => match keyset {
@@ -184,6 +185,7 @@ fn lower_match(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span:
             _ => invalid(
                 cx,
                 key,
+                keyset,
                 span,
                 "a range",
                 EntryMatch::Range {
@@ -195,7 +197,7 @@ fn lower_match(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span:
         MatchKind::Optional => match keyset {
             hir::KeySet::Any => EntryMatch::Optional(None),
             hir::KeySet::Value(value) => EntryMatch::Optional(Some(table::constant(cx, value, width))),
-            _ => invalid(cx, key, span, "a value or `_`", EntryMatch::Optional(None)),
+            _ => invalid(cx, key, keyset, span, "a value or `_`", EntryMatch::Optional(None)),
         },
     }
 }
@@ -221,11 +223,28 @@ fn prefix_length(mask: &Bits) -> Option<u32> {
     rest_is_zero.then_some(length)
 }
 
-fn invalid(cx: &mut Context, key: &ir::TableKey, span: Span, expected: &str, fallback: EntryMatch) -> EntryMatch {
-    if !cx.aborted {
-        let message = format!("the key `{}` needs {expected} here", key.name);
-        cx.error(codes::INVALID_ENTRY, span, message);
+fn invalid(
+    cx: &mut Context,
+    key: &ir::TableKey,
+    keyset: &hir::KeySet,
+    entry: Span,
+    expected: &str,
+    fallback: EntryMatch,
+) -> EntryMatch {
+    if cx.aborted {
+        return fallback;
     }
+    let (span, hint) = match keyset {
+        hir::KeySet::Mask(_, mask) => (mask.span, Some("masks are for keys of match kind ternary")),
+        hir::KeySet::Range(low, _) => (low.span, Some("ranges are for keys of match kind range")),
+        hir::KeySet::Any | hir::KeySet::Value(_) | hir::KeySet::ValueSet(_) => (entry, None),
+    };
+    let message = format!("the key `{}` needs {expected} here", key.name);
+    let diagnostic = Diagnostic::error(codes::INVALID_ENTRY, span, message);
+    cx.diagnostics.push(match hint {
+        Some(hint) => diagnostic.hint(hint),
+        None => diagnostic,
+    });
     fallback
 }
 

@@ -162,7 +162,8 @@ impl Checker {
         value
     }
 
-    /// Keysets must be constants, and masks of lpm keys prefixes.
+    /// Keysets must be constants, and masks of lpm keys prefixes. Which other masks and ranges a key takes depends on the
+    /// architecture: it may make several entries of one (§14.2.1.4).
     fn check_entry_keysets(&mut self, keysets: &[KeySet], table: &Table, span: Span) {
         for (keyset, key) in keysets.iter().zip(&table.keys) {
             match keyset {
@@ -178,11 +179,6 @@ impl Checker {
                 KeySet::Range(low, high) => {
                     self.require_constant(low, "the end of a range in an entry");
                     self.require_constant(high, "the end of a range in an entry");
-                    if matches!(key.match_kind.as_str(), "exact" | "lpm" | "optional") {
-                        let message = format!("a key of match kind {} takes no range", key.match_kind);
-                        let hint = "ranges are for keys of match kind range";
-                        self.error_with_hint(codes::INVALID_ENTRY, low.span, message, hint);
-                    }
                 }
                 KeySet::ValueSet(_) => {
                     self.error(codes::INVALID_ENTRY, span, "a value set cannot stand in an entry");
@@ -192,19 +188,8 @@ impl Checker {
     }
 
     fn check_mask(&mut self, mask: &Expr, key: &TableKey) {
-        match key.match_kind.as_str() {
-            "lpm" => {}
-            kind @ ("exact" | "optional" | "range") => {
-                let message = format!("a key of match kind {kind} takes no mask");
-                self.error_with_hint(
-                    codes::INVALID_ENTRY,
-                    mask.span,
-                    message,
-                    "masks are for keys of match kind ternary",
-                );
-                return;
-            }
-            _ => return,
+        if key.match_kind != "lpm" {
+            return;
         }
         let (ExprKind::Int(value), Some(width)) = (&mask.kind, self.program.underlying(&key.expr.ty).width()) else {
             return;

@@ -234,12 +234,13 @@ impl Preprocessor<'_> {
             if out.len() > self.budget {
                 break;
             }
-            let mut piece = match (token.kind, parameter(token)) {
+            let start = out.len();
+            match (token.kind, parameter(token)) {
                 (TokenKind::HashHash, _) => continue,
                 (TokenKind::Hash, _) if next_parameter.is_some() => {
                     let argument = next_parameter.map_or(0, |parameter| parameter);
                     index += 1;
-                    vec![self.stringify(&arguments[argument].tokens, *token)]
+                    out.push(self.stringify(&arguments[argument].tokens, *token));
                 }
                 // GNU: in `, ## rest` the comma goes when nothing is given for the variadic parameter.
                 (TokenKind::Comma, _)
@@ -251,35 +252,30 @@ impl Preprocessor<'_> {
                     if variadic_empty {
                         continue;
                     }
-                    let rest = self.expanded_argument(&mut arguments[variadic_index.unwrap_or(0)]);
-                    std::iter::once(*token).chain(rest).collect()
+                    out.push(*token);
+                    out.extend_from_slice(self.expanded_argument(&mut arguments[variadic_index.unwrap_or(0)]));
                 }
-                (_, Some(parameter)) if pasted || pastes => arguments[parameter].tokens.clone(),
-                (_, Some(parameter)) => self.expanded_argument(&mut arguments[parameter]),
-                _ => vec![*token],
-            };
-            if parameter(token).is_none() {
-                for made in piece.iter_mut().take(1) {
-                    (made.span, made.origin) = (call.span, Some(origin));
-                }
+                (_, Some(parameter)) if pasted || pastes => out.extend_from_slice(&arguments[parameter].tokens),
+                (_, Some(parameter)) => out.extend_from_slice(self.expanded_argument(&mut arguments[parameter])),
+                _ => out.push(*token),
             }
-            if let Some(first) = piece.first_mut() {
+            if let Some(first) = out.get_mut(start) {
+                if parameter(token).is_none() {
+                    (first.span, first.origin) = (call.span, Some(origin));
+                }
                 first.spaced = token.spaced;
             }
             if pasted {
-                self.paste(&mut out, piece, call, origin);
-            } else {
-                out.append(&mut piece);
+                let right = out.split_off(start);
+                self.paste(&mut out, right, call, origin);
             }
         }
         out
     }
 
-    fn expanded_argument(&mut self, argument: &mut Argument) -> Vec<Token> {
-        if argument.expanded.is_none() {
-            argument.expanded = Some(self.expand_list(argument.tokens.clone()));
-        }
-        argument.expanded.clone().unwrap_or_default()
+    fn expanded_argument<'a>(&mut self, argument: &'a mut Argument) -> &'a [Token] {
+        let Argument { tokens, expanded } = argument;
+        expanded.get_or_insert_with(|| self.expand_list(tokens.clone()))
     }
 
     /// `#`: the spelling of an argument as a string literal.
