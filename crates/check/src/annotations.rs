@@ -1,9 +1,11 @@
 //! Reading annotations (§20).
 //!
-//! Annotations reach lowering and P4Info as written. The functions here answer the questions that are asked of
+//! Annotations reach lowering and P4Info as written, but for strings that are put together with `++`. The functions here answer the questions that are asked of
 //! them: is there a `@hidden`, what is the `@name`, what are the values of a structured annotation.
 
-use forebay_syntax::ast::{Annotation, AnnotationBody, AnnotationTokenKind, BinaryOp, Expr, ExprKind, UnaryOp};
+use forebay_syntax::ast::{
+    Annotation, AnnotationBody, AnnotationToken, AnnotationTokenKind, BinaryOp, Expr, ExprKind, UnaryOp,
+};
 use num_bigint::BigInt;
 
 /// A value in an annotation.
@@ -15,6 +17,45 @@ pub enum Value {
     Int(BigInt),
     /// A truth value.
     Bool(bool),
+}
+
+/// Annotations whose body the language defines as one string.
+pub(crate) const OF_ONE_STRING: [&str; 3] = ["name", "deprecated", "noWarn"];
+
+/// The annotation with one string in place of those that `++` joins, where the language defines what the body means.
+pub(crate) fn with_joined_strings(annotation: &Annotation) -> Annotation {
+    let mut joined = annotation.clone();
+    match &mut joined.body {
+        AnnotationBody::Unstructured(tokens) if OF_ONE_STRING.contains(&annotation.name.name.as_str()) => {
+            join_tokens(tokens);
+        }
+        AnnotationBody::ExpressionList(expressions) => expressions.iter_mut().for_each(join_expression),
+        AnnotationBody::KeyValueList(pairs) => pairs.iter_mut().for_each(|(_, value)| join_expression(value)),
+        AnnotationBody::Empty | AnnotationBody::Unstructured(_) => {}
+    }
+    joined
+}
+
+fn join_tokens(tokens: &mut Vec<AnnotationToken>) {
+    let strings = tokens.iter().filter(|token| token.kind == AnnotationTokenKind::String);
+    let text: String = strings.map(|token| token.text.as_str()).collect();
+    tokens.truncate(1);
+    if let Some(first) = tokens.first_mut() {
+        first.text = text;
+    }
+}
+
+fn join_expression(expression: &mut Expr) {
+    let is_joined = matches!(
+        expression.kind,
+        ExprKind::Binary {
+            op: BinaryOp::Concat,
+            ..
+        }
+    );
+    if let (true, Some(Value::String(text))) = (is_joined, literal(expression)) {
+        expression.kind = ExprKind::String(text);
+    }
 }
 
 /// The first annotation of this name.
@@ -141,6 +182,7 @@ fn binary(op: BinaryOp, left: Value, right: Value) -> Option<Value> {
         (BinaryOp::Or, Value::Bool(left), Value::Bool(right)) => Some(Value::Bool(left || right)),
         (BinaryOp::Add, Value::Int(left), Value::Int(right)) => Some(Value::Int(left + right)),
         (BinaryOp::Sub, Value::Int(left), Value::Int(right)) => Some(Value::Int(left - right)),
+        (BinaryOp::Concat, Value::String(left), Value::String(right)) => Some(Value::String(left + &right)),
         (BinaryOp::Mul, Value::Int(left), Value::Int(right)) => Some(Value::Int(left * right)),
         _ => None,
     }

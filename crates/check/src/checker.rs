@@ -1,6 +1,7 @@
 //! The checker's state: the program built so far, the scopes, the messages, and where in the program we are.
 
 use crate::advice::declared_name;
+use crate::annotations;
 use crate::hir::*;
 use crate::scope::{Entity, Scopes};
 use forebay_syntax::ast;
@@ -113,7 +114,7 @@ impl Checker {
             return self.no_annotations.clone();
         }
         self.check_annotations(annotations);
-        Rc::new(annotations.to_vec())
+        Rc::new(annotations.iter().map(annotations::with_joined_strings).collect())
     }
 
     /// Declares a name, with an error when the innermost scope has it already.

@@ -1,48 +1,16 @@
-//! Checks on the finished program that no single declaration could make: names that must differ, objects that belong to
-//! one table only, actions that stand where their annotations allow it.
+//! Checks on the finished program that no single declaration could make: objects that belong to one table only,
+//! actions that stand where their annotations allow it.
 
 use crate::context::Context;
 use forebay_ir as ir;
 use forebay_syntax::codes::lower as codes;
-use forebay_syntax::source::Span;
 use std::collections::HashSet;
 
 /// Reports what is wrong.
 pub fn check(cx: &mut Context) {
-    names_differ(cx);
     direct_objects_have_one_table(cx);
     for index in 0..cx.program.tables.len() {
         actions_are_allowed(cx, index);
-    }
-}
-
-fn names_differ(cx: &mut Context) {
-    let program = &cx.program;
-    let kinds: [(&str, Vec<&String>); 6] = [
-        ("tables", program.tables.iter().map(|table| &table.name).collect()),
-        (
-            "action profiles",
-            program.action_profiles.iter().map(|profile| &profile.name).collect(),
-        ),
-        (
-            "registers",
-            program.registers.iter().map(|register| &register.name).collect(),
-        ),
-        (
-            "counters",
-            program.counters.iter().map(|counter| &counter.name).collect(),
-        ),
-        ("meters", program.meters.iter().map(|meter| &meter.name).collect()),
-        ("value sets", program.value_sets.iter().map(|set| &set.name).collect()),
-    ];
-    let mut messages = Vec::new();
-    for (kind, names) in kinds {
-        let mut seen = HashSet::new();
-        let twice = names.into_iter().filter(|name| !seen.insert(*name));
-        messages.extend(twice.map(|name| format!("two {kind} have the control-plane name `{name}`")));
-    }
-    for message in messages {
-        cx.error(codes::DUPLICATE_NAME, Span::NONE, message);
     }
 }
 

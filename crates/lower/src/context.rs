@@ -24,6 +24,8 @@ pub struct Context<'a> {
     pub diagnostics: Diagnostics,
     /// The declaration of each table of the program being built.
     pub table_declarations: Vec<hir::TableId>,
+    /// Where the objects of the control plane are declared, by kind and name.
+    pub controllable: HashMap<(&'static str, String), Span>,
     /// What variables, type variables and instances mean now.
     pub environment: Environment,
     /// Every object of the instance tree.
@@ -59,6 +61,7 @@ impl<'a> Context<'a> {
             program,
             diagnostics: Diagnostics::new(),
             table_declarations: Vec::new(),
+            controllable: HashMap::new(),
             environment: Environment::new(hir),
             objects: Vec::new(),
             body: BodyBuilder::new(String::new(), ir::BodyKind::Control),

@@ -3,10 +3,13 @@
 //! A table `t` of the control `MyIngress` is `MyIngress.t`; of its sub-control instance `sub`, `MyIngress.sub.t`. What is
 //! declared at the top level has its plain name. `@name("x")` replaces the last part, `@name(".x")` all of it.
 
+use crate::context::Context;
 use forebay_check::annotations;
 use forebay_check::hir::{self, Callee, Expr, ExprKind, Type};
 use forebay_syntax::ast::{Annotation, BinaryOp};
-use forebay_syntax::source::SourceMap;
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::{SourceMap, Span};
 use num_bigint::BigInt;
 
 /// The control-plane name of something called `name` inside `scope` (empty at the top level).
@@ -25,6 +28,22 @@ pub fn join(scope: &str, name: &str) -> String {
     } else {
         format!("{scope}.{name}")
     }
+}
+
+/// Notes the name of an object of the control plane; an error when another of its kind has it. `kind` is in the plural.
+pub fn declare(cx: &mut Context, kind: &'static str, name: &str, span: Span) {
+    let Some(earlier) = cx.controllable.insert((kind, name.to_string()), span) else {
+        return;
+    };
+    let message = format!("two {kind} have the control-plane name `{name}`");
+    let error = Diagnostic::error(codes::DUPLICATE_NAME, span, message);
+    cx.diagnostics.push(if earlier == span {
+        error.hint("two uses of the parser or control around it need two instances: `Inner() first; Inner() second;`")
+    } else {
+        error
+            .secondary(earlier, "the other one")
+            .hint("give one of them another name with @name")
+    });
 }
 
 /// The control-plane name of a key field: its `@name`, or its expression (§14.2.1.1) with the `@name`s of the fields in it,

@@ -201,6 +201,7 @@ fn ranges(low: Bits, high: Bits, signed: bool) -> Vec<Vec<KeySet>> {
 pub fn declare_value_set(cx: &mut Context, id: hir::ValueSetId, scope: &str) -> ir::ValueSetId {
     let declaration = &cx.hir.value_sets[id.index()];
     let name = names::control_plane_name(scope, &declaration.name, &declaration.annotations);
+    names::declare(cx, "value sets", &name, declaration.span);
     let size = table::constant_size(cx, &declaration.size);
     let element = types::resolve(cx, &declaration.element);
     let mut components = Vec::new();

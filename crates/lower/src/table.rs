@@ -117,6 +117,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
     let table = &cx.hir.tables[id.index()];
     let scope = control::instance(cx, owner).map_or(String::new(), |instance| instance.scope.path.clone());
     let name = names::control_plane_name(&scope, &table.name, &table.annotations);
+    names::declare(cx, "tables", &name, table.span);
     let location = cx.locate(table.span);
     let keys = declare_keys(cx, table, keys);
     let mut actions: Vec<_> = table

@@ -1,5 +1,6 @@
 //! Structured annotations (§20.2): their values are constants, and each stands once.
 
+use crate::annotations;
 use crate::checker::Checker;
 use crate::hir::Type;
 use forebay_syntax::ast::{Annotation, AnnotationBody, AnnotationToken, AnnotationTokenKind, Expr};
@@ -49,7 +50,7 @@ impl Checker {
             let message = "@p4runtime_translation takes a URI string, and bit<W>, a width or `string`";
             self.error(codes::INVALID_ANNOTATION, annotation.span, message);
         }
-        if !matches!(name, "name" | "deprecated" | "noWarn") {
+        if !annotations::OF_ONE_STRING.contains(&name) {
             return;
         }
         let is_string = match &annotation.body {

@@ -5,6 +5,7 @@ use crate::assign;
 use crate::context::Context;
 use crate::graph;
 use crate::limits;
+use crate::names;
 use crate::object::Object;
 use crate::storage;
 use crate::table;
@@ -85,6 +86,7 @@ pub fn direct_counter(cx: &mut Context, made: Made) -> Object {
 }
 
 fn add_counter(cx: &mut Context, made: Made, unit: Unit, size: Option<u64>) -> CounterId {
+    names::declare(cx, "counters", &made.path, made.span);
     cx.program.counters.push(ir::Counter {
         name: made.path,
         unit,
@@ -112,6 +114,7 @@ pub fn direct_meter(cx: &mut Context, made: Made) -> Object {
 }
 
 fn add_meter(cx: &mut Context, made: Made, unit: Unit, size: Option<u64>) -> MeterId {
+    names::declare(cx, "meters", &made.path, made.span);
     cx.program.meters.push(ir::Meter {
         name: made.path,
         unit,
@@ -140,6 +143,7 @@ pub fn register(cx: &mut Context, made: Made) -> Object {
         _ => Bits::zero(width),
     };
     let id = RegisterId(cx.program.registers.len() as u32);
+    names::declare(cx, "registers", &made.path, made.span);
     cx.program.registers.push(ir::Register {
         name: made.path,
         width,
@@ -166,6 +170,7 @@ pub fn action_selector(cx: &mut Context, made: Made) -> Object {
 }
 
 fn add_profile(cx: &mut Context, made: Made, size: u64, selector: Option<(ir::HashAlgorithm, u32)>) -> Object {
+    names::declare(cx, "action profiles", &made.path, made.span);
     cx.program.action_profiles.push(ir::ActionProfile {
         name: made.path,
         size,

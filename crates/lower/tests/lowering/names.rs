@@ -32,7 +32,7 @@ fn objects_are_named_after_their_instances() {
 fn name_annotations_replace_the_last_part_or_everything() {
     let program = ingress(
         "@name(\"u\") table t { key = { m.x: exact; } actions = { NoAction; } }
-         @name(\".global\") table v { key = { m.x: exact @name(\"key\"); } actions = { NoAction; } }
+         @name(\".glo\" ++ \"ba\" ++ \"l\") table v { key = { m.x: exact @name[\"ke\" ++ \"y\"]; } actions = { NoAction; } }
          apply { t.apply(); v.apply(); }",
     );
     assert_eq!(program.tables[0].name, "I.u");
