@@ -63,8 +63,8 @@ fuzz:
 	cd fuzz && for target in source_text stf_text ir_text packets; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=600 -max_len=16384 -timeout=10 -rss_limit_mb=2048 || exit 1; done
 
-bench:
-	$(CARGO) bench -p forebay-benches
+bench: build
+	$(FOREBAY) bench
 	$(CARGO) bench -p forebay-tables
 
 clean:

@@ -24,8 +24,9 @@ const ORDER: &[&str] = &[
     "forebay-stf",
     "forebay-traffic",
     "forebay-demo",
+    "forebay-handwritten",
+    "forebay-bench",
     "forebay-cli",
-    "forebay-benches",
     "xtask",
 ];
 
@@ -36,6 +37,7 @@ const ISOLATED: &[(&str, &[&str])] = &[
     ("forebay-syntax", &[]),
     ("forebay-tables", &["forebay-bits"]),
     ("forebay-ports", &["forebay-packet"]),
+    ("forebay-handwritten", &["forebay-packet"]),
     ("forebay-traffic", &["forebay-packet"]),
     ("forebay-ir", &["forebay-bits"]),
     ("forebay-interp", &["forebay-bits", "forebay-ir", "forebay-tables"]),

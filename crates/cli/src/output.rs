@@ -22,6 +22,13 @@ pub fn message(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
+/// Writes over the line on the standard error that says what is being done, if a person reads it; an empty text removes it.
+pub fn progress(text: &str) {
+    if io::stderr().is_terminal() {
+        message(&format!("\r\x1b[K{text}"));
+    }
+}
+
 /// Whether the error is that the reader of the standard output has gone (`forebay ... | head`).
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error

@@ -51,17 +51,21 @@ pub enum Engine {
 }
 
 impl Engine {
+    /// As the pipeline knows it.
+    pub fn of_pipeline(self) -> forebay_pipeline::Engine {
+        match self {
+            Engine::Interp => forebay_pipeline::Engine::Interpreter,
+            Engine::Jit => forebay_pipeline::Engine::Jit,
+        }
+    }
+
     /// Loads a program for this engine.
     ///
     /// # Errors
     /// When the program cannot be loaded.
     pub fn load(self, program: Program) -> Result<Arc<Pipeline>> {
-        let engine = match self {
-            Engine::Interp => forebay_pipeline::Engine::Interpreter,
-            Engine::Jit => forebay_pipeline::Engine::Jit,
-        };
         let options = forebay_pipeline::Options {
-            engine,
+            engine: self.of_pipeline(),
             ..Default::default()
         };
         let pipeline = Pipeline::load_with(program, options).context("the program cannot be loaded")?;

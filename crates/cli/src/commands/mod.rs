@@ -1,5 +1,6 @@
 //! The subcommands.
 
+mod bench;
 mod build;
 mod check;
 mod demo;
@@ -47,6 +48,8 @@ pub enum Command {
     Run(run::Arguments),
     /// Show step by step what a program does with packets
     Trace(trace::Arguments),
+    /// Measure how fast packets go through a program, beside the same function written by hand
+    Bench(bench::Arguments),
     /// Show IoT messages aggregated by one switch and disaggregated by another, over virtual Ethernet
     Demo(demo::Arguments),
     /// Send and receive test traffic through ordinary sockets
@@ -64,6 +67,7 @@ impl Command {
             Command::Test(arguments) => test::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),
             Command::Trace(arguments) => trace::run(&arguments),
+            Command::Bench(arguments) => bench::run(&arguments),
             Command::Demo(arguments) => demo::run(&arguments),
             Command::Traffic(arguments) => traffic::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),

@@ -1,0 +1,188 @@
+//! The twin of `programs/l2fwd`: Ethernet forwarding with learning by digest and flooding by multicast groups.
+
+use crate::forwarder::{DROP_PORT, DropReason, Function, Outputs, UNDECIDED, Verdict, Verdicts};
+use crate::headers::{ETHERNET, destination_mac, source_mac};
+use crate::mac_table::MacTable;
+use crate::memory::for_this_processor;
+use forebay_packet::{Burst, DEFAULT_BURST, Packet};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A digest: an address and the port that it came from.
+pub type Learnt = (u64, u16);
+
+/// Digests that wait for the control plane; more are lost.
+const LEARNT_MAX: usize = 1024;
+
+/// What the table of destinations says of an address that it does not have.
+const FLOOD: u16 = DROP_PORT + 1;
+
+/// The tables, which several workers can share.
+pub struct L2Tables {
+    sources: MacTable,
+    destinations: MacTable,
+    /// By port of arrival.
+    floods: HashMap<u16, Vec<u16>>,
+    staged: bool,
+}
+
+impl L2Tables {
+    /// Tables of addresses with the port they were learnt on, of addresses with the port that leads to them
+    /// ([`DROP_PORT`]: dropped), and the ports to which what came by a port is flooded.
+    pub fn new(sources: &[(u64, u16)], destinations: &[(u64, u16)], floods: HashMap<u16, Vec<u16>>) -> L2Tables {
+        let (sources, destinations) = (MacTable::new(sources), MacTable::new(destinations));
+        L2Tables {
+            staged: sources.is_large() || destinations.is_large(),
+            sources,
+            destinations,
+            floods,
+        }
+    }
+}
+
+/// Ethernet forwarding.
+pub struct L2 {
+    tables: Arc<L2Tables>,
+    learnt: Vec<Learnt>,
+    lost: u64,
+}
+
+impl L2 {
+    /// Forwarding by these tables.
+    pub fn new(tables: Arc<L2Tables>) -> L2 {
+        L2 {
+            tables,
+            learnt: Vec::with_capacity(LEARNT_MAX),
+            lost: 0,
+        }
+    }
+
+    /// The digests since the last call, and how many more were lost since the beginning.
+    pub fn take_learnt(&mut self) -> (Vec<Learnt>, u64) {
+        (std::mem::take(&mut self.learnt), self.lost)
+    }
+
+    fn learn(&mut self, address: u64, port: u16) {
+        if self.learnt.len() < LEARNT_MAX {
+            self.learnt.push((address, port));
+        } else {
+            self.lost += 1;
+        }
+    }
+
+    /// A burst with a packet that is flooded, or whose source is not known: packet by packet.
+    #[cold]
+    fn slowly(&mut self, burst: &mut Burst, ingress_port: u16, outputs: &mut Outputs) {
+        let tables = Arc::clone(&self.tables);
+        for packet in burst.iter_mut() {
+            let Some(ethernet) = packet.data().first_chunk::<ETHERNET>() else {
+                outputs.drop(DropReason::TooShort, 1);
+                continue;
+            };
+            let source = source_mac(ethernet);
+            if tables.sources.find(source) != Some(ingress_port) {
+                self.learn(source, ingress_port);
+            }
+            match tables.destinations.find(destination_mac(ethernet)).unwrap_or(FLOOD) {
+                FLOOD => flood(packet, tables.floods.get(&ingress_port), outputs),
+                DROP_PORT => outputs.drop(DropReason::Ingress, 1),
+                port if port == ingress_port => outputs.drop(DropReason::Ingress, 1),
+                port => outputs.send(port, packet),
+            }
+        }
+        burst.clear();
+    }
+}
+
+impl Function for L2 {
+    fn process(&mut self, burst: &mut Burst, ingress_port: u16, outputs: &mut Outputs) {
+        let mut verdicts = UNDECIDED;
+        let mut usual = false;
+        forward_burst(
+            &self.tables,
+            burst.as_mut_slice(),
+            ingress_port,
+            &mut verdicts,
+            &mut usual,
+        );
+        if usual {
+            outputs.dispatch(burst, &verdicts);
+        } else {
+            self.slowly(burst, ingress_port, outputs);
+        }
+    }
+}
+
+fn flood(packet: &mut Packet, ports: Option<&Vec<u16>>, outputs: &mut Outputs) {
+    let Some((last, others)) = ports.and_then(|ports| ports.split_last()) else {
+        return outputs.drop(DropReason::NoMulticastMember, 1);
+    };
+    for port in others {
+        if let Some(copy) = outputs.allocate(*port) {
+            copy.set_data(packet.data());
+        }
+    }
+    outputs.send(*last, packet);
+}
+
+for_this_processor! {
+    /// Verdicts on a burst; `usual` is false when there is a packet that they cannot express.
+    fn forward_burst(
+        tables: &L2Tables,
+        packets: &mut [Packet],
+        ingress_port: u16,
+        verdicts: &mut Verdicts,
+        usual: &mut bool,
+    ) {
+        *usual = if tables.staged {
+            in_stages(tables, packets, ingress_port, verdicts)
+        } else {
+            straight(tables, packets, ingress_port, verdicts)
+        };
+    }
+}
+
+#[inline(always)]
+fn straight(tables: &L2Tables, packets: &[Packet], ingress_port: u16, verdicts: &mut Verdicts) -> bool {
+    let mut usual = true;
+    for (packet, verdict) in packets.iter().zip(verdicts) {
+        let Some(ethernet) = packet.data().first_chunk::<ETHERNET>() else {
+            return false;
+        };
+        usual &= judge(
+            tables,
+            source_mac(ethernet),
+            destination_mac(ethernet),
+            ingress_port,
+            verdict,
+        );
+    }
+    usual
+}
+
+#[inline(always)]
+fn in_stages(tables: &L2Tables, packets: &[Packet], ingress_port: u16, verdicts: &mut Verdicts) -> bool {
+    let mut keys = [(0, 0); DEFAULT_BURST];
+    for (packet, key) in packets.iter().zip(&mut keys) {
+        let Some(ethernet) = packet.data().first_chunk::<ETHERNET>() else {
+            return false;
+        };
+        *key = (source_mac(ethernet), destination_mac(ethernet));
+        tables.sources.prefetch(key.0);
+        tables.destinations.prefetch(key.1);
+    }
+    let mut usual = true;
+    for ((source, destination), verdict) in keys.into_iter().zip(verdicts).take(packets.len()) {
+        usual &= judge(tables, source, destination, ingress_port, verdict);
+    }
+    usual
+}
+
+/// Whether source and destination are known; then the verdict is written.
+#[inline(always)]
+fn judge(tables: &L2Tables, source: u64, destination: u64, ingress_port: u16, verdict: &mut Verdict) -> bool {
+    let known = tables.sources.find(source) == Some(ingress_port);
+    let port = tables.destinations.find(destination).unwrap_or(FLOOD);
+    *verdict = Verdict::ingress(if port == ingress_port { DROP_PORT } else { port });
+    known & (port != FLOOD)
+}

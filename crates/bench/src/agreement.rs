@@ -1,0 +1,129 @@
+//! Program and twin, or two engines, on the same packets: they must give the same.
+
+use crate::contender::{Ports, Work};
+use crate::error::BenchError;
+use crate::frames::FrameSet;
+use crate::ports::{Collector, FramePort};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Breaths after the last packet, for packets that go round inside.
+const LAST_BREATHS: usize = 64;
+
+/// Something between collecting ports.
+pub struct Witness {
+    name: String,
+    work: Box<dyn Work>,
+    collector: Collector,
+    /// What it sent and the first witness has not sent yet, or the other way round: by port.
+    ahead: BTreeMap<u32, VecDeque<Vec<u8>>>,
+}
+
+impl Witness {
+    /// What `make` makes between ports with these numbers, the first of which delivers the frames once.
+    pub fn new(
+        name: impl Into<String>,
+        numbers: &[u32],
+        frames: &Arc<FrameSet>,
+        make: impl FnOnce(Ports) -> Box<dyn Work>,
+    ) -> Witness {
+        let collector = Collector::default();
+        let ports = numbers.iter().enumerate().map(|(index, number)| {
+            let port = match index {
+                0 => FramePort::delivering("in", frames.clone(), frames.len() as u64),
+                _ => FramePort::silent("out"),
+            };
+            (*number, Box::new(port.collecting(*number, &collector)) as _)
+        });
+        Witness {
+            name: name.into(),
+            work: make(ports.collect()),
+            collector,
+            ahead: BTreeMap::new(),
+        }
+    }
+
+    fn breathe(&mut self) -> u64 {
+        let received = self.work.breathe(0);
+        for sent in self.collector.take() {
+            self.ahead.entry(sent.port).or_default().push_back(sent.frame);
+        }
+        received
+    }
+}
+
+/// Lets the witnesses process all their frames. Each must send the same frames by the same ports, in the same order on each,
+/// and drop as many for the same reasons.
+///
+/// # Errors
+/// When two differ; the text says where.
+pub fn agree(mut witnesses: Vec<Witness>) -> Result<(), BenchError> {
+    let mut breaths_left = LAST_BREATHS;
+    while breaths_left > 0 {
+        let received: u64 = witnesses.iter_mut().map(Witness::breathe).sum();
+        if received == 0 {
+            breaths_left -= 1;
+        }
+        compare_sent(&mut witnesses)?;
+    }
+    let Some((first, others)) = witnesses.split_first() else {
+        return Ok(());
+    };
+    for other in others {
+        if other
+            .ahead
+            .values()
+            .chain(first.ahead.values())
+            .any(|frames| !frames.is_empty())
+        {
+            let message = format!("{} and {} do not send as many frames", first.name, other.name);
+            return Err(BenchError::Differ(message));
+        }
+        compare_drops(first, other)?;
+    }
+    Ok(())
+}
+
+/// Compares what all have sent and forgets it.
+fn compare_sent(witnesses: &mut [Witness]) -> Result<(), BenchError> {
+    let ports: Vec<u32> = witnesses
+        .iter()
+        .flat_map(|witness| witness.ahead.keys().copied())
+        .collect();
+    for port in ports {
+        let lengths = witnesses
+            .iter()
+            .map(|witness| witness.ahead.get(&port).map_or(0, VecDeque::len));
+        for _ in 0..lengths.min().unwrap_or(0) {
+            let mut frames = witnesses.iter_mut().filter_map(|witness| {
+                let frame = witness.ahead.get_mut(&port)?.pop_front()?;
+                Some((&witness.name, frame))
+            });
+            let Some((first, expected)) = frames.next() else { break };
+            if let Some((other, frame)) = frames.find(|(_, frame)| *frame != expected) {
+                return Err(BenchError::Differ(format!(
+                    "by port {port}\n{first} sends {}\n{other} sends {}",
+                    hex(&expected),
+                    hex(&frame)
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn compare_drops(first: &Witness, other: &Witness) -> Result<(), BenchError> {
+    let drops = |witness: &Witness| witness.work.books().drops.into_iter().collect::<BTreeMap<_, _>>();
+    let (expected, found) = (drops(first), drops(other));
+    if expected == found {
+        return Ok(());
+    }
+    Err(BenchError::Differ(format!(
+        "{} drops {expected:?}, {} drops {found:?}",
+        first.name, other.name
+    )))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

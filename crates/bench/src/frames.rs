@@ -1,0 +1,124 @@
+//! The traffic of a measurement, prepared in memory.
+
+/// Frames in order, one behind the other at equal distances, each with the number of its flow.
+#[derive(Clone, Debug, Default)]
+pub struct FrameSet {
+    bytes: Vec<u8>,
+    lengths: Vec<u16>,
+    flows: Vec<u32>,
+    stride: usize,
+}
+
+impl FrameSet {
+    /// No frames yet; room for some of at most `longest` bytes.
+    pub fn new(longest: usize, count: usize) -> FrameSet {
+        FrameSet {
+            bytes: Vec::with_capacity(longest * count),
+            lengths: Vec::with_capacity(count),
+            flows: Vec::with_capacity(count),
+            stride: longest,
+        }
+    }
+
+    /// Frames that all are of one flow, in a capture file for example.
+    pub fn of<'a>(frames: impl IntoIterator<Item = &'a [u8]> + Clone) -> FrameSet {
+        let longest = frames.clone().into_iter().map(<[u8]>::len).max().unwrap_or(0);
+        let mut set = FrameSet::new(longest, 0);
+        for frame in frames {
+            set.push(0, frame);
+        }
+        set
+    }
+
+    /// Appends a frame.
+    ///
+    /// # Panics
+    /// When it is longer than the longest that was announced, or than 65,535 bytes.
+    pub fn push(&mut self, flow: u32, frame: &[u8]) {
+        assert!(frame.len() <= self.stride, "a frame of {} bytes", frame.len());
+        self.bytes.extend_from_slice(frame);
+        self.bytes.resize(self.stride * (self.lengths.len() + 1), 0);
+        self.lengths
+            .push(frame.len().try_into().expect("frames have at most 65,535 bytes"));
+        self.flows.push(flow);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// A frame.
+    #[inline]
+    pub fn frame(&self, index: usize) -> &[u8] {
+        &self.bytes[index * self.stride..][..usize::from(self.lengths[index])]
+    }
+
+    /// The number of a frame's flow.
+    pub fn flow(&self, index: usize) -> u32 {
+        self.flows[index]
+    }
+
+    /// All frames.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        (0..self.len()).map(|index| self.frame(index))
+    }
+
+    /// Bytes of a frame, on average.
+    pub fn mean_bytes(&self) -> f64 {
+        let total: u64 = self.lengths.iter().map(|length| u64::from(*length)).sum();
+        total as f64 / self.len().max(1) as f64
+    }
+
+    /// The first frames.
+    pub fn take(&self, count: usize) -> FrameSet {
+        let mut taken = FrameSet::new(self.stride, count.min(self.len()));
+        for index in 0..count.min(self.len()) {
+            taken.push(self.flows[index], self.frame(index));
+        }
+        taken
+    }
+
+    /// The frames of one worker among `workers`: every flow belongs to one of them, as receive-side scaling deals them out.
+    pub fn share(&self, worker: usize, workers: usize) -> FrameSet {
+        let mut share = FrameSet::new(self.stride, self.len() / workers);
+        for index in (0..self.len()).filter(|index| self.flows[*index] as usize % workers == worker) {
+            share.push(self.flows[index], self.frame(index));
+        }
+        share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_keep_their_order_and_length() {
+        let mut set = FrameSet::new(4, 3);
+        for (flow, frame) in [(0, &b"a"[..]), (1, b""), (2, b"abcd")] {
+            set.push(flow, frame);
+        }
+        assert_eq!(set.iter().collect::<Vec<_>>(), [&b"a"[..], b"", b"abcd"]);
+        assert_eq!(set.take(2).len(), 2);
+    }
+
+    #[test]
+    fn a_flow_belongs_to_one_worker() {
+        let mut set = FrameSet::new(1, 10);
+        for number in 0..10_u8 {
+            set.push(u32::from(number) % 5, &[number]);
+        }
+        let shares = [set.share(0, 2), set.share(1, 2)];
+        assert_eq!(
+            shares[0].iter().map(|frame| frame[0]).collect::<Vec<_>>(),
+            [0, 2, 4, 5, 7, 9]
+        );
+        assert_eq!(shares[1].len(), 4);
+    }
+}

@@ -1,0 +1,165 @@
+//! Tables for people, JSON for programs.
+
+use crate::account::Account;
+use crate::measure::{Contender, Figure, Measured};
+use forebay_pipeline::Engine;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// The heads of the columns of [`lines`].
+pub fn heading() -> String {
+    format!(
+        "{:<18} {:>8} {:>8} {:>6} {:>4}  {:<7} {:>9} {:>8} {:>8} {:>9} {:>13} {:>7} {:>10}\n",
+        "program",
+        "entries",
+        "flows",
+        "bytes",
+        "work",
+        "engine",
+        "Mpps in",
+        "ns",
+        "cycles",
+        "Mpps out",
+        "hand-written",
+        "ratio",
+        "harness ns"
+    )
+}
+
+/// A line for each engine.
+pub fn lines(measured: &Measured) -> String {
+    let programs = measured
+        .figures
+        .iter()
+        .filter(|figure| matches!(figure.contender, Contender::Program(_)));
+    programs.map(|figure| line(measured, figure)).collect()
+}
+
+fn line(measured: &Measured, figure: &Figure) -> String {
+    let number = |value: Option<usize>| value.map_or("-".to_string(), |value| value.to_string());
+    let ns = ns_per_packet(measured, figure);
+    let cycles = measured
+        .cycles
+        .cycles(ns)
+        .map_or("-".to_string(), |cycles| format!("{cycles:.1}"));
+    let by_hand = measured.figure(Contender::HandWritten);
+    let by_hand = by_hand.map_or("-".to_string(), |twin| format!("{:.3}", twin.received_per_s() / 1e6));
+    let ratio = measured.ratio(figure.contender, Contender::HandWritten);
+    let harness = measured.figure(Contender::Harness);
+    let mut line = String::new();
+    let _ = writeln!(
+        line,
+        "{:<18} {:>8} {:>8} {:>6.0} {:>4}  {:<7} {:>9.3} {:>8.1} {:>8} {:>9.3} {:>13} {:>7} {:>10}",
+        measured.name,
+        number(measured.scale.map(|scale| scale.entries)),
+        number(measured.scale.map(|scale| scale.flows)),
+        measured.frame_bytes,
+        measured.workers,
+        figure.contender,
+        figure.received_per_s() / 1e6,
+        ns,
+        cycles,
+        figure.transmitted_per_s() / 1e6,
+        by_hand,
+        ratio.map_or("-".to_string(), |ratio| format!("{ratio:.3}")),
+        harness.map_or("-".to_string(), |harness| format!(
+            "{:.1}",
+            ns_per_packet(measured, harness)
+        )),
+    );
+    line
+}
+
+/// Nanoseconds of one worker for a packet.
+fn ns_per_packet(measured: &Measured, figure: &Figure) -> f64 {
+    1e9 * measured.workers as f64 / figure.received_per_s()
+}
+
+/// The ratio of the engines to one another, where both were measured.
+pub fn engines_line(measured: &Measured) -> Option<String> {
+    let (jit, interpreter) = (Contender::Program(Engine::Jit), Contender::Program(Engine::Interpreter));
+    let ratio = measured.ratio(jit, interpreter)?;
+    Some(format!("{:<18} jit / interp: {ratio:.1}\n", measured.name))
+}
+
+/// A warning when the machine had other things to do in these measurements.
+pub fn busy_line(measured: &[Measured]) -> Option<String> {
+    let share = measured.iter().map(Measured::processor_share).fold(1.0, f64::min);
+    (share < 0.95).then(|| {
+        let percent = 100.0 * share;
+        format!(
+            "The machine is busy: in the worst turn the threads had {percent:.0} % of a processor. Their own time counts, \
+             but caches are shared.\n"
+        )
+    })
+}
+
+/// Everything that was measured.
+pub fn measured_json(measured: &Measured) -> Value {
+    let figures = measured.figures.iter().map(|figure| {
+        let ns = ns_per_packet(measured, figure);
+        json!({
+            "contender": figure.contender.to_string(),
+            "received_per_s": figure.received_per_s(),
+            "transmitted_per_s": figure.transmitted_per_s(),
+            "ns_per_packet": ns,
+            "cycles_per_packet": measured.cycles.cycles(ns),
+            "ratio_to_hand_written": measured.ratio(figure.contender, Contender::HandWritten),
+            "rounds": figure.turns.iter().map(|turn| turn.received_per_s).collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "program": measured.name,
+        "entries": measured.scale.map(|scale| scale.entries),
+        "flows": measured.scale.map(|scale| scale.flows),
+        "frame_bytes": measured.frame_bytes,
+        "workers": measured.workers,
+        "processor_share": measured.processor_share(),
+        "contenders": figures.collect::<Vec<_>>(),
+    })
+}
+
+/// The account of malformed traffic.
+pub fn account_text(account: &Account) -> String {
+    let mut text = format!(
+        "{}: {} packets in {:.2} s, {:.3} Mpps\n",
+        account.name,
+        account.received,
+        account.seconds,
+        account.received as f64 / account.seconds / 1e6
+    );
+    let mut line = |what: &str, count: u64| {
+        let _ = writeln!(text, "  {what:<40} {count:>12}");
+    };
+    for (kind, count) in &account.damaged {
+        line(&format!("of them {kind}"), *count);
+    }
+    line("copies made", account.copies);
+    line("sent", account.transmitted);
+    for (reason, count) in &account.drops {
+        line(&format!("dropped: {reason}"), *count);
+    }
+    line("not accounted for", 0);
+    text
+}
+
+/// The account of malformed traffic.
+pub fn account_json(account: &Account) -> Value {
+    let damaged = account
+        .damaged
+        .iter()
+        .map(|(kind, count)| (kind.to_string(), json!(count)));
+    let drops = account
+        .drops
+        .iter()
+        .map(|(reason, count)| (reason.clone(), json!(count)));
+    json!({
+        "program": account.name,
+        "received": account.received,
+        "damaged": Value::Object(damaged.collect()),
+        "copies": account.copies,
+        "transmitted": account.transmitted,
+        "dropped": Value::Object(drops.collect()),
+        "seconds": account.seconds,
+    })
+}
