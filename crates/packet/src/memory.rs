@@ -156,6 +156,10 @@ impl Port for MemoryPort {
             _ => Readiness::Now,
         }
     }
+
+    fn room(&self) -> usize {
+        with_queue(&self.outgoing, |queue| queue.limit - queue.packets.len())
+    }
 }
 
 #[cfg(test)]

@@ -258,6 +258,12 @@ pub trait Port: Send {
         Readiness::Unknown
     }
 
+    /// How many packets `send` would accept now. A switch keeps what has no room in its queues, so a port that knows
+    /// its own queue should say so; the others drop what is too much.
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
     /// Writes out what is buffered.
     ///
     /// # Errors
@@ -285,6 +291,9 @@ impl<P: Port + ?Sized> Port for Box<P> {
     }
     fn readiness(&self) -> Readiness {
         (**self).readiness()
+    }
+    fn room(&self) -> usize {
+        (**self).room()
     }
     fn flush(&mut self) -> Result<(), PortError> {
         (**self).flush()

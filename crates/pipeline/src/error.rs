@@ -68,6 +68,8 @@ pub enum ObjectKind {
     MulticastGroup,
     /// Clone session.
     CloneSession,
+    /// Field of a header.
+    HeaderField,
 }
 
 impl fmt::Display for ObjectKind {
@@ -82,6 +84,7 @@ impl fmt::Display for ObjectKind {
             ObjectKind::ValueSet => "value set",
             ObjectKind::MulticastGroup => "multicast group",
             ObjectKind::CloneSession => "clone session",
+            ObjectKind::HeaderField => "header field",
         })
     }
 }

@@ -31,4 +31,4 @@ pub use load::{Engine, Options, Pipeline};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
 pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};
 pub use replication::{CloneSession, Replica};
-pub use v1model::{Arrival, Passage, Worker};
+pub use v1model::{Arrival, FlowKey, Passage, Worker};

@@ -270,7 +270,14 @@ fn load_stateful(program: &Program) -> Result<Stateful, LoadError> {
         meters: (0..program.meters.len())
             .map(|index| load_meter(program, index))
             .collect::<Result<_, _>>()?,
+        turns: writes_registers(program).then(Mutex::default),
     })
+}
+
+fn writes_registers(program: &Program) -> bool {
+    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
+    let mut statements = blocks.flat_map(|block| &block.statements);
+    statements.any(|statement| matches!(statement.op, Op::RegisterWrite { .. }))
 }
 
 fn load_register(register: &forebay_ir::Register) -> Result<RegisterArray, LoadError> {

@@ -14,7 +14,7 @@ use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::{
     ActionProfile, ActionRef, CounterArray, KeyMatch, MeterArray, MeterColor, Pin, RegisterArray, Table, TableView,
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The control plane's side of what it writes.
 #[derive(Debug)]
@@ -65,6 +65,17 @@ pub(crate) struct Stateful {
     pub(crate) counters: Vec<CounterArray>,
     /// By [`MeterId`]; a direct meter has an element for each slot of its table.
     pub(crate) meters: Vec<MeterArray>,
+    /// Whose turn it is, when packets may read a register and write it afterwards.
+    pub(crate) turns: Option<Mutex<()>>,
+}
+
+impl Stateful {
+    /// The right to change registers during a burst. Workers take turns, so that what a packet reads and then writes is
+    /// one step for all others.
+    pub(crate) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        let turns = self.turns.as_ref()?;
+        Some(turns.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Answers to questions that every lookup asks, prepared when the program is loaded.

@@ -32,6 +32,7 @@ mod poll;
 mod spec;
 mod system;
 mod tap;
+mod thread;
 
 pub use clock::Clock;
 pub use error::OpenError;
@@ -42,3 +43,4 @@ pub use pcap_file::{Pace, PcapPort};
 pub use poll::Poller;
 pub use spec::{PortKind, PortSpec, SpecError};
 pub use tap::TapPort;
+pub use thread::{allowed_processors, pin_to_processor};

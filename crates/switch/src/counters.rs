@@ -39,6 +39,20 @@ pub struct Counters {
     pub dropped: u64,
 }
 
+impl std::ops::Add for Counters {
+    type Output = Counters;
+
+    /// The books of two workers together.
+    fn add(self, other: Counters) -> Counters {
+        Counters {
+            received: self.received + other.received,
+            copies: self.copies + other.copies,
+            transmitted: self.transmitted + other.transmitted,
+            dropped: self.dropped + other.dropped,
+        }
+    }
+}
+
 impl Counters {
     /// Packets that are inside the switch now.
     ///
@@ -65,6 +79,28 @@ pub struct PortReport {
     /// What the pipeline and the traffic manager dropped: in ingress of the packets that came by this port, behind it of
     /// those that were to leave by it. By [`DropReason::label`].
     pub drops: Vec<(String, u64)>,
+}
+
+impl PortReport {
+    /// Adds what another worker says of the same port: see [`crate::lanes()`].
+    pub fn merge(&mut self, other: &PortReport) {
+        if self.state == PortState::Up {
+            self.state = other.state;
+        }
+        self.counters.received_packets += other.counters.received_packets;
+        self.counters.received_bytes += other.counters.received_bytes;
+        self.counters.sent_packets += other.counters.sent_packets;
+        self.counters.sent_bytes += other.counters.sent_bytes;
+        for (reason, count) in other.counters.nonzero_drops() {
+            self.counters.count_drops(reason, count);
+        }
+        for (label, count) in &other.drops {
+            match self.drops.iter_mut().find(|(own, _)| own == label) {
+                Some((_, own)) => *own += count,
+                None => self.drops.push((label.clone(), *count)),
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -16,16 +16,24 @@
 //! * Every queue is bounded; a full queue is a counted drop. A breath does a bounded amount of work.
 //! * Nothing is lost without a name: packets received and copies made are packets transmitted, dropped for a
 //!   [`forebay_pipeline::DropReason`], or still [in flight](Counters::in_flight).
-//! * A [`Switch`] is what one thread works with. Several threads share the [`forebay_pipeline::Pipeline`], whose tables
-//!   they read without locks, and each has a switch with ports (or queues of ports) of its own.
+//!
+//! # Several workers
+//! A [`Switch`] is what one thread works with. Several threads share the [`forebay_pipeline::Pipeline`], whose tables
+//! they read without locks; each has a switch with the ports that [`lanes()`] gives it.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod counters;
+mod lanes;
 mod port_table;
+mod ring;
+mod rss;
 mod short_way;
 mod switch;
 mod traffic_manager;
 
 pub use counters::{Counters, PortReport};
+pub use lanes::{Lane, LaneConfig, LaneStatus, lanes};
+pub use rss::{Spread, five_tuple_hash};
 pub use switch::{Activity, Config, Settled, Switch};
+pub use traffic_manager::{QUEUES_MAX, QueueReport, Service};

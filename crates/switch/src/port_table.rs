@@ -38,6 +38,17 @@ impl PortTable {
         self.slots.contains_key(&number)
     }
 
+    /// Packets that can be handed to a port so that it accepts them; a port that has failed takes, and drops, everything.
+    pub(crate) fn room(&self, number: u32) -> usize {
+        self.slots.get(&number).map_or(usize::MAX, PortSlot::room)
+    }
+
+    /// Whether every port would accept a burst of so many packets from each.
+    pub(crate) fn have_room(&self, burst: usize) -> bool {
+        let needed = burst * self.slots.len();
+        self.slots.values().all(|slot| slot.room() >= needed)
+    }
+
     /// Asks every port for up to `max` packets and gives what came, with the port's number, to `take`. `burst` is empty
     /// before and after.
     pub(crate) fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64, mut take: impl FnMut(u32, &Burst)) {
@@ -136,6 +147,13 @@ impl PortTable {
 }
 
 impl PortSlot {
+    fn room(&self) -> usize {
+        if self.failed {
+            return usize::MAX;
+        }
+        self.port.room().saturating_sub(self.outgoing.len())
+    }
+
     fn flush(&mut self, now_ns: u64, failures: &mut Vec<(u32, PortError)>) -> Sent {
         let offered = self.outgoing.len() as u64;
         if offered == 0 {

@@ -2,7 +2,7 @@
 
 use crate::counters::{Counters, PortReport};
 use crate::port_table::PortTable;
-use crate::traffic_manager::TrafficManager;
+use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError, SplitMix64};
 use forebay_pipeline::{
     Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, IngressArguments, IngressDecision, IngressPacket,
@@ -16,7 +16,11 @@ use std::sync::Arc;
 pub struct Config {
     /// Packets that go through a stage together.
     pub burst: usize,
-    /// Packets that a queue of the traffic manager holds; there is one for each port and priority.
+    /// Queues of every port, one for each priority from 0 on: one to [`QUEUES_MAX`].
+    pub queues: usize,
+    /// How they are served.
+    pub queue_service: [Service; QUEUES_MAX],
+    /// Packets that a queue holds.
     pub queue_capacity: usize,
     /// Packets that may wait to enter ingress again: resubmitted or recirculated.
     pub loop_capacity: usize,
@@ -32,6 +36,8 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             burst: DEFAULT_BURST,
+            queues: QUEUES_MAX,
+            queue_service: [Service::Strict; QUEUES_MAX],
             queue_capacity: 1024,
             loop_capacity: 4096,
             digest_capacity: 1024,
@@ -113,7 +119,10 @@ impl Switch {
             worker: Worker::new(pipeline),
             config,
             ports: PortTable::default(),
-            queues: TrafficManager::new(config.queue_capacity),
+            queues: TrafficManager::new(
+                &config.queue_service[..config.queues.clamp(1, QUEUES_MAX)],
+                config.queue_capacity,
+            ),
             looping: VecDeque::new(),
             arrived: VecDeque::new(),
             digests: Vec::new(),
@@ -129,15 +138,16 @@ impl Switch {
     /// ([`forebay_packet::MemoryPort::loopback`]) is a loopback port.
     pub fn attach(&mut self, number: u32, port: Box<dyn Port>) {
         self.ports.insert(number, port, self.config.burst);
+        self.queues.add_port(number);
     }
 
     /// Moves a burst through the switch: receive, ingress, traffic manager, egress, transmit.
     ///
-    /// At most [`Config::burst`] packets from every port enter; all packets that wait in queues when egress begins
-    /// leave them. `now_ns` never goes back from call to call.
+    /// At most [`Config::burst`] packets from every port enter; of those that wait in queues when egress begins, as many
+    /// leave them as their ports have room for. `now_ns` never goes back from call to call.
     pub fn breathe<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
         let mut activity = Activity::default();
-        if !T::ON && self.worker.has_short_way() && self.is_empty() {
+        if !T::ON && self.worker.has_short_way() && self.is_empty() && self.ports.have_room(self.config.burst) {
             self.pass_through(now_ns, tracer, &mut activity);
         } else {
             activity.received = self.receive(now_ns);
@@ -176,6 +186,11 @@ impl Switch {
     /// The ports with what they carried and dropped, in order of their numbers.
     pub fn ports(&self) -> Vec<PortReport> {
         self.ports.reports(&self.worker.pipeline().program().errors)
+    }
+
+    /// The queues of all ports, in order of ports and priorities.
+    pub fn queues(&self) -> Vec<QueueReport> {
+        self.queues.reports()
     }
 
     /// The ports that are in order, for waiting on them.
@@ -295,35 +310,40 @@ impl Switch {
         let waiting = self.queues.len();
         let mut left = waiting;
         while left > 0 {
-            let burst = left.min(self.config.burst);
-            self.egress_burst(burst, now_ns, tracer);
-            left -= burst;
+            let moved = self.egress_burst(left.min(self.config.burst), now_ns, tracer);
+            if moved == 0 {
+                break;
+            }
+            left -= moved;
         }
-        waiting as u64
+        (waiting - left) as u64
     }
 
-    fn egress_burst<T: Tracer>(&mut self, burst: usize, now_ns: u64, tracer: &mut T) {
+    /// How many packets went through egress: fewer than `burst` when ports have no room for more.
+    fn egress_burst<T: Tracer>(&mut self, burst: usize, now_ns: u64, tracer: &mut T) -> usize {
         let now_us = self.microseconds(now_ns);
         let mut packets = std::mem::take(&mut self.stages.egress);
         let mut ports = std::mem::take(&mut self.stages.egress_ports);
         let mut decisions = std::mem::take(&mut self.stages.egress_decisions);
-        self.queues.dequeue(&mut packets, burst, now_us);
+        let ports_room = |port| self.ports.room(port);
+        self.queues.dequeue(&mut packets, burst, now_us, ports_room);
         for packet in &mut packets {
             packet.arguments.random_seed = self.random.next_u64();
             ports.push(packet.packet.egress_port);
         }
-        let entered = packets.len() as u64;
+        let entered = packets.len();
         self.worker.egress(&mut packets, &mut decisions, tracer);
         let mut fates = 0;
         for Decided { packet, decision } in decisions.drain(..) {
             fates += u64::from(!matches!(decision, EgressDecision::Digest(_)));
             self.after_egress(decision, ports[packet], now_ns);
         }
-        self.count_copies(fates, entered);
+        self.count_copies(fates, entered as u64);
         ports.clear();
         self.stages.egress = packets;
         self.stages.egress_ports = ports;
         self.stages.egress_decisions = decisions;
+        entered
     }
 
     fn after_egress(&mut self, decision: EgressDecision, port: u32, now_ns: u64) {

@@ -1,13 +1,52 @@
-//! Queues between ingress and egress: for every port eight, one for each value of `standard_metadata.priority`.
+//! Queues between ingress and egress: for every port up to eight, one for each value of `standard_metadata.priority`.
 //!
-//! The larger the priority, the more urgent the queue (strict priority, as in BMv2's simple_switch). A queue that is
-//! full refuses the packet: tail drop.
+//! The queue of a packet is its priority, the larger the more urgent; what is larger than there are queues goes to the
+//! last. A queue that is full refuses the packet: tail drop, counted by queue.
+//!
+//! # Which queue is next
+//! First those of [`Service::Strict`], the most urgent first, as in BMv2's simple_switch. When they are empty, those with
+//! a weight share the port by bytes in proportion to their weights: deficit weighted round robin (Shreedhar and Varghese,
+//! 1995). A queue whose turn it is gets `weight * QUANTUM_BYTES` more to send and sends as many of its packets as that
+//! pays for; what is left it keeps for its next turn, unless it is empty then.
+//!
+//! A port takes packets as long as it has [room](forebay_packet::Port::room), so queues fill only before ports that know how
+//! much they can take, and between breaths.
 
 use forebay_pipeline::{EgressArguments, EgressPacket, QueuedPacket};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Queues of a port: `standard_metadata.priority` has three bits.
-const PRIORITIES: usize = 8;
+/// The most queues that a port has: `standard_metadata.priority` has three bits.
+pub const QUEUES_MAX: usize = 8;
+
+/// What a weight of 1 pays for in one turn: about a frame of Ethernet, so that a turn sends something.
+const QUANTUM_BYTES: u64 = 1514;
+
+/// How a queue is served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Service {
+    /// Before all queues with weights, and before strict ones of smaller priority.
+    #[default]
+    Strict,
+    /// This share, at least 1, of what strict queues leave.
+    Weight(u32),
+}
+
+/// A queue as a user sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueReport {
+    /// The port.
+    pub port: u32,
+    /// The queue: the priority of its packets.
+    pub queue: usize,
+    /// Packets that wait in it now.
+    pub depth: usize,
+    /// Packets that it can hold.
+    pub capacity: usize,
+    /// Packets that it has taken so far.
+    pub enqueued: u64,
+    /// Packets that it has refused because it was full.
+    pub dropped: u64,
+}
 
 /// A packet and what the traffic manager will tell egress of its wait.
 struct Waiting {
@@ -17,18 +56,39 @@ struct Waiting {
     depth: u32,
 }
 
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Waiting>,
+    service: Service,
+    /// Bytes that its turn still pays for.
+    deficit: u64,
+    enqueued: u64,
+    dropped: u64,
+}
+
+/// The queues of a port.
+struct PortQueues {
+    queues: Vec<Queue>,
+    /// Whose turn it is among those with weights.
+    turn: usize,
+    len: usize,
+}
+
 /// All queues of a switch.
 pub(crate) struct TrafficManager {
-    ports: BTreeMap<u32, [VecDeque<Waiting>; PRIORITIES]>,
+    ports: BTreeMap<u32, PortQueues>,
+    services: Vec<Service>,
     capacity: usize,
     len: usize,
 }
 
 impl TrafficManager {
-    /// Queues of `capacity` packets each.
-    pub(crate) fn new(capacity: usize) -> TrafficManager {
+    /// For each port a queue for each service (one to [`QUEUES_MAX`]), of `capacity` packets each.
+    pub(crate) fn new(services: &[Service], capacity: usize) -> TrafficManager {
+        let count = services.len().clamp(1, QUEUES_MAX);
         TrafficManager {
             ports: BTreeMap::new(),
+            services: services.iter().copied().chain([Service::Strict]).take(count).collect(),
             capacity,
             len: 0,
         }
@@ -39,34 +99,121 @@ impl TrafficManager {
         self.len
     }
 
-    /// Appends the packet to its port's queue of its priority, or gives it back when that is full.
-    pub(crate) fn enqueue(&mut self, packet: QueuedPacket, now_us: u64) -> Result<(), QueuedPacket> {
-        let queues = self.ports.entry(packet.egress_port).or_default();
-        let queue = &mut queues[usize::from(packet.priority).min(PRIORITIES - 1)];
-        if queue.len() >= self.capacity {
+    /// Makes the queues of a port.
+    pub(crate) fn add_port(&mut self, port: u32) {
+        let queue = |&service: &Service| Queue {
+            service,
+            ..Queue::default()
+        };
+        let queues = self.services.iter().map(queue).collect();
+        self.ports.entry(port).or_insert(PortQueues {
+            queues,
+            turn: 0,
+            len: 0,
+        });
+    }
+
+    /// Appends the packet to its port's queue of its priority, or gives it back when that is full or there is no such
+    /// port.
+    pub(crate) fn enqueue(&mut self, mut packet: QueuedPacket, now_us: u64) -> Result<(), QueuedPacket> {
+        let Some(port) = self.ports.get_mut(&packet.egress_port) else {
+            return Err(packet);
+        };
+        let index = usize::from(packet.priority).min(port.queues.len() - 1);
+        packet.priority = index as u8;
+        let queue = &mut port.queues[index];
+        if queue.waiting.len() >= self.capacity {
+            queue.dropped += 1;
             return Err(packet);
         }
-        let depth = queue.len() as u32;
-        queue.push_back(Waiting {
+        let depth = queue.waiting.len() as u32;
+        queue.enqueued += 1;
+        queue.waiting.push_back(Waiting {
             packet,
             enqueued_us: now_us,
             depth,
         });
+        port.len += 1;
         self.len += 1;
         Ok(())
     }
 
-    /// Moves up to `max` packets to the end of `burst`: port by port, the most urgent first.
-    pub(crate) fn dequeue(&mut self, burst: &mut Vec<EgressPacket>, max: usize, now_us: u64) {
-        let mut room = max.min(self.len);
-        self.len -= room;
-        for queue in self.ports.values_mut().flat_map(|queues| queues.iter_mut().rev()) {
-            while room > 0 {
-                let Some(waiting) = queue.pop_front() else {
-                    break;
-                };
-                burst.push(waiting.into_egress(queue.len() as u32, now_us));
-                room -= 1;
+    /// Moves up to `max` packets to the end of `burst`, port by port, of each no more than `room` says it can take.
+    pub(crate) fn dequeue(
+        &mut self,
+        burst: &mut Vec<EgressPacket>,
+        max: usize,
+        now_us: u64,
+        room: impl Fn(u32) -> usize,
+    ) {
+        let mut left = max;
+        for (&number, port) in self.ports.iter_mut().filter(|(_, port)| port.len > 0) {
+            let take = left.min(port.len).min(room(number));
+            burst.extend((0..take).map_while(|_| port.next(now_us)));
+            left -= take;
+            self.len -= take;
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
+    /// All queues, in order of ports and priorities.
+    pub(crate) fn reports(&self) -> Vec<QueueReport> {
+        let queues = self.ports.iter().flat_map(|(&port, queues)| {
+            let queues = queues.queues.iter().enumerate();
+            queues.map(move |(index, queue)| (port, index, queue))
+        });
+        queues
+            .map(|(port, index, queue)| QueueReport {
+                port,
+                queue: index,
+                depth: queue.waiting.len(),
+                capacity: self.capacity,
+                enqueued: queue.enqueued,
+                dropped: queue.dropped,
+            })
+            .collect()
+    }
+}
+
+impl PortQueues {
+    /// The packet that goes next, if one waits.
+    fn next(&mut self, now_us: u64) -> Option<EgressPacket> {
+        let index = self.next_queue()?;
+        let queue = &mut self.queues[index];
+        let waiting = queue.waiting.pop_front()?;
+        self.len -= 1;
+        Some(waiting.into_egress(queue.waiting.len() as u32, now_us))
+    }
+
+    fn next_queue(&mut self) -> Option<usize> {
+        let strict = |queue: &Queue| queue.service == Service::Strict && !queue.waiting.is_empty();
+        self.queues
+            .iter()
+            .rposition(strict)
+            .or_else(|| self.next_weighted_queue())
+    }
+
+    /// Ends: every round gives each queue that has a packet more to send, and some packet is first to be paid for.
+    fn next_weighted_queue(&mut self) -> Option<usize> {
+        if self.len == 0 {
+            return None;
+        }
+        loop {
+            let queue = &mut self.queues[self.turn];
+            match queue.waiting.front() {
+                Some(first) if u64::from(first.packet.length()) <= queue.deficit => {
+                    queue.deficit -= u64::from(first.packet.length());
+                    return Some(self.turn);
+                }
+                Some(_) => {}
+                None => queue.deficit = 0,
+            }
+            self.turn = (self.turn + 1) % self.queues.len();
+            let next = &mut self.queues[self.turn];
+            if let (Service::Weight(weight), false) = (next.service, next.waiting.is_empty()) {
+                next.deficit += u64::from(weight.max(1)) * QUANTUM_BYTES;
             }
         }
     }

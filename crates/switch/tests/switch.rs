@@ -1,8 +1,8 @@
 //! The switch around a program whose packets say what shall happen to them (`operations.ir`).
 
-use forebay_packet::{MemoryPort, PortState};
+use forebay_packet::{Burst, MemoryPort, Port, PortCounters, PortError, PortState};
 use forebay_pipeline::{CloneSession, DropReason, NoTrace, Options, Pipeline, Replica};
-use forebay_switch::{Config, Settled, Switch};
+use forebay_switch::{Config, QueueReport, Service, Settled, Switch};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -192,18 +192,135 @@ fn a_loopback_port_gives_back() {
     assert!(bench.switch.counters().received > 10);
 }
 
+/// Takes nothing, and does not know it.
+struct Refusing(PortCounters);
+
+impl Port for Refusing {
+    fn name(&self) -> &str {
+        "refusing"
+    }
+
+    fn receive(&mut self, _burst: &mut Burst, _max: usize, _now_ns: u64) -> Result<usize, PortError> {
+        Ok(0)
+    }
+
+    fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
+        burst.clear();
+        Ok(0)
+    }
+
+    fn counters(&self) -> PortCounters {
+        self.0
+    }
+}
+
 #[test]
-fn a_port_that_cannot_take_more_is_a_counted_drop() {
+fn what_a_port_refuses_is_a_counted_drop() {
     let mut bench = Bench::new(Config::default());
-    let (near, _far) = MemoryPort::pair("small", "outside", 2);
-    bench.switch.attach(1, Box::new(near));
+    bench.switch.attach(1, Box::new(Refusing(PortCounters::default())));
     for _ in 0..5 {
         bench.send(0, &[0, 1]);
     }
     bench.settle();
-    assert_eq!(bench.drops(DropReason::PortError), 3);
-    assert_eq!(bench.switch.counters().transmitted, 2);
-    assert_eq!(bench.switch.counters().dropped, 3);
+    assert_eq!(bench.drops(DropReason::PortError), 5);
+    assert_eq!(bench.switch.counters().dropped, 5);
+}
+
+/// A bench whose port 1 has room for `room` packets at a time.
+fn narrow(config: Config, room: usize) -> Bench {
+    let mut bench = Bench::new(config);
+    let (near, far) = MemoryPort::pair("narrow", "outside", room);
+    bench.switch.attach(1, Box::new(near));
+    bench.far_ends[1] = far;
+    bench
+}
+
+#[test]
+fn packets_wait_for_room_in_bounded_queues() {
+    let config = Config {
+        queue_capacity: 3,
+        ..Config::default()
+    };
+    let mut bench = narrow(config, 2);
+    for byte in 0..5 {
+        bench.send(0, &[9, 2, byte]);
+    }
+    bench.settle();
+    let queue = |bench: &Bench| bench.switch.queues()[8 + 2];
+    let expected = QueueReport {
+        port: 1,
+        queue: 2,
+        depth: 1,
+        capacity: 3,
+        enqueued: 3,
+        dropped: 2,
+    };
+    assert_eq!(queue(&bench), expected);
+    assert_eq!(bench.drops(DropReason::QueueFull), 2);
+    assert_eq!(bench.switch.counters().in_flight(), 1);
+    assert_eq!(bench.sent_by(1), [[9, 2, 0], [9, 2, 1]]);
+    bench.settle();
+    assert_eq!(bench.sent_by(1), [[9, 2, 2]]);
+    assert_eq!(queue(&bench).depth, 0);
+}
+
+/// Fills the queues of port 1 with packets of these priorities and lengths, lets them leave two by two, and lists the
+/// priorities in the order in which they left.
+fn order_of_leaving(config: Config, packets: impl Iterator<Item = (u8, usize)>) -> Vec<u8> {
+    let mut bench = narrow(config, 2);
+    for (priority, length) in packets {
+        let mut frame = vec![0; length];
+        frame[..2].copy_from_slice(&[9, priority]);
+        bench.send(0, &frame);
+    }
+    let mut order = Vec::new();
+    loop {
+        bench.settle();
+        let sent = bench.sent_by(1);
+        if sent.is_empty() {
+            return order;
+        }
+        order.extend(sent.iter().map(|frame| frame[1]));
+    }
+}
+
+#[test]
+fn strict_queues_are_served_by_priority() {
+    let packets = [0, 1, 2, 7, 7, 2, 1, 0, 7].map(|priority| (priority, 60));
+    let order = order_of_leaving(Config::default(), packets.into_iter());
+    assert_eq!(order, [7, 7, 7, 2, 2, 1, 1, 0, 0]);
+}
+
+#[test]
+fn fewer_queues_share_the_last() {
+    let config = Config {
+        queues: 2,
+        ..Config::default()
+    };
+    let packets = [0, 1, 2, 7, 0].map(|priority| (priority, 60));
+    assert_eq!(order_of_leaving(config, packets.into_iter()), [1, 2, 7, 0, 0]);
+}
+
+/// Queue 1 has three times the weight of queue 0, and packets a third as long; queue 2 is strict.
+#[test]
+fn weights_share_a_port_by_bytes() {
+    let mut config = Config {
+        queues: 3,
+        ..Config::default()
+    };
+    config.queue_service[..2].copy_from_slice(&[Service::Weight(1), Service::Weight(3)]);
+    let packets = (0..300).flat_map(|_| [(0, 1500), (1, 500)]).chain([(2, 60)]);
+    let order = order_of_leaving(config, packets);
+    // Two left before the strict one came.
+    assert_eq!(order.iter().position(|&priority| priority == 2), Some(2));
+    assert_eq!(order.len(), 601);
+    // As long as both wait: of four times 1500 bytes, queue 0 has one packet and queue 1 nine.
+    let both = &order[3..332];
+    let first = both.iter().filter(|&&priority| priority == 0).count();
+    assert!((31..=35).contains(&first), "{first} of 329");
+    // No queue waits long for its turn.
+    let longest = both.split(|&priority| priority == 0).map(<[u8]>::len).max();
+    assert!(longest <= Some(10), "{longest:?}");
 }
 
 proptest! {

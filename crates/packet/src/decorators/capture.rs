@@ -67,6 +67,10 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
         self.port.readiness()
     }
 
+    fn room(&self) -> usize {
+        self.port.room()
+    }
+
     fn flush(&mut self) -> Result<(), PortError> {
         self.writer.flush().map_err(|error| failed(self.port.name(), &error))?;
         self.port.flush()

@@ -109,6 +109,10 @@ impl<P: Port> Port for Delay<P> {
         }
     }
 
+    fn room(&self) -> usize {
+        self.port.room()
+    }
+
     fn flush(&mut self) -> Result<(), PortError> {
         self.port.flush()
     }

@@ -73,6 +73,10 @@ impl<P: Port> Port for Loss<P> {
         self.port.readiness()
     }
 
+    fn room(&self) -> usize {
+        self.port.room()
+    }
+
     fn flush(&mut self) -> Result<(), PortError> {
         self.port.flush()
     }

@@ -61,6 +61,10 @@ impl<P: Port, S: TraceSink> Port for Trace<P, S> {
         self.port.readiness()
     }
 
+    fn room(&self) -> usize {
+        self.port.room()
+    }
+
     fn flush(&mut self) -> Result<(), PortError> {
         self.port.flush()
     }

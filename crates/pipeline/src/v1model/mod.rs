@@ -38,6 +38,7 @@
 //! and recirculated packets; here the limit holds wherever the packet is deparsed.
 
 mod egress;
+mod flow;
 mod ingress;
 mod pass;
 mod pool;
@@ -47,6 +48,7 @@ use crate::load::Pipeline;
 use crate::objects::View;
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{EgressPacket, IngressPacket, Preserved};
+pub use flow::FlowKey;
 use forebay_interp::{Ended, Event, Preserve, State, Tracer};
 use forebay_tables::Reader;
 use pass::Scratch;
@@ -151,6 +153,7 @@ impl Worker {
         let pipeline = Arc::clone(&self.pipeline);
         let mut reader = self.reader.take().unwrap_or_else(|| pipeline.readers.reader());
         let pin = reader.pin();
+        let _turn = pipeline.stateful.turn();
         let view = View {
             program: &pipeline.program,
             plan: &pipeline.plan,

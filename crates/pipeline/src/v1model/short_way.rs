@@ -45,6 +45,7 @@ impl Worker {
         let Some(code) = &self.pipeline.code else { return };
         let reader = self.reader.get_or_insert_with(|| self.pipeline.readers.reader());
         let pin = reader.pin();
+        let _turn = self.pipeline.stateful.turn();
         let view = View {
             program: &self.pipeline.program,
             plan: &self.pipeline.plan,

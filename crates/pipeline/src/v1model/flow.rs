@@ -1,0 +1,70 @@
+//! To which flow a packet belongs, by fields of its headers: what spreads packets over workers.
+
+use super::pass::Pass;
+use super::{Burst, Worker};
+use crate::control::names::resolve;
+use crate::error::{ControlError, ObjectKind};
+use crate::load::Pipeline;
+use forebay_interp::{Input, NoTrace, PacketFacts};
+use forebay_ir::{SlotId, SlotKind};
+
+/// Fields whose values make a flow; see [`Pipeline::flow_key`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowKey(Vec<SlotId>);
+
+impl Pipeline {
+    /// Header fields by their names in the program: `hdr.ipv4.src_addr`, or a suffix of it that is not ambiguous. Also
+    /// `ingress_port` of the standard metadata.
+    ///
+    /// # Errors
+    /// When a name means nothing, or several fields.
+    pub fn flow_key<S: AsRef<str>>(&self, fields: &[S]) -> Result<FlowKey, ControlError> {
+        let port = self.layout.slots.ingress_port;
+        let slots = (0..).map(SlotId).zip(&self.program.slots);
+        let (ids, names): (Vec<SlotId>, Vec<&str>) = slots
+            .filter(|(id, slot)| *id == port || matches!(slot.kind, SlotKind::Field(_)))
+            .map(|(id, slot)| (id, slot.name.as_str()))
+            .unzip();
+        let find = |name: &S| {
+            let index = resolve(ObjectKind::HeaderField, name.as_ref(), names.iter().copied())?;
+            Ok(ids[index])
+        };
+        fields.iter().map(find).collect::<Result<_, _>>().map(FlowKey)
+    }
+}
+
+impl Worker {
+    /// A hash of the values that the fields of `key` have when the program's parser has read the frame. Nothing lasting is
+    /// changed.
+    pub fn flow_hash(&mut self, key: &FlowKey, frame: &[u8], ingress_port: u32) -> u64 {
+        let mut hash = 0u64;
+        self.burst(|worker, burst| {
+            let layout = &burst.pipeline.layout;
+            let mut state = worker.pool.state(&layout.zero);
+            state.set_number(layout.slots.ingress_port, ingress_port.into());
+            worker.scratch.requests.clear();
+            let input = parser_input(burst, frame);
+            Pass::new(burst, input, &mut state, &mut worker.scratch, &mut NoTrace).run(layout.blocks.parser);
+            for &slot in &key.0 {
+                for limb in state.get(slot).limbs() {
+                    hash = (hash ^ limb).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+                }
+            }
+            worker.pool.recycle_state(state);
+        });
+        hash
+    }
+}
+
+fn parser_input<'a>(burst: Burst<'a>, packet: &'a [u8]) -> Input<'a> {
+    Input {
+        packet,
+        cursor: 0,
+        facts: PacketFacts {
+            length_bytes: packet.len() as u32,
+            timestamp_us: 0,
+        },
+        random_seed: 0,
+        step_limit: burst.pipeline.options.step_limit,
+    }
+}

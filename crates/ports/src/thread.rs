@@ -1,0 +1,58 @@
+//! Threads on processors of their own.
+
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::{size_of, zeroed};
+
+/// The processors that the calling thread may run on.
+///
+/// # Errors
+/// When the system does not say.
+pub fn allowed_processors() -> io::Result<Vec<usize>> {
+    // SAFETY: a set of processors is plain old data for which all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { zeroed() };
+    // SAFETY: the kernel writes no more than the size says.
+    if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the numbers are below the size of the set.
+    let allowed = |processor: &usize| unsafe { libc::CPU_ISSET(*processor, &set) };
+    Ok((0..libc::CPU_SETSIZE as usize).filter(allowed).collect())
+}
+
+/// Keeps the calling thread on one processor from now on.
+///
+/// # Errors
+/// When there is no such processor, or the thread may not run on it.
+pub fn pin_to_processor(processor: usize) -> io::Result<()> {
+    if processor >= libc::CPU_SETSIZE as usize {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // SAFETY: as above.
+    let mut set: libc::cpu_set_t = unsafe { zeroed() };
+    // SAFETY: the number is below the size of the set.
+    unsafe { libc::CPU_SET(processor, &mut set) };
+    // SAFETY: the kernel reads no more than the size says.
+    match unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_stays_where_it_is() {
+        let processors = allowed_processors().expect("the system says");
+        let last = *processors.last().expect("at least one");
+        let pinned = std::thread::spawn(move || {
+            pin_to_processor(last).expect("it is allowed");
+            allowed_processors().expect("the system says")
+        });
+        assert_eq!(pinned.join().expect("no panic"), [last]);
+        assert!(pin_to_processor(usize::MAX).is_err());
+    }
+}

@@ -1,0 +1,446 @@
+//! One set of ports for several workers.
+//!
+//! Every port has a *keeper*, the one worker that calls it. Every worker has a switch of its own with a port for each
+//! number: the keeper a [`SteeringPort`] around the port itself, the others a [`RemotePort`] that reaches it through two
+//! [rings](crate::ring), one for each direction.
+//!
+//! ```text
+//!            worker 0                              worker 1
+//!   ┌───────────────────────┐             ┌───────────────────────┐
+//!   │ Switch                │             │                Switch │
+//!   │   │ ▲                 │  arrivals   │                 ▲ │   │
+//!   │   ▼ │        ┌────────┼────────────►┼────────┐        │ ▼   │
+//!   │ SteeringPort ┤        │  departures │     RemotePort        │
+//!   │   │ ▲        └────────┼◄────────────┼────────┘              │
+//!   └───┼─┼─────────────────┘             └───────────────────────┘
+//!       ▼ │
+//!      port
+//! ```
+//!
+//! What arrives is spread by a hash of its flow ([`crate::Spread`]). Rings keep the order, so packets of a flow that come
+//! by one port stay in order from port to port. Copies, resubmitted and recirculated packets stay with their worker.
+//!
+//! # When something is full
+//! A keeper takes no more packets from its port than every ring of arrivals has places: the port's own queue fills and
+//! drops, under the port's names. A worker whose ring of departures is full leaves packets in the queues of its traffic manager
+//! ([`Port::room`]); these drop under `queue_full`. Nothing is dropped in between.
+//!
+//! # When all is done
+//! See [`LaneStatus`].
+
+use crate::ring::{Consumer, Producer, Progress, ring};
+use crate::rss::{Classifier, Spread};
+use forebay_packet::{Burst, DEFAULT_BURST, DropReason, Packet, Port, PortCounters, PortError, PortState, Readiness};
+use forebay_pipeline::Pipeline;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How ports are shared between workers.
+#[derive(Clone, Debug)]
+pub struct LaneConfig {
+    /// Workers, at least one.
+    pub workers: usize,
+    /// What makes a flow.
+    pub spread: Spread,
+    /// Packets that may be under way between two workers, for each port and direction.
+    pub ring_capacity: usize,
+}
+
+impl Default for LaneConfig {
+    fn default() -> LaneConfig {
+        LaneConfig {
+            workers: 1,
+            spread: Spread::FiveTuple,
+            ring_capacity: 256,
+        }
+    }
+}
+
+/// What one worker attaches to its switch.
+pub struct Lane {
+    /// The ports by their P4 numbers.
+    pub ports: Vec<(u32, Box<dyn Port>)>,
+    /// Says when all workers have done everything.
+    pub status: LaneStatus,
+}
+
+/// Divides ports among workers: port `i` of the list is kept by worker `i` modulo their number. One lane for each worker.
+pub fn lanes(ports: Vec<(u32, Box<dyn Port>)>, pipeline: &Arc<Pipeline>, config: &LaneConfig) -> Vec<Lane> {
+    let workers = config.workers.max(1);
+    let names: Vec<String> = ports.iter().map(|(_, port)| port.name().to_string()).collect();
+    let mut wires: Vec<Vec<Wire>> = ports.iter().map(|_| wires(workers, config.ring_capacity)).collect();
+    let shared = Arc::new(Shared::new(workers, &wires));
+    let status = |worker| LaneStatus {
+        worker,
+        shared: Arc::clone(&shared),
+    };
+    let mut lanes: Vec<Lane> = (0..workers)
+        .map(|worker| Lane {
+            ports: Vec::with_capacity(ports.len()),
+            status: status(worker),
+        })
+        .collect();
+    for (index, (number, port)) in ports.into_iter().enumerate() {
+        let keeper = index % workers;
+        let mut kept = SteeringPort::new(
+            port,
+            number,
+            Place {
+                index,
+                status: status(keeper),
+            },
+        );
+        kept.classifier = Classifier::new(&config.spread, pipeline);
+        for (worker, wire) in wires[index].drain(..).enumerate() {
+            let (arrivals, departures) = (wire.arrivals, wire.departures);
+            if worker == keeper {
+                kept.arrivals.push(None);
+                continue;
+            }
+            kept.arrivals.push(Some(arrivals.0));
+            kept.departures.push(departures.1);
+            let remote = RemotePort {
+                name: names[index].clone(),
+                arrivals: arrivals.1,
+                departures: departures.0,
+                counters: PortCounters::default(),
+                place: Place {
+                    index,
+                    status: status(worker),
+                },
+            };
+            lanes[worker].ports.push((number, Box::new(remote)));
+        }
+        lanes[keeper].ports.push((number, Box::new(kept)));
+    }
+    lanes
+}
+
+/// The two rings between a port's keeper and another worker.
+struct Wire {
+    arrivals: (Producer<Packet>, Consumer<Packet>),
+    departures: (Producer<Packet>, Consumer<Packet>),
+}
+
+fn wires(workers: usize, capacity: usize) -> Vec<Wire> {
+    let wire = |_| Wire {
+        arrivals: ring(capacity, Packet::new),
+        departures: ring(capacity, Packet::new),
+    };
+    (0..workers).map(wire).collect()
+}
+
+/// What all lanes know of each other.
+struct Shared {
+    /// Set when ports shall deliver nothing more.
+    closing: AtomicBool,
+    /// By worker: nothing is inside its switch, and nothing can come but from other workers.
+    resting: Vec<AtomicBool>,
+    ports: Vec<PortShared>,
+}
+
+/// What all lanes know of a port.
+struct PortShared {
+    /// The port will deliver nothing more.
+    ended: AtomicBool,
+    /// The port is out of order, and nobody empties its rings.
+    failed: AtomicBool,
+    arrivals: Vec<Progress<Packet>>,
+    departures: Vec<Progress<Packet>>,
+}
+
+impl Shared {
+    fn new(workers: usize, wires: &[Vec<Wire>]) -> Shared {
+        let port = |wires: &Vec<Wire>| PortShared {
+            ended: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+            arrivals: wires.iter().map(|wire| wire.arrivals.0.progress()).collect(),
+            departures: wires.iter().map(|wire| wire.departures.0.progress()).collect(),
+        };
+        Shared {
+            closing: AtomicBool::new(false),
+            resting: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            ports: wires.iter().map(port).collect(),
+        }
+    }
+
+    fn all_rest(&self) -> bool {
+        self.resting.iter().all(|resting| resting.load(Ordering::SeqCst))
+    }
+
+    /// Packets that were ever under way between workers.
+    fn published(&self) -> usize {
+        let rings = self
+            .ports
+            .iter()
+            .flat_map(|port| port.arrivals.iter().chain(&port.departures));
+        rings.fold(0, |sum, ring| sum.wrapping_add(ring.published()))
+    }
+
+    fn nothing_under_way(&self) -> bool {
+        self.ports.iter().all(|port| {
+            let failed = port.failed.load(Ordering::SeqCst);
+            port.arrivals.iter().all(Progress::is_empty) && (failed || port.departures.iter().all(Progress::is_empty))
+        })
+    }
+}
+
+/// Says when the workers of a set of lanes have done everything.
+///
+/// A worker [rests](LaneStatus::rest) when its breath was idle, nothing is inside its switch and none of its ports has
+/// anything to wait for. It is awake again before it takes a packet from a port or a ring.
+#[derive(Clone)]
+pub struct LaneStatus {
+    worker: usize,
+    shared: Arc<Shared>,
+}
+
+impl LaneStatus {
+    /// From now on no port delivers packets; what is inside comes out.
+    pub fn close(&self) {
+        self.shared.closing.store(true, Ordering::SeqCst);
+    }
+
+    /// Notes that this worker has nothing to do.
+    pub fn rest(&self) {
+        self.shared.resting[self.worker].store(true, Ordering::SeqCst);
+    }
+
+    fn wake(&self) {
+        self.shared.resting[self.worker].store(false, Ordering::SeqCst);
+    }
+
+    /// Whether all workers rest and no packet is under way between them, so that none will ever have anything to do.
+    ///
+    /// Looks twice: a worker that took a packet from a ring before this looked into the ring was awake by then, or has
+    /// rested again and passed on what came of it before, which shows in the numbers of packets.
+    pub fn all_done(&self) -> bool {
+        let shared = &self.shared;
+        let before = shared.published();
+        shared.all_rest() && shared.nothing_under_way() && shared.all_rest() && shared.published() == before
+    }
+}
+
+/// Which port this is, and whose.
+struct Place {
+    index: usize,
+    status: LaneStatus,
+}
+
+impl Place {
+    fn port(&self) -> &PortShared {
+        &self.status.shared.ports[self.index]
+    }
+
+    fn closing(&self) -> bool {
+        self.status.shared.closing.load(Ordering::Relaxed)
+    }
+}
+
+/// A port for its keeper: takes what arrives for its own switch and hands the rest over, and sends what other workers
+/// have for it.
+struct SteeringPort {
+    port: Box<dyn Port>,
+    number: u32,
+    classifier: Classifier,
+    /// By worker; none for the keeper itself.
+    arrivals: Vec<Option<Producer<Packet>>>,
+    departures: Vec<Consumer<Packet>>,
+    /// What has arrived and is not spread yet; what leaves for others.
+    received: Burst,
+    leaving: Burst,
+    place: Place,
+}
+
+impl SteeringPort {
+    fn new(port: Box<dyn Port>, number: u32, place: Place) -> SteeringPort {
+        SteeringPort {
+            port,
+            number,
+            classifier: Classifier::FiveTuple,
+            arrivals: Vec::new(),
+            departures: Vec::new(),
+            received: Burst::new(DEFAULT_BURST),
+            leaving: Burst::new(DEFAULT_BURST),
+            place,
+        }
+    }
+
+    fn send_for_others(&mut self, now_ns: u64) -> Result<(), PortError> {
+        for departures in &mut self.departures {
+            let mut waiting = departures.waiting().min(self.port.room());
+            if waiting > 0 {
+                self.place.status.wake();
+            }
+            while waiting > 0 {
+                while let Some(packet) = self.leaving.allocate() {
+                    if !departures.exchange(packet) {
+                        self.leaving.truncate(self.leaving.len() - 1);
+                        break;
+                    }
+                    waiting -= 1;
+                    if waiting == 0 {
+                        break;
+                    }
+                }
+                departures.release();
+                self.port.send(&mut self.leaving, now_ns)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives every packet to its worker; the rings have room for all.
+    fn spread(&mut self, burst: &mut Burst) {
+        let workers = self.arrivals.len();
+        for packet in self.received.iter_mut() {
+            let worker = self.classifier.worker(packet.data(), self.number, workers);
+            let has_room = match &mut self.arrivals[worker] {
+                None => burst.push_exchange(packet),
+                Some(ring) => ring.exchange(packet),
+            };
+            debug_assert!(has_room, "no more is received than there is room for");
+        }
+        self.received.clear();
+        self.arrivals.iter_mut().flatten().for_each(Producer::publish);
+    }
+
+    fn receive_and_send(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        self.send_for_others(now_ns)?;
+        if self.place.closing() {
+            return Ok(0);
+        }
+        let room = self.arrivals.iter().flatten().map(Producer::room).min();
+        let max = max
+            .min(burst.room())
+            .min(room.unwrap_or(usize::MAX))
+            .min(self.received.capacity());
+        let result = self.port.receive(&mut self.received, max, now_ns);
+        if !self.received.is_empty() {
+            self.place.status.wake();
+        }
+        let before = burst.len();
+        self.spread(burst);
+        result.map(|_| burst.len() - before)
+    }
+}
+
+impl Port for SteeringPort {
+    fn name(&self) -> &str {
+        self.port.name()
+    }
+
+    fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        let result = self.receive_and_send(burst, max, now_ns);
+        if result.is_err() {
+            self.place.port().failed.store(true, Ordering::SeqCst);
+        }
+        result
+    }
+
+    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
+        self.port.send(burst, now_ns)
+    }
+
+    fn counters(&self) -> PortCounters {
+        self.port.counters()
+    }
+
+    fn state(&self) -> PortState {
+        self.port.state()
+    }
+
+    fn readiness(&self) -> Readiness {
+        if self.departures.iter().any(|ring| !ring.is_empty()) {
+            return Readiness::Now;
+        }
+        let readiness = if self.place.closing() {
+            Readiness::Never
+        } else {
+            self.port.readiness()
+        };
+        if readiness == Readiness::Never {
+            self.place.port().ended.store(true, Ordering::SeqCst);
+        }
+        readiness
+    }
+
+    fn room(&self) -> usize {
+        self.port.room()
+    }
+
+    fn flush(&mut self) -> Result<(), PortError> {
+        self.port.flush()
+    }
+}
+
+/// A port for a worker that does not keep it. Its counters have only what is dropped here.
+struct RemotePort {
+    name: String,
+    arrivals: Consumer<Packet>,
+    departures: Producer<Packet>,
+    counters: PortCounters,
+    place: Place,
+}
+
+impl RemotePort {
+    fn failed(&self) -> bool {
+        self.place.port().failed.load(Ordering::Relaxed)
+    }
+}
+
+impl Port for RemotePort {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn receive(&mut self, burst: &mut Burst, max: usize, _now_ns: u64) -> Result<usize, PortError> {
+        let count = self.arrivals.waiting().min(max).min(burst.room());
+        if count == 0 {
+            return Ok(0);
+        }
+        self.place.status.wake();
+        for _ in 0..count {
+            let taken = burst.allocate().is_some_and(|spare| self.arrivals.exchange(spare));
+            debug_assert!(taken, "the burst has room and the ring has packets");
+        }
+        self.arrivals.release();
+        Ok(count)
+    }
+
+    fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
+        let offered = burst.len();
+        let (sent, reason) = if self.failed() {
+            (0, DropReason::LinkDown)
+        } else {
+            let refused = burst.iter_mut().position(|packet| !self.departures.exchange(packet));
+            (refused.unwrap_or(offered), DropReason::QueueFull)
+        };
+        self.departures.publish();
+        self.counters.count_drops(reason, (offered - sent) as u64);
+        burst.clear();
+        Ok(sent)
+    }
+
+    fn counters(&self) -> PortCounters {
+        self.counters
+    }
+
+    fn readiness(&self) -> Readiness {
+        if !self.arrivals.is_empty() {
+            Readiness::Now
+        } else if self.place.closing() || self.failed() || self.place.port().ended.load(Ordering::SeqCst) {
+            Readiness::Never
+        } else {
+            Readiness::Unknown
+        }
+    }
+
+    fn room(&self) -> usize {
+        if self.failed() {
+            usize::MAX
+        } else {
+            self.departures.room()
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! A bounded ring from one thread to another, without locks.
+//!
+//! ```text
+//!            head                       tail
+//!             ▼                          ▼
+//!  ┌────┬────┬────┬────┬────┬────┬────┬────┬────┬────┐
+//!  │    │    │ .. │ .. │ .. │ .. │ .. │    │    │    │     the consumer owns head .. tail, the producer all else
+//!  └────┴────┴────┴────┴────┴────┴────┴────┴────┴────┘
+//! ```
+//!
+//! Places always hold a value. Whoever owns a place swaps its value with one of his own: the producer puts a packet in
+//! and gets an empty buffer, the consumer puts an empty buffer in and gets a packet. So buffers go round and nothing is
+//! allocated.
+//!
+//! A side tells the other of its progress once a burst ([`Producer::publish`], [`Consumer::release`]), with one store.
+//! Neither ever waits. `loom` checks this: `RUSTFLAGS="--cfg loom" cargo test -p forebay-switch --lib ring --release`.
+//!
+//! # Why this is sound
+//! `tail` is written by the producer alone and `head` by the consumer alone, each with release order after the last
+//! access to the places given away, and read by the other with acquire order before the first access to the places gained.
+//! Positions only grow, and `tail - head` is at most the capacity. So no place is ever accessed by both.
+
+#![allow(unsafe_code)]
+
+#[cfg(loom)]
+use loom::{
+    cell::UnsafeCell,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+#[cfg(not(loom))]
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+/// A cell with loom's interface.
+#[cfg(not(loom))]
+struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+#[cfg(not(loom))]
+impl<T> UnsafeCell<T> {
+    fn new(value: T) -> UnsafeCell<T> {
+        UnsafeCell(std::cell::UnsafeCell::new(value))
+    }
+
+    #[inline]
+    fn with_mut<R>(&self, body: impl FnOnce(*mut T) -> R) -> R {
+        body(self.0.get())
+    }
+}
+
+/// A position, alone in its cache lines.
+#[repr(align(128))]
+struct Position(AtomicUsize);
+
+struct Shared<T> {
+    places: Box<[UnsafeCell<T>]>,
+    head: Position,
+    tail: Position,
+}
+
+// SAFETY: see the module: a place is accessed by one side at a time, and values go from thread to thread.
+unsafe impl<T: Send> Sync for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Shared<T> {}
+
+impl<T> Shared<T> {
+    /// # Safety
+    /// The caller is the side that owns the place.
+    #[inline]
+    unsafe fn swap(&self, position: usize, value: &mut T) {
+        let place = &self.places[position & (self.places.len() - 1)];
+        // SAFETY: nobody else accesses the place now.
+        place.with_mut(|place| unsafe { std::ptr::swap(place, value) });
+    }
+}
+
+/// A ring of at least `capacity` places (the next power of two), each with a value of `spare`.
+pub(crate) fn ring<T>(capacity: usize, spare: impl FnMut() -> T) -> (Producer<T>, Consumer<T>) {
+    let mut spare = spare;
+    let capacity = capacity.max(1).next_power_of_two();
+    let shared = Arc::new(Shared {
+        places: (0..capacity).map(|_| UnsafeCell::new(spare())).collect(),
+        head: Position(AtomicUsize::new(0)),
+        tail: Position(AtomicUsize::new(0)),
+    });
+    let producer = Producer {
+        shared: Arc::clone(&shared),
+        tail: 0,
+        head: 0,
+    };
+    let consumer = Consumer {
+        shared,
+        head: 0,
+        tail: 0,
+    };
+    (producer, consumer)
+}
+
+/// The side that puts values in.
+pub(crate) struct Producer<T> {
+    shared: Arc<Shared<T>>,
+    /// Where the next value goes; not published yet.
+    tail: usize,
+    /// The consumer's head when it was last looked at.
+    head: usize,
+}
+
+impl<T> Producer<T> {
+    /// How many values can be put in now.
+    #[inline]
+    pub(crate) fn room(&self) -> usize {
+        self.places_behind(self.shared.head.0.load(Ordering::Acquire))
+    }
+
+    #[inline]
+    fn places_behind(&self, head: usize) -> usize {
+        self.shared.places.len() - self.tail.wrapping_sub(head)
+    }
+
+    /// Exchanges a value with that of the next place; false, and nothing happens, when there is none.
+    #[inline]
+    pub(crate) fn exchange(&mut self, value: &mut T) -> bool {
+        if self.places_behind(self.head) == 0 {
+            self.head = self.shared.head.0.load(Ordering::Acquire);
+            if self.places_behind(self.head) == 0 {
+                return false;
+            }
+        }
+        // SAFETY: the place is between tail and head, and so the producer's.
+        unsafe { self.shared.swap(self.tail, value) };
+        self.tail = self.tail.wrapping_add(1);
+        true
+    }
+
+    /// Lets the consumer have what was put in.
+    #[inline]
+    pub(crate) fn publish(&mut self) {
+        self.shared.tail.0.store(self.tail, Ordering::Release);
+    }
+
+    /// For others to see how far both sides are.
+    pub(crate) fn progress(&self) -> Progress<T> {
+        Progress(Arc::clone(&self.shared))
+    }
+}
+
+/// The side that takes values out.
+pub(crate) struct Consumer<T> {
+    shared: Arc<Shared<T>>,
+    /// Where the next value comes from; not released yet.
+    head: usize,
+    /// The producer's tail when it was last looked at.
+    tail: usize,
+}
+
+impl<T> Consumer<T> {
+    /// How many values can be taken now.
+    #[inline]
+    pub(crate) fn waiting(&mut self) -> usize {
+        self.tail = self.shared.tail.0.load(Ordering::Acquire);
+        self.tail.wrapping_sub(self.head)
+    }
+
+    /// Whether nothing can be taken now.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shared.tail.0.load(Ordering::Acquire) == self.head
+    }
+
+    /// Exchanges a spare with the next value; false, and nothing happens, when [`Consumer::waiting`] said that there is none.
+    #[inline]
+    pub(crate) fn exchange(&mut self, spare: &mut T) -> bool {
+        if self.head == self.tail {
+            return false;
+        }
+        // SAFETY: the place is between head and tail, and so the consumer's.
+        unsafe { self.shared.swap(self.head, spare) };
+        self.head = self.head.wrapping_add(1);
+        true
+    }
+
+    /// Lets the producer have the places of what was taken.
+    #[inline]
+    pub(crate) fn release(&mut self) {
+        self.shared.head.0.store(self.head, Ordering::Release);
+    }
+}
+
+/// How far both sides of a ring are, for a third.
+pub(crate) struct Progress<T>(Arc<Shared<T>>);
+
+impl<T> Progress<T> {
+    /// Values that were ever put in and published.
+    pub(crate) fn published(&self) -> usize {
+        self.0.tail.0.load(Ordering::SeqCst)
+    }
+
+    /// Whether all that was published has been taken and released.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.head.0.load(Ordering::SeqCst) == self.published()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_out_in_order_and_spares_go_back() {
+        let (mut producer, mut consumer) = ring(3, || 0);
+        assert_eq!(producer.room(), 4);
+        for mut value in 1..=4 {
+            assert!(producer.exchange(&mut value));
+            assert_eq!(value, 0);
+        }
+        assert!(!producer.exchange(&mut 5));
+        assert_eq!(consumer.waiting(), 0);
+        producer.publish();
+        assert_eq!(consumer.waiting(), 4);
+        for expected in 1..=4 {
+            let mut value = -expected;
+            assert!(consumer.exchange(&mut value));
+            assert_eq!(value, expected);
+        }
+        assert!(!consumer.exchange(&mut 0));
+        assert_eq!(producer.room(), 0);
+        consumer.release();
+        let mut value = 5;
+        assert!(producer.exchange(&mut value));
+        assert_eq!(value, -1);
+    }
+
+    #[test]
+    fn a_third_sees_what_is_under_way() {
+        let (mut producer, mut consumer) = ring(2, || 0);
+        let progress = producer.progress();
+        assert!(producer.exchange(&mut 1) && progress.is_empty());
+        producer.publish();
+        assert!(!progress.is_empty());
+        assert!(consumer.waiting() == 1 && consumer.exchange(&mut 0));
+        consumer.release();
+        assert!(progress.is_empty() && progress.published() == 1);
+    }
+
+    #[test]
+    fn threads_lose_and_repeat_nothing() {
+        const VALUES: u64 = 100_000;
+        let (mut producer, mut consumer) = ring(4096, || 0);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut next = 1;
+                while next <= VALUES {
+                    let mut value = next;
+                    match producer.exchange(&mut value) {
+                        true => next += 1,
+                        false => std::thread::yield_now(),
+                    }
+                    if next % 64 == 0 || next > VALUES || producer.room() == 0 {
+                        producer.publish();
+                    }
+                }
+            });
+            let mut expected = 1;
+            while expected <= VALUES {
+                if consumer.waiting() == 0 {
+                    std::thread::yield_now();
+                }
+                let mut value = 0;
+                while consumer.exchange(&mut value) {
+                    assert_eq!(value, expected);
+                    expected += 1;
+                }
+                consumer.release();
+            }
+        });
+    }
+}
+
+/// Every interleaving of a producer that runs out of places and a consumer that waits for values.
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+
+    #[test]
+    fn no_place_is_accessed_by_both() {
+        loom::model(|| {
+            let (mut producer, mut consumer) = ring(2, || Box::new(0));
+            let sender = loom::thread::spawn(move || {
+                let mut next = 1;
+                while next <= 3 {
+                    let mut value = Box::new(next);
+                    if producer.exchange(&mut value) {
+                        producer.publish();
+                        next += 1;
+                    } else {
+                        loom::thread::yield_now();
+                    }
+                }
+            });
+            let mut expected = 1;
+            while expected <= 3 {
+                if consumer.waiting() == 0 {
+                    loom::thread::yield_now();
+                    continue;
+                }
+                let mut value = Box::new(0);
+                assert!(consumer.exchange(&mut value));
+                assert_eq!(*value, expected);
+                consumer.release();
+                expected += 1;
+            }
+            sender.join().unwrap();
+        });
+    }
+}
