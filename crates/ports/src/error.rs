@@ -34,6 +34,52 @@ pub enum OpenError {
         /// Its hardware type (ARPHRD number).
         hardware_type: u16,
     },
+    /// Another XDP program is attached to the interface.
+    XdpInUse {
+        /// The interface.
+        name: String,
+    },
+    /// The interface's driver cannot run XDP programs.
+    NoXdp {
+        /// The interface.
+        name: String,
+        /// Its driver, when it tells.
+        driver: Option<String>,
+    },
+    /// The interface has no such receive queue.
+    NoSuchQueue {
+        /// The interface.
+        name: String,
+        /// The queue asked for.
+        queue: u32,
+        /// How many there are.
+        queues: u32,
+    },
+    /// The interface has fewer receive queues than threads that want one.
+    TooFewQueues {
+        /// The interface.
+        name: String,
+        /// How many are wanted.
+        wanted: usize,
+        /// How many there are.
+        queues: u32,
+    },
+    /// The other end of a veth pair sends by more queues than this end receives by.
+    QueuesOfPeer {
+        /// The interface.
+        name: String,
+        /// How many queues it receives by.
+        queues: u32,
+    },
+    /// The interface's MTU is larger than the kernel or the driver can carry through AF_XDP.
+    MtuTooLarge {
+        /// The interface.
+        name: String,
+        /// Its MTU, in bytes.
+        mtu: usize,
+        /// The largest that is possible, in bytes.
+        longest: usize,
+    },
     /// The interface exists and is not a TAP device.
     NotTap {
         /// The interface.
@@ -106,6 +152,36 @@ impl fmt::Display for OpenError {
                 formatter,
                 "`{name}` does not carry Ethernet frames (hardware type {hardware_type}); \
                  use an Ethernet, veth, bridge or TAP interface"
+            ),
+            OpenError::XdpInUse { name } => write!(
+                formatter,
+                "another XDP program is attached to `{name}`; take it off: ip link set dev {name} xdp off, \
+                 or use packet:{name}"
+            ),
+            OpenError::NoXdp { name, driver } => write!(
+                formatter,
+                "the driver of `{name}` ({}) cannot run XDP programs",
+                driver.as_deref().unwrap_or("unknown")
+            ),
+            OpenError::NoSuchQueue { name, queue, queues } => write!(
+                formatter,
+                "`{name}` has no queue {queue}: it receives by {queues}, numbered from 0"
+            ),
+            OpenError::TooFewQueues { name, wanted, queues } => write!(
+                formatter,
+                "`{name}` receives by {queues} queue{}, fewer than the {wanted} workers; give it more \
+                 (ethtool -L {name} combined {wanted}), use fewer workers, or use packet:{name}",
+                if *queues == 1 { "" } else { "s" }
+            ),
+            OpenError::QueuesOfPeer { name, queues } => write!(
+                formatter,
+                "the other end of `{name}` sends by more queues than the {queues} it receives by; \
+                 make them equal (ethtool -L), or use packet:{name}"
+            ),
+            OpenError::MtuTooLarge { name, mtu, longest } => write!(
+                formatter,
+                "the MTU of `{name}` is {mtu} bytes, and through AF_XDP this kernel and driver carry at most \
+                 {longest}; lower it (ip link set dev {name} mtu {longest}), or use packet:{name}"
             ),
             OpenError::NotTap { name } => write!(
                 formatter,

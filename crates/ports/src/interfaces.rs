@@ -1,11 +1,103 @@
-//! The interfaces there are, and which of them a user may have meant.
+//! The interfaces there are, what they can do, and which of them a user may have meant.
 
+use std::os::fd::{AsFd, OwnedFd};
+
+use forebay_packet::PortState;
+
+use crate::OpenError;
 use crate::system;
+use crate::system::interface;
+
+/// Hardware types that carry Ethernet headers: Ethernet and the loopback interface.
+const ETHERNET_TYPES: [u16; 2] = [libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK];
+
+/// The scope of addresses that are good on their link only, in `/proc/net/if_inet6`.
+const LINK_LOCAL: &str = "20";
 
 /// The names of the interfaces in this thread's network namespace; empty when the system does not
 /// tell.
 pub fn interface_names() -> Vec<String> {
-    system::interface_names()
+    interface::interface_names()
+}
+
+/// An interface that exists, for asking about it.
+pub(crate) struct Interface {
+    /// Its name when it was found.
+    pub(crate) name: String,
+    /// Its number, by which it is known even when it gets another name.
+    pub(crate) index: i32,
+    /// An ordinary socket of its network namespace. It needs no rights, so that a wrong name is told apart from a
+    /// missing right.
+    asking: OwnedFd,
+}
+
+impl Interface {
+    /// The Ethernet interface called `name`.
+    ///
+    /// # Errors
+    /// When there is none, or it carries something else.
+    pub(crate) fn find(name: &str) -> Result<Interface, OpenError> {
+        let asking = system::socket(libc::AF_INET, libc::SOCK_DGRAM)
+            .map_err(|cause| OpenError::from_system(format!("ask about `{name}`"), "CAP_NET_ADMIN", cause))?;
+        let no_such_interface = |_| {
+            let names = interface_names();
+            OpenError::NoSuchInterface {
+                name: name.to_owned(),
+                similar: similar(name, names.iter().map(String::as_str)),
+            }
+        };
+        let index = interface::interface_index(asking.as_fd(), name).map_err(no_such_interface)?;
+        let hardware_type = interface::interface_hardware_type(asking.as_fd(), name).map_err(no_such_interface)?;
+        if !ETHERNET_TYPES.contains(&hardware_type) {
+            return Err(OpenError::NotEthernet {
+                name: name.to_owned(),
+                hardware_type,
+            });
+        }
+        Ok(Interface {
+            name: name.to_owned(),
+            index,
+            asking,
+        })
+    }
+
+    /// Whether it is up, down or gone.
+    pub(crate) fn state(&self) -> PortState {
+        match interface::interface_is_up(self.asking.as_fd(), self.index) {
+            Ok(true) => PortState::Up,
+            Ok(false) => PortState::Down,
+            Err(_) => PortState::Gone,
+        }
+    }
+
+    /// The longest packet without its Ethernet header, in bytes; 1500 when it is gone.
+    pub(crate) fn mtu(&self) -> usize {
+        interface::interface_mtu(self.asking.as_fd(), self.index).unwrap_or(1500)
+    }
+
+    /// The name of its driver, when it tells.
+    pub(crate) fn driver(&self) -> Option<String> {
+        interface::driver(self.asking.as_fd(), &self.name)
+    }
+
+    /// How many queues it receives by.
+    pub(crate) fn receive_queues(&self) -> u32 {
+        interface::receive_queues(self.asking.as_fd(), &self.name)
+    }
+
+    /// Whether the kernel itself is reached by it: it has an address that is good beyond its link.
+    pub(crate) fn has_address(&self) -> bool {
+        let ipv6 = std::fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
+        interface::has_ipv4_address(self.asking.as_fd(), &self.name) || has_ipv6_address(&ipv6, &self.name)
+    }
+}
+
+/// Reads lines like `fe80…  02 40 20 80 eth0`: address, index, prefix length, scope, flags, name.
+fn has_ipv6_address(table: &str, name: &str) -> bool {
+    table.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        matches!(words[..], [_, _, _, scope, _, interface] if interface == name && scope != LINK_LOCAL)
+    })
 }
 
 /// The candidates that look like `name`, best first, at most three.
@@ -71,6 +163,16 @@ mod tests {
         let names = ["lo", "eth0", "veth0", "veth1", "docker0"];
         assert_eq!(similar("veht0", names), ["veth0", "eth0", "veth1"]);
         assert_eq!(similar("enp0s31f6", names), Vec::<String>::new());
+    }
+
+    #[test]
+    fn link_local_addresses_do_not_count() {
+        let table = "fe800000000000005054ff00fe1234ab 02 40 20 80     eth0\n\
+                     fe800000000000005054ff00fe1234ac 03 40 20 80     eth1\n\
+                     20010db8000000000000000000000001 03 40 00 80     eth1\n";
+        assert!(!has_ipv6_address(table, "eth0"));
+        assert!(has_ipv6_address(table, "eth1"));
+        assert!(!has_ipv6_address("", "eth0"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! All the system calls of a switch's ports: packet sockets, TAP devices, capture files, waiting,
+//! All the system calls of a switch's ports: AF_XDP and packet sockets, TAP devices, capture files, waiting,
 //! and the clock.
 //!
 //! The way in is two steps: [`PortSpec::parse`] reads what a user wrote (`0@veth0`,
@@ -8,23 +8,27 @@
 //!
 //! | kind | what it is | module |
 //! |---|---|---|
+//! | `xdp:NAME` | an existing interface, through AF_XDP sockets | [`XdpPort`] |
 //! | `packet:NAME` | an existing interface, through an AF_PACKET socket | [`PacketPort`] |
 //! | `tap:NAME` | a new virtual interface; the kernel's stack is at the other end | [`TapPort`] |
 //! | `pcap:IN,OUT` | capture files | [`PcapPort`] |
 //! | `mem:` | a queue in this process | [`forebay_packet::MemoryPort`] |
 //! | `loopback:` | what is sent comes back in | [`forebay_packet::MemoryPort::loopback`] |
 //!
+//! A name alone is an existing interface, opened the fastest way that it supports; [`Means`] says which and why.
 //! [`Poller`] waits for several ports at once, [`Clock`] tells the time.
 //!
 //! # Invariants
-//! Unsafe code is in `system` only, each block with its argument. An interface that goes down or
+//! Unsafe code is in `system` only (and its submodules), each block with its argument. An interface that goes down or
 //! vanishes is a state that is reported, never a panic.
 
 #![deny(unsafe_code)]
 
+mod choose;
 mod clock;
 mod error;
 mod interfaces;
+mod offload;
 mod open;
 mod packet_socket;
 mod pcap_file;
@@ -33,7 +37,9 @@ mod spec;
 mod system;
 mod tap;
 mod thread;
+mod xdp;
 
+pub use choose::Means;
 pub use clock::Clock;
 pub use error::OpenError;
 pub use interfaces::interface_names;
@@ -44,3 +50,4 @@ pub use poll::Poller;
 pub use spec::{PortKind, PortSpec, SpecError};
 pub use tap::TapPort;
 pub use thread::{allowed_processors, pin_to_processor};
+pub use xdp::XdpPort;

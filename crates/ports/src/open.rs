@@ -2,6 +2,7 @@
 
 use forebay_packet::{MemoryPort, Port};
 
+use crate::choose::{self, Means};
 use crate::{OpenError, PacketPort, PcapPort, PortKind, PortSpec, TapPort};
 
 /// How many packets each direction of a memory or loopback port holds.
@@ -15,6 +16,8 @@ pub struct OpenedPort {
     pub port: Box<dyn Port>,
     /// The other end of a memory port, for whoever feeds it; none for other kinds.
     pub far_end: Option<MemoryPort>,
+    /// How it carries packets.
+    pub means: Means,
 }
 
 /// Opens a port.
@@ -23,10 +26,15 @@ pub struct OpenedPort {
 /// When the interface or file is missing, busy, of the wrong sort or not permitted.
 pub fn open(spec: &PortSpec) -> Result<OpenedPort, OpenError> {
     let mut far_end = None;
-    let port: Box<dyn Port> = match &spec.kind {
-        PortKind::Packet { interface } => Box::new(PacketPort::open(interface)?),
-        PortKind::Tap { interface } => Box::new(TapPort::open(interface)?),
-        PortKind::Pcap { input, output, pace } => Box::new(PcapPort::open(input.as_deref(), output.as_deref(), *pace)?),
+    let (port, means): (Box<dyn Port>, Means) = match &spec.kind {
+        PortKind::Interface { interface } => choose::open_fastest(interface)?,
+        PortKind::Xdp { interface, queue } => choose::open_xdp(interface, *queue)?,
+        PortKind::Packet { interface } => (Box::new(PacketPort::open(interface)?), Means::packet()),
+        PortKind::Tap { interface } => (Box::new(TapPort::open(interface)?), Means::tap()),
+        PortKind::Pcap { input, output, pace } => {
+            let port = PcapPort::open(input.as_deref(), output.as_deref(), *pace)?;
+            (Box::new(port), Means::of("pcap", "capture files"))
+        }
         PortKind::Memory { name } => {
             let name = if name.is_empty() {
                 format!("mem{}", spec.number)
@@ -36,17 +44,19 @@ pub fn open(spec: &PortSpec) -> Result<OpenedPort, OpenError> {
             let outside = format!("{name} (outside)");
             let (port, outside) = MemoryPort::pair(&name, &outside, MEMORY_QUEUE_PACKETS);
             far_end = Some(outside);
-            Box::new(port)
+            (Box::new(port), Means::of("mem", "memory"))
         }
         PortKind::Loopback => {
             let name = format!("loopback{}", spec.number);
-            Box::new(MemoryPort::loopback(&name, MEMORY_QUEUE_PACKETS))
+            let port = MemoryPort::loopback(&name, MEMORY_QUEUE_PACKETS);
+            (Box::new(port), Means::of("loopback", "memory"))
         }
     };
     Ok(OpenedPort {
         number: spec.number,
         port,
         far_end,
+        means,
     })
 }
 

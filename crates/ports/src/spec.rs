@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   spec  = number "@" kind
-//!   kind  = NAME | "packet:" NAME | "tap:" NAME | "pcap:" [IN] "," [OUT] ["," "paced"]
-//!         | "mem:" [NAME] | "loopback:"
+//!   kind  = NAME | "xdp:" NAME [":" QUEUE] | "packet:" NAME | "tap:" NAME
+//!         | "pcap:" [IN] "," [OUT] ["," "paced"] | "mem:" [NAME] | "loopback:"
 //! ```
 //!
-//! A bare name is an existing interface. Parsing touches nothing: whether the interface or file
+//! A bare name is an existing interface, opened the fastest way that it supports. Parsing touches nothing: whether the interface or file
 //! exists is found out by [`open`](crate::open).
 
 use std::fmt;
@@ -18,9 +18,9 @@ use crate::pcap_file::Pace;
 /// The longest interface name Linux takes, in bytes (IFNAMSIZ less the closing zero).
 const MAX_INTERFACE_NAME: usize = 15;
 
-const KINDS: [&str; 5] = ["packet", "tap", "pcap", "mem", "loopback"];
+const KINDS: [&str; 6] = ["xdp", "packet", "tap", "pcap", "mem", "loopback"];
 
-const KINDS_HELP: &str = "write NAME or packet:NAME for an interface, tap:NAME, \
+const KINDS_HELP: &str = "write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, \
                           pcap:IN,OUT (either may be empty), mem:, or loopback:";
 
 /// A port as the user described it.
@@ -35,6 +35,18 @@ pub struct PortSpec {
 /// What a port is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PortKind {
+    /// An existing interface, the fastest way that it supports.
+    Interface {
+        /// The interface's name.
+        interface: String,
+    },
+    /// An existing interface, through AF_XDP sockets.
+    Xdp {
+        /// The interface's name.
+        interface: String,
+        /// Only this receive queue; all of them if none.
+        queue: Option<u32>,
+    },
     /// An existing interface, through a packet socket.
     Packet {
         /// The interface's name.
@@ -191,7 +203,10 @@ fn check_distinct(specs: &[PortSpec], new: &PortSpec, text: &str) -> Result<(), 
 /// What a port has for itself alone.
 fn device(kind: &PortKind) -> Option<&str> {
     match kind {
-        PortKind::Packet { interface } | PortKind::Tap { interface } => Some(interface),
+        PortKind::Interface { interface }
+        | PortKind::Xdp { interface, .. }
+        | PortKind::Packet { interface }
+        | PortKind::Tap { interface } => Some(interface),
         PortKind::Pcap { output, .. } => output.as_deref(),
         PortKind::Memory { .. } | PortKind::Loopback => None,
     }
@@ -216,6 +231,7 @@ fn parse_kind(piece: Piece<'_>) -> Result<PortKind, SpecError> {
         return parse_bare_name(piece);
     };
     match kind.text() {
+        "xdp" => parse_xdp(rest),
         "packet" => Ok(PortKind::Packet {
             interface: parse_interface(rest)?,
         }),
@@ -251,7 +267,26 @@ fn parse_bare_name(piece: Piece<'_>) -> Result<PortKind, SpecError> {
         );
         return Err(piece.error("a kind of port without its `:`", help));
     }
-    Ok(PortKind::Packet { interface })
+    Ok(PortKind::Interface { interface })
+}
+
+fn parse_xdp(piece: Piece<'_>) -> Result<PortKind, SpecError> {
+    let (name, queue) = match piece.split_once(':') {
+        None => (piece, None),
+        Some((name, queue)) => {
+            let help = "after the interface's name may stand the number of one receive queue, for example xdp:eth0:1";
+            let number = queue.text().parse().ok();
+            let number = number.filter(|_| queue.text().bytes().all(|byte| byte.is_ascii_digit()));
+            (
+                name,
+                Some(number.ok_or_else(|| queue.error("not a queue number", help))?),
+            )
+        }
+    };
+    Ok(PortKind::Xdp {
+        interface: parse_interface(name)?,
+        queue,
+    })
 }
 
 fn parse_interface(piece: Piece<'_>) -> Result<String, SpecError> {
@@ -306,6 +341,12 @@ impl fmt::Display for PortSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}@", self.number)?;
         match &self.kind {
+            PortKind::Interface { interface } => formatter.write_str(interface),
+            PortKind::Xdp { interface, queue: None } => write!(formatter, "xdp:{interface}"),
+            PortKind::Xdp {
+                interface,
+                queue: Some(queue),
+            } => write!(formatter, "xdp:{interface}:{queue}"),
             PortKind::Packet { interface } => write!(formatter, "packet:{interface}"),
             PortKind::Tap { interface } => write!(formatter, "tap:{interface}"),
             PortKind::Pcap { input, output, pace } => {
@@ -333,6 +374,13 @@ mod tests {
         }
     }
 
+    fn xdp(interface: &str, queue: Option<u32>) -> PortKind {
+        PortKind::Xdp {
+            interface: interface.to_owned(),
+            queue,
+        }
+    }
+
     #[test]
     fn every_form() {
         let pcap = |input: &str, output: &str, pace| PortKind::Pcap {
@@ -341,7 +389,15 @@ mod tests {
             pace,
         };
         for (text, number, kind) in [
-            ("0@veth0", 0, packet("veth0")),
+            (
+                "0@veth0",
+                0,
+                PortKind::Interface {
+                    interface: "veth0".to_owned(),
+                },
+            ),
+            ("1@xdp:veth1", 1, xdp("veth1", None)),
+            ("1@xdp:veth1:7", 1, xdp("veth1", Some(7))),
             ("511@packet:eth0.100", 511, packet("eth0.100")),
             (
                 "2@tap:p4tap",
@@ -372,6 +428,8 @@ mod tests {
             ("4294967296@veth0", "4294967296", "the port number is too large"),
             ("0@", "", "the interface is missing"),
             ("0@pakcet:veth0", "pakcet", "unknown kind of port `pakcet`"),
+            ("0@xdp:veth0:+1", "+1", "not a queue number"),
+            ("0@xdp::1", "", "the interface name is missing"),
             ("0@packet:", "", "the interface name is missing"),
             (
                 "0@tap:averyveryverylongname",
@@ -396,8 +454,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "  12@pakcet:veth0\n     ^^^^^^ unknown kind of port `pakcet`\n  help: did you mean \
-             `packet:`? write NAME or packet:NAME for an interface, tap:NAME, pcap:IN,OUT (either \
-             may be empty), mem:, or loopback:"
+             `packet:`? write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, pcap:IN,OUT \
+             (either may be empty), mem:, or loopback:"
         );
     }
 
@@ -423,7 +481,7 @@ mod tests {
         }
 
         #[test]
-        fn likely_texts_round_trip(text in "[0-9]{1,3}@(packet:|tap:|pcap:|mem:|loopback:|)[a-z0-9.,@:]{0,12}") {
+        fn likely_texts_round_trip(text in "[0-9]{1,3}@(xdp:|packet:|tap:|pcap:|mem:|loopback:|)[a-z0-9.,@:]{0,12}") {
             if let Ok(spec) = PortSpec::parse(&text) {
                 prop_assert_eq!(PortSpec::parse(&spec.to_string()), Ok(spec));
             }

@@ -13,6 +13,7 @@ use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, P
 
 use crate::OpenError;
 use crate::system;
+use crate::system::interface;
 
 /// Room for what does not fit in a packet's buffer, in bytes: a TAP device has an MTU of at most
 /// 65,521.
@@ -43,10 +44,10 @@ impl TapPort {
             .custom_flags(libc::O_NONBLOCK)
             .open("/dev/net/tun")
             .map_err(driver_error)?;
-        system::attach_tap(device.as_fd(), name).map_err(|cause| attach_error(name, cause))?;
+        interface::attach_tap(device.as_fd(), name).map_err(|cause| attach_error(name, cause))?;
         let bring_up = || {
             let asking = system::socket(libc::AF_INET, libc::SOCK_DGRAM)?;
-            system::set_interface_up(asking.as_fd(), name)
+            interface::set_interface_up(asking.as_fd(), name)
         };
         bring_up().map_err(|cause| OpenError::from_system(format!("bring up `{name}`"), "CAP_NET_ADMIN", cause))?;
         Ok(TapPort {

@@ -30,7 +30,9 @@ const BREATHS_BETWEEN_REPORTS: u32 = 64;
 #[derive(clap::Args)]
 #[command(after_help = "\
 A port is PORT@INTERFACE: the number by which the program knows it, and what it is.
-  0@veth0               an existing interface (needs root or CAP_NET_RAW)
+  0@veth0               an existing interface, the fastest way that it supports (needs root)
+  0@xdp:veth0           the same through AF_XDP; xdp:veth0:2 for one receive queue (CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF)
+  0@packet:veth0        the same through a packet socket (CAP_NET_RAW)
   1@tap:NAME            a TAP device, made if it does not exist (needs root or CAP_NET_ADMIN)
   2@pcap:IN,OUT         capture files, either may be left out; 2@pcap:IN,OUT,paced keeps the times between packets
   3@loopback:           what the program sends to this port comes back in by it

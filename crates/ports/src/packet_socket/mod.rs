@@ -2,14 +2,11 @@
 //!
 //! The socket gives every frame that comes in by the interface, for whichever address, and none
 //! that goes out by it. Bursts go through `recvmmsg` and `sendmmsg`. What the kernel left undone
-//! for a network card is done here ([`offload`], [`segment`]): checksums are completed, VLAN tags
+//! for a network card is done here ([`crate::offload`]): checksums are completed, VLAN tags
 //! put back, super-frames cut.
 //!
 //! The interface stays in the hands of the kernel too: an address on it makes the kernel answer
 //! beside the switch. Give interfaces of a switch no addresses.
-
-mod offload;
-mod segment;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -19,9 +16,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use forebay_packet::{Burst, DropReason, Packet, Pool, Port, PortCounters, PortError, PortState, Readiness};
 
 use crate::OpenError;
-use crate::interfaces::{interface_names, similar};
-use crate::system::{self, BATCH, OFFLOAD_HEADER, ReceiveSlot, ReceivedMessage};
-use offload::Offload;
+use crate::interfaces::Interface;
+use crate::offload::{self, Offload, segment};
+use crate::system::messages::{self, BATCH, ReceiveSlot, ReceivedMessage};
+use crate::system::{self, OFFLOAD_HEADER};
 
 const ETHERNET_HEADER: usize = 14;
 
@@ -32,13 +30,9 @@ const OVERFLOW: usize = 65_536;
 /// thousands of small frames, so that a pause of the switch of some milliseconds loses nothing.
 const SOCKET_BUFFER: i32 = 32 << 20;
 
-/// Hardware types that carry Ethernet headers: Ethernet and the loopback interface.
-const ETHERNET_TYPES: [u16; 2] = [libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK];
-
 /// A port over an existing interface.
 pub struct PacketPort {
-    name: String,
-    interface_index: i32,
+    interface: Interface,
     socket: OwnedFd,
     state: PortState,
     counters: PortCounters,
@@ -63,15 +57,11 @@ impl PacketPort {
             let action = format!("open a packet socket on `{name}`");
             OpenError::from_system(action, "CAP_NET_RAW", cause)
         };
-        // An ordinary socket asks about the interface, so that a wrong name is told apart from a
-        // missing right even to users without it.
-        let asking = system::socket(libc::AF_INET, libc::SOCK_DGRAM).map_err(system_error)?;
-        let interface_index = find_interface(&asking, name)?;
+        let interface = Interface::find(name)?;
         let socket = system::socket(libc::AF_PACKET, libc::SOCK_RAW).map_err(system_error)?;
-        configure(&socket, interface_index).map_err(system_error)?;
+        configure(&socket, interface.index).map_err(system_error)?;
         let mut port = PacketPort {
-            name: name.to_owned(),
-            interface_index,
+            interface,
             socket,
             state: PortState::Up,
             counters: PortCounters::default(),
@@ -89,18 +79,14 @@ impl PacketPort {
 
     /// Finds out whether the interface is up, down or gone.
     fn look_at_interface(&mut self) {
-        self.state = match system::interface_is_up(self.socket.as_fd(), self.interface_index) {
-            Ok(true) => PortState::Up,
-            Ok(false) => PortState::Down,
-            Err(_) => PortState::Gone,
-        };
+        self.state = self.interface.state();
     }
 
     /// The error of a port whose interface is gone.
     fn check_present(&self) -> Result<(), PortError> {
         match self.state {
             PortState::Gone => Err(PortError::Gone {
-                port: self.name.clone(),
+                port: self.interface.name.clone(),
                 detail: "the interface was deleted or moved to another network namespace".to_owned(),
             }),
             _ => Ok(()),
@@ -135,7 +121,7 @@ impl PacketPort {
                     overflow,
                 }
             });
-        system::receive_batch(self.socket.as_fd(), slots, &mut self.messages)
+        messages::receive_batch(self.socket.as_fd(), slots, &mut self.messages)
     }
 
     /// Sorts out why nothing could be received: mostly because nothing is there.
@@ -147,7 +133,7 @@ impl PacketPort {
                 self.check_present()
             }
             _ => Err(PortError::Failed {
-                port: self.name.clone(),
+                port: self.interface.name.clone(),
                 operation: "receive",
                 detail: error.to_string(),
             }),
@@ -232,7 +218,7 @@ impl PacketPort {
             for (frame, packet) in frames.iter_mut().zip(batch) {
                 *frame = packet.data();
             }
-            match system::send_batch(self.socket.as_fd(), &frames[..batch.len()]) {
+            match messages::send_batch(self.socket.as_fd(), &frames[..batch.len()]) {
                 Ok(sent) => {
                     for packet in &batch[..sent] {
                         self.counters.count_sent(packet.len());
@@ -268,44 +254,22 @@ impl PacketPort {
     }
 }
 
-/// The number of an interface that carries Ethernet frames.
-fn find_interface(asking: &OwnedFd, name: &str) -> Result<i32, OpenError> {
-    let no_such_interface = |_| {
-        let names = interface_names();
-        let similar = similar(name, names.iter().map(String::as_str));
-        OpenError::NoSuchInterface {
-            name: name.to_owned(),
-            similar,
-        }
-    };
-    let index = system::interface_index(asking.as_fd(), name).map_err(no_such_interface)?;
-    let hardware_type = system::interface_hardware_type(asking.as_fd(), name).map_err(no_such_interface)?;
-    if ETHERNET_TYPES.contains(&hardware_type) {
-        Ok(index)
-    } else {
-        Err(OpenError::NotEthernet {
-            name: name.to_owned(),
-            hardware_type,
-        })
-    }
-}
-
 /// Sets the options, and binds last: an unbound socket of protocol 0 receives nothing, so no
 /// frame of another interface slips in.
 fn configure(socket: &OwnedFd, interface_index: i32) -> io::Result<()> {
     let socket = socket.as_fd();
-    system::set_packet_option(socket, libc::PACKET_VNET_HDR, 1)?;
-    system::set_packet_option(socket, libc::PACKET_AUXDATA, 1)?;
+    messages::set_packet_option(socket, libc::PACKET_VNET_HDR, 1)?;
+    messages::set_packet_option(socket, libc::PACKET_AUXDATA, 1)?;
     // Since Linux 4.20; on older kernels `finish` drops outgoing frames by their type.
-    let _ = system::set_packet_option(socket, libc::PACKET_IGNORE_OUTGOING, 1);
-    system::set_buffers(socket, SOCKET_BUFFER);
-    system::set_promiscuous(socket, interface_index)?;
-    system::bind_to_interface(socket, interface_index)
+    let _ = messages::set_packet_option(socket, libc::PACKET_IGNORE_OUTGOING, 1);
+    messages::set_buffers(socket, SOCKET_BUFFER);
+    messages::set_promiscuous(socket, interface_index)?;
+    messages::bind_to_interface(socket, interface_index)
 }
 
 impl Port for PacketPort {
     fn name(&self) -> &str {
-        &self.name
+        &self.interface.name
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
@@ -322,7 +286,7 @@ impl Port for PacketPort {
 
     fn counters(&self) -> PortCounters {
         // The kernel's count starts again at every look.
-        let new_drops = system::take_kernel_drops(self.socket.as_fd()).unwrap_or(0);
+        let new_drops = messages::take_kernel_drops(self.socket.as_fd()).unwrap_or(0);
         self.kernel_drops.set(self.kernel_drops.get() + u64::from(new_drops));
         let mut counters = self.counters;
         counters.count_drops(DropReason::ReceiveQueueFull, self.kernel_drops.get());

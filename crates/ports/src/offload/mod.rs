@@ -7,6 +7,10 @@
 //! carry. With PACKET_VNET_HDR the kernel tells what is open, in a `struct virtio_net_hdr`
 //! (Virtual I/O Device 1.2 §5.1.6); with PACKET_AUXDATA it tells the tag.
 
+pub(crate) mod headers;
+pub(crate) mod segment;
+pub(crate) mod unmarked;
+
 use forebay_packet::Packet;
 use forebay_packet::checksum::Sum;
 
@@ -16,24 +20,24 @@ const NEEDS_CHECKSUM: u8 = 1;
 
 /// What is left to do on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Offload {
+pub(crate) struct Offload {
     /// The transport checksum: where its coverage starts, and where it stands behind that.
-    pub(super) checksum: Option<(usize, usize)>,
+    pub(crate) checksum: Option<(usize, usize)>,
     /// The frame is a super-frame of this sort, to be cut.
-    pub(super) segmentation: Option<Segmentation>,
+    pub(crate) segmentation: Option<Segmentation>,
 }
 
 /// How a super-frame is to be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Segmentation {
-    pub(super) kind: SegmentationKind,
+pub(crate) struct Segmentation {
+    pub(crate) kind: SegmentationKind,
     /// Payload bytes of each segment but the last.
-    pub(super) segment_bytes: usize,
+    pub(crate) segment_bytes: usize,
 }
 
 /// What a super-frame holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SegmentationKind {
+pub(crate) enum SegmentationKind {
     Tcp,
     Udp,
     /// Something that is not cut here (fragmentation of UDP datagrams, tunnels).
@@ -42,7 +46,7 @@ pub(super) enum SegmentationKind {
 
 impl Offload {
     /// Reads the header before a frame; its integers are in the machine's byte order.
-    pub(super) fn parse(header: &[u8; OFFLOAD_HEADER]) -> Offload {
+    pub(crate) fn parse(header: &[u8; OFFLOAD_HEADER]) -> Offload {
         let half = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
         // The top bit says that explicit congestion notification is in use; cutting copies it.
         let kind = match header[1] & 0x7f {
@@ -63,7 +67,7 @@ impl Offload {
 
 /// Completes a transport checksum: the field holds the sum of the pseudo-header; the coverage is
 /// from `start` to the end of the frame. False when the field is not within the frame.
-pub(super) fn complete_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
+pub(crate) fn complete_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(covered) = frame.get_mut(start..) else {
         return false;
     };
@@ -84,7 +88,7 @@ pub(super) fn complete_checksum(frame: &mut [u8], start: usize, offset: usize) -
 }
 
 /// Puts a VLAN tag behind the addresses. The frame has at least an Ethernet header.
-pub(super) fn insert_vlan_tag(packet: &mut Packet, protocol: u16, control: u16) {
+pub(crate) fn insert_vlan_tag(packet: &mut Packet, protocol: u16, control: u16) {
     packet.prepend(4);
     let frame = packet.data_mut();
     frame.copy_within(4..16, 0);

@@ -4,55 +4,38 @@
 //! identification and checksum, the TCP sequence number and flags (FIN and PSH only on the last,
 //! CWR only on the first), and the transport checksum, computed in full.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
 use forebay_packet::Packet;
-use forebay_packet::checksum::{Sum, internet_checksum};
+use forebay_packet::checksum::internet_checksum;
 
-use super::offload::{Segmentation, SegmentationKind};
+use super::headers::{Network, TCP, Transport, UDP, get_u16, put_u16};
+use super::{Segmentation, SegmentationKind};
 
 /// The most segments that one super-frame is cut into.
 const MAX_SEGMENTS: usize = 1024;
-
-const ETHERNET: usize = 14;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 
 const FIN_AND_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
 /// How a super-frame is cut: where its headers are, and how much payload goes in each segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Plan {
-    network: Network,
-    network_at: usize,
-    transport_at: usize,
-    protocol: u8,
+pub(crate) struct Plan {
+    transport: Transport,
     payload_at: usize,
     payload_end: usize,
     segment_bytes: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Network {
-    Ipv4,
-    Ipv6,
-}
-
 impl Plan {
     /// Reads the headers of a super-frame; `None` when it is not TCP or UDP directly over IP, or
     /// its headers are not whole.
-    pub(super) fn new(frame: &[u8], segmentation: Segmentation) -> Option<Plan> {
+    pub(crate) fn new(frame: &[u8], segmentation: Segmentation) -> Option<Plan> {
         let protocol = match segmentation.kind {
             SegmentationKind::Tcp => TCP,
             SegmentationKind::Udp => UDP,
             SegmentationKind::Other => return None,
         };
-        let (network, network_at) = find_network(frame)?;
-        let transport_at = match network {
-            Network::Ipv4 => ipv4_payload(frame, network_at, protocol)?,
-            Network::Ipv6 => ipv6_payload(frame, network_at, protocol)?,
-        };
+        let transport = Transport::find(frame).filter(|transport| transport.protocol == protocol)?;
+        let transport_at = transport.transport_at;
         let transport_length = match protocol {
             TCP => usize::from(frame.get(transport_at + 12)? >> 4) * 4,
             _ => 8,
@@ -64,10 +47,7 @@ impl Plan {
             && segmentation.segment_bytes > 0
             && payload.div_ceil(segmentation.segment_bytes) <= MAX_SEGMENTS;
         cuttable.then_some(Plan {
-            network,
-            network_at,
-            transport_at,
-            protocol,
+            transport,
             payload_at,
             payload_end: frame.len(),
             segment_bytes: segmentation.segment_bytes,
@@ -75,31 +55,37 @@ impl Plan {
     }
 
     /// How many segments there are: at least one.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         (self.payload_end - self.payload_at).div_ceil(self.segment_bytes).max(1)
     }
 
     /// Writes the `index`-th segment of `frame` (the one the plan was made for) into `segment`.
-    pub(super) fn write(&self, frame: &[u8], index: usize, segment: &mut Packet) {
+    pub(crate) fn write(&self, frame: &[u8], index: usize, segment: &mut Packet) {
         let from = self.payload_at + index * self.segment_bytes;
         let to = (from + self.segment_bytes).min(self.payload_end);
         segment.set_data(&frame[..self.payload_at]);
         segment.append(&frame[from..to]);
         segment.original_length = segment.len() as u32;
         let bytes = segment.data_mut();
-        self.correct_network(&mut bytes[self.network_at..], index);
-        match self.protocol {
-            TCP => self.correct_tcp(&mut bytes[self.transport_at..], index),
-            _ => correct_udp(&mut bytes[self.transport_at..]),
+        let Transport {
+            network_at,
+            transport_at,
+            protocol,
+            ..
+        } = self.transport;
+        self.correct_network(&mut bytes[network_at..], index);
+        match protocol {
+            TCP => self.correct_tcp(&mut bytes[transport_at..], index),
+            _ => correct_udp(&mut bytes[transport_at..]),
         }
         self.write_checksum(bytes);
     }
 
     fn correct_network(&self, packet: &mut [u8], index: usize) {
         let length = packet.len();
-        match self.network {
+        match self.transport.network {
             Network::Ipv4 => {
-                let header_length = self.transport_at - self.network_at;
+                let header_length = self.transport.transport_at - self.transport.network_at;
                 put_u16(packet, 2, length as u16);
                 let identification = get_u16(packet, 4).wrapping_add(index as u16);
                 put_u16(packet, 4, identification);
@@ -124,78 +110,21 @@ impl Plan {
     }
 
     fn write_checksum(&self, bytes: &mut [u8]) {
-        let length = bytes.len() - self.transport_at;
-        let field = if self.protocol == TCP { 16 } else { 6 };
-        put_u16(&mut bytes[self.transport_at..], field, 0);
-        let pseudo_header = match self.network {
-            Network::Ipv4 => {
-                let address = |at: usize| Ipv4Addr::from(get_array::<4>(bytes, at));
-                let (source, destination) = (address(self.network_at + 12), address(self.network_at + 16));
-                let length = length as u16;
-                Sum::new().add_ipv4_pseudo_header(source, destination, self.protocol, length)
-            }
-            Network::Ipv6 => {
-                let address = |at: usize| Ipv6Addr::from(get_array::<16>(bytes, at));
-                let (source, destination) = (address(self.network_at + 8), address(self.network_at + 24));
-                let length = length as u32;
-                Sum::new().add_ipv6_pseudo_header(source, destination, self.protocol, length)
-            }
-        };
-        let sum = pseudo_header.add_bytes(&bytes[self.transport_at..]);
-        let checksum = if self.protocol == UDP {
+        let (at, field) = (self.transport.transport_at, self.transport.checksum_offset());
+        put_u16(&mut bytes[at..], field, 0);
+        let sum = self.transport.pseudo_header(bytes).add_bytes(&bytes[at..]);
+        let checksum = if self.transport.protocol == UDP {
             sum.udp_checksum()
         } else {
             sum.checksum()
         };
-        put_u16(&mut bytes[self.transport_at..], field, checksum);
+        put_u16(&mut bytes[at..], field, checksum);
     }
-}
-
-/// The network layer behind the Ethernet header and at most two VLAN tags.
-fn find_network(frame: &[u8]) -> Option<(Network, usize)> {
-    let mut at = ETHERNET;
-    for _ in 0..3 {
-        match u16::from_be_bytes(*frame.get(at - 2..at)?.first_chunk()?) {
-            0x0800 => return Some((Network::Ipv4, at)),
-            0x86dd => return Some((Network::Ipv6, at)),
-            0x8100 | 0x88a8 => at += 4,
-            _ => return None,
-        }
-    }
-    None
-}
-
-/// Where the payload of a whole IPv4 header of this protocol begins.
-fn ipv4_payload(frame: &[u8], at: usize, protocol: u8) -> Option<usize> {
-    let header = frame.get(at..at + 20)?;
-    let length = usize::from(header[0] & 0x0f) * 4;
-    let matches = header[0] >> 4 == 4 && length >= 20 && header[9] == protocol;
-    (matches && frame.len() >= at + length).then_some(at + length)
-}
-
-/// Where the payload of an IPv6 header without extensions begins.
-fn ipv6_payload(frame: &[u8], at: usize, protocol: u8) -> Option<usize> {
-    let header = frame.get(at..at + 40)?;
-    (header[0] >> 4 == 6 && header[6] == protocol).then_some(at + 40)
 }
 
 fn correct_udp(datagram: &mut [u8]) {
     let length = datagram.len() as u16;
     put_u16(datagram, 4, length);
-}
-
-fn get_array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    let mut array = [0; N];
-    array.copy_from_slice(&bytes[at..at + N]);
-    array
-}
-
-fn get_u16(bytes: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes(get_array(bytes, at))
-}
-
-fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
-    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
 #[cfg(test)]
@@ -242,22 +171,17 @@ mod tests {
 
     /// Checks lengths and checksums of a segment; returns its transport header and payload.
     fn verify(segment: &[u8]) -> Vec<u8> {
-        let (network, at) = find_network(segment).expect("IP");
-        let (pseudo_header, transport_at) = match network {
+        let found = Transport::find(segment).expect("TCP or UDP over IP");
+        let (at, transport_at) = (found.network_at, found.transport_at);
+        match found.network {
             Network::Ipv4 => {
                 assert_eq!(usize::from(get_u16(segment, at + 2)), segment.len() - at);
                 assert_eq!(internet_checksum(&segment[at..at + 20]), 0);
-                let sum = Sum::new().add_bytes(&segment[at + 12..at + 20]);
-                (sum.add_word(u16::from(segment[at + 9])), at + 20)
             }
-            Network::Ipv6 => {
-                assert_eq!(usize::from(get_u16(segment, at + 4)), segment.len() - at - 40);
-                let sum = Sum::new().add_bytes(&segment[at + 8..at + 40]);
-                (sum.add_word(u16::from(segment[at + 6])), at + 40)
-            }
-        };
+            Network::Ipv6 => assert_eq!(usize::from(get_u16(segment, at + 4)), segment.len() - at - 40),
+        }
         let transport = &segment[transport_at..];
-        let sum = pseudo_header.add_word(transport.len() as u16).add_bytes(transport);
+        let sum = found.pseudo_header(segment).add_bytes(transport);
         assert_eq!(sum.fold(), 0xffff, "the transport checksum is right");
         transport.to_vec()
     }

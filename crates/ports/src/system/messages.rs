@@ -1,49 +1,16 @@
-//! Thin safe wrappers of the system calls that the standard library does not have.
-//!
-//! Every wrapper takes and returns plain values; no pointer outlives the call it is made for.
-//! The structures given to the kernel are plain old data for which all zeroes is a valid value,
-//! which is what every `zeroed` below rests on.
+//! Many messages in one system call: `recvmmsg` and `sendmmsg` on packet sockets (`man 7 packet`).
 
-#![allow(unsafe_code)]
-
-use std::ffi::CStr;
 use std::io;
-use std::mem::{size_of, size_of_val, zeroed};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-use libc::{c_int, c_short, c_void, ifreq, iovec, mmsghdr, msghdr, socklen_t};
+use libc::{c_int, c_void, iovec, mmsghdr, msghdr, socklen_t};
+
+use super::{OFFLOAD_HEADER, check, set_option};
 
 /// How many messages a batch holds.
 pub(crate) const BATCH: usize = 32;
-
-/// Length of the header that carries offload information: `struct virtio_net_hdr`.
-pub(crate) const OFFLOAD_HEADER: usize = 10;
-
-/// Turns the -1 of a system call into the error it stands for.
-fn check(result: c_int) -> io::Result<c_int> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
-}
-
-/// A new non-blocking socket, closed in child processes.
-pub(crate) fn socket(domain: c_int, kind: c_int) -> io::Result<OwnedFd> {
-    let kind = kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: no pointers; the descriptor returned is new and owned by nobody else.
-    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::socket(domain, kind, 0))?)) }
-}
-
-/// Sets a socket option whose value is of type `T`.
-fn set_option<T: Copy>(socket: BorrowedFd<'_>, level: c_int, option: c_int, value: &T) -> io::Result<()> {
-    let length = size_of_val(value) as socklen_t;
-    let pointer = ptr::from_ref(value).cast::<c_void>();
-    // SAFETY: the pointer and length describe `value`, which the kernel only reads.
-    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, pointer, length) })?;
-    Ok(())
-}
 
 /// Sets an integer option of a packet socket (`man 7 packet`).
 pub(crate) fn set_packet_option(socket: BorrowedFd<'_>, option: c_int, value: c_int) -> io::Result<()> {
@@ -100,123 +67,6 @@ pub(crate) fn take_kernel_drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
         libc::getsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, pointer, &mut length)
     })?;
     Ok(statistics.tp_drops)
-}
-
-/// An interface request that names an interface.
-fn interface_request(name: &str) -> io::Result<ifreq> {
-    // SAFETY: plain old data, see the module.
-    let mut request: ifreq = unsafe { zeroed() };
-    // One byte stays zero to close the name.
-    if name.len() >= request.ifr_name.len() {
-        return Err(io::Error::from(io::ErrorKind::InvalidInput));
-    }
-    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-        *to = from as libc::c_char;
-    }
-    Ok(request)
-}
-
-/// Runs an interface request (`man 7 netdevice`) that reads or fills an `ifreq`.
-fn interface_ioctl(socket: BorrowedFd<'_>, request: u64, data: &mut ifreq) -> io::Result<()> {
-    // SAFETY: every caller passes a request that takes a pointer to an `ifreq`.
-    check(unsafe { libc::ioctl(socket.as_raw_fd(), request as _, ptr::from_mut(data)) })?;
-    Ok(())
-}
-
-/// The number of the interface called `name` in the socket's network namespace.
-pub(crate) fn interface_index(socket: BorrowedFd<'_>, name: &str) -> io::Result<c_int> {
-    let mut request = interface_request(name)?;
-    interface_ioctl(socket, libc::SIOCGIFINDEX, &mut request)?;
-    // SAFETY: SIOCGIFINDEX has filled the index; any bits are a valid integer.
-    Ok(unsafe { request.ifr_ifru.ifru_ifindex })
-}
-
-/// The hardware type (ARPHRD number) of an interface.
-pub(crate) fn interface_hardware_type(socket: BorrowedFd<'_>, name: &str) -> io::Result<u16> {
-    let mut request = interface_request(name)?;
-    interface_ioctl(socket, libc::SIOCGIFHWADDR, &mut request)?;
-    // SAFETY: SIOCGIFHWADDR has filled the address; any bits are a valid address.
-    Ok(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family })
-}
-
-/// Whether the interface with this number is up; an error of kind `ENODEV` when there is none.
-pub(crate) fn interface_is_up(socket: BorrowedFd<'_>, index: c_int) -> io::Result<bool> {
-    // SAFETY: plain old data, see the module.
-    let mut request: ifreq = unsafe { zeroed() };
-    request.ifr_ifru.ifru_ifindex = index;
-    // The kernel answers with the present name, which may have changed.
-    interface_ioctl(socket, libc::SIOCGIFNAME, &mut request)?;
-    interface_ioctl(socket, libc::SIOCGIFFLAGS, &mut request)?;
-    // SAFETY: SIOCGIFFLAGS has filled the flags; any bits are a valid integer.
-    let flags = c_int::from(unsafe { request.ifr_ifru.ifru_flags });
-    Ok(flags & libc::IFF_UP != 0)
-}
-
-/// Brings an interface up.
-pub(crate) fn set_interface_up(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
-    let mut request = interface_request(name)?;
-    interface_ioctl(socket, libc::SIOCGIFFLAGS, &mut request)?;
-    // SAFETY: SIOCGIFFLAGS has filled the flags; any bits are a valid integer.
-    unsafe { request.ifr_ifru.ifru_flags |= libc::IFF_UP as c_short };
-    interface_ioctl(socket, libc::SIOCSIFFLAGS, &mut request)
-}
-
-/// Makes an open `/dev/net/tun` the TAP device `name`, without packet information headers.
-pub(crate) fn attach_tap(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
-    let mut request = interface_request(name)?;
-    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as c_short;
-    interface_ioctl(tun, libc::TUNSETIFF, &mut request)
-}
-
-/// The names of all interfaces in this thread's network namespace.
-pub(crate) fn interface_names() -> Vec<String> {
-    let mut names = Vec::new();
-    // SAFETY: the list is null or an array closed by an entry with a null name; it is read before
-    // it is freed, once, and its names are copied.
-    unsafe {
-        let list = libc::if_nameindex();
-        let mut entry = list;
-        while !entry.is_null() && !(*entry).if_name.is_null() {
-            names.push(CStr::from_ptr((*entry).if_name).to_string_lossy().into_owned());
-            entry = entry.add(1);
-        }
-        if !list.is_null() {
-            libc::if_freenameindex(list);
-        }
-    }
-    names
-}
-
-/// A descriptor to wait for.
-#[repr(transparent)]
-pub(crate) struct PollDescriptor(libc::pollfd);
-
-impl PollDescriptor {
-    /// Waits until `descriptor` is readable or has an error.
-    pub(crate) fn readable(descriptor: RawFd) -> PollDescriptor {
-        PollDescriptor(libc::pollfd {
-            fd: descriptor,
-            events: libc::POLLIN,
-            revents: 0,
-        })
-    }
-}
-
-/// Waits for one of `descriptors`, at most `wait_ns`; returns whether one is ready. A signal ends
-/// the wait early.
-pub(crate) fn poll(descriptors: &mut [PollDescriptor], wait_ns: u64) -> io::Result<bool> {
-    // SAFETY: plain old data, see the module.
-    let mut timeout: libc::timespec = unsafe { zeroed() };
-    timeout.tv_sec = (wait_ns / 1_000_000_000).min(i32::MAX as u64) as libc::time_t;
-    timeout.tv_nsec = (wait_ns % 1_000_000_000) as _;
-    let pointer = descriptors.as_mut_ptr().cast::<libc::pollfd>();
-    let count = descriptors.len() as libc::nfds_t;
-    // SAFETY: `PollDescriptor` is transparent over `pollfd`; pointer and count describe the slice.
-    match check(unsafe { libc::ppoll(pointer, count, &timeout, ptr::null()) }) {
-        Ok(ready) => Ok(ready > 0),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 /// Where one received message goes: up to three buffers, filled one after another.

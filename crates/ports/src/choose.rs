@@ -1,0 +1,120 @@
+//! Which way to open an interface whose user did not say, and why.
+//!
+//! The order is by speed, measured (`docs/ports.md`): AF_XDP with the program in the driver, then packet sockets.
+//! AF_XDP through the kernel's stack (generic) is never chosen: it is not faster than a packet socket on every machine,
+//! and loses the super-frames of local senders. Nor is AF_XDP chosen for an interface with an address, which the kernel
+//! could not answer for any more.
+
+use std::fmt;
+
+use forebay_packet::Port;
+
+use crate::interfaces::Interface;
+use crate::{OpenError, PacketPort, XdpPort};
+
+/// How a port carries packets, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Means {
+    /// The kind of port, as in [`PortSpec`](crate::PortSpec).
+    pub kind: &'static str,
+    /// What does it, and in which mode.
+    pub detail: String,
+    /// Why this kind was chosen, when the user did not say which.
+    pub reason: Option<String>,
+}
+
+impl Means {
+    pub(crate) fn of(kind: &'static str, detail: &str) -> Means {
+        Means {
+            kind,
+            detail: detail.to_owned(),
+            reason: None,
+        }
+    }
+
+    pub(crate) fn packet() -> Means {
+        Means::of("packet", "AF_PACKET socket")
+    }
+
+    pub(crate) fn tap() -> Means {
+        Means::of("tap", "TAP device")
+    }
+
+    fn xdp(port: &XdpPort) -> Means {
+        let program = if port.is_native() { "native" } else { "generic" };
+        let copies = if port.is_zero_copy() { "zero-copy" } else { "copy mode" };
+        let queues = match port.queues() {
+            1 => "1 queue".to_owned(),
+            several => format!("{several} queues"),
+        };
+        Means::of("xdp", &format!("AF_XDP, {program}, {copies}, {queues}"))
+    }
+
+    fn because(self, reason: impl Into<String>) -> Means {
+        Means {
+            reason: Some(reason.into()),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Means {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.detail)?;
+        match &self.reason {
+            Some(reason) => write!(formatter, " ({reason})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A port with how it carries packets.
+type Opened = (Box<dyn Port>, Means);
+
+/// Opens an interface through AF_XDP.
+pub(crate) fn open_xdp(interface: &str, queue: Option<u32>) -> Result<Opened, OpenError> {
+    let port = XdpPort::open(interface, queue)?;
+    let means = Means::xdp(&port);
+    Ok((Box::new(port), means))
+}
+
+/// Opens an interface the fastest way that it supports.
+pub(crate) fn open_fastest(name: &str) -> Result<Opened, OpenError> {
+    let interface = Interface::find(name)?;
+    let reason = match obstacle(&interface) {
+        Some(obstacle) => obstacle,
+        None => match XdpPort::open_native(name) {
+            Ok(port) => {
+                let driver = interface.driver().unwrap_or_else(|| "unknown".to_owned());
+                let means = Means::xdp(&port).because(format!("the fastest; the driver {driver} runs XDP programs"));
+                return Ok((Box::new(port), means));
+            }
+            Err(error) => format!("not AF_XDP: {error}"),
+        },
+    };
+    let port = PacketPort::open(name)?;
+    Ok((Box::new(port), Means::packet().because(reason)))
+}
+
+/// Why an interface should not be taken away from the kernel.
+fn obstacle(interface: &Interface) -> Option<String> {
+    interface.has_address().then(|| {
+        format!(
+            "it has an address, so the kernel needs its frames too; xdp:{} would take them",
+            interface.name
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_in_print() {
+        let means = Means::of("packet", "AF_PACKET socket");
+        assert_eq!(means.to_string(), "AF_PACKET socket");
+        let means = means.because("the driver cannot");
+        assert_eq!(means.to_string(), "AF_PACKET socket (the driver cannot)");
+    }
+}

@@ -1,0 +1,116 @@
+//! Finding TCP and UDP in a frame, no further than offloads need.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use forebay_packet::checksum::Sum;
+
+pub(crate) const TCP: u8 = 6;
+pub(crate) const UDP: u8 = 17;
+
+const ETHERNET: usize = 14;
+
+/// The IP version of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Network {
+    Ipv4,
+    Ipv6,
+}
+
+/// Where TCP or UDP directly over IP stands in a frame, behind at most two VLAN tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Transport {
+    pub(crate) network: Network,
+    /// Where the IP header begins.
+    pub(crate) network_at: usize,
+    /// [`TCP`] or [`UDP`].
+    pub(crate) protocol: u8,
+    /// Where the TCP or UDP header begins; it may be cut off.
+    pub(crate) transport_at: usize,
+}
+
+impl Transport {
+    /// `None` for another protocol, an extension header, or an IP header that is not whole.
+    pub(crate) fn find(frame: &[u8]) -> Option<Transport> {
+        let (network, network_at) = find_network(frame)?;
+        let (protocol, transport_at) = match network {
+            Network::Ipv4 => ipv4_payload(frame, network_at)?,
+            Network::Ipv6 => ipv6_payload(frame, network_at)?,
+        };
+        matches!(protocol, TCP | UDP).then_some(Transport {
+            network,
+            network_at,
+            protocol,
+            transport_at,
+        })
+    }
+
+    /// Where the checksum stands behind the beginning of the TCP or UDP header.
+    pub(crate) fn checksum_offset(&self) -> usize {
+        if self.protocol == TCP { 16 } else { 6 }
+    }
+
+    /// The sum of the pseudo-header, where TCP or UDP reaches to the end of `frame` (the one this was found in, or one
+    /// with the same headers).
+    pub(crate) fn pseudo_header(&self, frame: &[u8]) -> Sum {
+        let length = frame.len() - self.transport_at;
+        match self.network {
+            Network::Ipv4 => {
+                let address = |at: usize| Ipv4Addr::from(get_array::<4>(frame, at));
+                let (source, destination) = (address(self.network_at + 12), address(self.network_at + 16));
+                Sum::new().add_ipv4_pseudo_header(source, destination, self.protocol, length as u16)
+            }
+            Network::Ipv6 => {
+                let address = |at: usize| Ipv6Addr::from(get_array::<16>(frame, at));
+                let (source, destination) = (address(self.network_at + 8), address(self.network_at + 24));
+                Sum::new().add_ipv6_pseudo_header(source, destination, self.protocol, length as u32)
+            }
+        }
+    }
+
+    /// Whether the packet is a fragment of a longer one (RFC 791 §3.1), so that its checksum covers more than is here.
+    pub(crate) fn is_fragment(&self, frame: &[u8]) -> bool {
+        self.network == Network::Ipv4 && get_u16(frame, self.network_at + 6) & 0x3fff != 0
+    }
+}
+
+/// The network layer behind the Ethernet header and at most two VLAN tags.
+fn find_network(frame: &[u8]) -> Option<(Network, usize)> {
+    let mut at = ETHERNET;
+    for _ in 0..3 {
+        match u16::from_be_bytes(*frame.get(at - 2..at)?.first_chunk()?) {
+            0x0800 => return Some((Network::Ipv4, at)),
+            0x86dd => return Some((Network::Ipv6, at)),
+            0x8100 | 0x88a8 => at += 4,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// The protocol in a whole IPv4 header, and where its payload begins.
+fn ipv4_payload(frame: &[u8], at: usize) -> Option<(u8, usize)> {
+    let header = frame.get(at..at + 20)?;
+    let length = usize::from(header[0] & 0x0f) * 4;
+    let is_whole = header[0] >> 4 == 4 && length >= 20 && frame.len() >= at + length;
+    is_whole.then_some((header[9], at + length))
+}
+
+/// The protocol behind a whole IPv6 header, and where it begins.
+fn ipv6_payload(frame: &[u8], at: usize) -> Option<(u8, usize)> {
+    let header = frame.get(at..at + 40)?;
+    (header[0] >> 4 == 6).then_some((header[6], at + 40))
+}
+
+fn get_array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(&bytes[at..at + N]);
+    array
+}
+
+pub(crate) fn get_u16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes(get_array(bytes, at))
+}
+
+pub(crate) fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}

@@ -1,0 +1,166 @@
+//! What the system knows of its interfaces: `man 7 netdevice`, and the questions that `ethtool` asks.
+
+use std::ffi::CStr;
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+
+use libc::{c_int, c_short, ifreq};
+
+use super::check;
+
+/// An interface request that names an interface.
+fn interface_request(name: &str) -> io::Result<ifreq> {
+    // SAFETY: plain old data, see the module.
+    let mut request: ifreq = unsafe { zeroed() };
+    // One byte stays zero to close the name.
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    Ok(request)
+}
+
+/// Runs an interface request (`man 7 netdevice`) that reads or fills an `ifreq`.
+fn interface_ioctl(socket: BorrowedFd<'_>, request: u64, data: &mut ifreq) -> io::Result<()> {
+    // SAFETY: every caller passes a request that takes a pointer to an `ifreq`.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), request as _, ptr::from_mut(data)) })?;
+    Ok(())
+}
+
+/// The number of the interface called `name` in the socket's network namespace.
+pub(crate) fn interface_index(socket: BorrowedFd<'_>, name: &str) -> io::Result<c_int> {
+    let mut request = interface_request(name)?;
+    interface_ioctl(socket, libc::SIOCGIFINDEX, &mut request)?;
+    // SAFETY: SIOCGIFINDEX has filled the index; any bits are a valid integer.
+    Ok(unsafe { request.ifr_ifru.ifru_ifindex })
+}
+
+/// The hardware type (ARPHRD number) of an interface.
+pub(crate) fn interface_hardware_type(socket: BorrowedFd<'_>, name: &str) -> io::Result<u16> {
+    let mut request = interface_request(name)?;
+    interface_ioctl(socket, libc::SIOCGIFHWADDR, &mut request)?;
+    // SAFETY: SIOCGIFHWADDR has filled the address; any bits are a valid address.
+    Ok(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family })
+}
+
+/// Whether the interface with this number is up; an error of kind `ENODEV` when there is none.
+pub(crate) fn interface_is_up(socket: BorrowedFd<'_>, index: c_int) -> io::Result<bool> {
+    // SAFETY: plain old data, see the module.
+    let mut request: ifreq = unsafe { zeroed() };
+    request.ifr_ifru.ifru_ifindex = index;
+    // The kernel answers with the present name, which may have changed.
+    interface_ioctl(socket, libc::SIOCGIFNAME, &mut request)?;
+    interface_ioctl(socket, libc::SIOCGIFFLAGS, &mut request)?;
+    // SAFETY: SIOCGIFFLAGS has filled the flags; any bits are a valid integer.
+    let flags = c_int::from(unsafe { request.ifr_ifru.ifru_flags });
+    Ok(flags & libc::IFF_UP != 0)
+}
+
+/// Brings an interface up.
+pub(crate) fn set_interface_up(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    let mut request = interface_request(name)?;
+    interface_ioctl(socket, libc::SIOCGIFFLAGS, &mut request)?;
+    // SAFETY: SIOCGIFFLAGS has filled the flags; any bits are a valid integer.
+    unsafe { request.ifr_ifru.ifru_flags |= libc::IFF_UP as c_short };
+    interface_ioctl(socket, libc::SIOCSIFFLAGS, &mut request)
+}
+
+/// Makes an open `/dev/net/tun` the TAP device `name`, without packet information headers.
+pub(crate) fn attach_tap(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    let mut request = interface_request(name)?;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as c_short;
+    interface_ioctl(tun, libc::TUNSETIFF, &mut request)
+}
+
+/// The names of all interfaces in this thread's network namespace.
+pub(crate) fn interface_names() -> Vec<String> {
+    let mut names = Vec::new();
+    // SAFETY: the list is null or an array closed by an entry with a null name; it is read before
+    // it is freed, once, and its names are copied.
+    unsafe {
+        let list = libc::if_nameindex();
+        let mut entry = list;
+        while !entry.is_null() && !(*entry).if_name.is_null() {
+            names.push(CStr::from_ptr((*entry).if_name).to_string_lossy().into_owned());
+            entry = entry.add(1);
+        }
+        if !list.is_null() {
+            libc::if_freenameindex(list);
+        }
+    }
+    names
+}
+
+/// Asks a question of `ethtool`: `value` begins with the command and is overwritten by the answer.
+///
+/// # Safety
+/// `T` must be the structure of the command, plain old data that begins with its number.
+unsafe fn ethtool<T>(socket: BorrowedFd<'_>, name: &str, value: &mut T) -> io::Result<()> {
+    let mut request = interface_request(name)?;
+    request.ifr_ifru.ifru_data = ptr::from_mut(value).cast();
+    interface_ioctl(socket, libc::SIOCETHTOOL as u64, &mut request)
+}
+
+/// The name of an interface's driver, when it tells.
+pub(crate) fn driver(socket: BorrowedFd<'_>, name: &str) -> Option<String> {
+    /// `struct ethtool_drvinfo`, of which only the driver's name is read.
+    #[repr(C)]
+    struct DriverInformation {
+        command: u32,
+        driver: [u8; 32],
+        rest: [u8; 160],
+    }
+    let mut information = DriverInformation {
+        command: 0x03,
+        driver: [0; 32],
+        rest: [0; 160],
+    };
+    // SAFETY: the structure is that of ETHTOOL_GDRVINFO (196 bytes).
+    unsafe { ethtool(socket, name, &mut information) }.ok()?;
+    let driver = CStr::from_bytes_until_nul(&information.driver).ok()?;
+    Some(driver.to_string_lossy().into_owned())
+}
+
+/// How many queues an interface receives by; 1 when its driver does not tell.
+pub(crate) fn receive_queues(socket: BorrowedFd<'_>, name: &str) -> u32 {
+    /// `struct ethtool_channels`: four maxima, then what is set.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Channels {
+        command: u32,
+        maxima: [u32; 4],
+        receive: u32,
+        transmit: u32,
+        other: u32,
+        combined: u32,
+    }
+    let mut channels = Channels {
+        command: 0x3c,
+        ..Channels::default()
+    };
+    // SAFETY: the structure is that of ETHTOOL_GCHANNELS (36 bytes).
+    match unsafe { ethtool(socket, name, &mut channels) } {
+        Ok(()) => (channels.receive + channels.combined).max(1),
+        Err(_) => 1,
+    }
+}
+
+/// The longest packet, without its Ethernet header, that an interface sends, in bytes.
+pub(crate) fn interface_mtu(socket: BorrowedFd<'_>, index: c_int) -> io::Result<usize> {
+    // SAFETY: plain old data, see the module.
+    let mut request: ifreq = unsafe { zeroed() };
+    request.ifr_ifru.ifru_ifindex = index;
+    interface_ioctl(socket, libc::SIOCGIFNAME, &mut request)?;
+    interface_ioctl(socket, libc::SIOCGIFMTU, &mut request)?;
+    // SAFETY: SIOCGIFMTU has filled the MTU; any bits are a valid integer.
+    Ok(usize::try_from(unsafe { request.ifr_ifru.ifru_mtu }).unwrap_or(0))
+}
+
+/// Whether an interface has an IPv4 address.
+pub(crate) fn has_ipv4_address(socket: BorrowedFd<'_>, name: &str) -> bool {
+    interface_request(name).is_ok_and(|mut request| interface_ioctl(socket, libc::SIOCGIFADDR, &mut request).is_ok())
+}

@@ -1,0 +1,286 @@
+//! What holds for every way to open an existing interface: on veth pairs, in namespaces of their own.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+
+use crate::network::{Kind, Network, PATIENCE, frame, receive_until, send};
+use forebay_packet::checksum::{Sum, internet_checksum};
+use forebay_packet::{Burst, DropReason, Port, PortError, PortState, Readiness};
+use forebay_ports::{OpenError, Poller};
+
+#[test]
+fn datagrams_of_ordinary_sockets_cross_a_switch() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let sender = network
+            .left
+            .enter(|| UdpSocket::bind("10.9.0.1:5000"))
+            .expect("can bind");
+        let receiver = network
+            .right
+            .enter(|| UdpSocket::bind("10.9.0.2:6000"))
+            .expect("can bind");
+        receiver.set_read_timeout(Some(PATIENCE)).expect("not zero");
+        let (received, counters) = network.bridged(kind, || {
+            let mut received = Vec::new();
+            for number in 0..500u16 {
+                sender
+                    .send_to(&number.to_be_bytes(), "10.9.0.2:6000")
+                    .expect("can send");
+                let mut bytes = [0; 100];
+                let length = receiver.recv(&mut bytes).expect("the datagram arrives");
+                received.push(bytes[..length].to_vec());
+            }
+            received
+        });
+        let expected: Vec<_> = (0..500u16).map(|number| number.to_be_bytes().to_vec()).collect();
+        assert_eq!(received, expected);
+        assert_eq!(counters.map(|counters| counters.total_drops()), [0, 0]);
+    }
+}
+
+#[test]
+fn tcp_with_its_super_frames_crosses_a_switch() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let listener = network
+            .right
+            .enter(|| TcpListener::bind("10.9.0.2:80"))
+            .expect("can bind");
+        let sent: Vec<u8> = (0..4_000_000u32).map(|number| (number ^ (number >> 9)) as u8).collect();
+        let (received, counters) = network.bridged(kind, || {
+            std::thread::scope(|scope| {
+                let reader = scope.spawn(|| {
+                    let mut received = Vec::new();
+                    let (mut stream, _) = listener.accept().expect("the sender connects");
+                    stream.read_to_end(&mut received).expect("the sender closes");
+                    received
+                });
+                let mut stream = network
+                    .left
+                    .enter(|| TcpStream::connect("10.9.0.2:80"))
+                    .expect("can connect");
+                stream.write_all(&sent).expect("the receiver reads");
+                drop(stream);
+                reader.join().expect("the reader does not panic")
+            })
+        });
+        assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
+        for reason in [DropReason::TooLong, DropReason::Unsegmentable, DropReason::Truncated] {
+            assert_eq!(counters.map(|counters| counters.drops(reason)), [0, 0], "{reason}");
+        }
+    }
+}
+
+#[test]
+fn checksums_of_local_senders_are_complete() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let mut port = network.port(kind, "s0");
+        network.left.ip("neigh add 10.9.0.2 lladdr 02:00:00:00:00:09 dev eth0");
+        let sender = network
+            .left
+            .enter(|| UdpSocket::bind("10.9.0.1:5000"))
+            .expect("can bind");
+        sender
+            .send_to(b"a message of odd length", "10.9.0.2:6000")
+            .expect("can send");
+        let is_udp = |frame: &[u8]| frame[12..14] == [8, 0] && frame[23] == 17;
+        let frames = receive_until(&mut *port, is_udp);
+        let frame = frames.last().expect("one came");
+        assert_eq!(internet_checksum(&frame[14..34]), 0);
+        assert_ne!(frame[40..42], [0, 0], "UDP checksums are in use");
+        let sum = Sum::new()
+            .add_bytes(&frame[26..])
+            .add_word(17)
+            .add_word(frame.len() as u16 - 34);
+        assert_eq!(sum.fold(), 0xffff);
+    }
+}
+
+#[test]
+fn vlan_tags_come_through_as_they_were_sent() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else { return };
+        let mut near = network.port(kind, "s0");
+        let mut far = network.left.enter(|| kind.open("eth0")).expect("it is there");
+        let tagged = |tags: &[u8]| {
+            let mut frame = frame(80);
+            frame.splice(12..12, tags.iter().copied());
+            frame
+        };
+        // The kernel takes the outer tag out of each of these and tells it beside the data.
+        let sent = [
+            tagged(b"\x81\0\x60\x4d"),
+            tagged(b"\x88\xa8\x0f\xff"),
+            tagged(b"\x88\xa8\0\x01\x81\0\0\x02"),
+            tagged(b"\x81\0\0\0"),
+        ];
+        assert_eq!(send(&mut *far, &sent), Ok(4));
+        let is_ours = |frame: &[u8]| frame[..12] == sent[0][..12];
+        let mut count = 0;
+        let mut received = receive_until(&mut *near, |frame| {
+            count += usize::from(is_ours(frame));
+            count == sent.len()
+        });
+        received.retain(|frame| is_ours(frame));
+        assert_eq!(received, sent);
+    }
+}
+
+#[test]
+fn a_port_does_not_hear_itself_and_hears_other_addresses() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let mut near = network.port(kind, "s0");
+        let mut far = network.left.enter(|| kind.open("eth0")).expect("it is there");
+        let sent: Vec<_> = (60..160).map(frame).collect();
+        assert_eq!(send(&mut *near, &sent), Ok(100));
+        let mut count = 0;
+        let mut received = receive_until(&mut *far, |frame| {
+            count += usize::from(frame[12..14] == [0x88, 0xb5]);
+            count == 100
+        });
+        received.retain(|frame| frame[12..14] == [0x88, 0xb5]);
+        assert_eq!(received, sent);
+        let mut burst = Burst::default();
+        near.receive(&mut burst, 32, 0).expect("it is there");
+        assert!(burst.iter().all(|packet| packet.data()[12..14] != [0x88, 0xb5]));
+    }
+}
+
+#[test]
+fn frames_of_the_wrong_length_are_named_drops() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let mut port = network.port(kind, "s0");
+        let frames = [frame(60), frame(1600), frame(14)[..10].to_vec(), frame(1514)];
+        assert_eq!(send(&mut *port, &frames), Ok(2));
+        assert_eq!(port.counters().drops(DropReason::TooLong), 1);
+        assert_eq!(port.counters().drops(DropReason::TooShort), 1);
+    }
+}
+
+#[test]
+fn jumbo_frames_pass() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        network.switch.ip("link set s0 mtu 9000");
+        network.left.ip("link set eth0 mtu 9000");
+        let mut port = network.port(kind, "s0");
+        let mut far = network.left.enter(|| kind.open("eth0")).expect("it is there");
+        assert_eq!(send(&mut *port, &[frame(9014)]), Ok(1));
+        let received = receive_until(&mut *far, |frame| frame.len() > 1514);
+        assert_eq!(received.last(), Some(&frame(9014)));
+    }
+}
+
+/// Asks an idle port so often that it looks at its interface.
+fn look(port: &mut dyn Port) -> Result<(), PortError> {
+    let mut burst = Burst::default();
+    for _ in 0..100 {
+        port.receive(&mut burst, 32, 0)?;
+        burst.clear();
+    }
+    Ok(())
+}
+
+#[test]
+fn a_link_that_goes_down_comes_back() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let mut port = network.port(kind, "s0");
+        assert_eq!(port.state(), PortState::Up);
+        network.switch.ip("link set s0 down");
+        look(&mut *port).expect("down is not gone");
+        assert_eq!(port.state(), PortState::Down);
+        assert_eq!(send(&mut *port, &[frame(60), frame(60)]), Ok(0));
+        assert_eq!(port.counters().drops(DropReason::LinkDown), 2);
+        network.switch.ip("link set s0 up");
+        look(&mut *port).expect("it is there");
+        assert_eq!(port.state(), PortState::Up);
+        assert_eq!(send(&mut *port, &[frame(60)]), Ok(1));
+    }
+}
+
+#[test]
+fn an_interface_that_vanishes_is_an_error_not_a_crash() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let mut port = network.port(kind, "s0");
+        let Readiness::Descriptor(_) = port.readiness() else {
+            panic!("it has a descriptor")
+        };
+        network.switch.ip("link del s0");
+        // The waiting switch wakes up to learn of it, if the kernel tells: it does not tell those who wait for AF_XDP.
+        if kind == Kind::Packet {
+            let woken = Poller::new().wait([port.readiness()], 0, 10_000_000_000);
+            assert!(woken.expect("can wait"));
+        }
+        let gone = look(&mut *port);
+        assert!(matches!(gone, Err(PortError::Gone { .. })), "{gone:?}");
+        assert!(matches!(send(&mut *port, &[frame(60)]), Err(PortError::Gone { .. })));
+        assert_eq!(port.counters().drops(DropReason::LinkDown), 1);
+        assert_eq!((port.state(), port.readiness()), (PortState::Gone, Readiness::Never));
+    }
+}
+
+#[test]
+fn names_that_nearly_fit_are_suggested() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let opened = network.switch.enter(|| kind.open("s2").map(drop));
+        let Err(OpenError::NoSuchInterface { similar, .. }) = opened else {
+            panic!("{opened:?}")
+        };
+        assert_eq!(similar, ["s0", "s1", "lo"].map(str::to_owned)[..2].to_vec());
+    }
+}
+
+#[test]
+fn without_the_right_the_error_names_it() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let opened = network.switch.enter(|| {
+            // SAFETY: the raw call, unlike the library's function, changes this thread only, which
+            // ends soon. Giving up root gives up its capabilities.
+            let result = unsafe { libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534) };
+            assert_eq!(result, 0);
+            kind.open("s0").map(drop)
+        });
+        let Err(error) = opened else {
+            panic!("opened without a right")
+        };
+        let expected = match kind {
+            Kind::Packet => {
+                "not permitted to open a packet socket on `s0`; run as root, or give the program the \
+             right: setcap cap_net_raw+ep PROGRAM"
+            }
+            Kind::Xdp => {
+                "not permitted to use AF_XDP on `s0`; run as root, or give the program the \
+             right: setcap cap_net_raw,cap_net_admin,cap_bpf+ep PROGRAM"
+            }
+        };
+        assert_eq!(error.to_string(), expected);
+    }
+}

@@ -1,0 +1,124 @@
+//! A network to test ports in, and frames to send through it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::namespace::Namespace;
+use forebay_packet::{Burst, Port, PortCounters, PortError};
+use forebay_ports::{Clock, OpenError, PacketPort, Poller, XdpPort};
+
+/// How long a test waits for what should come at once.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The ways to open an existing interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Packet,
+    Xdp,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 2] = [Kind::Packet, Kind::Xdp];
+
+    pub fn open(self, name: &str) -> Result<Box<dyn Port>, OpenError> {
+        Ok(match self {
+            Kind::Packet => Box::new(PacketPort::open(name)?),
+            Kind::Xdp => Box::new(XdpPort::open(name, None)?),
+        })
+    }
+}
+
+/// A frame of this length to nobody in particular, of an EtherType for experiments.
+pub fn frame(length: usize) -> Vec<u8> {
+    let mut frame = vec![0; length];
+    frame[..14].copy_from_slice(b"\x02\0\0\0\0\x01\x02\0\0\0\0\x02\x88\xb5");
+    frame
+}
+
+pub fn send(port: &mut dyn Port, frames: &[Vec<u8>]) -> Result<usize, PortError> {
+    let mut burst = Burst::new(frames.len());
+    for frame in frames {
+        burst.allocate().expect("the burst is large enough").set_data(frame);
+    }
+    port.send(&mut burst, 0)
+}
+
+/// Receives until `enough` says so.
+pub fn receive_until(port: &mut dyn Port, mut enough: impl FnMut(&[u8]) -> bool) -> Vec<Vec<u8>> {
+    let (mut burst, mut frames) = (Burst::default(), Vec::new());
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        port.receive(&mut burst, 32, 0).expect("the interface is there");
+        for packet in burst.iter() {
+            frames.push(packet.data().to_vec());
+            if enough(packet.data()) {
+                return frames;
+            }
+        }
+        burst.clear();
+        std::thread::yield_now();
+    }
+    panic!(
+        "nothing suitable came in {PATIENCE:?}; {} frames, {}",
+        frames.len(),
+        port.counters()
+    );
+}
+
+/// Two hosts, each on a veth pair to a switch in the middle.
+pub struct Network {
+    pub left: Namespace,
+    pub right: Namespace,
+    pub switch: Namespace,
+}
+
+impl Network {
+    pub fn new() -> Option<Network> {
+        let network = Network {
+            left: Namespace::new()?,
+            right: Namespace::new()?,
+            switch: Namespace::new()?,
+        };
+        network.switch.veth("s0", &network.left, "eth0");
+        network.switch.veth("s1", &network.right, "eth0");
+        network.left.ip("addr add 10.9.0.1/24 dev eth0");
+        network.right.ip("addr add 10.9.0.2/24 dev eth0");
+        Some(network)
+    }
+
+    pub fn port(&self, kind: Kind, name: &str) -> Box<dyn Port> {
+        self.switch.enter(|| kind.open(name)).expect("the interface is there")
+    }
+
+    /// Carries frames between the two ports while `action` runs; returns the ports' counters.
+    pub fn bridged<T>(&self, kind: Kind, action: impl FnOnce() -> T) -> (T, [PortCounters; 2]) {
+        let mut ports = [self.port(kind, "s0"), self.port(kind, "s1")];
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let bridge = scope.spawn(|| {
+                let (clock, mut poller, mut burst) = (Clock::start(), Poller::new(), Burst::new(64));
+                while !done.load(Ordering::Relaxed) {
+                    let readiness = ports.each_ref().map(|port| port.readiness());
+                    poller.wait(readiness, clock.now_ns(), 5_000_000).expect("can wait");
+                    for (from, to) in [(0, 1), (1, 0)] {
+                        ports[from]
+                            .receive(&mut burst, 64, clock.now_ns())
+                            .expect("it is there");
+                        ports[to].send(&mut burst, clock.now_ns()).expect("it is there");
+                    }
+                }
+                ports.each_ref().map(|port| port.counters())
+            });
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(action));
+            done.store(true, Ordering::Relaxed);
+            let counters = bridge.join().expect("the bridge does not panic");
+            match result {
+                Ok(result) => (result, counters),
+                Err(panic) => {
+                    eprintln!("{kind:?} left: {}\nright: {}", counters[0], counters[1]);
+                    std::panic::resume_unwind(panic)
+                }
+            }
+        })
+    }
+}
