@@ -1,6 +1,7 @@
 //! The ports of a running switch as a table.
 
 use forebay_packet::{PortCounters, PortState};
+use forebay_ports::Means;
 use forebay_switch::PortReport;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use std::fmt::Write;
 /// Remembers the counters of the interval before, to show rates.
 #[derive(Default)]
 pub struct PortTable {
+    means: BTreeMap<u32, Means>,
     before: BTreeMap<u32, PortCounters>,
 }
 
@@ -21,6 +23,19 @@ struct Interval {
 }
 
 impl PortTable {
+    /// A table of ports that carry packets by these means.
+    pub fn new(means: BTreeMap<u32, Means>) -> PortTable {
+        PortTable {
+            means,
+            before: BTreeMap::new(),
+        }
+    }
+
+    /// Forgets the interval before: the next rates are over the whole time.
+    pub fn restart(&mut self) {
+        self.before.clear();
+    }
+
     /// A line for each port: totals, rates over the last `seconds`, drops.
     pub fn text(&mut self, ports: &[PortReport], seconds: f64) -> String {
         let widest = ports.iter().map(|port| port.name.chars().count()).max().unwrap_or(0);
@@ -55,6 +70,7 @@ impl PortTable {
 
     fn port_json(&mut self, port: &PortReport, seconds: f64) -> Value {
         let rates = self.interval(port, seconds);
+        let means = self.means.get(&port.number);
         let drops: serde_json::Map<String, Value> = drops(port)
             .into_iter()
             .map(|(name, count)| (name.to_string(), json!(count)))
@@ -62,6 +78,9 @@ impl PortTable {
         json!({
             "port": port.number,
             "name": port.name,
+            "kind": means.map(|means| means.kind),
+            "means": means.map(|means| &means.detail),
+            "reason": means.and_then(|means| means.reason.as_ref()),
             "state": state_name(port.state),
             "received_packets": port.counters.received_packets,
             "received_bytes": port.counters.received_bytes,

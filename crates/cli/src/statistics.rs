@@ -4,9 +4,10 @@
 use crate::output;
 use crate::port_table::PortTable;
 use anyhow::Result;
-use forebay_ports::Clock;
+use forebay_ports::{Clock, Means};
 use forebay_switch::Switch;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::IsTerminal;
 
@@ -31,12 +32,12 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Statistics every so many seconds, never for 0, from now on.
-    pub fn new(clock: Clock, interval_seconds: f64, json: bool) -> Statistics {
+    /// Statistics every so many seconds, never for 0, from now on, of ports that carry packets by these means.
+    pub fn new(clock: Clock, interval_seconds: f64, json: bool, means: BTreeMap<u32, Means>) -> Statistics {
         let now_ns = clock.now_ns();
         let in_place = !json && std::io::stdout().is_terminal();
         Statistics {
-            table: PortTable::default(),
+            table: PortTable::new(means),
             clock,
             start_ns: now_ns,
             last_ns: now_ns,
@@ -81,7 +82,7 @@ impl Statistics {
 
     /// The totals, with rates over the whole time.
     pub fn last(&mut self, switch: &Switch) -> Result<()> {
-        self.table = PortTable::default();
+        self.table.restart();
         self.last_ns = self.clock.now_ns();
         if let Some(lines) = self.lines_shown.take() {
             output::print(&back_over(lines))?;

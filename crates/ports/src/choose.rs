@@ -40,6 +40,11 @@ impl Means {
         Means::of("tap", "TAP device")
     }
 
+    /// Whether it is an interface of the system.
+    pub fn is_interface(&self) -> bool {
+        matches!(self.kind, "xdp" | "packet" | "tap")
+    }
+
     fn xdp(port: &XdpPort) -> Means {
         let program = if port.is_native() { "native" } else { "generic" };
         let copies = if port.is_zero_copy() { "zero-copy" } else { "copy mode" };

@@ -11,9 +11,10 @@ use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{Port, PortState, Readiness};
 use forebay_pipeline::NoTrace;
 use forebay_pipeline::v1model::DROP_PORT;
-use forebay_ports::{Clock, Poller, PortSpec};
+use forebay_ports::{Clock, Means, Poller, PortSpec};
 use forebay_switch::{Config, Switch};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -101,9 +102,12 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         ..Config::default()
     };
     let mut switch = Switch::new(pipeline, config);
-    attach(&mut switch, &ports, arguments.pcap.as_deref())?;
+    let means = attach(&mut switch, &ports, arguments.pcap.as_deref())?;
+    if !arguments.json {
+        announce(&means);
+    }
     let stop = stop_on_signals()?;
-    let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json);
+    let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means);
     statistics.first(&switch)?;
     let end = forward(&mut switch, &clock, &stop, arguments.duration, &mut statistics)?;
     statistics.last(&switch)?;
@@ -114,7 +118,9 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     Ok(Status::Good)
 }
 
-fn attach(switch: &mut Switch, ports: &[PortSpec], captures: Option<&Path>) -> Result<()> {
+/// Opens the ports and connects them; returns how each carries packets.
+fn attach(switch: &mut Switch, ports: &[PortSpec], captures: Option<&Path>) -> Result<BTreeMap<u32, Means>> {
+    let mut means = BTreeMap::new();
     for spec in ports {
         let opened = forebay_ports::open(spec).with_context(|| format!("port {spec}"))?;
         let port = match captures {
@@ -122,8 +128,16 @@ fn attach(switch: &mut Switch, ports: &[PortSpec], captures: Option<&Path>) -> R
             Some(folder) => captured(opened.port, folder, opened.number)?,
         };
         switch.attach(opened.number, port);
+        means.insert(opened.number, opened.means);
     }
-    Ok(())
+    Ok(means)
+}
+
+/// A line for each port that is an interface: which way was chosen to it, and why.
+fn announce(means: &BTreeMap<u32, Means>) {
+    for (number, means) in means.iter().filter(|(_, means)| means.is_interface()) {
+        output::message(&format!("port {number}: {means}\n"));
+    }
 }
 
 /// The port with a capture file of its traffic.

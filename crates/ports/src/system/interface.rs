@@ -102,7 +102,7 @@ pub(crate) fn interface_names() -> Vec<String> {
 unsafe fn ethtool<T>(socket: BorrowedFd<'_>, name: &str, value: &mut T) -> io::Result<()> {
     let mut request = interface_request(name)?;
     request.ifr_ifru.ifru_data = ptr::from_mut(value).cast();
-    interface_ioctl(socket, libc::SIOCETHTOOL as u64, &mut request)
+    interface_ioctl(socket, libc::SIOCETHTOOL, &mut request)
 }
 
 /// The name of an interface's driver, when it tells.
