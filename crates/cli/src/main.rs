@@ -10,12 +10,14 @@
 
 mod commands;
 mod event_words;
+mod forwarding;
 mod output;
 mod port_table;
 mod program;
 mod source_lines;
 mod statistics;
 mod stf_file;
+mod switch_options;
 mod test_report;
 mod test_suite;
 mod trace_printer;

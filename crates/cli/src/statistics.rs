@@ -1,11 +1,13 @@
 //! What a running switch prints: its ports from time to time, and totals at the end. On a terminal the table stands still
 //! and its numbers change; elsewhere one table, or one JSON object a line, follows another.
 
+use crate::forwarding::Report;
 use crate::output;
 use crate::port_table::PortTable;
 use anyhow::Result;
+use forebay_pipeline::TableMemory;
 use forebay_ports::{Clock, Means};
-use forebay_switch::Switch;
+use forebay_switch::QueueReport;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -25,8 +27,6 @@ pub struct Statistics {
     last_ns: u64,
     interval_ns: u64,
     json: bool,
-    digests: u64,
-    digests_lost: u64,
     /// Lines of the table that stands on the terminal and is written over.
     lines_shown: Option<usize>,
 }
@@ -43,25 +43,16 @@ impl Statistics {
             last_ns: now_ns,
             interval_ns: (interval_seconds * 1e9) as u64,
             json,
-            digests: 0,
-            digests_lost: 0,
             lines_shown: in_place.then_some(0),
         }
     }
 
-    /// Takes what the program has sent to the control plane. Nobody else is there to do so.
-    pub fn count_digests(&mut self, switch: &mut Switch) {
-        let (messages, lost) = switch.take_digests();
-        self.digests += messages.len() as u64;
-        self.digests_lost = lost;
-    }
-
     /// The ports before anything has come: whoever started the switch sees that it is ready.
-    pub fn first(&mut self, switch: &Switch) -> Result<()> {
+    pub fn first(&mut self, report: &Report) -> Result<()> {
         if self.interval_ns == 0 {
             Ok(())
         } else {
-            self.print(switch, 0.0)
+            self.print(report, 0.0)
         }
     }
 
@@ -70,66 +61,46 @@ impl Statistics {
         self.lines_shown = self.lines_shown.map(|_| 0);
     }
 
-    /// Prints when it is time.
-    pub fn tick(&mut self, switch: &Switch, now_ns: u64) -> Result<()> {
+    /// Prints a report when it is time.
+    pub fn tick(&mut self, now_ns: u64, report: impl FnOnce() -> Report) -> Result<()> {
         if self.interval_ns == 0 || now_ns < self.last_ns + self.interval_ns {
             return Ok(());
         }
         let seconds = (now_ns - self.last_ns) as f64 / 1e9;
         self.last_ns = now_ns;
-        self.print(switch, seconds)
+        self.print(&report(), seconds)
     }
 
     /// The totals, with rates over the whole time.
-    pub fn last(&mut self, switch: &Switch) -> Result<()> {
+    pub fn last(&mut self, report: &Report) -> Result<()> {
         self.table.restart();
         self.last_ns = self.clock.now_ns();
         if let Some(lines) = self.lines_shown.take() {
             output::print(&back_over(lines))?;
         }
-        self.print(switch, (self.last_ns - self.start_ns) as f64 / 1e9)?;
+        self.print(report, (self.last_ns - self.start_ns) as f64 / 1e9)?;
         if self.json {
             return Ok(());
         }
-        output::print(&self.totals(switch))
+        output::print(&totals(report))
     }
 
-    fn totals(&self, switch: &Switch) -> String {
-        let counters = switch.counters();
-        let mut text = format!(
-            "{} packets received, {} copies made, {} sent, {} dropped",
-            counters.received, counters.copies, counters.transmitted, counters.dropped
-        );
-        if self.digests > 0 {
-            let _ = write!(text, "; {} digests", self.digests);
-        }
-        if self.digests_lost > 0 {
-            let _ = write!(text, ", {} more lost", self.digests_lost);
-        }
-        text + "\n"
-    }
-
-    fn totals_json(&self, switch: &Switch) -> Value {
-        let counters = switch.counters();
-        json!({
-            "received_packets": counters.received,
-            "copies": counters.copies,
-            "sent_packets": counters.transmitted,
-            "dropped_packets": counters.dropped,
-            "digests": self.digests,
-            "digests_lost": self.digests_lost,
-        })
-    }
-
-    fn print(&mut self, switch: &Switch, seconds: f64) -> Result<()> {
-        let ports = switch.ports();
+    fn print(&mut self, report: &Report, seconds: f64) -> Result<()> {
+        let ports = &report.ports;
         if self.json {
             let elapsed = (self.last_ns - self.start_ns) as f64 / 1e9;
-            let mut json = self.table.json(&ports, seconds, elapsed);
-            json["totals"] = self.totals_json(switch);
+            let mut json = self.table.json(ports, seconds, elapsed);
+            json["totals"] = totals_json(report);
+            json["queues"] = report
+                .queues
+                .iter()
+                .filter(|queue| queue.enqueued + queue.dropped > 0)
+                .map(queue_json)
+                .collect();
+            json["tables"] = report.tables.iter().map(table_json).collect();
             return output::print(&format!("{json}\n"));
         }
-        let table = self.table.text(&ports, seconds);
+        let table = self.table.text(ports, seconds);
         match &mut self.lines_shown {
             None => output::print(&table),
             Some(lines) => {
@@ -138,6 +109,59 @@ impl Statistics {
             }
         }
     }
+}
+
+fn totals(report: &Report) -> String {
+    let counters = report.counters;
+    let mut text = format!(
+        "{} packets received, {} copies made, {} sent, {} dropped",
+        counters.received, counters.copies, counters.transmitted, counters.dropped
+    );
+    if report.digests > 0 {
+        let _ = write!(text, "; {} digests", report.digests);
+    }
+    if report.digests_lost > 0 {
+        let _ = write!(text, ", {} more lost", report.digests_lost);
+    }
+    text.push('\n');
+    for queue in report.queues.iter().filter(|queue| queue.dropped > 0) {
+        let QueueReport {
+            port, queue, dropped, ..
+        } = queue;
+        let _ = writeln!(text, "queue {queue} of port {port} was full {dropped} times");
+    }
+    text
+}
+
+fn totals_json(report: &Report) -> Value {
+    let counters = report.counters;
+    json!({
+        "received_packets": counters.received,
+        "copies": counters.copies,
+        "sent_packets": counters.transmitted,
+        "dropped_packets": counters.dropped,
+        "digests": report.digests,
+        "digests_lost": report.digests_lost,
+    })
+}
+
+fn queue_json(queue: &QueueReport) -> Value {
+    json!({
+        "port": queue.port,
+        "queue": queue.queue,
+        "waiting_packets": queue.depth,
+        "capacity_packets": queue.capacity,
+        "taken_packets": queue.enqueued,
+        "dropped_packets": queue.dropped,
+    })
+}
+
+fn table_json(table: &TableMemory) -> Value {
+    json!({
+        "table": table.table,
+        "entries": table.entries,
+        "lookup_bytes": table.bytes,
+    })
 }
 
 /// What a terminal needs to write over the lines above.

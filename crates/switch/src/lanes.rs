@@ -64,7 +64,8 @@ pub struct Lane {
     pub status: LaneStatus,
 }
 
-/// Divides ports among workers: port `i` of the list is kept by worker `i` modulo their number. One lane for each worker.
+/// Divides ports among workers: port `i` of the list is kept by worker `i` modulo their number. One lane for each worker;
+/// a single one has the ports themselves.
 pub fn lanes(ports: Vec<(u32, Box<dyn Port>)>, pipeline: &Arc<Pipeline>, config: &LaneConfig) -> Vec<Lane> {
     let workers = config.workers.max(1);
     let names: Vec<String> = ports.iter().map(|(_, port)| port.name().to_string()).collect();
@@ -80,6 +81,10 @@ pub fn lanes(ports: Vec<(u32, Box<dyn Port>)>, pipeline: &Arc<Pipeline>, config:
             status: status(worker),
         })
         .collect();
+    if let [alone] = &mut lanes[..] {
+        alone.ports = ports;
+        return lanes;
+    }
     for (index, (number, port)) in ports.into_iter().enumerate() {
         let keeper = index % workers;
         let mut kept = SteeringPort::new(
@@ -196,7 +201,7 @@ pub struct LaneStatus {
 }
 
 impl LaneStatus {
-    /// From now on no port delivers packets; what is inside comes out.
+    /// From now on no port that is shared delivers packets; what is inside comes out.
     pub fn close(&self) {
         self.shared.closing.store(true, Ordering::SeqCst);
     }

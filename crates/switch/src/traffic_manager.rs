@@ -48,6 +48,16 @@ pub struct QueueReport {
     pub dropped: u64,
 }
 
+impl QueueReport {
+    /// Adds what another worker says of its queue for the same port and priority: see [`crate::lanes()`].
+    pub fn merge(&mut self, other: &QueueReport) {
+        self.depth += other.depth;
+        self.capacity += other.capacity;
+        self.enqueued += other.enqueued;
+        self.dropped += other.dropped;
+    }
+}
+
 /// A packet and what the traffic manager will tell egress of its wait.
 struct Waiting {
     packet: QueuedPacket,

@@ -1,31 +1,25 @@
 //! `forebay run`: a program as a switch between real interfaces.
 
 use super::Status;
+use crate::forwarding::{End, Until, forward};
 use crate::output;
 use crate::program::{self, Engine, ProgramArguments};
 use crate::statistics::Statistics;
 use crate::stf_file;
+use crate::switch_options::SwitchOptions;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
-use forebay_packet::{Port, PortState, Readiness};
-use forebay_pipeline::NoTrace;
+use forebay_packet::{Port, PortState};
 use forebay_pipeline::v1model::DROP_PORT;
-use forebay_ports::{Clock, Means, Poller, PortSpec};
-use forebay_switch::{Config, Switch};
+use forebay_ports::{Clock, Means, PortSpec};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Longest time without looking at signals, in nanoseconds.
-const MAX_WAIT_NS: u64 = 100_000_000;
-
-/// Breaths between looks at the clock for the statistics, when there is always something to do.
-const BREATHS_BETWEEN_REPORTS: u32 = 64;
+use std::sync::atomic::AtomicBool;
 
 /// Arguments of `forebay run`.
 #[derive(clap::Args)]
@@ -41,6 +35,8 @@ A port is PORT@INTERFACE: the number by which the program knows it, and what it 
 Examples:
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --entries entries.stf
   forebay run l3fwd.p4 -i 1@pcap:in.pcap, -i 2@pcap:,out.pcap --entries entries.stf --json
+  forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --engine jit --workers 2 --rss ipv4.dst_addr
+  forebay run qos.p4 -i 1@veth1 -i 2@veth2 --queues 3 --queue-weights 1,4,strict --queue-depth 256
 
 It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input.")]
 pub struct Arguments {
@@ -64,6 +60,8 @@ pub struct Arguments {
     /// Print the statistics as JSON, an object on a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    switch: SwitchOptions,
     /// Write what each port receives and sends to DIR/portN.pcap
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
@@ -96,41 +94,43 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         stf_file::apply_entries(path, &pipeline)?;
     }
     let clock = Clock::start();
-    let config = Config {
-        start_ns: clock.now_ns(),
-        random_seed: clock.now_ns(),
-        ..Config::default()
-    };
-    let mut switch = Switch::new(pipeline, config);
-    let means = attach(&mut switch, &ports, arguments.pcap.as_deref())?;
+    let config = arguments.switch.config(&clock);
+    let workers = arguments.switch.workers(&pipeline)?;
+    let (ports, means) = open(&ports, arguments.pcap.as_deref())?;
     if !arguments.json {
         announce(&means);
     }
-    let stop = stop_on_signals()?;
+    let until = Until {
+        stop: stop_on_signals()?,
+        end_ns: arguments
+            .duration
+            .map(|seconds| clock.now_ns() + (seconds * 1e9) as u64),
+    };
     let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means);
-    statistics.first(&switch)?;
-    let end = forward(&mut switch, &clock, &stop, arguments.duration, &mut statistics)?;
-    statistics.last(&switch)?;
-    switch.flush()?;
-    if end == End::NoInput && switch.ports().iter().any(|port| port.state == PortState::Gone) {
+    let (report, end) = forward(&pipeline, ports, config, &workers, clock, &until, &mut statistics)?;
+    statistics.last(&report)?;
+    if end == End::NoInput && report.ports.iter().any(|port| port.state == PortState::Gone) {
         bail!("no port is left that packets could come from");
     }
     Ok(Status::Good)
 }
 
-/// Opens the ports and connects them; returns how each carries packets.
-fn attach(switch: &mut Switch, ports: &[PortSpec], captures: Option<&Path>) -> Result<BTreeMap<u32, Means>> {
-    let mut means = BTreeMap::new();
-    for spec in ports {
+/// An opened port under its P4 number.
+type NumberedPort = (u32, Box<dyn Port>);
+
+/// Opens the ports; also returns how each carries packets.
+fn open(specs: &[PortSpec], captures: Option<&Path>) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
+    let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
+    for spec in specs {
         let opened = forebay_ports::open(spec).with_context(|| format!("port {spec}"))?;
         let port = match captures {
             None => opened.port,
             Some(folder) => captured(opened.port, folder, opened.number)?,
         };
-        switch.attach(opened.number, port);
+        ports.push((opened.number, port));
         means.insert(opened.number, opened.means);
     }
-    Ok(means)
+    Ok((ports, means))
 }
 
 /// A line for each port that is an interface: which way was chosen to it, and why.
@@ -156,63 +156,4 @@ pub(super) fn stop_on_signals() -> Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, stop.clone()).context("cannot watch for signals")?;
     }
     Ok(stop)
-}
-
-/// Why the loop has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// A signal, or the duration is over.
-    Told,
-    /// Nothing can come any more.
-    NoInput,
-}
-
-/// The loop around the switch's breath: breathe, wait when there is nothing to do, report from time to time.
-fn forward(
-    switch: &mut Switch,
-    clock: &Clock,
-    stop: &AtomicBool,
-    duration: Option<f64>,
-    statistics: &mut Statistics,
-) -> Result<End> {
-    let mut poller = Poller::new();
-    let end_ns = duration.map(|seconds| clock.now_ns() + (seconds * 1e9) as u64);
-    let mut breaths = 0;
-    while !stop.load(Ordering::Relaxed) {
-        let now_ns = clock.now_ns();
-        if end_ns.is_some_and(|end_ns| now_ns >= end_ns) {
-            break;
-        }
-        let idle = switch.breathe(now_ns, &mut NoTrace).is_idle();
-        breaths += 1;
-        statistics.count_digests(switch);
-        if idle || breaths % BREATHS_BETWEEN_REPORTS == 0 {
-            report_failures(switch, statistics);
-            statistics.tick(switch, now_ns)?;
-        }
-        if idle && !wait(switch, &mut poller, now_ns, end_ns)? {
-            return Ok(End::NoInput);
-        }
-    }
-    Ok(End::Told)
-}
-
-/// Waits until a port may have something; false when none ever will.
-fn wait(switch: &Switch, poller: &mut Poller, now_ns: u64, end_ns: Option<u64>) -> Result<bool> {
-    if switch.working_ports().all(|port| port.readiness() == Readiness::Never) {
-        return Ok(false);
-    }
-    let max_wait_ns = end_ns.map_or(MAX_WAIT_NS, |end_ns| MAX_WAIT_NS.min(end_ns.saturating_sub(now_ns)));
-    let readiness = switch.working_ports().map(|port| port.readiness());
-    poller
-        .wait(readiness, now_ns, max_wait_ns)
-        .context("cannot wait for packets")?;
-    Ok(true)
-}
-
-fn report_failures(switch: &mut Switch, statistics: &mut Statistics) {
-    for (number, error) in switch.take_failures() {
-        statistics.leave_shown();
-        output::message(&format!("forebay: port {number}: {error}; it is not used any more\n"));
-    }
 }

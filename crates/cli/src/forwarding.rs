@@ -1,0 +1,393 @@
+//! The threads of a running switch: one for each worker, and this one, which looks after them.
+//!
+//! A worker breathes until all have nothing left to do or it is told to stop; in between it leaves a report where this
+//! thread finds it. With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`].
+
+use crate::output;
+use crate::statistics::Statistics;
+use anyhow::{Context, Result, anyhow};
+use forebay_packet::{Port, PortError, Readiness};
+use forebay_pipeline::{NoTrace, Pipeline, TableMemory};
+use forebay_ports::{Clock, Poller, allowed_processors, pin_to_processor};
+use forebay_switch::{Config, Counters, LaneConfig, LaneStatus, PortReport, QueueReport, Switch, lanes};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Longest time without looking at signals and for reports, in nanoseconds.
+const MAX_WAIT_NS: u64 = 50_000_000;
+
+/// Idle breaths of one of several workers before it waits for the system: what comes next often comes soon.
+const BREATHS_BEFORE_WAITING: u32 = 64;
+
+/// How long what is inside a switch may take to come out when it stops, in nanoseconds.
+const STOPPING_NS: u64 = 1_000_000_000;
+
+/// What there is to say of a running switch, all workers together.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Ports in order of their numbers.
+    pub ports: Vec<PortReport>,
+    /// The queues of each port, in order.
+    pub queues: Vec<QueueReport>,
+    /// The books.
+    pub counters: Counters,
+    /// Messages to the control plane, and how many more were lost.
+    pub digests: u64,
+    pub digests_lost: u64,
+    /// What tables need of memory.
+    pub tables: Vec<TableMemory>,
+}
+
+impl Report {
+    fn merge(mut self, other: &Report) -> Report {
+        for port in &other.ports {
+            match self.ports.iter_mut().find(|own| own.number == port.number) {
+                Some(own) => own.merge(port),
+                None => self.ports.push(port.clone()),
+            }
+        }
+        for queue in &other.queues {
+            let same = |own: &&mut QueueReport| (own.port, own.queue) == (queue.port, queue.queue);
+            match self.queues.iter_mut().find(same) {
+                Some(own) => own.merge(queue),
+                None => self.queues.push(*queue),
+            }
+        }
+        self.ports.sort_by_key(|port| port.number);
+        self.queues.sort_by_key(|queue| (queue.port, queue.queue));
+        self.counters = self.counters + other.counters;
+        self.digests += other.digests;
+        self.digests_lost += other.digests_lost;
+        self
+    }
+}
+
+/// Why forwarding has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// A signal, or the duration is over.
+    Told,
+    /// Nothing can come any more.
+    NoInput,
+}
+
+/// How long to forward.
+pub struct Until {
+    /// Set by signals.
+    pub stop: Arc<AtomicBool>,
+    /// The end of the duration, on the clock.
+    pub end_ns: Option<u64>,
+}
+
+/// Forwards between the ports until there is a reason to stop. Returns what was reported at last, and why it ended.
+pub fn forward(
+    pipeline: &Arc<Pipeline>,
+    ports: Vec<(u32, Box<dyn Port>)>,
+    config: Config,
+    workers: &LaneConfig,
+    clock: Clock,
+    until: &Until,
+    statistics: &mut Statistics,
+) -> Result<(Report, End)> {
+    let desk = Arc::new(Desk::new(workers.workers));
+    let (finished, ends) = channel();
+    let mut threads = Vec::new();
+    let processors = allowed_processors().unwrap_or_default();
+    for (index, lane) in lanes(ports, pipeline, workers).into_iter().enumerate() {
+        let mut switch = Switch::new(Arc::clone(pipeline), of_worker(config, index));
+        for (number, port) in lane.ports {
+            switch.attach(number, port);
+        }
+        let mut worker = Worker::new(index, switch, lane.status, clock, Arc::clone(&desk));
+        worker.alone = workers.workers == 1;
+        worker.processor = processors
+            .get(index)
+            .copied()
+            .filter(|_| processors.len() >= workers.workers);
+        worker.leave_report();
+        threads.push(worker);
+    }
+    statistics.first(&desk.report(pipeline))?;
+    let status = threads.first().map(|worker| worker.status.clone());
+    let threads: Vec<_> = threads
+        .into_iter()
+        .map(|worker| spawn(worker, finished.clone()))
+        .collect();
+    drop(finished);
+    let threads = threads.into_iter().collect::<Result<Vec<_>>>()?;
+    let end = look_after(&desk, &ends, pipeline, clock, until, statistics, status);
+    desk.stop.store(true, Ordering::Relaxed);
+    for thread in threads {
+        let mut worker = thread.join().map_err(|_| anyhow!("a worker has panicked"))??;
+        worker.leave_report();
+        worker.switch.flush()?;
+    }
+    desk.tell_failures(statistics);
+    Ok((desk.report(pipeline), end?))
+}
+
+/// Programs on different workers see different random numbers.
+fn of_worker(config: Config, index: usize) -> Config {
+    Config {
+        random_seed: config.random_seed ^ (index as u64) << 48,
+        ..config
+    }
+}
+
+fn spawn(mut worker: Worker, finished: Sender<()>) -> Result<std::thread::JoinHandle<Result<Worker>>> {
+    let builder = std::thread::Builder::new().name(format!("worker {}", worker.index));
+    let work = move || {
+        let mut farewell = Farewell {
+            desk: Arc::clone(&worker.desk),
+            finished,
+            is_regular: false,
+        };
+        let result = worker.work();
+        farewell.is_regular = result.is_ok();
+        result.map(|()| worker)
+    };
+    builder.spawn(work).context("cannot start a thread for a worker")
+}
+
+/// Tells of a worker's end, whatever ended it. When one fails, all stop.
+struct Farewell {
+    desk: Arc<Desk>,
+    finished: Sender<()>,
+    is_regular: bool,
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        if !self.is_regular {
+            self.desk.stop.store(true, Ordering::Relaxed);
+        }
+        // Nobody listens any more when this thread was told to stop.
+        let _ = self.finished.send(());
+    }
+}
+
+/// Prints statistics, and closes the lanes when it is time to stop.
+fn look_after(
+    desk: &Desk,
+    ends: &Receiver<()>,
+    pipeline: &Pipeline,
+    clock: Clock,
+    until: &Until,
+    statistics: &mut Statistics,
+    status: Option<LaneStatus>,
+) -> Result<End> {
+    let mut closing_ns = None;
+    let mut left = desk.slots.len();
+    loop {
+        match ends.recv_timeout(Duration::from_nanos(MAX_WAIT_NS)) {
+            Ok(()) => left -= 1,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => left = 0,
+        }
+        let now_ns = clock.now_ns();
+        if left == 0 {
+            return Ok(if closing_ns.is_some() { End::Told } else { End::NoInput });
+        }
+        desk.tell_failures(statistics);
+        statistics.tick(now_ns, || desk.fresh_report(pipeline))?;
+        let over = until.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
+        match closing_ns {
+            None if over || until.stop.load(Ordering::Relaxed) => {
+                closing_ns = Some(now_ns);
+                desk.closing.store(true, Ordering::Relaxed);
+                status.iter().for_each(LaneStatus::close);
+            }
+            Some(since_ns) if now_ns > since_ns + STOPPING_NS => return Ok(End::Told),
+            _ => {}
+        }
+    }
+}
+
+/// Where workers leave their reports.
+struct Desk {
+    slots: Vec<Mutex<Report>>,
+    failures: Mutex<Vec<(u32, PortError)>>,
+    /// How often reports were asked for, and how many workers have answered in all.
+    wanted: AtomicU64,
+    answered: AtomicU64,
+    /// Ports deliver nothing more.
+    closing: AtomicBool,
+    /// Workers stop whatever there is to do.
+    stop: AtomicBool,
+}
+
+impl Desk {
+    fn new(workers: usize) -> Desk {
+        Desk {
+            slots: (0..workers).map(|_| Mutex::default()).collect(),
+            failures: Mutex::default(),
+            wanted: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// The last reports of all workers.
+    fn report(&self, pipeline: &Pipeline) -> Report {
+        let slots = self.slots.iter();
+        let mut report = slots.fold(Report::default(), |sum, slot| {
+            sum.merge(&slot.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        report.tables = pipeline.table_memory();
+        report
+    }
+
+    /// New reports of all workers, as far as they come soon.
+    fn fresh_report(&self, pipeline: &Pipeline) -> Report {
+        let expected = self.answered.load(Ordering::Relaxed) + self.slots.len() as u64;
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        for _ in 0..2 * MAX_WAIT_NS / 1_000_000 {
+            if self.answered.load(Ordering::Relaxed) >= expected {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.report(pipeline)
+    }
+
+    fn tell_failures(&self, statistics: &mut Statistics) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, error) in failures.drain(..) {
+            statistics.leave_shown();
+            output::message(&format!("forebay: port {number}: {error}; it is not used any more\n"));
+        }
+    }
+}
+
+/// What a worker's thread works with.
+struct Worker {
+    index: usize,
+    switch: Switch,
+    status: LaneStatus,
+    clock: Clock,
+    desk: Arc<Desk>,
+    alone: bool,
+    /// Where its thread runs; anywhere when there are not enough processors.
+    processor: Option<usize>,
+    digests: u64,
+    digests_lost: u64,
+    reports: u64,
+}
+
+impl Worker {
+    fn new(index: usize, switch: Switch, status: LaneStatus, clock: Clock, desk: Arc<Desk>) -> Worker {
+        Worker {
+            index,
+            switch,
+            status,
+            clock,
+            desk,
+            alone: true,
+            processor: None,
+            digests: 0,
+            digests_lost: 0,
+            reports: 0,
+        }
+    }
+
+    fn work(&mut self) -> Result<()> {
+        if let (Some(processor), false) = (self.processor, self.alone) {
+            pin_to_processor(processor).with_context(|| format!("cannot keep a worker on processor {processor}"))?;
+        }
+        let mut poller = Poller::new();
+        let mut idle_breaths = 0;
+        while !self.desk.stop.load(Ordering::Relaxed) {
+            let now_ns = self.clock.now_ns();
+            let idle = self.switch.breathe(now_ns, &mut NoTrace).is_idle();
+            self.take_digests();
+            self.answer();
+            if !idle {
+                idle_breaths = 0;
+                continue;
+            }
+            self.pass_failures_on();
+            if self.is_done() {
+                break;
+            }
+            idle_breaths += 1;
+            if self.alone || idle_breaths > BREATHS_BEFORE_WAITING {
+                self.wait(&mut poller, now_ns)?;
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        self.pass_failures_on();
+        Ok(())
+    }
+
+    /// Whether nothing can come to any worker. Said after an idle breath.
+    fn is_done(&self) -> bool {
+        if self.switch.counters().in_flight() > 0 {
+            return false;
+        }
+        if self.alone && self.desk.closing.load(Ordering::Relaxed) {
+            return true;
+        }
+        if self
+            .switch
+            .working_ports()
+            .any(|port| port.readiness() != Readiness::Never)
+        {
+            return false;
+        }
+        self.status.rest();
+        self.status.all_done()
+    }
+
+    /// Waits until a port may have something. What another worker has, no descriptor tells.
+    fn wait(&self, poller: &mut Poller, now_ns: u64) -> Result<()> {
+        let others = (!self.alone || self.switch.counters().in_flight() > 0).then_some(Readiness::Unknown);
+        let readiness = self.switch.working_ports().map(|port| port.readiness()).chain(others);
+        poller
+            .wait(readiness, now_ns, MAX_WAIT_NS)
+            .context("cannot wait for packets")?;
+        Ok(())
+    }
+
+    /// Takes what the program has sent to the control plane. Nobody else is there to do so.
+    fn take_digests(&mut self) {
+        let (messages, lost) = self.switch.take_digests();
+        self.digests += messages.len() as u64;
+        self.digests_lost = lost;
+    }
+
+    fn answer(&mut self) {
+        let wanted = self.desk.wanted.load(Ordering::Relaxed);
+        if wanted != self.reports {
+            self.reports = wanted;
+            self.leave_report();
+            self.pass_failures_on();
+            self.desk.answered.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn leave_report(&mut self) {
+        let report = Report {
+            ports: self.switch.ports(),
+            queues: self.switch.queues(),
+            counters: self.switch.counters(),
+            digests: self.digests,
+            digests_lost: self.digests_lost,
+            tables: Vec::new(),
+        };
+        *self.desk.slots[self.index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = report;
+    }
+
+    fn pass_failures_on(&mut self) {
+        let failures = self.switch.take_failures();
+        if !failures.is_empty() {
+            let mut desk = self.desk.failures.lock().unwrap_or_else(PoisonError::into_inner);
+            desk.extend(failures);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a user says about the switch around a program: workers and queues.
+
+use anyhow::{Context, Result};
+use forebay_pipeline::Pipeline;
+use forebay_ports::Clock;
+use forebay_switch::{Config, LaneConfig, QUEUES_MAX, Service, Spread};
+
+/// The most workers.
+const WORKERS_MAX: u64 = 64;
+
+/// The most packets of a queue.
+const QUEUE_DEPTH_MAX: u64 = 1 << 20;
+
+/// Workers and queues.
+#[derive(clap::Args)]
+pub struct SwitchOptions {
+    /// Threads that process packets, each on a processor of its own if there are enough
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=WORKERS_MAX))]
+    workers: u64,
+    /// Header fields that make a flow, whose packets go to one worker; without it addresses, protocol and ports
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
+    rss: Vec<String>,
+    /// Queues of each port, one for each value of standard_metadata.priority from 0 on
+    #[arg(long, value_name = "N", default_value_t = QUEUES_MAX as u64, value_parser = clap::value_parser!(u64).range(1..=QUEUES_MAX as u64))]
+    queues: u64,
+    /// For each queue its share of the port by bytes, or `strict` to go before those with shares
+    #[arg(long, value_name = "WEIGHTS", value_delimiter = ',', value_parser = service)]
+    queue_weights: Vec<Service>,
+    /// Packets that a queue holds
+    #[arg(long, value_name = "PACKETS", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=QUEUE_DEPTH_MAX))]
+    queue_depth: u64,
+}
+
+fn service(text: &str) -> Result<Service, String> {
+    match (text, text.parse::<u32>()) {
+        ("strict", _) => Ok(Service::Strict),
+        (_, Ok(weight @ 1..=1000)) => Ok(Service::Weight(weight)),
+        _ => Err("expected a weight from 1 to 1000, or `strict`".to_string()),
+    }
+}
+
+impl SwitchOptions {
+    /// The configuration of each worker's switch. Queues that no weight is given for are strict.
+    pub fn config(&self, clock: &Clock) -> Config {
+        let mut queue_service = [Service::Strict; QUEUES_MAX];
+        for (service, given) in queue_service.iter_mut().zip(&self.queue_weights) {
+            *service = *given;
+        }
+        Config {
+            start_ns: clock.now_ns(),
+            random_seed: clock.now_ns(),
+            queues: self.queues as usize,
+            queue_service,
+            queue_capacity: self.queue_depth as usize,
+            ..Config::default()
+        }
+    }
+
+    /// How ports are shared between workers.
+    pub fn workers(&self, pipeline: &Pipeline) -> Result<LaneConfig> {
+        let spread = match self.rss.is_empty() {
+            true => Spread::FiveTuple,
+            false => Spread::Fields(pipeline.flow_key(&self.rss).context("--rss")?),
+        };
+        Ok(LaneConfig {
+            workers: self.workers as usize,
+            spread,
+            ..LaneConfig::default()
+        })
+    }
+}
