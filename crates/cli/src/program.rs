@@ -1,7 +1,8 @@
 //! From the command line to a program.
 
+use crate::files;
 use crate::output;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 use forebay_files::FileSources;
 use forebay_frontend::{Checked, Compiled, Options};
@@ -12,13 +13,8 @@ use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::render;
 use forebay_syntax::source::SourceMap;
 use serde_json::{Value, json};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Where a byte of zero tells a binary file.
-const BEGINNING_BYTES: u64 = 1024;
 
 /// A program and how to read it.
 #[derive(clap::Args)]
@@ -184,7 +180,7 @@ fn is_compiled(path: &Path) -> bool {
 }
 
 fn with_options<T>(path: &Path, options: &CompileOptions, front_end: impl Fn(&str, &Options) -> T) -> Result<T> {
-    readable(path)?;
+    files::check_program(path)?;
     let provider = FileSources::new();
     let options = Options {
         provider: &provider,
@@ -194,30 +190,8 @@ fn with_options<T>(path: &Path, options: &CompileOptions, front_end: impl Fn(&st
     Ok(front_end(&path.to_string_lossy(), &options))
 }
 
-/// The front end asks for files by name and gets none for whatever reason; only here the reason can be said.
-fn readable(path: &Path) -> Result<()> {
-    let cannot = || format!("cannot read {}", path.display());
-    let file = File::open(path).with_context(cannot)?;
-    let metadata = file.metadata().with_context(cannot)?;
-    if metadata.is_dir() {
-        bail!("{} is a folder; name the program in it", path.display());
-    }
-    if !metadata.is_file() {
-        bail!("{} is no regular file", path.display());
-    }
-    let mut beginning = Vec::new();
-    file.take(BEGINNING_BYTES)
-        .read_to_end(&mut beginning)
-        .with_context(cannot)?;
-    if beginning.contains(&0) {
-        bail!("{} is a binary file, not the text of a program", path.display());
-    }
-    Ok(())
-}
-
 fn read_ir(path: &Path) -> Result<(Option<Program>, Report)> {
-    readable(path)?;
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = files::text(path, "program")?;
     let (program, problems) = match forebay_ir::text::read(&text) {
         Err(error) => (None, vec![format!("{}:{error}", path.display())]),
         Ok(program) => {

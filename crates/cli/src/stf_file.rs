@@ -1,6 +1,7 @@
 //! Reading STF files.
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::files;
+use anyhow::{Result, anyhow, bail};
 use forebay_pipeline::Pipeline;
 use forebay_stf::{Applied, Controller, Test};
 use std::path::Path;
@@ -11,7 +12,7 @@ const MAX_LISTED: usize = 10;
 
 /// Reads a test. The error lists what is wrong with it, one on a line.
 pub fn read(path: &Path) -> Result<Test> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = files::text(path, "STF file")?;
     forebay_stf::parse(&text).map_err(|errors| {
         let lines = errors.iter().map(|error| format!("{}:{error}", path.display()));
         anyhow!("this is no STF file{}", listed(lines.collect()))

@@ -168,6 +168,23 @@ fn what_cannot_be_done_is_said_plainly() {
             "`g` in --hex is no hexadecimal digit",
         ),
         (vec!["test", &program(), "--engine", "nope"], "invalid value 'nope'"),
+        (
+            vec!["trace", &program(), "--hex", "00", "--port", "x"],
+            "expected a whole number",
+        ),
+        (
+            vec!["traffic", "iot-send", "--to", "[::1]:5000", "--flows", "0"],
+            "expected a whole number from 1 to 60000",
+        ),
+        (vec!["check", "."], ". is a folder; name the program in it"),
+        (
+            vec!["run", &program(), "-i", "0@lo", "--entries", "."],
+            ". is a folder; name the STF file in it",
+        ),
+        (
+            vec!["build", &program(), "-o", &program()],
+            "is a file; name a folder to write to",
+        ),
     ] {
         let ran = forebay(&arguments);
         assert_eq!(ran.code, 2, "{arguments:?}");

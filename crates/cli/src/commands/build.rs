@@ -1,6 +1,7 @@
 //! `forebay build`: the files that a compiled program consists of.
 
 use super::Status;
+use crate::files;
 use crate::output;
 use crate::program::{self, Compilation, ProgramArguments};
 use anyhow::{Context, Result};
@@ -42,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         return Ok(Status::Bad);
     };
     let folder = &arguments.output;
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    files::make_folder(folder)?;
     let mut written = Vec::new();
     for (name, text) in files(&program, p4info.as_ref()) {
         let path = folder.join(name);

@@ -2,6 +2,7 @@
 
 use super::Status;
 use super::run::stop_on_signals;
+use crate::numbers;
 use crate::output;
 use anyhow::{Context, Result};
 use forebay_demo::screen::Silent;
@@ -17,22 +18,22 @@ Examples:
   forebay demo --n 4 --method multicast --messages 10000 --json")]
 pub struct Arguments {
     /// Messages that the devices send, with each method
-    #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 100_000, value_parser = numbers::whole::<u64>)]
     messages: u64,
     /// Messages in an N-packet: 1, 2, 4 or 8
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = numbers::whole::<u32>)]
     n: u32,
     /// Bytes of a message after its UDP header: 6 of flag header, the rest payload
-    #[arg(long, value_name = "BYTES", default_value_t = 22)]
+    #[arg(long, value_name = "BYTES", default_value_t = 22, value_parser = numbers::whole::<usize>)]
     s: usize,
     /// How the second switch splits N-packets: resubmit, multicast or both
     #[arg(long, value_name = "METHOD", default_value = "both", value_parser = parse_methods)]
     method: Methods,
     /// Devices, each a flow with its own UDP port
-    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 10, value_parser = numbers::whole::<u32>)]
     flows: u32,
     /// At most so many messages a second; without, as fast as they arrive
-    #[arg(long, value_name = "PER_SECOND")]
+    #[arg(long, value_name = "PER_SECOND", value_parser = numbers::rate)]
     rate: Option<f64>,
     /// Stay in one process, in memory: needs no root and no network namespaces
     #[arg(long, visible_alias = "no-root")]

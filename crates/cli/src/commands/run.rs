@@ -1,7 +1,9 @@
 //! `forebay run`: a program as a switch between real interfaces.
 
 use super::Status;
+use crate::files;
 use crate::forwarding::{End, Until, forward};
+use crate::numbers;
 use crate::output;
 use crate::program::{self, Engine, ProgramArguments};
 use crate::statistics::Statistics;
@@ -52,10 +54,10 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Engine::Interp)]
     engine: Engine,
     /// Seconds between statistics; 0 for none before the end
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = numbers::seconds)]
     stats_interval: f64,
     /// Stop after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = numbers::seconds, allow_negative_numbers = true)]
     duration: Option<f64>,
     /// Print the statistics as JSON, an object on a line
     #[arg(long)]
@@ -65,13 +67,6 @@ pub struct Arguments {
     /// Write what each port receives and sends to DIR/portN.pcap
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(seconds),
-        _ => Err("expected a number of seconds, for example 0.5".to_string()),
-    }
 }
 
 /// Runs the switch until a signal, the end of the duration, or the end of all input. Everything that can be wrong with
@@ -142,7 +137,7 @@ fn announce(means: &BTreeMap<u32, Means>) {
 
 /// The port with a capture file of its traffic.
 fn captured(port: Box<dyn Port>, folder: &Path, number: u32) -> Result<Box<dyn Port>> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    files::make_folder(folder)?;
     let path = folder.join(format!("port{number}.pcap"));
     let file = File::create(&path).and_then(|file| Writer::new(BufWriter::new(file), TimestampUnit::Nanoseconds));
     let writer = file.with_context(|| format!("cannot write {}", path.display()))?;

@@ -1,6 +1,7 @@
 //! `forebay trace`: what a program does with packets, step by step.
 
 use super::Status;
+use crate::numbers;
 use crate::output;
 use crate::program::{self, ProgramArguments};
 use crate::stf_file;
@@ -29,7 +30,7 @@ pub struct Arguments {
     #[arg(long, group = "packets")]
     hex: Option<String>,
     /// The port on which they arrive
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = numbers::whole::<u32>)]
     port: u32,
     /// Table entries, clone sessions and multicast groups: an STF file, whose packets are passed over
     #[arg(long, value_name = "FILE.stf")]

@@ -2,6 +2,7 @@
 
 use super::Status;
 use super::run::stop_on_signals;
+use crate::numbers;
 use crate::output;
 use anyhow::{Context, Result, anyhow};
 use clap::Subcommand;
@@ -40,13 +41,13 @@ struct SendArguments {
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     to: SocketAddr,
     /// Messages to send, the flows taking turns
-    #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1000, value_parser = numbers::whole::<u64>)]
     messages: u64,
     /// Messages a second at most
-    #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
+    #[arg(long, value_name = "PER_SECOND", value_parser = numbers::rate)]
     rate: Option<f64>,
     /// Source port of the first flow, the others having the next ones; without, any
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = numbers::whole::<u16>)]
     source_port: Option<u16>,
     /// Read from the standard input, a number on a line, how many messages may have been sent by now
     #[arg(long)]
@@ -62,10 +63,10 @@ struct ServeArguments {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     bind: SocketAddr,
     /// Messages that are sent
-    #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1000, value_parser = numbers::whole::<u64>)]
     expect: u64,
     /// Seconds of silence after which the rest is taken for lost
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = numbers::whole::<u64>)]
     timeout: u64,
     #[command(flatten)]
     messages_form: MessageArguments,
@@ -78,7 +79,7 @@ struct MessageArguments {
     #[arg(long, value_name = "BYTES", default_value = "22", value_parser = size)]
     size: MessageFormat,
     /// Flows that send in turns
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = flows)]
     flows: u32,
     /// Print JSON, an object on a line
     #[arg(long)]
@@ -92,11 +93,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| "the name has no address".to_string())
 }
 
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err("expected a number of messages a second above 0".to_string()),
-    }
+fn flows(text: &str) -> Result<u32, String> {
+    numbers::whole_in(text, 1..=60_000)
 }
 
 fn size(text: &str) -> Result<MessageFormat, String> {
