@@ -358,3 +358,23 @@ pub enum HashAlgorithm {
     /// Exclusive or of 16-bit words.
     Xor16,
 }
+
+impl HashAlgorithm {
+    /// The names of v1model's `HashAlgorithm`.
+    pub(crate) const NAMES: &'static [(HashAlgorithm, &'static str)] = &[
+        (HashAlgorithm::Crc32, "crc32"),
+        (HashAlgorithm::Crc32Custom, "crc32_custom"),
+        (HashAlgorithm::Crc16, "crc16"),
+        (HashAlgorithm::Crc16Custom, "crc16_custom"),
+        (HashAlgorithm::Random, "random"),
+        (HashAlgorithm::Identity, "identity"),
+        (HashAlgorithm::Csum16, "csum16"),
+        (HashAlgorithm::Xor16, "xor16"),
+    ];
+
+    /// The algorithm that v1model gives this name.
+    pub fn from_name(name: &str) -> Option<HashAlgorithm> {
+        let known = HashAlgorithm::NAMES.iter().find(|(_, known)| *known == name)?;
+        Some(known.0)
+    }
+}

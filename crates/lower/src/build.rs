@@ -3,7 +3,6 @@
 
 use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, Expr, UnaryOp};
-use std::cmp::Ordering;
 
 /// A constant.
 pub fn constant(width: u32, value: u128) -> Expr {
@@ -41,7 +40,7 @@ pub fn not(operand: Expr) -> Expr {
 /// Two operands.
 pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
     if let (Expr::Const(left), Expr::Const(right)) = (&left, &right) {
-        return Expr::Const(fold(op, left, right));
+        return Expr::Const(op.apply(left, right));
     }
     match (op, &left, &right) {
         (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor, _, Expr::Const(zero)) if zero.is_zero() => left,
@@ -149,36 +148,6 @@ pub fn is_deeper(expr: &Expr, limit: usize) -> bool {
 
 fn is_ones(bits: &Bits) -> bool {
     bits.not().is_zero()
-}
-
-/// The value of an operator on constants, as the IR defines it.
-fn fold(op: BinaryOp, left: &Bits, right: &Bits) -> Bits {
-    let zero = || Bits::zero(left.width());
-    let unsigned = || left.cmp_unsigned(right);
-    let signed = || left.cmp_signed(right);
-    match op {
-        BinaryOp::Add => left.add(right),
-        BinaryOp::Sub => left.sub(right),
-        BinaryOp::Mul => left.mul(right),
-        BinaryOp::Div => left.udiv(right).unwrap_or_else(zero),
-        BinaryOp::Mod => left.urem(right).unwrap_or_else(zero),
-        BinaryOp::SatAddUnsigned => left.saturating_add_unsigned(right),
-        BinaryOp::SatAddSigned => left.saturating_add_signed(right),
-        BinaryOp::SatSubUnsigned => left.saturating_sub_unsigned(right),
-        BinaryOp::SatSubSigned => left.saturating_sub_signed(right),
-        BinaryOp::And => left.and(right),
-        BinaryOp::Or => left.or(right),
-        BinaryOp::Xor => left.xor(right),
-        BinaryOp::Shl => left.shl(right.to_u64_saturating()),
-        BinaryOp::Shr => left.shr(right.to_u64_saturating()),
-        BinaryOp::ShrSigned => left.ashr(right.to_u64_saturating()),
-        BinaryOp::Eq => Bits::from_bool(left == right),
-        BinaryOp::Ne => Bits::from_bool(left != right),
-        BinaryOp::Lt => Bits::from_bool(unsigned() == Ordering::Less),
-        BinaryOp::Le => Bits::from_bool(unsigned() != Ordering::Greater),
-        BinaryOp::LtSigned => Bits::from_bool(signed() == Ordering::Less),
-        BinaryOp::LeSigned => Bits::from_bool(signed() != Ordering::Greater),
-    }
 }
 
 #[cfg(test)]

@@ -36,16 +36,7 @@ impl Checker {
                 self.check_no_apply(value);
             }
         }
-        let call = Call {
-            callee: Callee::Action(id),
-            type_args: Vec::new(),
-            args: bound.args,
-        };
-        Expr {
-            kind: ExprKind::Call(Box::new(call)),
-            ty: Type::Void,
-            span,
-        }
+        bound.call(Callee::Action(id), span)
     }
 
     /// The argument of an action must not apply a table.

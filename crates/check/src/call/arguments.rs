@@ -69,6 +69,22 @@ pub(crate) struct BoundCall {
     pub(crate) result: Type,
 }
 
+impl BoundCall {
+    /// The call as an expression.
+    pub(crate) fn call(self, callee: Callee, span: Span) -> Expr {
+        let call = Call {
+            callee,
+            type_args: self.type_args,
+            args: self.args,
+        };
+        Expr {
+            kind: ExprKind::Call(Box::new(call)),
+            ty: self.result,
+            span,
+        }
+    }
+}
+
 impl Checker {
     /// Whether a call with these arguments could be meant for these parameters.
     pub(crate) fn fits(&self, params: &[Param], args: &[ast::Arg]) -> bool {

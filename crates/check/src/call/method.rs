@@ -61,15 +61,6 @@ impl Checker {
             extern_type: id,
             method: found[choice],
         };
-        let call = Call {
-            callee,
-            type_args: bound.type_args,
-            args: bound.args,
-        };
-        Expr {
-            kind: ExprKind::Call(Box::new(call)),
-            ty: bound.result,
-            span,
-        }
+        bound.call(callee, span)
     }
 }

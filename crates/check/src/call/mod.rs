@@ -144,16 +144,7 @@ impl Checker {
             }
         }
         self.check_result_type(&bound.result, &bound.args, span);
-        let call = Call {
-            callee: Callee::Function(id),
-            type_args: bound.type_args,
-            args: bound.args,
-        };
-        Expr {
-            kind: ExprKind::Call(Box::new(call)),
-            ty: bound.result,
-            span,
-        }
+        bound.call(Callee::Function(id), span)
     }
 
     /// Parsers, controls and packages cannot be results; externs only of calls with constant arguments.

@@ -7,17 +7,41 @@ use crate::scope::Entity;
 use forebay_syntax::ast::{self, DeclarationKind};
 use forebay_syntax::codes::check as codes;
 
+/// What the declarations of parsers and controls share.
+pub(super) struct BlockHead {
+    pub(super) type_params: Vec<TypeVarId>,
+    pub(super) params: Vec<Param>,
+    pub(super) constructor_params: Vec<Param>,
+}
+
 impl Checker {
+    /// Declares the type parameters and parameters of a parser or control in the innermost scope.
+    pub(super) fn declare_block_head(
+        &mut self,
+        type_params: &[ast::Ident],
+        params: &[ast::Param],
+        constructor_params: &[ast::Param],
+    ) -> BlockHead {
+        self.check_param_names(type_params, params, constructor_params);
+        let head = BlockHead {
+            type_params: self.declare_type_params(type_params),
+            params: self.declare_params(params, Owner::Apply),
+            constructor_params: self.declare_params(constructor_params, Owner::Constructor),
+        };
+        self.define_params(params, &head.params);
+        self.define_params(constructor_params, &head.constructor_params);
+        head
+    }
+
     /// A control or control type.
     pub(super) fn declare_control(&mut self, item: &ast::Control, annotations: &[ast::Annotation]) {
         let annotations = self.annotations(annotations);
         self.scopes.push();
-        self.check_param_names(&item.type_params, &item.params, &item.constructor_params);
-        let type_params = self.declare_type_params(&item.type_params);
-        let params = self.declare_params(&item.params, Owner::Apply);
-        let constructor_params = self.declare_params(&item.constructor_params, Owner::Constructor);
-        self.define_params(&item.params, &params);
-        self.define_params(&item.constructor_params, &constructor_params);
+        let BlockHead {
+            type_params,
+            params,
+            constructor_params,
+        } = self.declare_block_head(&item.type_params, &item.params, &item.constructor_params);
         let id = ControlId(self.program.controls.len() as u32);
         self.program.controls.push(Control {
             name: item.name.name.clone(),

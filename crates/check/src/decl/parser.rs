@@ -1,6 +1,6 @@
 //! Parsers (§13): locals, states, transitions and select.
 
-use super::Owner;
+use super::control::BlockHead;
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::scope::Entity;
@@ -14,12 +14,11 @@ impl Checker {
     pub(super) fn declare_parser(&mut self, item: &ast::Parser, annotations: &[ast::Annotation]) {
         let annotations = self.annotations(annotations);
         self.scopes.push();
-        self.check_param_names(&item.type_params, &item.params, &item.constructor_params);
-        let type_params = self.declare_type_params(&item.type_params);
-        let params = self.declare_params(&item.params, Owner::Apply);
-        let constructor_params = self.declare_params(&item.constructor_params, Owner::Constructor);
-        self.define_params(&item.params, &params);
-        self.define_params(&item.constructor_params, &constructor_params);
+        let BlockHead {
+            type_params,
+            params,
+            constructor_params,
+        } = self.declare_block_head(&item.type_params, &item.params, &item.constructor_params);
         let id = ParserId(self.program.parsers.len() as u32);
         self.program.parsers.push(Parser {
             name: item.name.name.clone(),

@@ -349,49 +349,27 @@ impl Checker {
     }
 
     fn ordering(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
-        let Some((left, right)) = self.same_number(op, left, right, span) else {
-            return Expr {
-                kind: ExprKind::Invalid,
-                ty: Type::Bool,
-                span,
-            };
+        let kind = match self.same_number(op, left, right, span) {
+            None => ExprKind::Invalid,
+            Some((left, right)) => match constant_order(op, &left, &right) {
+                Some(value) => ExprKind::Bool(value),
+                None => ExprKind::Binary(op, Box::new(left), Box::new(right)),
+            },
         };
-        if let (ExprKind::Int(left), ExprKind::Int(right)) = (&left.kind, &right.kind)
-            && let Some(value) = fold::compare(op, left, right)
-        {
-            return Expr {
-                kind: ExprKind::Bool(value),
-                ty: Type::Bool,
-                span,
-            };
-        }
-        Expr {
-            kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
-            ty: Type::Bool,
-            span,
-        }
+        let ty = Type::Bool;
+        Expr { kind, ty, span }
     }
 
     fn equality(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
-        let Some((left, right)) = self.comparable(left, right, span) else {
-            return Expr {
-                kind: ExprKind::Invalid,
-                ty: Type::Bool,
-                span,
-            };
+        let kind = match self.comparable(left, right, span) {
+            None => ExprKind::Invalid,
+            Some((left, right)) => match constant_equal(&left, &right) {
+                Some(equal) => ExprKind::Bool(equal == (op == BinaryOp::Eq)),
+                None => ExprKind::Binary(op, Box::new(left), Box::new(right)),
+            },
         };
-        if let Some(equal) = constant_equal(&left, &right) {
-            return Expr {
-                kind: ExprKind::Bool(equal == (op == BinaryOp::Eq)),
-                ty: Type::Bool,
-                span,
-            };
-        }
-        Expr {
-            kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
-            ty: Type::Bool,
-            span,
-        }
+        let ty = Type::Bool;
+        Expr { kind, ty, span }
     }
 
     /// Gives two values that are compared with `==` the same type.
@@ -515,6 +493,14 @@ impl Checker {
                 span,
             },
         }
+    }
+}
+
+/// Whether the order holds between two constants.
+fn constant_order(op: BinaryOp, left: &Expr, right: &Expr) -> Option<bool> {
+    match (&left.kind, &right.kind) {
+        (ExprKind::Int(left), ExprKind::Int(right)) => fold::compare(op, left, right),
+        _ => None,
     }
 }
 

@@ -178,16 +178,7 @@ impl Keyword for CloneKind {
 }
 
 impl Keyword for HashAlgorithm {
-    const WORDS: &'static [(Self, &'static str)] = &[
-        (HashAlgorithm::Crc32, "crc32"),
-        (HashAlgorithm::Crc32Custom, "crc32_custom"),
-        (HashAlgorithm::Crc16, "crc16"),
-        (HashAlgorithm::Crc16Custom, "crc16_custom"),
-        (HashAlgorithm::Random, "random"),
-        (HashAlgorithm::Identity, "identity"),
-        (HashAlgorithm::Csum16, "csum16"),
-        (HashAlgorithm::Xor16, "xor16"),
-    ];
+    const WORDS: &'static [(Self, &'static str)] = HashAlgorithm::NAMES;
 }
 
 /// The names of one kind of thing, by index.

@@ -13,26 +13,13 @@ use forebay_syntax::source::Span;
 
 /// An algorithm by its name in `HashAlgorithm`.
 pub fn algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorithm {
-    match name {
-        "crc32" => HashAlgorithm::Crc32,
-        "crc32_custom" => HashAlgorithm::Crc32Custom,
-        "crc16" => HashAlgorithm::Crc16,
-        "crc16_custom" => HashAlgorithm::Crc16Custom,
-        "random" => HashAlgorithm::Random,
-        "identity" => HashAlgorithm::Identity,
-        "csum16" => HashAlgorithm::Csum16,
-        "xor16" => HashAlgorithm::Xor16,
-        _ => {
-            if !name.is_empty() {
-                cx.error(
-                    codes::UNSUPPORTED_EXTERN,
-                    span,
-                    format!("the hash algorithm `{name}` is not known"),
-                );
-            }
-            HashAlgorithm::Crc32
+    HashAlgorithm::from_name(name).unwrap_or_else(|| {
+        if !name.is_empty() {
+            let message = format!("the hash algorithm `{name}` is not known");
+            cx.error(codes::UNSUPPORTED_EXTERN, span, message);
         }
-    }
+        HashAlgorithm::Crc32
+    })
 }
 
 fn algorithm_argument(cx: &mut Context, args: &Args, index: usize) -> HashAlgorithm {

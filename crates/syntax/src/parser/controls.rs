@@ -9,26 +9,17 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::token::TokenKind;
 
-/// The head that parsers and controls share.
-struct BlockHead {
+/// What the declarations of parsers and controls share.
+struct BlockDeclaration<Body> {
     name: Ident,
     type_params: Vec<Ident>,
     params: Vec<Param>,
+    constructor_params: Vec<Param>,
+    /// None for a type.
+    body: Option<Body>,
 }
 
 impl ProgramParser<'_> {
-    /// Reads the head of a parser or control after its keyword. The name becomes a type.
-    fn block_head(&mut self, what: &str) -> Parsed<BlockHead> {
-        let name = self.name(what)?;
-        let type_params = self.type_parameters()?;
-        let params = self.parameters()?;
-        Ok(BlockHead {
-            name,
-            type_params,
-            params,
-        })
-    }
-
     /// Declares the name after the current keyword as a type, so that its own declaration can mention it.
     fn declare_next_as_type(&mut self) {
         let name = self.token_at(1);
@@ -44,64 +35,48 @@ impl ProgramParser<'_> {
     }
 
     pub(super) fn parser_declaration(&mut self) -> Parsed<DeclarationKind> {
-        self.declare_next_as_type();
-        self.bump();
-        self.scoped(|parser| {
-            let BlockHead {
-                name,
-                type_params,
-                params,
-            } = parser.block_head("the name of a parser")?;
-            if parser.eat(TokenKind::Semicolon) {
-                let constructor_params = Vec::new();
-                return Ok(DeclarationKind::Parser(Parser {
-                    name,
-                    type_params,
-                    params,
-                    constructor_params,
-                    body: None,
-                }));
-            }
-            let constructor_params = parser.constructor_parameters()?;
-            let body = Some(parser.parser_body(name.span)?);
-            Ok(DeclarationKind::Parser(Parser {
-                name,
-                type_params,
-                params,
-                constructor_params,
-                body,
-            }))
-        })
+        let declared = self.block_declaration("the name of a parser", Self::parser_body)?;
+        Ok(DeclarationKind::Parser(Parser {
+            name: declared.name,
+            type_params: declared.type_params,
+            params: declared.params,
+            constructor_params: declared.constructor_params,
+            body: declared.body,
+        }))
     }
 
     pub(super) fn control_declaration(&mut self) -> Parsed<DeclarationKind> {
+        let declared = self.block_declaration("the name of a control", Self::control_body)?;
+        Ok(DeclarationKind::Control(Control {
+            name: declared.name,
+            type_params: declared.type_params,
+            params: declared.params,
+            constructor_params: declared.constructor_params,
+            body: declared.body,
+        }))
+    }
+
+    /// Reads a parser or control from its keyword on; `what` is the name for messages. The name becomes a type.
+    fn block_declaration<Body>(
+        &mut self,
+        what: &str,
+        body: impl FnOnce(&mut Self, Span) -> Parsed<Body>,
+    ) -> Parsed<BlockDeclaration<Body>> {
         self.declare_next_as_type();
         self.bump();
         self.scoped(|parser| {
-            let BlockHead {
-                name,
-                type_params,
-                params,
-            } = parser.block_head("the name of a control")?;
-            if parser.eat(TokenKind::Semicolon) {
-                let constructor_params = Vec::new();
-                return Ok(DeclarationKind::Control(Control {
-                    name,
-                    type_params,
-                    params,
-                    constructor_params,
-                    body: None,
-                }));
+            let mut declared = BlockDeclaration {
+                name: parser.name(what)?,
+                type_params: parser.type_parameters()?,
+                params: parser.parameters()?,
+                constructor_params: Vec::new(),
+                body: None,
+            };
+            if !parser.eat(TokenKind::Semicolon) {
+                declared.constructor_params = parser.constructor_parameters()?;
+                declared.body = Some(body(parser, declared.name.span)?);
             }
-            let constructor_params = parser.constructor_parameters()?;
-            let body = Some(parser.control_body(name.span)?);
-            Ok(DeclarationKind::Control(Control {
-                name,
-                type_params,
-                params,
-                constructor_params,
-                body,
-            }))
+            Ok(declared)
         })
     }
 
@@ -225,11 +200,9 @@ impl ProgramParser<'_> {
         self.declare_next_as_type();
         self.bump();
         self.scoped(|parser| {
-            let BlockHead {
-                name,
-                type_params,
-                params,
-            } = parser.block_head("the name of a package")?;
+            let name = parser.name("the name of a package")?;
+            let type_params = parser.type_parameters()?;
+            let params = parser.parameters()?;
             parser.expect_semicolon("the package")?;
             Ok(DeclarationKind::Package(Package {
                 name,

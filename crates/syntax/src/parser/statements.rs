@@ -379,47 +379,21 @@ fn is_left_value(target: &Expr) -> bool {
 }
 
 /// A call as a statement; `T.apply(args)` with a type T becomes a [`StatementKind::DirectApply`].
-fn call_statement(call: Expr) -> StatementKind {
-    let span = call.span;
-    match call.kind {
-        ExprKind::Call {
-            callee,
-            type_args,
-            args,
-        } if type_args.is_empty() => match callee.kind {
-            ExprKind::Member { base, member } if member.name == "apply" => match base.kind {
-                ExprKind::Type(ty) => StatementKind::DirectApply { ty: *ty, args },
-                kind => {
-                    let base = Box::new(Expr { kind, span: base.span });
-                    let callee = Box::new(Expr {
-                        kind: ExprKind::Member { base, member },
-                        span: callee.span,
-                    });
-                    StatementKind::Call(Expr {
-                        kind: ExprKind::Call {
-                            callee,
-                            type_args,
-                            args,
-                        },
-                        span,
-                    })
-                }
-            },
-            kind => {
-                let callee = Box::new(Expr {
-                    kind,
-                    span: callee.span,
-                });
-                StatementKind::Call(Expr {
-                    kind: ExprKind::Call {
-                        callee,
-                        type_args,
-                        args,
-                    },
-                    span,
-                })
-            }
-        },
-        kind => StatementKind::Call(Expr { kind, span }),
+fn call_statement(mut call: Expr) -> StatementKind {
+    if let ExprKind::Call {
+        callee,
+        type_args,
+        args,
+    } = &mut call.kind
+        && type_args.is_empty()
+        && let ExprKind::Member { base, member } = &mut callee.kind
+        && member.name == "apply"
+        && let ExprKind::Type(ty) = &base.kind
+    {
+        return StatementKind::DirectApply {
+            ty: (**ty).clone(),
+            args: std::mem::take(args),
+        };
     }
+    StatementKind::Call(call)
 }
