@@ -134,6 +134,8 @@ struct Preprocessor<'a> {
     /// Words with letters that P4 does not allow, each of which is reported once.
     foreign_words: HashSet<Symbol>,
     last_span: Span,
+    /// Where unreadable characters were reported, as file and end.
+    unreadable: HashSet<(FileId, u32)>,
 }
 
 impl<'a> Preprocessor<'a> {
@@ -155,6 +157,7 @@ impl<'a> Preprocessor<'a> {
             missing_file: false,
             foreign_words: HashSet::new(),
             last_span: Span::NONE,
+            unreadable: HashSet::new(),
         }
     }
 
@@ -397,7 +400,14 @@ impl<'a> Preprocessor<'a> {
         }
     }
 
+    /// Says what is wrong with a token, once for each place, however often a macro repeats it, and once for characters that
+    /// follow one another.
     fn report_unreadable(&mut self, token: Token) {
+        let Span { file, start, end } = token.span;
+        let goes_on = token.kind == TokenKind::Unknown && self.unreadable.contains(&(file, start));
+        if !self.unreadable.insert((file, end)) || goes_on {
+            return;
+        }
         let text = self.interner.text(token.text);
         let diagnostic = match token.kind {
             TokenKind::Unknown if text.is_empty() => return,
