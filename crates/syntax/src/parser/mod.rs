@@ -36,7 +36,7 @@ use crate::ast::{Ident, Program};
 use crate::codes::Code;
 use crate::codes::source as codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
-use crate::preprocess::Preprocessed;
+use crate::preprocess::{self, Preprocessed};
 use crate::source::Span;
 use crate::token::{Symbol, Token, TokenKind};
 use scope::Scopes;
@@ -210,14 +210,7 @@ impl ProgramParser<'_> {
 
     /// Says which macro a token came from.
     fn with_macro_note(&self, diagnostic: Diagnostic, token: Token) -> Diagnostic {
-        let Some(used) = token
-            .origin
-            .and_then(|origin| self.input.macro_uses.get(origin.0 as usize))
-        else {
-            return diagnostic;
-        };
-        let name = self.input.interner.text(used.name);
-        diagnostic.secondary(used.definition, format!("in the expansion of the macro `{name}`"))
+        preprocess::with_macro_note(diagnostic, token, &self.input.macro_uses, &self.input.interner)
     }
 
     /// Reads a token that must be there; `place` says where, as in "after the name".

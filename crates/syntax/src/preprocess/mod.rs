@@ -46,6 +46,19 @@ pub struct MacroUseInfo {
     pub definition: Span,
 }
 
+/// Says in a message about a token which macro it came from.
+pub fn with_macro_note(
+    diagnostic: Diagnostic,
+    token: Token,
+    macro_uses: &[MacroUseInfo],
+    interner: &Interner,
+) -> Diagnostic {
+    let used = token.origin.and_then(|origin| macro_uses.get(origin.0 as usize));
+    let Some(used) = used else { return diagnostic };
+    let name = interner.text(used.name);
+    diagnostic.secondary(used.definition, format!("in the expansion of the macro `{name}`"))
+}
+
 /// What the parser gets.
 pub struct Preprocessed {
     /// The program's tokens; the last is [`TokenKind::EndOfFile`].
@@ -440,6 +453,7 @@ impl<'a> Preprocessor<'a> {
                 }
             }
         };
+        let diagnostic = with_macro_note(diagnostic, token, &self.macro_uses, &self.interner);
         self.diagnostics.push(diagnostic);
     }
 
