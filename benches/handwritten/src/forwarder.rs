@@ -68,6 +68,18 @@ impl Verdict {
         Verdict(port)
     }
 
+    /// Whether the packet goes nowhere.
+    #[inline(always)]
+    pub fn is_drop(self) -> bool {
+        self.0 & Verdict::DROP != 0
+    }
+
+    /// The port by which the packet leaves; none when it is dropped.
+    #[inline(always)]
+    pub fn port(self) -> Option<u16> {
+        (!self.is_drop()).then_some(self.0)
+    }
+
     /// It is dropped.
     #[inline(always)]
     pub fn drop(reason: DropReason) -> Verdict {
@@ -108,16 +120,29 @@ impl Outputs {
     pub fn dispatch(&mut self, burst: &mut Burst, verdicts: &Verdicts) {
         let verdicts = &verdicts[..burst.len()];
         let Some(first) = verdicts.first() else { return };
-        if first.0 & Verdict::DROP == 0 && verdicts.iter().all(|verdict| verdict == first) {
+        if !first.is_drop() && verdicts.iter().all(|verdict| verdict == first) {
             return self.send_burst(first.0, burst);
         }
         for (packet, verdict) in burst.iter_mut().zip(verdicts) {
-            match verdict.0 & Verdict::DROP {
-                0 => self.send(verdict.0, packet),
-                _ => self.drops[usize::from(verdict.0 & !Verdict::DROP)] += 1,
-            }
+            self.settle(packet, *verdict);
         }
         burst.clear();
+    }
+
+    /// A packet leaves, and a spare buffer takes its place, or it is dropped.
+    #[inline]
+    pub fn settle(&mut self, packet: &mut Packet, verdict: Verdict) {
+        match verdict.port() {
+            Some(port) => self.send(port, packet),
+            None => self.settle_copies(verdict, 1),
+        }
+    }
+
+    /// Counts packets that go nowhere.
+    #[inline]
+    pub fn settle_copies(&mut self, verdict: Verdict, packets: u64) {
+        debug_assert!(verdict.is_drop(), "{verdict:?}");
+        self.drops[usize::from(verdict.0 & !Verdict::DROP)] += packets;
     }
 
     /// The whole burst leaves by one port.

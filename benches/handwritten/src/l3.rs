@@ -1,12 +1,11 @@
 //! The twin of `programs/l3fwd`: IPv4 routing behind a table of source MAC addresses.
-//!
-//! Routes and next hops are joined when the tables are made: a route's number is the place of its next hop in an array.
 
-use crate::forwarder::{DROP_PORT, DropReason, Function, Outputs, UNDECIDED, Verdict, Verdicts};
-use crate::headers::{ETHERNET, Ipv4, Ipv4Frame, MacPair, mac_pair, source_mac};
-use crate::lpm::{Lpm, Prefix};
+use crate::forwarder::{DropReason, Function, Outputs, UNDECIDED, Verdict, Verdicts};
+use crate::headers::{ETHERNET, Ipv4, Ipv4Frame, source_mac};
+use crate::lpm::Prefix;
 use crate::mac_table::MacTable;
 use crate::memory::{for_this_processor, prefetch};
+use crate::routing::{Adjacency, Routes};
 use forebay_packet::{Burst, DEFAULT_BURST, Packet};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,21 +23,10 @@ pub struct NextHop {
     pub port: u16,
 }
 
-/// A next hop as a packet needs it.
-#[derive(Clone, Copy)]
-#[repr(C, align(16))]
-struct Adjacency {
-    macs: MacPair,
-    /// [`DROP_PORT`] when there is none.
-    port: u16,
-}
-
 /// The tables, which several workers can share.
 pub struct L3Tables {
     sources: MacTable,
-    routes: Lpm,
-    /// By the number of a route; 0 is no route.
-    adjacencies: Vec<Adjacency>,
+    routes: Routes,
     staged: bool,
 }
 
@@ -46,42 +34,20 @@ impl L3Tables {
     /// Tables of MAC addresses that may send, routes to the numbers of next hops, and next hops.
     ///
     /// # Panics
-    /// When the routes name more different next hops than [`Lpm::NUMBER_MAX`].
+    /// When the routes name more different next hops than [`Lpm::NUMBER_MAX`](crate::lpm::Lpm::NUMBER_MAX).
     pub fn new(sources: &[u64], routes: &[(Prefix, u32)], next_hops: &[NextHop]) -> L3Tables {
         let by_number: HashMap<u32, &NextHop> = next_hops.iter().rev().map(|hop| (hop.number, hop)).collect();
-        let none = Adjacency {
-            macs: [0; 12],
-            port: DROP_PORT,
+        let adjacency = |number| match by_number.get(&number) {
+            None => Adjacency::drop(DropReason::Ingress),
+            Some(hop) => Adjacency::new(hop.source, hop.destination, hop.port),
         };
-        let mut adjacencies = vec![none];
-        let mut places = HashMap::new();
-        let mut place_of = |number: &u32| {
-            *places.entry(*number).or_insert_with(|| {
-                adjacencies.push(by_number.get(number).map_or(none, |hop| Adjacency {
-                    macs: mac_pair(hop.destination, hop.source),
-                    port: hop.port,
-                }));
-                u16::try_from(adjacencies.len() - 1).unwrap_or(u16::MAX)
-            })
-        };
-        let routes: Vec<_> = routes
-            .iter()
-            .map(|(prefix, number)| (*prefix, place_of(number)))
-            .collect();
         let sources: Vec<_> = sources.iter().map(|address| (*address, 0)).collect();
         let sources = MacTable::new(&sources);
         L3Tables {
             staged: sources.is_large() || routes.len() > MacTable::LARGE_BYTES / 64,
-            routes: Lpm::new(&routes),
+            routes: Routes::new(routes, adjacency),
             sources,
-            adjacencies,
         }
-    }
-
-    #[inline(always)]
-    fn adjacency(&self, route: u16) -> &Adjacency {
-        // SAFETY: numbers of routes are places in the array, and 0 is one too.
-        unsafe { self.adjacencies.get_unchecked(usize::from(route)) }
     }
 }
 
@@ -123,7 +89,7 @@ fn straight(tables: &L3Tables, packets: &mut [Packet], verdicts: &mut Verdicts) 
             Err(reason) => Verdict::drop(reason),
             Ok(frame) => match tables.sources.find(source_mac_of(frame)) {
                 None => Verdict::drop(DropReason::Ingress),
-                Some(_) => rewrite(frame, tables.adjacency(tables.routes.find(frame.destination()))),
+                Some(_) => rewrite(frame, tables.routes.adjacency(tables.routes.find(frame.destination()))),
             },
         };
     }
@@ -154,14 +120,14 @@ fn in_stages(tables: &L3Tables, packets: &mut [Packet], verdicts: &mut Verdicts)
             continue;
         }
         let route = tables.routes.find(destination);
-        prefetch(tables.adjacency(route));
+        prefetch(tables.routes.adjacency(route));
         routed[routed_count] = (index, route);
         routed_count += 1;
     }
     for &(index, route) in &routed[..routed_count] {
         let frame = packets[index as usize].data_mut().first_chunk_mut();
         let frame = frame.expect("the first stage has seen the headers");
-        verdicts[index as usize] = rewrite(frame, tables.adjacency(route));
+        verdicts[index as usize] = rewrite(frame, tables.routes.adjacency(route));
     }
 }
 
@@ -194,22 +160,20 @@ fn inspect(packet: &mut Packet) -> Result<&mut Ipv4Frame, DropReason> {
 
 #[inline(always)]
 fn rewrite(frame: &mut Ipv4Frame, adjacency: &Adjacency) -> Verdict {
-    if adjacency.port == DROP_PORT {
-        return Verdict::drop(DropReason::Ingress);
+    match frame.version_and_length() {
+        0x45 => adjacency.forward(frame),
+        _ => forward_with_options(frame, adjacency),
     }
-    *frame.first_chunk_mut().expect("a frame begins with its addresses") = adjacency.macs;
-    if frame.version_and_length() == 0x45 {
-        frame.decrement_time_to_live();
-    } else {
-        decrement_with_options(frame);
-    }
-    Verdict::ingress(adjacency.port)
 }
 
 /// As the program does with options, whose checksum it has not verified (RFC 1141).
 #[cold]
-fn decrement_with_options(frame: &mut Ipv4Frame) {
-    frame[22] -= 1;
-    let (sum, carry) = frame.checksum().overflowing_add(0x0100);
-    frame.set_checksum(sum + u16::from(carry));
+fn forward_with_options(frame: &mut Ipv4Frame, adjacency: &Adjacency) -> Verdict {
+    if !adjacency.verdict.is_drop() {
+        adjacency.address(frame);
+        frame[22] -= 1;
+        let (sum, carry) = frame.checksum().overflowing_add(0x0100);
+        frame.set_checksum(sum + u16::from(carry));
+    }
+    adjacency.verdict
 }

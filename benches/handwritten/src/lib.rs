@@ -16,13 +16,18 @@
 //!
 //! Their tables are filled when they are made and do not change.
 
+pub mod aggregate;
+mod crc32;
+pub mod disaggregate;
 pub mod forwarder;
 mod headers;
+pub mod iot;
 pub mod l2;
 pub mod l3;
 pub mod lpm;
 pub mod mac_table;
 mod memory;
 pub mod port_forward;
+mod routing;
 
 pub use forwarder::{DropReason, Forwarder, Function, Outputs};

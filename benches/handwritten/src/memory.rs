@@ -102,23 +102,24 @@ pub(crate) fn prefetch<T>(value: *const T) {
 /// Defines a function three times, for processors with AVX-512, with AVX2 and without either, and calls the best one.
 /// What is marked `#[inline(always)]` and called in its body is compiled for that processor too.
 macro_rules! for_this_processor {
-    ($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block) => {
+    ($(#[$attribute:meta])* fn $name:ident $(<$(const $constant:ident: usize),*>)?
+     ($($argument:ident: $type:ty),* $(,)?) $body:block) => {
         $(#[$attribute])*
         #[inline]
-        fn $name($($argument: $type),*) {
+        fn $name $(<$(const $constant: usize),*>)? ($($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
-                fn with_avx512($($argument: $type),*) $body
+                fn with_avx512 $(<$(const $constant: usize),*>)? ($($argument: $type),*) $body
                 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-                fn with_avx2($($argument: $type),*) $body
+                fn with_avx2 $(<$(const $constant: usize),*>)? ($($argument: $type),*) $body
                 if crate::memory::has_avx512() {
                     // SAFETY: the processor has what the function is compiled for.
-                    return unsafe { with_avx512($($argument),*) };
+                    return unsafe { with_avx512 $(::<$($constant),*>)? ($($argument),*) };
                 }
                 if crate::memory::has_avx2() {
                     // SAFETY: as above.
-                    return unsafe { with_avx2($($argument),*) };
+                    return unsafe { with_avx2 $(::<$($constant),*>)? ($($argument),*) };
                 }
             }
             $body

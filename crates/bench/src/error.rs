@@ -12,6 +12,8 @@ pub enum BenchError {
     Load(LoadError),
     /// An entry does not suit the program.
     Control(ControlError),
+    /// Entries that a user brought do not suit the program; the text says which.
+    Entries(String),
     /// The workload cannot have this size.
     Scale(String),
     /// Program and twin, or two engines, do not agree: a mistake of ours.
@@ -26,7 +28,7 @@ impl fmt::Display for BenchError {
             BenchError::Program(messages) => write!(formatter, "the program has errors\n{messages}"),
             BenchError::Load(error) => write!(formatter, "the program cannot be loaded: {error}"),
             BenchError::Control(error) => write!(formatter, "an entry does not suit the program: {error}"),
-            BenchError::Scale(text) => formatter.write_str(text),
+            BenchError::Entries(text) | BenchError::Scale(text) => formatter.write_str(text),
             BenchError::Differ(text) => write!(formatter, "not measured, because the results differ: {text}"),
             BenchError::Unaccounted(text) => write!(formatter, "packets are not accounted for: {text}"),
         }

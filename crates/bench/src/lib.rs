@@ -39,5 +39,5 @@ pub mod workload;
 pub use contender::Work;
 pub use error::BenchError;
 pub use frames::FrameSet;
-pub use measure::{Measured, Options, measure};
+pub use measure::{Job, Measured, Options, measure};
 pub use workload::{Scale, Workload};

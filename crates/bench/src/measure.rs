@@ -20,13 +20,19 @@ const BREATHS: usize = 16;
 const AGREEMENT_FRAMES: usize = 20_000;
 const AGREEMENT_DAMAGED: f64 = 0.1;
 
-/// How to measure.
-#[derive(Clone, Debug)]
-pub struct Options {
+/// What to measure.
+pub struct Job<'a> {
+    /// Program, entries, traffic, twin.
+    pub workload: &'a dyn Workload,
     /// What executes the program; each is measured.
     pub engines: Vec<Engine>,
     /// Threads, each with its share of the flows.
     pub workers: usize,
+}
+
+/// How long to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
     /// How often each contender has its turn.
     pub rounds: usize,
     /// How long a turn is.
@@ -36,8 +42,6 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            engines: vec![Engine::Jit],
-            workers: 1,
             rounds: 5,
             round: Duration::from_millis(200),
         }
@@ -93,6 +97,12 @@ impl Figure {
         median(self.turns.iter().map(|turn| turn.received_per_s))
     }
 
+    /// How fast it is in terms of another that took turns with it: the median of the rounds' ratios of packets that came.
+    pub fn ratio(&self, to: &Figure) -> f64 {
+        let rounds = self.turns.iter().zip(&to.turns);
+        median(rounds.map(|(of, to)| of.received_per_s / to.received_per_s))
+    }
+
     /// Packets a second that left: the median.
     pub fn transmitted_per_s(&self) -> f64 {
         median(self.turns.iter().map(|turn| turn.transmitted_per_s))
@@ -128,7 +138,7 @@ impl Measured {
         turns.map(|turn| turn.processor_share).fold(1.0, f64::min)
     }
 
-    /// How fast one contender is in terms of another: the median of the rounds' ratios of packets that came.
+    /// How fast one contender is in terms of another: [`Figure::ratio`].
     pub fn ratio(&self, of: Contender, to: Contender) -> Option<f64> {
         let (of, to) = (self.figure(of)?, self.figure(to)?);
         let ratios = of
@@ -140,52 +150,69 @@ impl Measured {
     }
 }
 
-/// Measures a workload. `progress` is told what is being done.
+/// Measures jobs side by side: in each round every contender of every job has a turn. `progress` is told what is being done.
 ///
 /// # Errors
-/// When the program does not compile or its entries do not suit it, or when program and twin do not agree.
+/// When a program does not compile or its entries do not suit it, or when program and twin do not agree.
 pub fn measure(
-    workload: &dyn Workload,
+    jobs: &[Job<'_>],
     options: &Options,
     mut progress: impl FnMut(&str),
-) -> Result<Measured, BenchError> {
+) -> Result<Vec<Measured>, BenchError> {
+    let prepared = jobs.iter().map(|job| {
+        let name = job.workload.name();
+        prepare(job, &mut |doing| progress(&format!("{name}: {doing}")))
+    });
+    let mut prepared = prepared.collect::<Result<Vec<_>, BenchError>>()?;
+    for round in 0..=options.rounds {
+        for (measured, crews) in &mut prepared {
+            // The first is the warm-up.
+            match round {
+                0 => progress(&format!("{}: warm-up", measured.name)),
+                _ => progress(&format!("{}: round {round} of {}", measured.name, options.rounds)),
+            }
+            for crew in crews {
+                let turn = crew.turn(options.round);
+                if round > 0 {
+                    crew.figure.turns.push(turn);
+                }
+            }
+        }
+    }
+    let measured = prepared.into_iter().map(|(mut measured, crews)| {
+        measured.figures = crews.into_iter().map(|crew| crew.figure).collect();
+        measured
+    });
+    Ok(measured.collect())
+}
+
+/// Fills tables, makes traffic, checks that all agree.
+fn prepare(job: &Job<'_>, progress: &mut dyn FnMut(&str)) -> Result<(Measured, Vec<Crew>), BenchError> {
+    let Job {
+        workload,
+        engines,
+        workers,
+    } = job;
     progress("entries");
     let twin = workload.twin();
-    let pipelines = options
-        .engines
-        .iter()
-        .map(|engine| Ok((*engine, load(workload, *engine)?)));
+    let pipelines = engines.iter().map(|engine| Ok((*engine, load(*workload, *engine)?)));
     let pipelines = pipelines.collect::<Result<Vec<_>, BenchError>>()?;
     progress("traffic");
     let frames = workload.frames();
     progress("agreement");
-    check(workload, &pipelines, twin.as_ref(), &frames)?;
-    let mean_bytes = frames.mean_bytes();
-    let shares = (0..options.workers).map(|worker| Arc::new(frames.share(worker, options.workers)));
-    let shares: Vec<_> = shares.collect();
-    drop(frames);
-    let mut crews = crews(workload, &pipelines, twin.as_ref(), &shares);
-    for round in 0..=options.rounds {
-        progress(&match round {
-            0 => "warm-up".to_string(),
-            _ => format!("round {round} of {}", options.rounds),
-        });
-        for crew in &mut crews {
-            let turn = crew.turn(options.round);
-            // The first is the warm-up.
-            if round > 0 {
-                crew.figure.turns.push(turn);
-            }
-        }
-    }
-    Ok(Measured {
+    check(*workload, &pipelines, twin.as_ref(), &frames)?;
+    let shares: Vec<_> = (0..*workers)
+        .map(|worker| Arc::new(frames.share(worker, *workers)))
+        .collect();
+    let measured = Measured {
         name: workload.name(),
         scale: workload.scale(),
-        frame_bytes: mean_bytes,
-        workers: options.workers,
-        figures: crews.into_iter().map(|crew| crew.figure).collect(),
+        frame_bytes: frames.mean_bytes(),
+        workers: *workers,
+        figures: Vec::new(),
         cycles: CycleCounter::calibrated(),
-    })
+    };
+    Ok((measured, crews(*workload, &pipelines, twin.as_ref(), &shares)))
 }
 
 /// A workload's program with its entries.
@@ -197,9 +224,9 @@ pub fn load(workload: &dyn Workload, engine: Engine) -> Result<Arc<Pipeline>, Be
         engine,
         ..Default::default()
     };
-    let pipeline = Pipeline::load_with(workload.compile()?, options)?;
+    let pipeline = Arc::new(Pipeline::load_with(workload.compile()?, options)?);
     workload.configure(&pipeline)?;
-    Ok(Arc::new(pipeline))
+    Ok(pipeline)
 }
 
 /// Makes sure that all do the same before it is measured how fast they do it.

@@ -75,11 +75,76 @@ fn ns_per_packet(measured: &Measured, figure: &Figure) -> f64 {
     1e9 * measured.workers as f64 / figure.received_per_s()
 }
 
-/// The ratio of the engines to one another, where both were measured.
-pub fn engines_line(measured: &Measured) -> Option<String> {
+/// What measurements say beside one another, a line each: engines, numbers of flows, numbers of workers, and messages out of
+/// disaggregation for packets of port forwarding.
+pub fn comparisons(all: &[Measured]) -> String {
     let (jit, interpreter) = (Contender::Program(Engine::Jit), Contender::Program(Engine::Interpreter));
-    let ratio = measured.ratio(jit, interpreter)?;
-    Some(format!("{:<18} jit / interp: {ratio:.1}\n", measured.name))
+    let mut text = String::new();
+    let mut say = |what: String, ratio: f64| {
+        let _ = writeln!(text, "{what:<70} {ratio:>8.2}");
+    };
+    for measured in all {
+        if let Some(ratio) = measured.ratio(jit, interpreter) {
+            say(format!("{}: jit / interp", label(measured)), ratio);
+        }
+    }
+    for (few, many) in pairs(all, |few, many| few.workers == many.workers && flows(few) < flows(many)) {
+        if let Some(ratio) = beside(many, few, jit) {
+            say(
+                format!("{}: {} flows / {} flows", few.name, flows(many), flows(few)),
+                ratio,
+            );
+        }
+    }
+    for (one, more) in pairs(all, |one, more| one.workers < more.workers && flows(one) == flows(more)) {
+        if let Some(ratio) = beside(more, one, jit) {
+            say(
+                format!("{}: {} workers / {} workers", label(one), more.workers, one.workers),
+                ratio,
+            );
+        }
+    }
+    let named = |name: &str| all.iter().find(|measured| measured.name.starts_with(name))?.figure(jit);
+    if let (Some(messages), Some(packets)) = (named("iot_disaggregate"), named("portfwd")) {
+        let ratio = messages.transmitted_per_s() / packets.transmitted_per_s();
+        say(
+            "iot_disaggregate: messages out / portfwd packets out".to_string(),
+            ratio,
+        );
+    }
+    text
+}
+
+fn label(measured: &Measured) -> String {
+    match measured.scale {
+        Some(scale) => format!("{}, {} entries, {} flows", measured.name, scale.entries, scale.flows),
+        None => measured.name.clone(),
+    }
+}
+
+fn flows(measured: &Measured) -> usize {
+    measured.scale.map_or(0, |scale| scale.flows)
+}
+
+/// Measurements of the same program, entries and frame size for which `holds`.
+fn pairs(
+    all: &[Measured],
+    holds: impl Fn(&Measured, &Measured) -> bool,
+) -> impl Iterator<Item = (&Measured, &Measured)> {
+    let key = |measured: &Measured| {
+        let scale = measured.scale.map(|scale| (scale.entries, scale.frame_bytes));
+        (measured.name.clone(), scale)
+    };
+    let pairs = all
+        .iter()
+        .flat_map(move |first| all.iter().map(move |second| (first, second)));
+    pairs.filter(move |(first, second)| key(first) == key(second) && holds(first, second))
+}
+
+/// How fast one is in terms of the other; both were measured in the same rounds.
+fn beside(of: &Measured, to: &Measured, contender: Contender) -> Option<f64> {
+    let (of, to) = (of.figure(contender)?, to.figure(contender)?);
+    Some(of.ratio(to))
 }
 
 /// A warning when the machine had other things to do in these measurements.

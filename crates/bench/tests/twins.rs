@@ -4,7 +4,7 @@ use forebay_bench::agreement::{Witness, agree};
 use forebay_bench::contender::Compiled;
 use forebay_bench::malformed::mixed;
 use forebay_bench::measure::load;
-use forebay_bench::workload::{L2, L3, PortForward, Scale, Workload};
+use forebay_bench::workload::{Aggregate, Disaggregate, IotScale, L2, L3, PortForward, Scale, Workload};
 use forebay_bench::{BenchError, FrameSet};
 use forebay_pipeline::Engine;
 use std::sync::Arc;
@@ -58,6 +58,40 @@ fn ipv4_routing() {
     }
 }
 
+/// Formats with payloads of even and odd length; few slots, so that flows collide.
+const FORMATS: [(u32, usize); 8] = [(1, 22), (2, 22), (2, 23), (4, 22), (4, 34), (8, 22), (8, 23), (8, 46)];
+
+fn iot_scales() -> impl Iterator<Item = IotScale> {
+    FORMATS
+        .into_iter()
+        .zip([100, 64].into_iter().cycle())
+        .map(|((batch, message_bytes), slots)| IotScale {
+            batch,
+            message_bytes,
+            flows: 60,
+            slots,
+        })
+}
+
+#[test]
+fn aggregation() {
+    for scale in iot_scales() {
+        let workload = Aggregate::new(scale).expect("possible");
+        check(&workload);
+        compare(&workload, workload.frames()).unwrap_or_else(|error| panic!("{error}"));
+        changed_bytes(&workload, 56);
+    }
+}
+
+#[test]
+fn disaggregation() {
+    for scale in iot_scales() {
+        let workload = Disaggregate::new(scale).expect("possible");
+        check(&workload);
+        changed_bytes(&workload, 56);
+    }
+}
+
 #[test]
 fn addresses_at_random_are_flooded_and_learnt_alike() {
     let workload = L2::new(scale(100, 1_000)).expect("possible");
@@ -75,21 +109,30 @@ fn addresses_at_random_are_flooded_and_learnt_alike() {
 
 #[test]
 fn any_byte_of_a_routed_packet_may_be_changed() {
-    let workload = L3::new(scale(1_000, 1_000)).expect("possible");
-    let mut frames = FrameSet::new(64, FRAMES);
+    changed_bytes(&L3::new(scale(1_000, 1_000)).expect("possible"), 40);
+}
+
+/// Traffic in which one of the first bytes of each frame is another, half of it with the header checksum that then is right.
+fn changed_bytes(workload: &dyn Workload, bytes: u64) {
+    let original = workload.frames();
+    let mut frames = FrameSet::new(original.frame(0).len(), FRAMES);
     let mut random = forebay_packet::SplitMix64::new(2);
-    for (index, frame) in workload.frames().iter().cycle().take(FRAMES).enumerate() {
-        let mut frame = frame.to_vec();
-        let place = (random.next_u64() % 40) as usize;
+    for index in 0..FRAMES {
+        let mut frame = original.frame(index % original.len()).to_vec();
+        let place = (random.next_u64() % bytes) as usize;
         frame[place] = random.next_u64() as u8;
+        if random.chance(0.5) {
+            // Without a checksum of UDP, changes behind it matter too.
+            frame[40..42].fill(0);
+        }
         if random.chance(0.7) {
             frame[24..26].fill(0);
             let checksum = forebay_packet::checksum::internet_checksum(&frame[14..34]);
             frame[24..26].copy_from_slice(&checksum.to_be_bytes());
         }
-        frames.push(index as u32, &frame);
+        frames.push(original.flow(index % original.len()), &frame);
     }
-    compare(&workload, frames).unwrap_or_else(|error| panic!("{error}"));
+    compare(workload, frames).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

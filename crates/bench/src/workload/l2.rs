@@ -76,7 +76,7 @@ impl Workload for L2 {
         programs::compiled("l2fwd", &[])
     }
 
-    fn configure(&self, pipeline: &Pipeline) -> Result<(), BenchError> {
+    fn configure(&self, pipeline: &Arc<Pipeline>) -> Result<(), BenchError> {
         for (address, port) in self.located() {
             let port = vec![bits(9, port.into())];
             insert(pipeline, "src_mac", vec![exact(48, address)], "known", port.clone())?;

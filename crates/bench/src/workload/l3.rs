@@ -71,7 +71,7 @@ impl Workload for L3 {
         programs::compiled("l3fwd", &[])
     }
 
-    fn configure(&self, pipeline: &Pipeline) -> Result<(), BenchError> {
+    fn configure(&self, pipeline: &Arc<Pipeline>) -> Result<(), BenchError> {
         for address in &self.senders {
             insert(pipeline, "src_mac", vec![exact(48, *address)], "NoAction", vec![])?;
         }

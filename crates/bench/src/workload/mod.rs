@@ -1,10 +1,14 @@
 //! What can be measured.
 
+mod custom;
+mod iot;
 mod l2;
 mod l3;
 mod port_forward;
 mod random;
 
+pub use custom::Custom;
+pub use iot::{Aggregate, Disaggregate, IotScale};
 pub use l2::L2;
 pub use l3::L3;
 pub use port_forward::PortForward;
@@ -17,6 +21,7 @@ use forebay_ir::{EntryMatch, Program};
 use forebay_pipeline::{Entry, EntryAction, Pipeline};
 use forebay_traffic::{FrameSpec, Network, Transport};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 /// Makes a twin between ports; each worker has one, and they share its tables.
 pub type Twin = Box<dyn Fn(Ports) -> Box<dyn Work>>;
@@ -50,7 +55,7 @@ pub trait Workload {
     ///
     /// # Errors
     /// When an entry does not suit the program.
-    fn configure(&self, pipeline: &Pipeline) -> Result<(), BenchError>;
+    fn configure(&self, pipeline: &Arc<Pipeline>) -> Result<(), BenchError>;
 
     /// The numbers of the ports. All traffic comes by the first.
     fn ports(&self) -> Vec<u32>;

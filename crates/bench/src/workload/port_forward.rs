@@ -9,6 +9,7 @@ use forebay_handwritten::port_forward;
 use forebay_ir::Program;
 use forebay_pipeline::Pipeline;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 /// Port forwarding.
 pub struct PortForward {
@@ -39,7 +40,7 @@ impl Workload for PortForward {
         programs::compiled("portfwd", &[])
     }
 
-    fn configure(&self, pipeline: &Pipeline) -> Result<(), BenchError> {
+    fn configure(&self, pipeline: &Arc<Pipeline>) -> Result<(), BenchError> {
         for (from, to) in [(1, 2), (2, 1)] {
             insert(pipeline, "ports", vec![exact(9, from)], "forward", vec![bits(9, to)])?;
         }

@@ -1,45 +1,32 @@
 //! `forebay bench`: how fast packets go through a program, in memory.
 
 use super::Status;
+use crate::bench_rows::{Group, HasErrors, WhatArguments, groups};
 use crate::output;
-use crate::program::Engine;
-use anyhow::{Context, Result, bail};
-use forebay_bench::workload::{L2, L3, PortForward};
-use forebay_bench::{BenchError, Measured, Options, Scale, Workload, account, report};
+use anyhow::Result;
+use forebay_bench::{Job, Options, account, report};
 use serde_json::json;
 use std::time::Duration;
 
 /// Arguments of `forebay bench`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Programs: portfwd, l2fwd, l3fwd; without any, all of them. Each is measured with every combination of the lists, in turns
-with the same function written by hand, on the same packets; `ratio` is the program's packets a second divided by those of
-the hand-written one, `harness ns` what copying a frame into a packet costs both. Cycles are those of the time stamp
-counter. Entries are of each table that grows; flows are as many as entries unless told.
+Each program is measured with every combination of the lists, in turns with the same function written by hand, on the same
+packets. `ratio` is the program's packets a second divided by those of the hand-written one, `harness ns` what copying a
+frame into a packet costs both. A second is one of the thread on its processor; cycles are those of the time stamp counter.
+Without any program all are measured, with their usual sizes.
+
+A program of your own is measured with frames from a capture file, which come by the first of its ports.
 
 Examples:
+  forebay bench
   forebay bench l3fwd --entries 2,1000,1000000
   forebay bench l3fwd --entries 1000 --flows 1,1000 --engine jit,interp --json
+  forebay bench my.p4 --entries my.stf --pcap traffic.pcap --ports 1,2,3
   forebay bench l3fwd --malformed 1% --packets 10000000")]
 pub struct Arguments {
-    /// What to measure
-    #[arg(value_name = "PROGRAM")]
-    programs: Vec<String>,
-    /// Entries of the tables
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    entries: Vec<usize>,
-    /// Flows that send in turns
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    flows: Vec<usize>,
-    /// Bytes of a frame, without the frame check sequence
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "64")]
-    frame_size: Vec<usize>,
-    /// Threads, each with its share of the flows
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "1")]
-    workers: Vec<usize>,
-    /// What executes the program
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "jit")]
-    engine: Vec<Engine>,
+    #[command(flatten)]
+    what: WhatArguments,
     /// How often each has its turn; the median counts
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
@@ -65,28 +52,36 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What is measured when nothing is named.
-const PROGRAMS: &[&str] = &["portfwd", "l2fwd", "l3fwd"];
-
-/// Entries when none are named, where there is a choice.
-const ENTRIES: &[usize] = &[2, 1_000, 1_000_000];
-
 /// Measures.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    if arguments.workers.iter().any(|workers| !(1..=1024).contains(workers)) {
-        bail!("--workers: 1 to 1024 threads");
+    let groups = match groups(&arguments.what) {
+        Err(error) if error.is::<HasErrors>() => return Ok(Status::Bad),
+        groups => groups?,
+    };
+    match arguments.malformed {
+        Some(share) => account_all(arguments, &groups, share),
+        None => measure_all(arguments, &groups),
     }
-    let workloads = workloads(arguments)?;
-    if let Some(share) = arguments.malformed {
-        return account_all(arguments, &workloads, share);
-    }
+}
+
+fn measure_all(arguments: &Arguments, groups: &[Group]) -> Result<Status> {
     if !arguments.json {
         output::print(&report::heading())?;
     }
+    let options = Options {
+        rounds: arguments.rounds as usize,
+        round: Duration::from_millis(arguments.round_ms),
+    };
     let mut results = Vec::new();
-    for workload in &workloads {
-        for workers in &arguments.workers {
-            let measured = measure(arguments, &**workload, *workers)?;
+    for group in groups {
+        let jobs = group.iter().map(|row| Job {
+            workload: &*row.workload,
+            engines: row.engines.iter().map(|engine| engine.of_pipeline()).collect(),
+            workers: row.workers,
+        });
+        let measured = forebay_bench::measure(&jobs.collect::<Vec<_>>(), &options, output::progress);
+        output::progress("");
+        for measured in measured? {
             if !arguments.json {
                 output::print(&report::lines(&measured))?;
             }
@@ -98,84 +93,17 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         let ghz = results.first().and_then(|measured| measured.cycles.ghz());
         output::print_json(&json!({ "time_stamp_counter_ghz": ghz, "rows": rows }))?;
     } else {
-        let lines: String = results.iter().filter_map(report::engines_line).collect();
-        output::print(&lines)?;
-        output::message(&report::busy_line(&results).unwrap_or_default());
+        output::print(&report::comparisons(&results))?;
     }
+    output::message(&report::busy_line(&results).unwrap_or_default());
     Ok(Status::Good)
 }
 
-/// Every combination that was asked for.
-fn workloads(arguments: &Arguments) -> Result<Vec<Box<dyn Workload>>> {
-    let named: Vec<&str> = arguments.programs.iter().map(String::as_str).collect();
-    let programs = if named.is_empty() { PROGRAMS } else { &named };
-    let mut workloads = Vec::new();
-    for program in programs {
-        for scale in scales(arguments, program) {
-            workloads.push(workload(program, scale).with_context(|| program.to_string())?);
-        }
-    }
-    Ok(workloads)
-}
-
-fn scales(arguments: &Arguments, program: &str) -> Vec<Scale> {
-    let grows = program != "portfwd";
-    let all_entries = match &arguments.entries[..] {
-        _ if !grows => &[2],
-        [] => ENTRIES,
-        chosen => chosen,
-    };
-    let mut scales = Vec::new();
-    for &entries in all_entries {
-        let as_many = [entries];
-        let all_flows = if arguments.flows.is_empty() {
-            &as_many
-        } else {
-            &arguments.flows[..]
-        };
-        for &flows in all_flows {
-            scales.extend(arguments.frame_size.iter().map(|&frame_bytes| Scale {
-                entries,
-                flows,
-                frame_bytes,
-            }));
-        }
-    }
-    scales
-}
-
-fn workload(program: &str, scale: Scale) -> Result<Box<dyn Workload>> {
-    fn boxed<W: Workload + 'static>(workload: Result<W, BenchError>) -> Result<Box<dyn Workload>> {
-        Ok(Box::new(workload?))
-    }
-    match program {
-        "portfwd" => boxed(PortForward::new(scale)),
-        "l2fwd" => boxed(L2::new(scale)),
-        "l3fwd" => boxed(L3::new(scale)),
-        _ => bail!("there is no such program here; there are {}", PROGRAMS.join(", ")),
-    }
-}
-
-fn measure(arguments: &Arguments, workload: &dyn Workload, workers: usize) -> Result<Measured> {
-    let options = Options {
-        engines: arguments.engine.iter().map(|engine| engine.of_pipeline()).collect(),
-        workers,
-        rounds: arguments.rounds as usize,
-        round: Duration::from_millis(arguments.round_ms),
-    };
-    let name = workload.name();
-    let measured = forebay_bench::measure(workload, &options, |doing| {
-        output::progress(&format!("{name}: {doing}"))
-    });
-    output::progress("");
-    measured.with_context(|| name)
-}
-
-fn account_all(arguments: &Arguments, workloads: &[Box<dyn Workload>], share: f64) -> Result<Status> {
+fn account_all(arguments: &Arguments, groups: &[Group], share: f64) -> Result<Status> {
     let mut accounts = Vec::new();
-    for workload in workloads {
-        for engine in &arguments.engine {
-            let account = account::account(&**workload, engine.of_pipeline(), arguments.packets, share)?;
+    for row in groups.iter().flatten() {
+        for engine in &row.engines {
+            let account = account::account(&*row.workload, engine.of_pipeline(), arguments.packets, share)?;
             if arguments.json {
                 accounts.push(report::account_json(&account));
             } else {

@@ -1,0 +1,269 @@
+//! What `forebay bench` measures: programs, their sizes, engines and workers, from the command line.
+
+use crate::program::{self, CompileOptions, Engine};
+use crate::stf_file;
+use anyhow::{Context, Result, anyhow, bail};
+use forebay_bench::workload::{Aggregate, Custom, Disaggregate, IotScale, L2, L3, PortForward};
+use forebay_bench::{FrameSet, Scale, Workload};
+use forebay_packet::pcap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The programs that have a hand-written twin.
+const PROGRAMS: &[&str] = &["portfwd", "l2fwd", "l3fwd", "iot_aggregate", "iot_disaggregate"];
+
+/// Entries when none are named, where there is a choice.
+const ENTRIES: &[usize] = &[2, 1_000, 1_000_000];
+
+/// What is to be measured.
+#[derive(clap::Args)]
+pub struct WhatArguments {
+    /// What to measure: portfwd, l2fwd, l3fwd, iot_aggregate, iot_disaggregate, or a program of your own
+    #[arg(value_name = "PROGRAM")]
+    programs: Vec<String>,
+    /// Entries of each table that grows; for a program of your own, an STF file
+    #[arg(long, value_name = "NUMBERS|FILE.stf", value_delimiter = ',')]
+    entries: Vec<String>,
+    /// Flows that send in turns; as many as entries unless told
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    flows: Vec<usize>,
+    /// Bytes of a frame, without the frame check sequence
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "64")]
+    frame_size: Vec<usize>,
+    /// Messages in an N-packet
+    #[arg(long, value_name = "N", default_value_t = IotScale::default().batch)]
+    batch: u32,
+    /// Bytes behind the UDP header of an IoT message
+    #[arg(long, value_name = "S", default_value_t = IotScale::default().message_bytes)]
+    message_size: usize,
+    /// Frames for a program of your own
+    #[arg(long, value_name = "FILE.pcap")]
+    pcap: Option<PathBuf>,
+    /// Ports of a program of your own; frames come by the first
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "1,2")]
+    ports: Vec<u32>,
+    #[command(flatten)]
+    compile: CompileOptions,
+    /// Threads, each with its share of the flows
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "1")]
+    workers: Vec<usize>,
+    /// What executes the program
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "jit")]
+    engine: Vec<Engine>,
+}
+
+/// A workload with what executes it.
+pub struct Row {
+    /// What is measured.
+    pub workload: Rc<dyn Workload>,
+    /// What executes it.
+    pub engines: Vec<Engine>,
+    /// Threads.
+    pub workers: usize,
+}
+
+/// Rows that are measured side by side: those of one program.
+pub type Group = Vec<Row>;
+
+/// A program has errors, which have been reported.
+#[derive(Debug)]
+pub struct HasErrors;
+
+impl std::fmt::Display for HasErrors {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("the program has errors")
+    }
+}
+
+impl std::error::Error for HasErrors {}
+
+/// Everything that was asked for, one group a program.
+///
+/// # Errors
+/// When a program, a file or a number is not as it should be; [`HasErrors`] when a program does not compile.
+pub fn groups(what: &WhatArguments) -> Result<Vec<Group>> {
+    if what.workers.iter().any(|workers| !(1..=1024).contains(workers)) {
+        bail!("--workers: 1 to 1024 threads");
+    }
+    let named: Vec<&str> = what.programs.iter().map(String::as_str).collect();
+    let programs = if named.is_empty() { PROGRAMS } else { &named };
+    let groups = programs.iter().map(|program| {
+        let mut group = rows(what, workloads(what, program).with_context(|| program.to_string())?);
+        if *program == "l3fwd" && is_usual(what) {
+            group.extend(usual_l3(what)?);
+        }
+        Ok(group)
+    });
+    groups.collect()
+}
+
+/// Whether nothing was said about what is to be measured.
+fn is_usual(what: &WhatArguments) -> bool {
+    what.programs.is_empty() && what.entries.is_empty() && what.flows.is_empty()
+}
+
+/// For L3 the engines, numbers of flows and numbers of workers are measured beside one another too.
+fn usual_l3(what: &WhatArguments) -> Result<Group> {
+    let workload = |flows| -> Result<Rc<dyn Workload>> {
+        let scale = Scale {
+            entries: 1_000,
+            flows,
+            frame_bytes: what.frame_size[0],
+        };
+        Ok(Rc::new(L3::new(scale)?))
+    };
+    let row = |flows, engines: &[Engine], workers| {
+        workload(flows).map(|workload| Row {
+            workload,
+            engines: engines.to_vec(),
+            workers,
+        })
+    };
+    let engines = &what.engine;
+    Ok(vec![
+        row(1, engines, 1)?,
+        row(1_000, engines, 2)?,
+        row(1_000, &[Engine::Jit, Engine::Interp], 1)?,
+    ])
+}
+
+/// The workloads with every number of workers.
+fn rows(what: &WhatArguments, workloads: Vec<Rc<dyn Workload>>) -> Group {
+    let with_workers = |workload: &Rc<dyn Workload>| {
+        let rows = what.workers.iter().map(|workers| Row {
+            workload: workload.clone(),
+            engines: what.engine.clone(),
+            workers: *workers,
+        });
+        rows.collect::<Vec<_>>()
+    };
+    workloads.iter().flat_map(with_workers).collect()
+}
+
+/// A program at every size that was asked for.
+fn workloads(what: &WhatArguments, program: &str) -> Result<Vec<Rc<dyn Workload>>> {
+    let mut workloads: Vec<Rc<dyn Workload>> = Vec::new();
+    match program {
+        "portfwd" => {
+            for scale in scales(what, &[2])? {
+                workloads.push(Rc::new(PortForward::new(scale)?));
+            }
+        }
+        "l2fwd" => {
+            for scale in scales(what, &entries(what, ENTRIES)?)? {
+                workloads.push(Rc::new(L2::new(scale)?));
+            }
+        }
+        "l3fwd" => {
+            for scale in scales(what, &entries(what, ENTRIES)?)? {
+                workloads.push(Rc::new(L3::new(scale)?));
+            }
+        }
+        "iot_aggregate" => {
+            for scale in iot_scales(what)? {
+                workloads.push(Rc::new(Aggregate::new(scale)?));
+            }
+        }
+        "iot_disaggregate" => {
+            for scale in iot_scales(what)? {
+                workloads.push(Rc::new(Disaggregate::new(scale)?));
+            }
+        }
+        _ => workloads.push(Rc::new(custom(what, Path::new(program))?)),
+    }
+    Ok(workloads)
+}
+
+/// The numbers after `--entries`.
+fn entries(what: &WhatArguments, usual: &[usize]) -> Result<Vec<usize>> {
+    if what.entries.is_empty() {
+        return Ok(usual.to_vec());
+    }
+    let number = |text: &String| {
+        text.parse()
+            .map_err(|_| anyhow!("--entries: expected a number, found {text:?}"))
+    };
+    what.entries.iter().map(number).collect()
+}
+
+fn scales(what: &WhatArguments, all_entries: &[usize]) -> Result<Vec<Scale>> {
+    let mut scales = Vec::new();
+    for &entries in all_entries {
+        let as_many = [entries];
+        let all_flows = if what.flows.is_empty() {
+            &as_many
+        } else {
+            &what.flows[..]
+        };
+        for &flows in all_flows {
+            scales.extend(what.frame_size.iter().map(|&frame_bytes| Scale {
+                entries,
+                flows,
+                frame_bytes,
+            }));
+        }
+    }
+    Ok(scales)
+}
+
+/// Messages of one size; entries are the slots of flows.
+fn iot_scales(what: &WhatArguments) -> Result<Vec<IotScale>> {
+    let usual = IotScale::default();
+    let mut scales = Vec::new();
+    for slots in entries(what, &[usual.slots as usize])? {
+        let usual_flows = [usual.flows];
+        let all_flows = if what.flows.is_empty() {
+            &usual_flows
+        } else {
+            &what.flows[..]
+        };
+        scales.extend(all_flows.iter().map(|&flows| IotScale {
+            batch: what.batch,
+            message_bytes: what.message_size,
+            flows,
+            slots: slots.try_into().unwrap_or(u32::MAX),
+        }));
+    }
+    Ok(scales)
+}
+
+/// A program of the user's own.
+fn custom(what: &WhatArguments, path: &Path) -> Result<Custom> {
+    if path.extension().is_none() {
+        bail!(
+            "there is no such program here; there are {}, and files",
+            PROGRAMS.join(", ")
+        );
+    }
+    let Some(capture) = &what.pcap else {
+        bail!("a program of your own needs traffic: --pcap FILE.pcap");
+    };
+    let entries = match &what.entries[..] {
+        [] => None,
+        [file] => Some(PathBuf::from(file)),
+        _ => bail!("--entries: one STF file for a program of your own"),
+    };
+    let compilation = program::compile_file(path, &what.compile)?;
+    compilation.report.print();
+    let program = compilation.program.ok_or(HasErrors)?;
+    Ok(Custom {
+        name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        program,
+        configure: Box::new(move |pipeline| match &entries {
+            None => Ok(()),
+            Some(file) => stf_file::apply_entries(file, pipeline).map_err(|error| format!("{error:#}")),
+        }),
+        ports: what.ports.clone(),
+        frames: frames(capture)?,
+    })
+}
+
+fn frames(capture: &Path) -> Result<FrameSet> {
+    let cannot = || format!("cannot read {}", capture.display());
+    let bytes = std::fs::read(capture).with_context(cannot)?;
+    let packets = pcap::read_all(&bytes).with_context(cannot)?;
+    if packets.is_empty() {
+        bail!("{} holds no packets", capture.display());
+    }
+    Ok(FrameSet::of(packets.iter().map(|packet| packet.data())))
+}
