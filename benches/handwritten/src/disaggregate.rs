@@ -3,7 +3,7 @@
 use crate::forwarder::{DROP_PORT, DropReason, Function, Outputs, Verdict};
 use crate::headers::{Ipv4, Ipv4Frame};
 use crate::iot::{self, HEADERS, IotHeaders, Kind, NextHop, Parsed, Route};
-use crate::memory::for_this_processor;
+use crate::processor::for_this_processor;
 use crate::routing::Routes;
 use forebay_packet::{Burst, Packet};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use crate::forwarder::{DROP_PORT, DropReason, Function, Outputs, UNDECIDED, Verdict, Verdicts};
 use crate::headers::{ETHERNET, destination_mac, source_mac};
 use crate::mac_table::MacTable;
-use crate::memory::for_this_processor;
+use crate::processor::{Instructions, Portable, for_this_processor};
 use forebay_packet::{Burst, DEFAULT_BURST, Packet};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -80,10 +80,14 @@ impl L2 {
                 continue;
             };
             let source = source_mac(ethernet);
-            if tables.sources.find(source) != Some(ingress_port) {
+            if tables.sources.find::<Portable>(source) != Some(ingress_port) {
                 self.learn(source, ingress_port);
             }
-            match tables.destinations.find(destination_mac(ethernet)).unwrap_or(FLOOD) {
+            match tables
+                .destinations
+                .find::<Portable>(destination_mac(ethernet))
+                .unwrap_or(FLOOD)
+            {
                 FLOOD => flood(packet, tables.floods.get(&ingress_port), outputs),
                 DROP_PORT => outputs.drop(DropReason::Ingress, 1),
                 port if port == ingress_port => outputs.drop(DropReason::Ingress, 1),
@@ -129,39 +133,45 @@ for_this_processor! {
     /// Verdicts on a burst; `usual` is false when there is a packet that they cannot express.
     fn forward_burst(
         tables: &L2Tables,
-        packets: &mut [Packet],
+        packets: &[Packet],
         ingress_port: u16,
         verdicts: &mut Verdicts,
         usual: &mut bool,
     ) {
         *usual = if tables.staged {
-            in_stages(tables, packets, ingress_port, verdicts)
+            in_stages::<Processor>(tables, packets, ingress_port, verdicts)
         } else {
-            straight(tables, packets, ingress_port, verdicts)
+            straight::<Processor>(tables, packets, ingress_port, verdicts)
         };
     }
 }
 
 #[inline(always)]
-fn straight(tables: &L2Tables, packets: &[Packet], ingress_port: u16, verdicts: &mut Verdicts) -> bool {
+fn straight<I: Instructions>(
+    tables: &L2Tables,
+    packets: &[Packet],
+    ingress_port: u16,
+    verdicts: &mut Verdicts,
+) -> bool {
     let mut usual = true;
     for (packet, verdict) in packets.iter().zip(verdicts) {
         let Some(ethernet) = packet.data().first_chunk::<ETHERNET>() else {
             return false;
         };
-        usual &= judge(
-            tables,
-            source_mac(ethernet),
-            destination_mac(ethernet),
-            ingress_port,
-            verdict,
-        );
+        let keys = (source_mac(ethernet), destination_mac(ethernet));
+        usual &= judge::<I>(tables, keys, ingress_port, verdict);
     }
     usual
 }
 
+/// All packets up to the look-ups, then all from them: the memory accesses of a burst overlap.
 #[inline(always)]
-fn in_stages(tables: &L2Tables, packets: &[Packet], ingress_port: u16, verdicts: &mut Verdicts) -> bool {
+fn in_stages<I: Instructions>(
+    tables: &L2Tables,
+    packets: &[Packet],
+    ingress_port: u16,
+    verdicts: &mut Verdicts,
+) -> bool {
     let mut keys = [(0, 0); DEFAULT_BURST];
     for (packet, key) in packets.iter().zip(&mut keys) {
         let Some(ethernet) = packet.data().first_chunk::<ETHERNET>() else {
@@ -172,17 +182,22 @@ fn in_stages(tables: &L2Tables, packets: &[Packet], ingress_port: u16, verdicts:
         tables.destinations.prefetch(key.1);
     }
     let mut usual = true;
-    for ((source, destination), verdict) in keys.into_iter().zip(verdicts).take(packets.len()) {
-        usual &= judge(tables, source, destination, ingress_port, verdict);
+    for (keys, verdict) in keys[..packets.len()].iter().zip(verdicts) {
+        usual &= judge::<I>(tables, *keys, ingress_port, verdict);
     }
     usual
 }
 
 /// Whether source and destination are known; then the verdict is written.
 #[inline(always)]
-fn judge(tables: &L2Tables, source: u64, destination: u64, ingress_port: u16, verdict: &mut Verdict) -> bool {
-    let known = tables.sources.find(source) == Some(ingress_port);
-    let port = tables.destinations.find(destination).unwrap_or(FLOOD);
+fn judge<I: Instructions>(
+    tables: &L2Tables,
+    (source, destination): (u64, u64),
+    ingress_port: u16,
+    verdict: &mut Verdict,
+) -> bool {
+    let known = tables.sources.find::<I>(source) == Some(ingress_port);
+    let port = tables.destinations.find::<I>(destination).unwrap_or(FLOOD);
     *verdict = Verdict::ingress(if port == ingress_port { DROP_PORT } else { port });
     known & (port != FLOOD)
 }

@@ -4,7 +4,8 @@ use crate::forwarder::{DropReason, Function, Outputs, UNDECIDED, Verdict, Verdic
 use crate::headers::{ETHERNET, Ipv4, Ipv4Frame, source_mac};
 use crate::lpm::Prefix;
 use crate::mac_table::MacTable;
-use crate::memory::{for_this_processor, prefetch};
+use crate::memory::prefetch;
+use crate::processor::{Instructions, for_this_processor};
 use crate::routing::{Adjacency, Routes};
 use forebay_packet::{Burst, DEFAULT_BURST, Packet};
 use std::collections::HashMap;
@@ -74,20 +75,20 @@ impl Function for L3 {
 for_this_processor! {
     fn route_burst(tables: &L3Tables, packets: &mut [Packet], verdicts: &mut Verdicts) {
         if tables.staged {
-            in_stages(tables, packets, verdicts);
+            in_stages::<Processor>(tables, packets, verdicts);
         } else {
-            straight(tables, packets, verdicts);
+            straight::<Processor>(tables, packets, verdicts);
         }
     }
 }
 
 /// One packet after the other.
 #[inline(always)]
-fn straight(tables: &L3Tables, packets: &mut [Packet], verdicts: &mut Verdicts) {
+fn straight<I: Instructions>(tables: &L3Tables, packets: &mut [Packet], verdicts: &mut Verdicts) {
     for (packet, verdict) in packets.iter_mut().zip(verdicts) {
         *verdict = match inspect(packet) {
             Err(reason) => Verdict::drop(reason),
-            Ok(frame) => match tables.sources.find(source_mac_of(frame)) {
+            Ok(frame) => match tables.sources.find::<I>(source_mac_of(frame)) {
                 None => Verdict::drop(DropReason::Ingress),
                 Some(_) => rewrite(frame, tables.routes.adjacency(tables.routes.find(frame.destination()))),
             },
@@ -97,7 +98,7 @@ fn straight(tables: &L3Tables, packets: &mut [Packet], verdicts: &mut Verdicts) 
 
 /// All packets up to a look-up, then all from it: the memory accesses of a burst overlap.
 #[inline(always)]
-fn in_stages(tables: &L3Tables, packets: &mut [Packet], verdicts: &mut Verdicts) {
+fn in_stages<I: Instructions>(tables: &L3Tables, packets: &mut [Packet], verdicts: &mut Verdicts) {
     let mut alive = [(0_u32, 0_u64, 0_u32); DEFAULT_BURST];
     let mut count = 0;
     for (index, (packet, verdict)) in packets.iter_mut().zip(verdicts.iter_mut()).enumerate() {
@@ -115,7 +116,7 @@ fn in_stages(tables: &L3Tables, packets: &mut [Packet], verdicts: &mut Verdicts)
     let mut routed = [(0_u32, 0_u16); DEFAULT_BURST];
     let mut routed_count = 0;
     for &(index, source, destination) in &alive[..count] {
-        if tables.sources.find(source).is_none() {
+        if tables.sources.find::<I>(source).is_none() {
             verdicts[index as usize] = Verdict::drop(DropReason::Ingress);
             continue;
         }

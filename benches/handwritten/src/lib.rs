@@ -28,6 +28,7 @@ pub mod lpm;
 pub mod mac_table;
 mod memory;
 pub mod port_forward;
+mod processor;
 mod routing;
 
 pub use forwarder::{DropReason, Forwarder, Function, Outputs};

@@ -9,6 +9,7 @@
 //! full. At most half of the places are used, which makes that rare.
 
 use crate::memory::{TableArray, Zeroed, prefetch};
+use crate::processor::{Instructions, Portable};
 
 const PLACES: usize = 8;
 
@@ -58,7 +59,7 @@ impl MacTable {
 
     fn insert(&mut self, address: u64, value: u16) {
         assert!(value <= MacTable::VALUE_MAX, "value {value}");
-        if self.find(address).is_some() {
+        if self.find::<Portable>(address).is_some() {
             return;
         }
         let mut home = self.home(address);
@@ -78,41 +79,29 @@ impl MacTable {
 
     /// Begins to load what [`MacTable::find`] will read.
     #[inline(always)]
-    pub fn prefetch(&self, address: u64) {
+    pub(crate) fn prefetch(&self, address: u64) {
         // The bucket's address is not looked at, only named.
         prefetch(self.buckets.as_ptr().wrapping_add(self.home(address)));
     }
 
     /// The value of an address.
     #[inline(always)]
-    pub fn find(&self, address: u64) -> Option<u16> {
+    pub(crate) fn find<I: Instructions>(&self, address: u64) -> Option<u16> {
         let mut home = self.home(address);
         loop {
             // SAFETY: `home` has as many bits as there are powers of two in the number of buckets.
             let bucket = unsafe { self.buckets.get_unchecked(home) };
-            let matching = bucket.places_of(address);
-            if matching != 0 {
-                // SAFETY: the mask has eight bits.
-                let entry = unsafe { bucket.0.get_unchecked(matching.trailing_zeros() as usize) };
-                return Some((*entry as u16).wrapping_sub(1));
+            let places = I::with_upper_bits(&bucket.0, address);
+            if places != 0 {
+                // SAFETY: there are eight places. An empty one looks like the address 0, but stands behind that.
+                let entry = unsafe { *bucket.0.get_unchecked(places.trailing_zeros() as usize) };
+                return (entry as u16).checked_sub(1);
             }
             if bucket.0[PLACES - 1] == 0 {
                 return None;
             }
             home = (home + 1) & (self.buckets.len() - 1);
         }
-    }
-}
-
-impl Bucket {
-    /// A bit for each place that holds the address. One comparison of eight numbers where the processor has that.
-    #[inline(always)]
-    fn places_of(&self, address: u64) -> u32 {
-        let mut places = 0;
-        for (place, entry) in self.0.iter().enumerate() {
-            places |= u32::from((entry >> 16 == address) & (*entry != 0)) << place;
-        }
-        places
     }
 }
 
@@ -128,20 +117,20 @@ mod tests {
                 .collect();
             let table = MacTable::new(&entries);
             for (address, value) in &entries {
-                assert_eq!(table.find(*address), Some(*value));
-                assert_eq!(table.find(address + 1), None);
+                assert_eq!(table.find::<Portable>(*address), Some(*value));
+                assert_eq!(table.find::<Portable>(address + 1), None);
             }
-            assert_eq!(table.find(0), None);
+            assert_eq!(table.find::<Portable>(0), None);
         }
     }
 
     #[test]
     fn the_address_zero_is_an_address() {
-        assert_eq!(MacTable::new(&[(0, 5)]).find(0), Some(5));
+        assert_eq!(MacTable::new(&[(0, 5)]).find::<Portable>(0), Some(5));
     }
 
     #[test]
     fn the_first_of_two_counts() {
-        assert_eq!(MacTable::new(&[(9, 5), (9, 6)]).find(9), Some(5));
+        assert_eq!(MacTable::new(&[(9, 5), (9, 6)]).find::<Portable>(9), Some(5));
     }
 }

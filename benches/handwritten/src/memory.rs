@@ -99,57 +99,6 @@ pub(crate) fn prefetch<T>(value: *const T) {
     let _ = value;
 }
 
-/// Defines a function three times, for processors with AVX-512, with AVX2 and without either, and calls the best one.
-/// What is marked `#[inline(always)]` and called in its body is compiled for that processor too.
-macro_rules! for_this_processor {
-    ($(#[$attribute:meta])* fn $name:ident $(<$(const $constant:ident: usize),*>)?
-     ($($argument:ident: $type:ty),* $(,)?) $body:block) => {
-        $(#[$attribute])*
-        #[inline]
-        fn $name $(<$(const $constant: usize),*>)? ($($argument: $type),*) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
-                fn with_avx512 $(<$(const $constant: usize),*>)? ($($argument: $type),*) $body
-                #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-                fn with_avx2 $(<$(const $constant: usize),*>)? ($($argument: $type),*) $body
-                if crate::memory::has_avx512() {
-                    // SAFETY: the processor has what the function is compiled for.
-                    return unsafe { with_avx512 $(::<$($constant),*>)? ($($argument),*) };
-                }
-                if crate::memory::has_avx2() {
-                    // SAFETY: as above.
-                    return unsafe { with_avx2 $(::<$($constant),*>)? ($($argument),*) };
-                }
-            }
-            $body
-        }
-    };
-}
-pub(crate) use for_this_processor;
-
-/// Whether the processor has AVX2 and the bit instructions of its time.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(crate) fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("lzcnt")
-        && is_x86_feature_detected!("popcnt")
-}
-
-/// Whether it has AVX-512 as servers do, and everything before.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(crate) fn has_avx512() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && has_avx2()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

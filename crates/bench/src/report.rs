@@ -83,9 +83,10 @@ pub fn comparisons(all: &[Measured]) -> String {
     let mut say = |what: String, ratio: f64| {
         let _ = writeln!(text, "{what:<70} {ratio:>8.2}");
     };
-    for measured in all {
-        if let Some(ratio) = measured.ratio(jit, interpreter) {
-            say(format!("{}: jit / interp", label(measured)), ratio);
+    let same = |first: &Measured, second: &Measured| flows(first) == flows(second) && first.workers == second.workers;
+    for (first, second) in pairs(all, same) {
+        if let (Some(compiled), Some(interpreted)) = (first.figure(jit), second.figure(interpreter)) {
+            say(format!("{}: jit / interp", label(first)), compiled.ratio(interpreted));
         }
     }
     for (few, many) in pairs(all, |few, many| few.workers == many.workers && flows(few) < flows(many)) {

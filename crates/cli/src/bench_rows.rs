@@ -88,9 +88,10 @@ pub fn groups(what: &WhatArguments) -> Result<Vec<Group>> {
     let named: Vec<&str> = what.programs.iter().map(String::as_str).collect();
     let programs = if named.is_empty() { PROGRAMS } else { &named };
     let groups = programs.iter().map(|program| {
-        let mut group = rows(what, workloads(what, program).with_context(|| program.to_string())?);
+        let workloads = workloads(what, program).with_context(|| program.to_string())?;
+        let mut group = rows(what, &workloads);
         if *program == "l3fwd" && is_usual(what) {
-            group.extend(usual_l3(what)?);
+            group.extend(usual_l3(what, workloads)?);
         }
         Ok(group)
     });
@@ -102,33 +103,28 @@ fn is_usual(what: &WhatArguments) -> bool {
     what.programs.is_empty() && what.entries.is_empty() && what.flows.is_empty()
 }
 
-/// For L3 the engines, numbers of flows and numbers of workers are measured beside one another too.
-fn usual_l3(what: &WhatArguments) -> Result<Group> {
-    let workload = |flows| -> Result<Rc<dyn Workload>> {
-        let scale = Scale {
-            entries: 1_000,
-            flows,
-            frame_bytes: what.frame_size[0],
-        };
-        Ok(Rc::new(L3::new(scale)?))
+/// For L3 with 1,000 routes, one flow, two workers and the interpreter are measured beside the rest.
+fn usual_l3(what: &WhatArguments, workloads: Vec<Rc<dyn Workload>>) -> Result<Group> {
+    let is_middle = |workload: &Rc<dyn Workload>| workload.scale().is_some_and(|scale| scale.entries == 1_000);
+    let Some(middle) = workloads.into_iter().find(is_middle) else {
+        return Ok(Vec::new());
     };
-    let row = |flows, engines: &[Engine], workers| {
-        workload(flows).map(|workload| Row {
-            workload,
-            engines: engines.to_vec(),
-            workers,
-        })
+    let one_flow = middle.scale().map(|scale| L3::new(Scale { flows: 1, ..scale }));
+    let one_flow: Rc<dyn Workload> = Rc::new(one_flow.expect("L3 has a scale")?);
+    let row = |workload: &Rc<dyn Workload>, engines: &[Engine], workers| Row {
+        workload: workload.clone(),
+        engines: engines.to_vec(),
+        workers,
     };
-    let engines = &what.engine;
     Ok(vec![
-        row(1, engines, 1)?,
-        row(1_000, engines, 2)?,
-        row(1_000, &[Engine::Jit, Engine::Interp], 1)?,
+        row(&one_flow, &what.engine, 1),
+        row(&middle, &what.engine, 2),
+        row(&middle, &[Engine::Interp], 1),
     ])
 }
 
 /// The workloads with every number of workers.
-fn rows(what: &WhatArguments, workloads: Vec<Rc<dyn Workload>>) -> Group {
+fn rows(what: &WhatArguments, workloads: &[Rc<dyn Workload>]) -> Group {
     let with_workers = |workload: &Rc<dyn Workload>| {
         let rows = what.workers.iter().map(|workers| Row {
             workload: workload.clone(),
