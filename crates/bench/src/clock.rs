@@ -58,24 +58,6 @@ pub fn thread_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Keeps the calling thread on one processor, the `index`-th of those that it may use. False when the system refuses.
-pub fn pin(index: usize) -> bool {
-    // SAFETY: a set of processors is plain memory, filled and read by the calls.
-    unsafe {
-        let mut allowed: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut allowed) != 0 {
-            return false;
-        }
-        let mut usable = (0..libc::CPU_SETSIZE as usize).filter(|processor| libc::CPU_ISSET(*processor, &allowed));
-        let Some(processor) = usable.nth(index) else {
-            return false;
-        };
-        let mut one: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(processor, &mut one);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &one) == 0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,7 @@
 //! The traffic of a measurement, prepared in memory.
 
+use forebay_switch::five_tuple_hash;
+
 /// Frames in order, one behind the other at equal distances, each with the number of its flow.
 #[derive(Clone, Debug, Default)]
 pub struct FrameSet {
@@ -25,7 +27,7 @@ impl FrameSet {
         let longest = frames.clone().into_iter().map(<[u8]>::len).max().unwrap_or(0);
         let mut set = FrameSet::new(longest, 0);
         for frame in frames {
-            set.push(flow_number(frame), frame);
+            set.push((five_tuple_hash(frame) >> 32) as u32, frame);
         }
         set
     }
@@ -94,23 +96,6 @@ impl FrameSet {
     }
 }
 
-/// A number that packets of a flow have in common: from IP addresses, protocol and ports, or from the MAC addresses.
-fn flow_number(frame: &[u8]) -> u32 {
-    let ports = |at: usize| frame.get(at..at + 4).unwrap_or(&[]);
-    let (addresses, ports) = match frame.get(12..) {
-        Some([0x08, 0x00, 0x45, ..]) if frame.len() >= 34 => (&frame[26..34], ports(34)),
-        Some([0x08, 0x00, ..]) if frame.len() >= 34 => (&frame[26..34], &[][..]),
-        Some([0x86, 0xdd, ..]) if frame.len() >= 54 => (&frame[22..54], ports(54)),
-        _ => (&frame[..frame.len().min(12)], &[][..]),
-    };
-    // FNV-1a, 32 bits.
-    let bytes = addresses.iter().chain(ports);
-    let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
-    });
-    hash ^ (hash >> 16)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,20 +108,6 @@ mod tests {
         }
         assert_eq!(set.iter().collect::<Vec<_>>(), [&b"a"[..], b"", b"abcd"]);
         assert_eq!(set.take(2).len(), 2);
-    }
-
-    #[test]
-    fn flows_are_told_by_addresses_and_ports() {
-        use forebay_traffic::FrameSpec;
-        let frame = |host: u8, port: u16, byte: u8| {
-            FrameSpec::udp_ipv4(([10, 0, 0, host].into(), port), ([10, 0, 1, 1].into(), 9)).build(&[byte; 20])
-        };
-        assert_eq!(flow_number(&frame(1, 2, 3)), flow_number(&frame(1, 2, 4)));
-        assert_ne!(flow_number(&frame(1, 2, 3)), flow_number(&frame(1, 3, 3)));
-        assert_ne!(flow_number(&frame(1, 2, 3)), flow_number(&frame(2, 2, 3)));
-        for length in 0..frame(1, 2, 3).len() {
-            flow_number(&frame(1, 2, 3)[..length]);
-        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Warm-up, rounds in turns, medians.
 
 use crate::agreement::{Witness, agree};
-use crate::clock::{CycleCounter, pin, thread_time};
+use crate::clock::{CycleCounter, thread_time};
 use crate::contender::{Bare, Compiled, Ports, Work};
 use crate::error::BenchError;
 use crate::frames::FrameSet;
@@ -9,6 +9,7 @@ use crate::malformed::mixed;
 use crate::ports::FramePort;
 use crate::workload::{Scale, Twin, Workload};
 use forebay_pipeline::{Engine, Pipeline};
+use forebay_ports::{allowed_processors, pin_to_processor};
 use std::fmt;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
@@ -294,12 +295,13 @@ impl Crew {
     /// All workers at once, each in a thread of its own on a processor of its own.
     fn turn(&mut self, length: Duration) -> Turn {
         let start = Barrier::new(self.workers.len());
+        // Where the system does not let us choose, it is merely less steady.
+        let processors = allowed_processors().unwrap_or_default();
         std::thread::scope(|scope| {
             let threads = self.workers.iter_mut().enumerate().map(|(index, work)| {
-                let start = &start;
+                let (start, processor) = (&start, processors.get(index).copied());
                 scope.spawn(move || {
-                    // Where the system does not let us, it is merely less steady.
-                    pin(index);
+                    let _ = processor.map(pin_to_processor);
                     start.wait();
                     run(&mut **work, length)
                 })
