@@ -25,6 +25,11 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
                 self.trace_extern("register.write", name, Some(index), Some(&value), location);
                 self.objects.write_register(*register, index, &value);
             }
+            Op::EnterAtomic { lock, index } => {
+                let index = index.as_ref().map_or(0, |index| self.index(index, action_data));
+                self.objects.enter_atomic(*lock, index);
+            }
+            Op::LeaveAtomic => self.objects.leave_atomic(),
             Op::Count { counter, index } => {
                 let index = self.index(index, action_data);
                 let name = &self.program.counters[counter.index()].name;

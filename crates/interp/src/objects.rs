@@ -43,6 +43,12 @@ pub trait Objects {
     /// Changes an element of a register array; nothing outside the array.
     fn write_register(&self, register: RegisterId, index: u64, value: &Bits);
 
+    /// Begins an atomic section: waits until no other packet is in one of the same lock and index. Ends the one before.
+    fn enter_atomic(&self, lock: u32, index: u64);
+
+    /// Ends the atomic section, if there is one.
+    fn leave_atomic(&self);
+
     /// Counts the packet; nothing outside the array.
     fn count(&self, counter: CounterId, index: u64, packet: PacketFacts);
 

@@ -12,6 +12,8 @@ use std::cell::{Cell, RefCell};
 struct FakeObjects {
     register: RefCell<[u128; 4]>,
     counted: Cell<Option<(u64, u32)>>,
+    /// Lock and index of sections that began, nothing for those that ended.
+    sections: RefCell<Vec<Option<(u32, u64)>>>,
     args: Vec<Bits>,
     action: u32,
     hit: bool,
@@ -38,6 +40,14 @@ impl Objects for FakeObjects {
 
     fn write_register(&self, _: RegisterId, index: u64, value: &Bits) {
         self.register.borrow_mut()[index as usize] = value.to_u128();
+    }
+
+    fn enter_atomic(&self, lock: u32, index: u64) {
+        self.sections.borrow_mut().push(Some((lock, index)));
+    }
+
+    fn leave_atomic(&self) {
+        self.sections.borrow_mut().push(None);
     }
 
     fn count(&self, _: CounterId, index: u64, packet: PacketFacts) {
@@ -328,6 +338,14 @@ fn registers_counters_and_meters() {
         "a meter outside the array leaves its result alone"
     );
     assert_eq!(objects.counted.get(), Some((2, 60)));
+}
+
+#[test]
+fn atomic_sections_begin_with_a_lock_and_an_index() {
+    let objects = FakeObjects::default();
+    let blocks = "block0:\n x = 8w0x5\n enter_atomic(7, x)\n leave_atomic\n enter_atomic(0)\n return";
+    run_with("control", blocks, &[], &objects, 1000);
+    assert_eq!(*objects.sections.borrow(), [Some((7, 5)), None, Some((0, 0))]);
 }
 
 #[test]

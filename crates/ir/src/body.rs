@@ -306,6 +306,16 @@ pub enum Op {
         /// Number of bytes.
         bytes: Expr,
     },
+    /// Begins an atomic section (P4_16 §18.4.1, `@atomic`): no other packet is in a section of the same lock and index
+    /// until this one ends. Sections do not nest: one that begins ends the one before.
+    EnterAtomic {
+        /// Which lock.
+        lock: u32,
+        /// Sections of one lock whose indices differ do not exclude each other. Without, they do.
+        index: Option<Expr>,
+    },
+    /// Ends the section, if there is one. The end of a body of the architecture does too.
+    LeaveAtomic,
     /// `log_msg`: `{}` in the format are replaced by the arguments in order.
     LogMessage {
         /// Format.

@@ -90,9 +90,10 @@ macro_rules! op_exprs {
                 exprs
             }
             Op::Resubmit { field_list } | Op::Recirculate { field_list } => $values!(option field_list),
+            Op::EnterAtomic { index, .. } => $values!(option index),
             Op::LogMessage { args, .. } => $values!(all args),
             Op::Assert { condition, .. } | Op::Assume { condition, .. } => vec![condition],
-            Op::Lookahead { .. } | Op::PacketLength { .. } | Op::Emit { .. } => Vec::new(),
+            Op::Lookahead { .. } | Op::PacketLength { .. } | Op::Emit { .. } | Op::LeaveAtomic => Vec::new(),
         }
     };
 }
@@ -221,6 +222,8 @@ impl Op {
             | Op::Resubmit { .. }
             | Op::Recirculate { .. }
             | Op::Truncate { .. }
+            | Op::EnterAtomic { .. }
+            | Op::LeaveAtomic
             | Op::LogMessage { .. }
             | Op::Assert { .. }
             | Op::Assume { .. } => None,

@@ -200,6 +200,8 @@ pub(crate) fn has_outside_effect(statement: &Statement) -> bool {
         | Op::Resubmit { .. }
         | Op::Recirculate { .. }
         | Op::Truncate { .. }
+        | Op::EnterAtomic { .. }
+        | Op::LeaveAtomic
         | Op::LogMessage { .. } => false,
         Op::Extract { .. }
         | Op::Advance { .. }

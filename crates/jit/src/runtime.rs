@@ -46,6 +46,8 @@ functions! {
     READ_REGISTER = read_register(4);
     WRITE_REGISTER = write_register(4);
     COUNT = count(3);
+    ENTER_ATOMIC = enter_atomic(3);
+    LEAVE_ATOMIC = leave_atomic(1);
     EXECUTE_METER = execute_meter(3) -> u64;
     HASH_BYTES = hash_bytes(4) -> u64;
     HASH_BEGIN = hash_begin(1);
@@ -354,6 +356,16 @@ unsafe extern "C" fn append_value(context: *mut Context<'_>, target: u64, value:
         let value = load(width as u32, value);
         buffer(context, target).push(&value.truncate(present.min(width) as u32));
     }
+}
+
+unsafe extern "C" fn enter_atomic(context: *const Context<'_>, lock: u64, index: u64) {
+    // SAFETY: see the module.
+    unsafe { (*context).objects.enter_atomic(lock as u32, index) };
+}
+
+unsafe extern "C" fn leave_atomic(context: *const Context<'_>) {
+    // SAFETY: see the module.
+    unsafe { (*context).objects.leave_atomic() };
 }
 
 unsafe extern "C" fn checksum_error(context: *mut Context<'_>) {

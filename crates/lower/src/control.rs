@@ -37,7 +37,9 @@ pub fn lower_top(cx: &mut Context, id: ObjectId, params: Vec<Binding>, kind: Bod
         .collect::<Vec<_>>();
     binding::install(cx, &vars);
     remember(cx, id, &vars, body);
-    in_control(cx, id, |cx| apply_body(cx, body));
+    in_control(cx, id, |cx| {
+        statement::atomically(cx, &control.annotations, |cx| apply_body(cx, body));
+    });
     Some(graph::end(cx, interrupted))
 }
 
@@ -60,7 +62,9 @@ pub fn inline(cx: &mut Context, id: ObjectId, args: &[Argument], span: Span) {
     }
     let Bound { vars, copy_outs } = bound;
     in_control(cx, id, |cx| {
-        call::inline(cx, Bound { vars, copy_outs }, None, |cx| apply_body(cx, body));
+        call::inline(cx, Bound { vars, copy_outs }, None, |cx| {
+            statement::atomically(cx, &control.annotations, |cx| apply_body(cx, body));
+        });
     });
     cx.body.enter_scope(outer_scope);
 }

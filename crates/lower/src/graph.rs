@@ -24,6 +24,8 @@ pub struct BodyBuilder {
     outer_loops: Vec<LoopTargets>,
     /// How an `exit` leaves.
     pub exit: ExitMode,
+    /// Blocks marked `@atomic` around the present place.
+    pub atomic_depth: usize,
 }
 
 /// How an `exit` leaves a body.
@@ -69,6 +71,7 @@ impl BodyBuilder {
             calls: Vec::new(),
             outer_loops: Vec::new(),
             exit: ExitMode::Plain,
+            atomic_depth: 0,
         };
         builder.current = Some(builder.add_block(None, Location::default()));
         builder

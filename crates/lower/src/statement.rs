@@ -13,12 +13,31 @@ use crate::place;
 use crate::storage;
 use crate::switch;
 use crate::types;
-use forebay_check::hir::{self, Block, ExprKind, Statement, StatementKind, Type};
+use forebay_check::annotations;
+use forebay_check::hir::{self, Annotations, Block, ExprKind, Statement, StatementKind, Type};
+use forebay_ir::Op;
 use forebay_syntax::ast::BinaryOp;
 
 /// Lowers a block.
 pub fn block(cx: &mut Context, block: &Block) {
-    statements(cx, &block.statements);
+    atomically(cx, &block.annotations, |cx| statements(cx, &block.statements));
+}
+
+/// Lowers what the annotations may say is one atomic section (P4_16 §18.4.1). A section inside another is part of it. Who
+/// leaves it early ends it when the body ends, or the next section begins.
+pub fn atomically(cx: &mut Context, annotations: &Annotations, inner: impl FnOnce(&mut Context)) {
+    if !annotations::has(annotations, "atomic") {
+        return inner(cx);
+    }
+    if cx.body.atomic_depth == 0 {
+        graph::emit(cx, Op::EnterAtomic { lock: 0, index: None });
+    }
+    cx.body.atomic_depth += 1;
+    inner(cx);
+    cx.body.atomic_depth -= 1;
+    if cx.body.atomic_depth == 0 {
+        graph::emit(cx, Op::LeaveAtomic);
+    }
 }
 
 /// Lowers statements in order; what cannot be reached is left out.

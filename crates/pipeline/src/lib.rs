@@ -21,6 +21,7 @@ mod objects;
 mod outcome;
 mod packet;
 mod replication;
+mod sections;
 pub mod v1model;
 
 pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, MeterRates, TableMemory};

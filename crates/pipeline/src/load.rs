@@ -6,11 +6,12 @@ use crate::layout::Layout;
 use crate::objects::{Control, CustomCrcs, LookupPlan, Snapshot, Stateful};
 use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
+use crate::sections::{self, RegisterLocks};
 use crate::v1model;
 use forebay_ir::{MatchKind, Op, Program, Unit};
 use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, Implementation, KeySpec, MeterArray,
-    MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
+    MeterKind, NewEntry, Published, RegisterArray, SectionLocks, Table, TableSpec,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -83,7 +84,8 @@ impl Pipeline {
 
     /// Loads a program, which has passed the verifier of `forebay-ir`: tables with the entries that stand in the
     /// program, registers with their first values, everything else empty.
-    pub fn load_with(program: Program, options: Options) -> Result<Pipeline, LoadError> {
+    pub fn load_with(mut program: Program, options: Options) -> Result<Pipeline, LoadError> {
+        let sections = sections::place(&mut program);
         let layout = Layout::new(&program)?;
         let readers = Domain::new();
         let tables = (0..program.tables.len()).map(|index| load_table(&program, index, &readers));
@@ -100,10 +102,10 @@ impl Pipeline {
             custom_crcs: Arc::new(CustomCrcs::default()),
         });
         Ok(Pipeline {
-            code: compile(&program, &layout, &options)?,
+            code: compile(&program, &layout, &options, sections.contain_lookups)?,
             layout,
             plan: LookupPlan::new(&program),
-            stateful: load_stateful(&program)?,
+            stateful: load_stateful(&program, sections.locks)?,
             published: Published::new(&readers, Arc::clone(&snapshot)),
             control: Mutex::new(Control { tables, snapshot }),
             readers,
@@ -150,14 +152,20 @@ impl Pipeline {
     }
 }
 
-fn compile(program: &Program, layout: &Layout, options: &Options) -> Result<Option<forebay_jit::Code>, LoadError> {
+/// Packets of a burst may change places at lookups, which a section does not allow: such programs have no short way.
+fn compile(
+    program: &Program,
+    layout: &Layout,
+    options: &Options,
+    looks_up_in_sections: bool,
+) -> Result<Option<forebay_jit::Code>, LoadError> {
     match options.engine {
         Engine::Interpreter => Ok(None),
         Engine::Jit => {
             let route = v1model::route(program, layout);
             let options = forebay_jit::Options {
                 step_limit: options.step_limit,
-                route: Some(&route),
+                route: (!looks_up_in_sections).then_some(&route),
             };
             let code = forebay_jit::compile(program, options);
             code.map(Some).map_err(LoadError::Compile)
@@ -261,7 +269,7 @@ pub(crate) fn match_kind(kind: MatchKind) -> forebay_tables::MatchKind {
     }
 }
 
-fn load_stateful(program: &Program) -> Result<Stateful, LoadError> {
+fn load_stateful(program: &Program, register_locks: RegisterLocks) -> Result<Stateful, LoadError> {
     Ok(Stateful {
         registers: program.registers.iter().map(load_register).collect::<Result<_, _>>()?,
         counters: (0..program.counters.len())
@@ -270,14 +278,9 @@ fn load_stateful(program: &Program) -> Result<Stateful, LoadError> {
         meters: (0..program.meters.len())
             .map(|index| load_meter(program, index))
             .collect::<Result<_, _>>()?,
-        turns: writes_registers(program).then(Mutex::default),
+        sections: SectionLocks::default(),
+        register_locks,
     })
-}
-
-fn writes_registers(program: &Program) -> bool {
-    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
-    let mut statements = blocks.flat_map(|block| &block.statements);
-    statements.any(|statement| matches!(statement.op, Op::RegisterWrite { .. }))
 }
 
 fn load_register(register: &forebay_ir::Register) -> Result<RegisterArray, LoadError> {
@@ -289,7 +292,7 @@ fn load_register(register: &forebay_ir::Register) -> Result<RegisterArray, LoadE
 }
 
 /// Gives every element, all of which are 0, its value at the start.
-pub(crate) fn initialise(array: &RegisterArray, register: &forebay_ir::Register) {
+fn initialise(array: &RegisterArray, register: &forebay_ir::Register) {
     if !register.initial.is_zero() {
         for index in 0..register.size {
             array.write(index, &register.initial);

@@ -7,14 +7,18 @@
 //! for the control plane.
 
 use crate::replication::ReplicationEngine;
+use crate::sections::RegisterLocks;
 use forebay_bits::Bits;
 use forebay_interp::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
 use forebay_tables::crc::{Crc, CrcParameters};
+use forebay_tables::section::Lock;
 use forebay_tables::{
-    ActionProfile, ActionRef, CounterArray, KeyMatch, MeterArray, MeterColor, Pin, RegisterArray, Table, TableView,
+    ActionProfile, ActionRef, CounterArray, Domain, KeyMatch, MeterArray, MeterColor, Pin, RegisterArray, SectionLocks,
+    Table, TableView,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::cell::Cell;
+use std::sync::Arc;
 
 /// The control plane's side of what it writes.
 #[derive(Debug)]
@@ -65,16 +69,25 @@ pub(crate) struct Stateful {
     pub(crate) counters: Vec<CounterArray>,
     /// By [`MeterId`]; a direct meter has an element for each slot of its table.
     pub(crate) meters: Vec<MeterArray>,
-    /// Whose turn it is, when packets may read a register and write it afterwards.
-    pub(crate) turns: Option<Mutex<()>>,
+    /// What keeps packets of different workers apart that access the same registers.
+    pub(crate) sections: SectionLocks,
+    pub(crate) register_locks: RegisterLocks,
 }
 
 impl Stateful {
-    /// The right to change registers during a burst. Workers take turns, so that what a packet reads and then writes is
-    /// one step for all others.
-    pub(crate) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
-        let turns = self.turns.as_ref()?;
-        Some(turns.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Does something to elements of a register, to each as one step for packets.
+    pub(crate) fn for_elements(
+        &self,
+        readers: &Domain,
+        register: usize,
+        indices: impl Iterator<Item = u64>,
+        mut body: impl FnMut(&RegisterArray, u64),
+    ) {
+        let guest = self.sections.guest(readers);
+        for index in indices {
+            let (lock, under) = self.register_locks.of(register, index);
+            guest.within(lock, under, || body(&self.registers[register], index));
+        }
     }
 }
 
@@ -134,6 +147,48 @@ pub(crate) struct View<'a> {
     pub(crate) snapshot: &'a Snapshot,
     /// Keeps alive what lookups find.
     pub(crate) pin: &'a Pin<'a>,
+    /// The atomic section in which the present packet is.
+    pub(crate) section: PresentSection<'a>,
+}
+
+/// The lock of the atomic section in which a worker is, given back when the section or the burst ends.
+#[derive(Debug)]
+pub(crate) struct PresentSection<'a> {
+    /// None when this burst needs no locks.
+    locks: Option<&'a SectionLocks>,
+    held: Cell<Option<Lock>>,
+}
+
+impl<'a> PresentSection<'a> {
+    /// For a burst that begins now, by a worker that has pinned.
+    pub(crate) fn of_burst(stateful: &'a Stateful) -> PresentSection<'a> {
+        PresentSection {
+            locks: stateful.sections.are_needed().then_some(&stateful.sections),
+            held: Cell::new(None),
+        }
+    }
+
+    #[inline]
+    fn enter(&self, lock: u32, index: u64) {
+        self.leave();
+        if let Some(locks) = self.locks {
+            self.held.set(Some(locks.acquire(lock, index)));
+        }
+    }
+
+    /// Ends the section, if there is one.
+    #[inline]
+    pub(crate) fn leave(&self) {
+        if let (Some(locks), Some(held)) = (self.locks, self.held.take()) {
+            locks.release(held);
+        }
+    }
+}
+
+impl Drop for PresentSection<'_> {
+    fn drop(&mut self) {
+        self.leave();
+    }
 }
 
 impl View<'_> {
@@ -209,6 +264,14 @@ impl Objects for View<'_> {
 
     fn write_register(&self, register: RegisterId, index: u64, value: &Bits) {
         self.stateful.registers[register.index()].write(index, value);
+    }
+
+    fn enter_atomic(&self, lock: u32, index: u64) {
+        self.section.enter(lock, index);
+    }
+
+    fn leave_atomic(&self) {
+        self.section.leave();
     }
 
     fn count(&self, counter: CounterId, index: u64, packet: PacketFacts) {

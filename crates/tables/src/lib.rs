@@ -12,7 +12,7 @@
 //! | engines | `exact`, `lpm`, `rules` over `bit_vector`, behind `engine` | from a packet's key to the record of the entry that wins |
 //! | tables | [`entry`], [`table`], [`view`] | entries with priorities, actions, sizes, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |
-//! | stateful objects | [`register`], [`counter`], [`meter`] | arrays that packets change |
+//! | stateful objects | [`register`] under [`section`], [`counter`], [`meter`] | arrays that packets change |
 //! | functions | [`hash`], [`crc`], [`checksum`] | the hash algorithms of v1model and PSA |
 //!
 //! ```
@@ -55,9 +55,9 @@
 //!
 //! *Profiles* are values: a write takes `&mut self`, and workers read a snapshot.
 //!
-//! *Stateful objects* are shared: packets change them through `&self`, with atomic words or one
-//! lock per element or stripe, and the control plane reads them while they change. Whatever an
-//! object promises to packets that run at the same time stands in its module.
+//! *Stateful objects* are shared: packets change them through `&self`, with atomic words, a lock
+//! per element, or in atomic sections, and the control plane reads them while they change. Whatever
+//! an object promises to packets that run at the same time stands in its module.
 //!
 //! Nothing here reads a clock or draws a random number: times are arguments, in nanoseconds.
 //!
@@ -85,6 +85,7 @@ pub mod reclaim;
 pub mod register;
 mod rows;
 mod rules;
+pub mod section;
 mod storage;
 mod sync;
 pub mod table;
@@ -99,6 +100,7 @@ pub use meter::{MeterArray, MeterColor, MeterConfig, MeterError, MeterKind};
 pub use profile::{ActionProfile, ProfileError};
 pub use reclaim::{Domain, Pin, Published, Reader};
 pub use register::RegisterArray;
+pub use section::SectionLocks;
 pub use storage::ArrayTooLarge;
 pub use table::{ActionError, ActionScope, ActionSpec, Implementation, LookupResult, Table, TableError, TableSpec};
 pub use view::{Hint, TableView};

@@ -6,20 +6,16 @@
 //!
 //! # Between threads
 //!
-//! A single read or write is atomic: a packet never sees half of a value. Elements up to 64 bits
-//! are one atomic word each, accessed without ordering between elements; wider ones are several
-//! words under one of a fixed number of locks. A read *followed by* a write is not atomic here:
-//! that is what `@atomic` asks of the executor.
+//! Elements are words that are accessed without order between them. A read or a write of an element
+//! of up to 64 bits is one access; that of a wider one is several, of which another thread may see
+//! some. What is to be one step for others (a wide element, a read and the write that follows it)
+//! is done in an atomic section: see [`crate::section`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use forebay_bits::Bits;
 
 use crate::storage::{ArrayTooLarge, zeroed_words};
-
-/// Locks that the elements of an array share, when elements are wider than a word.
-const STRIPES: usize = 64;
 
 /// An array of values of one width.
 #[derive(Debug)]
@@ -28,21 +24,17 @@ pub struct RegisterArray {
     len: usize,
     words_per_element: usize,
     words: Box<[AtomicU64]>,
-    /// Empty when an element fits in one word.
-    stripes: Box<[Mutex<()>]>,
 }
 
 impl RegisterArray {
     /// `len` elements of `width` bits, all zero.
     pub fn new(width: u32, len: usize) -> Result<RegisterArray, ArrayTooLarge> {
         let words_per_element = width.div_ceil(64) as usize;
-        let stripes = if words_per_element > 1 { STRIPES } else { 0 };
         Ok(RegisterArray {
             width,
             len,
             words_per_element,
             words: zeroed_words(len, words_per_element)?,
-            stripes: (0..stripes).map(|_| Mutex::new(())).collect(),
         })
     }
 
@@ -66,7 +58,6 @@ impl RegisterArray {
         let Some(index) = self.checked(index) else {
             return Bits::zero(self.width);
         };
-        let _guard = self.lock(index);
         let words = self.element(index);
         match words {
             [word] => Bits::new(self.width, word.load(Ordering::Relaxed).into()),
@@ -87,7 +78,6 @@ impl RegisterArray {
         let Some(index) = self.checked(index) else {
             return;
         };
-        let _guard = self.lock(index);
         for (word, limb) in self.element(index).iter().zip(value.limbs()) {
             word.store(limb, Ordering::Relaxed);
         }
@@ -108,11 +98,6 @@ impl RegisterArray {
     fn element(&self, index: usize) -> &[AtomicU64] {
         let start = index * self.words_per_element;
         &self.words[start..start + self.words_per_element]
-    }
-
-    fn lock(&self, index: usize) -> Option<MutexGuard<'_, ()>> {
-        let stripe = self.stripes.get(index % STRIPES)?;
-        Some(stripe.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -142,21 +127,6 @@ mod tests {
         assert_eq!(registers.read(2), Bits::zero(8));
         assert_eq!(registers.read(u64::MAX), Bits::zero(8));
         assert!(registers.read(0).is_zero() && registers.read(1).is_zero());
-    }
-
-    #[test]
-    fn wide_values_are_never_torn() {
-        let registers = RegisterArray::new(256, 1).unwrap();
-        std::thread::scope(|scope| {
-            for value in [Bits::zero(256), Bits::ones(256)] {
-                let registers = &registers;
-                scope.spawn(move || (0..2000).for_each(|_| registers.write(0, &value)));
-            }
-            for _ in 0..2000 {
-                let value = registers.read(0);
-                assert!(value.is_zero() || value == Bits::ones(256));
-            }
-        });
     }
 
     #[test]

@@ -211,6 +211,8 @@ impl Reader {
                     bytes: reader.only_argument(owner)?,
                 })
             },
+            "enter_atomic" => Self::enter_atomic,
+            "leave_atomic" => |_, _| Ok(Op::LeaveAtomic),
             "log" => Self::log_message,
             "assert" => |reader, owner| {
                 let (condition, text) = reader.condition_and_text(owner)?;
@@ -274,6 +276,17 @@ impl Reader {
         let index = self.expr(owner)?;
         let value = self.last_argument(owner)?;
         Ok(Op::RegisterWrite { register, index, value })
+    }
+
+    fn enter_atomic(&mut self, owner: Owner) -> Read<Op> {
+        self.cursor.expect("(")?;
+        let lock = self.cursor.number32()?;
+        let index = match self.cursor.accept(",") {
+            true => Some(self.expr(owner)?),
+            false => None,
+        };
+        self.cursor.expect(")")?;
+        Ok(Op::EnterAtomic { lock, index })
     }
 
     fn count(&mut self, owner: Owner) -> Read<Op> {

@@ -177,6 +177,12 @@ impl ExprPrinter<'_> {
             Op::Resubmit { field_list } => format!("resubmit({})", self.optional(field_list, body)),
             Op::Recirculate { field_list } => format!("recirculate({})", self.optional(field_list, body)),
             Op::Truncate { bytes } => format!("truncate({})", self.expr(bytes, here)),
+            Op::EnterAtomic { lock, index } => {
+                let index = index.as_ref();
+                let index = index.map_or(String::new(), |index| format!(", {}", self.expr(index, here)));
+                format!("enter_atomic({lock}{index})")
+            }
+            Op::LeaveAtomic => "leave_atomic".to_owned(),
             Op::LogMessage { format, args } => format!("log {}({})", quoted(format), self.exprs(args, here)),
             Op::Assert { condition, text } => format!("assert({}, {})", self.expr(condition, here), quoted(text)),
             Op::Assume { condition, text } => format!("assume({}, {})", self.expr(condition, here), quoted(text)),

@@ -138,6 +138,12 @@ impl Verifier<'_> {
             }
             Op::Advance { bits } => self.any_expr(bits),
             Op::Truncate { bytes } => self.any_expr(bytes),
+            Op::EnterAtomic { index, .. } => {
+                if let Some(index) = index {
+                    self.any_expr(index);
+                }
+            }
+            Op::LeaveAtomic => {}
             Op::Lookahead { slot } => self.any_slot(*slot),
             Op::PacketLength { slot } => self.optional_slot("the packet's length", Some(*slot), 32),
             Op::RegisterRead { register, index, slot } => {
@@ -301,6 +307,8 @@ fn op_allowed(op: &Op, kind: BodyKind) -> bool {
         | Op::ExecuteMeter { .. }
         | Op::Hash { .. }
         | Op::Random { .. }
+        | Op::EnterAtomic { .. }
+        | Op::LeaveAtomic
         | Op::LogMessage { .. }
         | Op::Assert { .. }
         | Op::Assume { .. } => true,

@@ -336,7 +336,7 @@ fn data_item(c: &mut Choices) -> DataItem {
 }
 
 fn op(c: &mut Choices) -> Op {
-    match c.below(25) {
+    match c.below(27) {
         0..=3 => Op::Assign {
             slot: slot(c),
             value: expr(c, 6),
@@ -411,11 +411,16 @@ fn op(c: &mut Choices) -> Op {
             field_list: c.maybe(|c| expr(c, 2)),
         },
         21 => Op::Truncate { bytes: expr(c, 3) },
-        22 => Op::LogMessage {
+        22 => Op::EnterAtomic {
+            lock: number(c),
+            index: c.maybe(|c| expr(c, 3)),
+        },
+        23 => Op::LeaveAtomic,
+        24 => Op::LogMessage {
             format: name(c),
             args: c.many(2, |c| expr(c, 3)),
         },
-        23 => Op::Assert {
+        25 => Op::Assert {
             condition: expr(c, 3),
             text: name(c),
         },

@@ -40,6 +40,8 @@ impl Translator<'_, '_, '_> {
             | Op::RegisterWrite { .. }
             | Op::Count { .. }
             | Op::ExecuteMeter { .. }
+            | Op::EnterAtomic { .. }
+            | Op::LeaveAtomic
             | Op::Random { .. } => self.stateful(op, data),
         }
     }
@@ -64,6 +66,17 @@ impl Translator<'_, '_, '_> {
                 let meter = self.number(meter.0.into());
                 let color = self.call_for_result(runtime::EXECUTE_METER, &[self.context, meter, index]);
                 self.write_color(*slot, color);
+            }
+            Op::EnterAtomic { lock, index } => {
+                let index = match index {
+                    Some(index) => self.saturated_of(index, data),
+                    None => self.number(0),
+                };
+                let lock = self.number((*lock).into());
+                self.call(runtime::ENTER_ATOMIC, &[self.context, lock, index]);
+            }
+            Op::LeaveAtomic => {
+                self.call(runtime::LEAVE_ATOMIC, &[self.context]);
             }
             Op::Random { low, high, slot } => self.random(low, high, *slot, data),
             other => unreachable!("{other:?} is translated elsewhere"),

@@ -84,6 +84,10 @@ impl Objects for Recorder<'_> {
         self.record(format!("write {register:?} {index} {value:?}"));
     }
 
+    fn enter_atomic(&self, _lock: u32, _index: u64) {}
+
+    fn leave_atomic(&self) {}
+
     fn count(&self, counter: CounterId, index: u64, packet: PacketFacts) {
         self.record(format!("count {counter:?} {index} {packet:?}"));
     }

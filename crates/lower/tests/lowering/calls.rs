@@ -148,3 +148,28 @@ fn swapping_fields_saves_them_first() {
         .count();
     assert!(saved >= 4, "two fields are saved, then written");
 }
+
+/// Of sections inside one another, the outer one remains; a sub-control may be one as a whole.
+#[test]
+fn blocks_marked_atomic_are_sections() {
+    let top = "@atomic control Inner(inout bit<8> x) { apply { @atomic { x = 1; } x = 2; } }";
+    let ingress = "Inner() c; apply { c.apply(m.x); @atomic { m.y = 1; c.apply(m.x); } m.y = 2; }";
+    let program = lower(&Parts {
+        top,
+        ingress,
+        ..Parts::default()
+    });
+    let words: Vec<&str> = operations(ingress_body(&program))
+        .into_iter()
+        .filter_map(|op| match op {
+            Op::EnterAtomic { lock: 0, index: None } => Some("enter"),
+            Op::LeaveAtomic => Some("leave"),
+            Op::Assign {
+                value: Expr::Const(_), ..
+            } => Some("assign"),
+            _ => None,
+        })
+        .collect();
+    let expected = "enter assign assign leave enter assign assign assign leave assign";
+    assert_eq!(words.join(" "), expected);
+}

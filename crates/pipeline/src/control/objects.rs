@@ -4,10 +4,10 @@ use crate::control::convert::fit;
 use crate::control::names::resolve;
 use crate::control::{CrcParameters, CustomCrc, MeterRates};
 use crate::error::{ControlError, ObjectKind};
-use crate::load::{Pipeline, initialise};
+use crate::load::Pipeline;
 use forebay_bits::Bits;
 use forebay_tables::crc::Crc;
-use forebay_tables::{CounterValue, MeterConfig, MeterError};
+use forebay_tables::{CounterValue, MeterConfig, MeterError, RegisterArray};
 use std::sync::Arc;
 
 impl Pipeline {
@@ -15,7 +15,15 @@ impl Pipeline {
     pub fn read_register(&self, register: &str, index: u64) -> Result<Bits, ControlError> {
         let id = self.register_index(register)?;
         self.check_register_index(id, index)?;
-        Ok(self.stateful.registers[id].read(index))
+        // An element of one word is read in one step as it is.
+        if self.program.registers[id].width <= 64 {
+            return Ok(self.stateful.registers[id].read(index));
+        }
+        let mut value = Bits::zero(self.program.registers[id].width);
+        let read = |array: &RegisterArray, index| value = array.read(index);
+        self.stateful
+            .for_elements(&self.readers, id, std::iter::once(index), read);
+        Ok(value)
     }
 
     /// Changes an element of a register array.
@@ -24,15 +32,18 @@ impl Pipeline {
         self.check_register_index(id, index)?;
         let declared = &self.program.registers[id];
         let value = fit(&declared.name, "an element", value, declared.width)?;
-        self.stateful.registers[id].write(index, &value);
+        let write = |array: &RegisterArray, index| array.write(index, &value);
+        self.stateful
+            .for_elements(&self.readers, id, std::iter::once(index), write);
         Ok(())
     }
 
     /// Sets all elements to their value at the start.
     pub fn reset_register(&self, register: &str) -> Result<(), ControlError> {
         let id = self.register_index(register)?;
-        self.stateful.registers[id].reset();
-        initialise(&self.stateful.registers[id], &self.program.registers[id]);
+        let declared = &self.program.registers[id];
+        let write = |array: &RegisterArray, index| array.write(index, &declared.initial);
+        self.stateful.for_elements(&self.readers, id, 0..declared.size, write);
         Ok(())
     }
 

@@ -45,7 +45,7 @@ mod pool;
 mod short_way;
 
 use crate::load::Pipeline;
-use crate::objects::View;
+use crate::objects::{PresentSection, View};
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{EgressPacket, IngressPacket, Preserved};
 pub use flow::FlowKey;
@@ -95,6 +95,7 @@ impl<D> Decisions<'_, D> {
 impl Worker {
     /// A worker of a pipeline.
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
+        pipeline.stateful.sections.arrive(&pipeline.readers);
         Worker {
             reader: Some(pipeline.readers.reader()),
             pipeline,
@@ -126,6 +127,7 @@ impl Worker {
                     list: decisions,
                 };
                 worker.ingress_packet(burst, arrived, decisions, tracer);
+                burst.view.section.leave();
             }
         });
     }
@@ -145,6 +147,7 @@ impl Worker {
                     list: decisions,
                 };
                 worker.egress_packet(burst, dequeued, decisions, tracer);
+                burst.view.section.leave();
             }
         });
     }
@@ -153,13 +156,13 @@ impl Worker {
         let pipeline = Arc::clone(&self.pipeline);
         let mut reader = self.reader.take().unwrap_or_else(|| pipeline.readers.reader());
         let pin = reader.pin();
-        let _turn = pipeline.stateful.turn();
         let view = View {
             program: &pipeline.program,
             plan: &pipeline.plan,
             stateful: &pipeline.stateful,
             snapshot: pipeline.published.load(&pin),
             pin: &pin,
+            section: PresentSection::of_burst(&pipeline.stateful),
         };
         run(
             self,
@@ -168,6 +171,7 @@ impl Worker {
                 view: &view,
             },
         );
+        drop(view);
         drop(pin);
         self.reader = Some(reader);
     }
@@ -180,6 +184,12 @@ impl Worker {
     /// Gives a buffer back for later packets.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.pool.recycle(buffer);
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.pipeline.stateful.sections.leave();
     }
 }
 

@@ -7,7 +7,7 @@
 use super::{DROP_PORT, Worker};
 use crate::layout::Layout;
 use crate::load::Pipeline;
-use crate::objects::View;
+use crate::objects::{PresentSection, View};
 use crate::outcome::DropReason;
 use forebay_ir::{Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Route, Source};
@@ -45,13 +45,13 @@ impl Worker {
         let Some(code) = &self.pipeline.code else { return };
         let reader = self.reader.get_or_insert_with(|| self.pipeline.readers.reader());
         let pin = reader.pin();
-        let _turn = self.pipeline.stateful.turn();
         let view = View {
             program: &self.pipeline.program,
             plan: &self.pipeline.plan,
             stateful: &self.pipeline.stateful,
             snapshot: self.pipeline.published.load(&pin),
             pin: &pin,
+            section: PresentSection::of_burst(&self.pipeline.stateful),
         };
         let mut state = self.pool.state(&self.pipeline.layout.zero);
         let (requests, buffers, memory) = self.scratch.of_compiled_code();

@@ -3,5 +3,6 @@
 mod batch;
 mod common;
 mod control;
+mod sections;
 mod stress;
 mod v1model;

@@ -1,0 +1,432 @@
+//! Where a program's atomic sections are, and what they lock.
+//!
+//! A packet that reads a register, computes and writes it must not be interrupted by another worker's packet that does
+//! the same. The specification asks for this where the program says `@atomic` (P4_16 §18.4.1). BMv2 gives more, and
+//! programs count on it: it locks the registers of an action while that runs, and a sequence of statements in a control
+//! is an action there. So, when a program is loaded,
+//!
+//! * a section marked `@atomic` stays, if it accesses registers, be it in the actions of tables that it applies;
+//! * in every action one section is made around all accesses to registers, unless its table is applied in a section;
+//! * what else accesses registers is put into sections, one for each basic block, from the first access to the last.
+//!
+//! After that every access is in a section, and sections do not nest.
+//!
+//! # Locks
+//!
+//! Registers that are accessed in one section belong together and share a *lock*. When all sections of a lock access all
+//! of their registers at one index each, and that is known where the section begins, then the index tells which sections
+//! exclude each other; the aggregation of messages, whose registers are all indexed by the flow, runs on several workers
+//! like this. Otherwise all sections of the lock exclude each other.
+
+use forebay_ir::{
+    Block, BlockId, Body, BodyId, BodyKind, Expr, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
+};
+use std::collections::BTreeSet;
+
+/// By register: its lock, and whether that is told apart by index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RegisterLocks(Vec<(u32, bool)>);
+
+impl RegisterLocks {
+    /// The lock of a register's element, and the index under it.
+    pub(crate) fn of(&self, register: usize, index: u64) -> (u32, u64) {
+        let (lock, by_index) = self.0[register];
+        (lock, if by_index { index } else { 0 })
+    }
+}
+
+/// What sections there are.
+#[derive(Debug)]
+pub(crate) struct Sections {
+    pub(crate) locks: RegisterLocks,
+    /// Whether a table is applied in one.
+    pub(crate) contain_lookups: bool,
+}
+
+/// A section: where it begins, and what it accesses.
+#[derive(Debug)]
+struct Section {
+    body: BodyId,
+    block: BlockId,
+    statement: usize,
+    registers: BTreeSet<RegisterId>,
+    /// What all accesses have for an index, if it is one expression whose value does not change in the section.
+    index: Option<Expr>,
+    applies: bool,
+}
+
+/// Puts every access to a register into a section.
+pub(crate) fn place(program: &mut Program) -> Sections {
+    let covered = covered_actions(program);
+    let of_tables: Vec<BTreeSet<RegisterId>> = (0..program.tables.len())
+        .map(|table| covered_registers(program, TableId(table as u32), &covered))
+        .collect();
+    for id in 0..program.bodies.len() {
+        let body = &mut program.bodies[id];
+        if body.kind == BodyKind::Action {
+            unmark(body);
+            if !covered.contains(&BodyId(id as u32)) {
+                surround_action(body);
+            }
+        } else {
+            surround_applications(body, |table| !of_tables[table.index()].is_empty());
+            surround_rest(body);
+        }
+    }
+    let mut sections = Vec::new();
+    for id in 0..program.bodies.len() {
+        find_sections(program, BodyId(id as u32), &of_tables, &mut sections);
+    }
+    let locks = locks(program, &sections);
+    write_locks(program, &sections, &locks);
+    Sections {
+        locks,
+        contain_lookups: sections
+            .iter()
+            .any(|section| section.applies && !section.registers.is_empty()),
+    }
+}
+
+fn register_of(op: &Op) -> Option<(RegisterId, &Expr)> {
+    match op {
+        Op::RegisterRead { register, index, .. } | Op::RegisterWrite { register, index, .. } => {
+            Some((*register, index))
+        }
+        _ => None,
+    }
+}
+
+fn is_access(statement: &Statement) -> bool {
+    register_of(&statement.op).is_some()
+}
+
+fn bodies_of_table(program: &Program, table: TableId) -> impl Iterator<Item = BodyId> + '_ {
+    let listed = program.tables[table.index()].actions.iter();
+    listed.map(|listed| program.actions[listed.action.index()].body)
+}
+
+/// The registers that covered actions of a table access.
+fn covered_registers(program: &Program, table: TableId, covered: &BTreeSet<BodyId>) -> BTreeSet<RegisterId> {
+    let bodies = bodies_of_table(program, table).filter(|body| covered.contains(body));
+    let blocks = bodies.flat_map(|body| &program.bodies[body.index()].blocks);
+    let statements = blocks.flat_map(|block| &block.statements);
+    statements
+        .filter_map(|statement| register_of(&statement.op))
+        .map(|(register, _)| register)
+        .collect()
+}
+
+/// For each block of a body whether every way to its beginning is inside a marked section.
+fn inside_at_start(body: &Body) -> Vec<bool> {
+    let mut inside = vec![true; body.blocks.len()];
+    inside[0] = false;
+    loop {
+        let mut changed = false;
+        for (id, block) in body.blocks.iter().enumerate() {
+            let leaves_inside = inside_after(inside[id], &block.statements);
+            for next in successors(&block.terminator) {
+                if inside[next.index()] && !leaves_inside {
+                    inside[next.index()] = false;
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            return inside;
+        }
+    }
+}
+
+fn inside_after(before: bool, statements: &[Statement]) -> bool {
+    statements.iter().fold(before, |inside, statement| match statement.op {
+        Op::EnterAtomic { .. } => true,
+        Op::LeaveAtomic => false,
+        _ => inside,
+    })
+}
+
+fn successors(terminator: &Terminator) -> Vec<BlockId> {
+    let mut terminator = terminator.clone();
+    terminator.successors_mut().into_iter().map(|next| *next).collect()
+}
+
+/// Bodies of actions that run in marked sections, around the application of their table.
+fn covered_actions(program: &Program) -> BTreeSet<BodyId> {
+    let mut covered = BTreeSet::new();
+    for body in program.bodies.iter().filter(|body| body.kind != BodyKind::Action) {
+        for (block, inside) in body.blocks.iter().zip(inside_at_start(body)) {
+            if let Terminator::Apply { table, .. } = block.terminator
+                && inside_after(inside, &block.statements)
+            {
+                covered.extend(bodies_of_table(program, table));
+            }
+        }
+    }
+    covered
+}
+
+fn unmark(body: &mut Body) {
+    for block in &mut body.blocks {
+        block
+            .statements
+            .retain(|statement| !matches!(statement.op, Op::EnterAtomic { .. } | Op::LeaveAtomic));
+    }
+}
+
+fn statement(op: Op, like: &Statement) -> Statement {
+    Statement {
+        op,
+        location: like.location,
+    }
+}
+
+/// Puts a section around the statements of a range.
+fn surround(statements: &mut Vec<Statement>, first: usize, last: usize) {
+    let leave = statement(Op::LeaveAtomic, &statements[last]);
+    let enter = statement(Op::EnterAtomic { lock: 0, index: None }, &statements[first]);
+    statements.insert(last + 1, leave);
+    statements.insert(first, enter);
+}
+
+fn surround_action(body: &mut Body) {
+    let blocks = body.blocks.iter().enumerate();
+    let accessing: Vec<usize> = blocks
+        .filter(|(_, block)| block.statements.iter().any(is_access))
+        .map(|(id, _)| id)
+        .collect();
+    match accessing[..] {
+        [] => {}
+        [block] => surround_accesses(&mut body.blocks[block].statements),
+        // It ends with the body of the control, or where the next one begins.
+        _ => {
+            let location = body.blocks[0].location;
+            let op = Op::EnterAtomic { lock: 0, index: None };
+            body.blocks[0].statements.insert(0, Statement { op, location });
+            for block in &mut body.blocks {
+                if matches!(block.terminator, Terminator::Return | Terminator::Exit) {
+                    let location = block.location;
+                    let op = Op::LeaveAtomic;
+                    block.statements.push(Statement { op, location });
+                }
+            }
+        }
+    }
+}
+
+/// One section from the first access to the last.
+fn surround_accesses(statements: &mut Vec<Statement>) {
+    let first = statements.iter().position(is_access);
+    let last = statements.iter().rposition(is_access);
+    if let (Some(first), Some(last)) = (first, last) {
+        surround(statements, first, last);
+    }
+}
+
+/// Puts sections around applications of certain tables outside of marked sections.
+fn surround_applications(body: &mut Body, is_to_be: impl Fn(TableId) -> bool) {
+    let inside = inside_at_start(body);
+    for (id, inside) in inside.into_iter().enumerate() {
+        let behind = BlockId(body.blocks.len() as u32);
+        let block = &mut body.blocks[id];
+        let is_inside = inside_after(inside, &block.statements);
+        let location = block.location;
+        let at = |op| Statement { op, location };
+        let Terminator::Apply { table, next, .. } = &mut block.terminator else {
+            continue;
+        };
+        if is_inside || !is_to_be(*table) {
+            continue;
+        }
+        let after = Block {
+            label: None,
+            statements: vec![at(Op::LeaveAtomic)],
+            terminator: Terminator::Jump(*next),
+            location,
+        };
+        *next = behind;
+        block.statements.push(at(Op::EnterAtomic { lock: 0, index: None }));
+        body.blocks.push(after);
+    }
+}
+
+/// Puts accesses outside of sections into sections.
+fn surround_rest(body: &mut Body) {
+    let inside = inside_at_start(body);
+    for (block, mut inside) in body.blocks.iter_mut().zip(inside) {
+        let mut pieces: Vec<Vec<Statement>> = vec![Vec::new()];
+        let mut outside = vec![!inside];
+        for statement in block.statements.drain(..) {
+            let was_inside = inside;
+            inside = inside_after(inside, std::slice::from_ref(&statement));
+            if inside != was_inside && !was_inside {
+                pieces.push(Vec::new());
+                outside.push(false);
+            }
+            let leaves = was_inside && !inside;
+            pieces.last_mut().expect("there is one").push(statement);
+            if leaves {
+                pieces.push(Vec::new());
+                outside.push(true);
+            }
+        }
+        for (piece, outside) in pieces.iter_mut().zip(outside) {
+            if outside {
+                surround_accesses(piece);
+            }
+        }
+        block.statements = pieces.concat();
+    }
+}
+
+/// Adds the sections of a body.
+fn find_sections(program: &Program, id: BodyId, of_tables: &[BTreeSet<RegisterId>], sections: &mut Vec<Section>) {
+    let body = &program.bodies[id.index()];
+    let inside = inside_at_start(body);
+    for (block, statements) in body.blocks.iter().map(|block| &block.statements).enumerate() {
+        let enters = statements.iter().enumerate();
+        for (at, _) in enters.filter(|(_, statement)| matches!(statement.op, Op::EnterAtomic { .. })) {
+            let mut walk = Walk {
+                program,
+                of_tables,
+                indices: Vec::new(),
+                is_unknown: false,
+                written: BTreeSet::new(),
+                section: Section {
+                    body: id,
+                    block: BlockId(block as u32),
+                    statement: at,
+                    registers: BTreeSet::new(),
+                    index: None,
+                    applies: false,
+                },
+            };
+            walk.run(body, &inside);
+            sections.push(walk.finish());
+        }
+    }
+}
+
+/// A way through all blocks of a section.
+struct Walk<'a> {
+    program: &'a Program,
+    /// By table: registers of its actions that have no sections of their own.
+    of_tables: &'a [BTreeSet<RegisterId>],
+    indices: Vec<Expr>,
+    /// Registers are accessed where the index is not known: in the actions of a table.
+    is_unknown: bool,
+    written: BTreeSet<SlotId>,
+    section: Section,
+}
+
+impl Walk<'_> {
+    fn run(&mut self, body: &Body, inside: &[bool]) {
+        let mut seen = BTreeSet::new();
+        let mut waiting = vec![(self.section.block, self.section.statement + 1)];
+        while let Some((id, first)) = waiting.pop() {
+            let block = &body.blocks[id.index()];
+            if !self.statements(&block.statements[first..]) {
+                continue;
+            }
+            if let Terminator::Apply {
+                table, hit, action_run, ..
+            } = block.terminator
+            {
+                self.apply(table);
+                self.written.extend(hit.into_iter().chain(action_run));
+            }
+            let next = successors(&block.terminator).into_iter();
+            waiting.extend(
+                next.filter(|next| inside[next.index()] && seen.insert(*next))
+                    .map(|next| (next, 0)),
+            );
+        }
+    }
+
+    /// Whether the section goes on behind the statements.
+    fn statements(&mut self, statements: &[Statement]) -> bool {
+        for statement in statements {
+            if matches!(statement.op, Op::EnterAtomic { .. } | Op::LeaveAtomic) {
+                return false;
+            }
+            self.written.extend(statement.op.slots_written(self.program));
+            if let Some((register, index)) = register_of(&statement.op) {
+                self.section.registers.insert(register);
+                self.indices.push(index.clone());
+            }
+        }
+        true
+    }
+
+    fn apply(&mut self, table: TableId) {
+        self.section.applies = true;
+        self.section.registers.extend(&self.of_tables[table.index()]);
+        self.is_unknown |= !self.of_tables[table.index()].is_empty();
+        for body in bodies_of_table(self.program, table) {
+            let blocks = self.program.bodies[body.index()].blocks.iter();
+            for statement in blocks.flat_map(|block| &block.statements) {
+                self.written.extend(statement.op.slots_written(self.program));
+            }
+        }
+    }
+
+    fn finish(self) -> Section {
+        let Walk {
+            indices,
+            written,
+            mut section,
+            ..
+        } = self;
+        let mut is_changed = self.is_unknown;
+        section.index = indices.first().cloned();
+        if let Some(index) = &section.index {
+            index.for_each_slot(&mut |slot| is_changed |= written.contains(&slot));
+        }
+        if is_changed || indices.iter().any(|index| section.index.as_ref() != Some(index)) {
+            section.index = None;
+        }
+        section
+    }
+}
+
+/// Registers of one section have one lock.
+fn locks(program: &Program, sections: &[Section]) -> RegisterLocks {
+    let mut lock: Vec<u32> = (0..program.registers.len() as u32).collect();
+    for section in sections {
+        let joined: BTreeSet<u32> = section
+            .registers
+            .iter()
+            .map(|register| lock[register.index()])
+            .collect();
+        let Some(&first) = joined.first() else { continue };
+        lock.iter_mut()
+            .filter(|lock| joined.contains(lock))
+            .for_each(|lock| *lock = first);
+    }
+    let without_index = sections.iter().filter(|section| section.index.is_none());
+    let whole: BTreeSet<u32> = without_index
+        .flat_map(|section| section.registers.first())
+        .map(|register| lock[register.index()])
+        .collect();
+    RegisterLocks(lock.into_iter().map(|lock| (lock, !whole.contains(&lock))).collect())
+}
+
+/// Says in the program what each section locks; those that access no register are none.
+fn write_locks(program: &mut Program, sections: &[Section], locks: &RegisterLocks) {
+    // From behind, so that what is removed moves nothing that is still to come.
+    for section in sections.iter().rev() {
+        let statements = &mut program.bodies[section.body.index()].blocks[section.block.index()].statements;
+        let Some(register) = section.registers.first() else {
+            statements.remove(section.statement);
+            continue;
+        };
+        let (lock, by_index) = locks.0[register.index()];
+        let index = section.index.clone().filter(|_| by_index);
+        statements[section.statement].op = Op::EnterAtomic { lock, index };
+    }
+    for body in &mut program.bodies {
+        let mut statements = body.blocks.iter().flat_map(|block| &block.statements);
+        if !statements.any(|statement| matches!(statement.op, Op::EnterAtomic { .. })) {
+            unmark(body);
+        }
+    }
+}

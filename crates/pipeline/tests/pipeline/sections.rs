@@ -1,0 +1,168 @@
+//! What a packet reads and then writes is one step for packets of other workers.
+
+use crate::common::{Blocks, Switch, bits};
+use forebay_ir::{EntryMatch, Op};
+use forebay_pipeline::{Engine, Entry, EntryAction, Options, Worker};
+use std::sync::Arc;
+
+const PACKETS: u64 = 3000;
+const WORKERS: u64 = 3;
+
+/// A program with wide and narrow registers, and an action that counts in one.
+fn program(ingress: &str) -> Blocks<'_> {
+    Blocks {
+        more: "slot I.wide: bit<100> local\nslot I.narrow: bit<32> local\nslot I.index: bit<8> local\n\
+            register I.w: bit<100> size 4 initial 100w0x0\nregister I.n: bit<32> size 4 initial 32w0x0\n\
+            register I.other: bit<32> size 4 initial 32w0x0\n\
+            action I.add(step: bit<32>) = I.add\n\
+            body I.add action {\nblock0:\n I.narrow = register_read(I.n, h.a)\n I.narrow = I.narrow + $step\n \
+            register_write(I.n, h.a, I.narrow)\n return\n}\n\
+            table I.t {\n key h.a: bit<8> exact = h.a\n action I.add\n action NoAction\n default NoAction()\n size 8\n}",
+        ingress,
+        ..Blocks::default()
+    }
+}
+
+/// Sends packets with keys 0 and 1 in turn by every worker at the same time.
+fn contend(ingress: &str, engine: Engine) -> Switch {
+    let options = Options {
+        engine,
+        ..Options::default()
+    };
+    let switch = program(ingress).load_with(options);
+    let pipeline = &switch.pipeline;
+    for key in [0, 1] {
+        let entry = Entry {
+            matches: vec![EntryMatch::Exact(bits(8, key))],
+            priority: 0,
+            action: EntryAction::call("add", vec![bits(32, 1)]),
+        };
+        pipeline.insert_entry("I.t", &entry).unwrap();
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                let mut switch = Switch {
+                    worker: Worker::new(Arc::clone(pipeline)),
+                    pipeline: Arc::clone(pipeline),
+                };
+                for packet in 0..PACKETS {
+                    switch.receive(&[packet as u8 % 2, 0]);
+                }
+            });
+        }
+    });
+    switch
+}
+
+fn registers(switch: &Switch, name: &str) -> [u64; 2] {
+    [0, 1].map(|index| switch.pipeline.read_register(name, index).unwrap().to_u64())
+}
+
+/// Reads, adds and writes, in one block and in several.
+const COUNT: &str =
+    "I.wide = register_read(I.w, h.a)\nI.wide = I.wide + 100w0x1\nregister_write(I.w, h.a, I.wide)\nreturn";
+const COUNT_IN_BLOCKS: &str = "enter_atomic(0)\nI.wide = register_read(I.w, h.a)\n\
+    branch I.wide == 100w0x0, block1, block2\n\
+    block1:\nregister_write(I.w, h.a, 100w0x1)\njump block3\n\
+    block2:\nregister_write(I.w, h.a, I.wide + 100w0x1)\njump block3\n\
+    block3:\nleave_atomic\nsm.egress_spec = 9w0x1\nreturn";
+
+#[test]
+fn nothing_is_lost_in_a_block_or_a_marked_section() {
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        for ingress in [COUNT, COUNT_IN_BLOCKS] {
+            let switch = contend(ingress, engine);
+            assert_eq!(registers(&switch, "I.w"), [WORKERS * PACKETS / 2; 2], "{ingress}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_lost_in_an_action() {
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        let switch = contend("apply I.t -> block1\nblock1:\nreturn", engine);
+        assert_eq!(registers(&switch, "I.n"), [WORKERS * PACKETS / 2; 2]);
+    }
+}
+
+/// The action's counter and another are always the same for who looks in a section.
+#[test]
+fn an_action_in_a_marked_section_is_part_of_it() {
+    let ingress = "enter_atomic(0)\napply I.t -> block1\nblock1:\nI.narrow = register_read(I.n, h.a)\n\
+        I.wide = register_read(I.w, h.a)\n\
+        assert((I.wide + 100w0x1) == zext(100, I.narrow), \"both\")\n\
+        register_write(I.w, h.a, I.wide + 100w0x1)\nleave_atomic\nreturn";
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        let switch = contend(ingress, engine);
+        assert_eq!(registers(&switch, "I.n"), [WORKERS * PACKETS / 2; 2]);
+        assert_eq!(registers(&switch, "I.w"), [WORKERS * PACKETS / 2; 2]);
+    }
+}
+
+/// A section that a `return` leaves early, or that an assertion ends, is over.
+#[test]
+fn a_section_that_is_left_early_is_over() {
+    let ingress = "enter_atomic(0)\nI.wide = register_read(I.w, h.a)\nregister_write(I.w, h.a, I.wide + 100w0x1)\n\
+        branch h.a == 8w0x0, block1, block2\n\
+        block1:\nreturn\nblock2:\nassert(h.a == 8w0x0, \"never\")\nleave_atomic\nreturn";
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        let switch = contend(ingress, engine);
+        assert_eq!(registers(&switch, "I.w"), [WORKERS * PACKETS / 2; 2]);
+    }
+}
+
+/// The control plane adds while packets do.
+#[test]
+fn the_control_plane_writes_between_sections() {
+    let switch = program(COUNT).load();
+    let pipeline = &switch.pipeline;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut switch = Switch {
+                worker: Worker::new(Arc::clone(pipeline)),
+                pipeline: Arc::clone(pipeline),
+            };
+            for _ in 0..PACKETS {
+                switch.receive(&[0, 0]);
+            }
+        });
+        // All bits of an element change at once: half of it would be neither.
+        for _ in 0..200 {
+            pipeline.write_register("I.w", 0, &bits(100, u128::MAX >> 28)).unwrap();
+            let seen = pipeline.read_register("I.w", 0).unwrap().to_u128();
+            assert!(seen == u128::MAX >> 28 || seen < u128::from(PACKETS), "{seen:x}");
+        }
+    });
+}
+
+/// The locks of all sections of a program: number, and whether packets with different indices exclude each other.
+fn locks(ingress: &str) -> Vec<(u32, bool)> {
+    let switch = program(ingress).load();
+    let bodies = switch.pipeline.program().bodies.iter();
+    let statements = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
+    statements
+        .filter_map(|statement| match &statement.op {
+            Op::EnterAtomic { lock, index } => Some((*lock, index.is_none())),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn sections_are_told_apart_by_register_and_index() {
+    // The action's own section comes first: it uses another register.
+    let locks_of = |ingress| locks(ingress)[1..].to_vec();
+    let action = |ingress| locks(ingress)[0];
+    assert_eq!((action(COUNT).1, locks_of(COUNT)), (false, vec![(1, false)]));
+    assert_eq!(locks_of(COUNT_IN_BLOCKS), [(1, false)]);
+    let two_indices = "I.wide = register_read(I.w, h.a)\nregister_write(I.w, h.b, I.wide)\nreturn";
+    assert_eq!(locks_of(two_indices), [(1, true)]);
+    let index_changes = "I.wide = register_read(I.w, h.a)\nh.a = 8w0x1\nregister_write(I.w, h.a, I.wide)\nreturn";
+    assert_eq!(locks_of(index_changes), [(1, true)]);
+    let joined = "I.wide = register_read(I.w, h.a)\nregister_write(I.other, h.a, 32w0x1)\njump block1\n\
+        block1:\nregister_write(I.other, h.b, 32w0x1)\nreturn";
+    assert_eq!(locks_of(joined), [(1, false), (1, false)]);
+    let nothing = "enter_atomic(0)\nh.a = 8w0x1\nleave_atomic\nreturn";
+    assert_eq!(locks_of(nothing), []);
+}
