@@ -10,7 +10,7 @@ use std::fmt;
 use forebay_packet::Port;
 
 use crate::interfaces::Interface;
-use crate::{OpenError, PacketPort, XdpPort};
+use crate::{OpenError, OpenOptions, PacketPort, XdpPort};
 
 /// How a port carries packets, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,18 +77,18 @@ impl fmt::Display for Means {
 type Opened = (Box<dyn Port>, Means);
 
 /// Opens an interface through AF_XDP.
-pub(crate) fn open_xdp(interface: &str, queue: Option<u32>) -> Result<Opened, OpenError> {
-    let port = XdpPort::open(interface, queue)?;
+pub(crate) fn open_xdp(interface: &str, queue: Option<u32>, options: &OpenOptions) -> Result<Opened, OpenError> {
+    let port = XdpPort::open(interface, queue, options)?;
     let means = Means::xdp(&port);
     Ok((Box::new(port), means))
 }
 
 /// Opens an interface the fastest way that it supports.
-pub(crate) fn open_fastest(name: &str) -> Result<Opened, OpenError> {
+pub(crate) fn open_fastest(name: &str, options: &OpenOptions) -> Result<Opened, OpenError> {
     let interface = Interface::find(name)?;
     let reason = match obstacle(&interface) {
         Some(obstacle) => obstacle,
-        None => match XdpPort::open_native(name) {
+        None => match XdpPort::open_native(name, options) {
             Ok(port) => {
                 let driver = interface.driver().unwrap_or_else(|| "unknown".to_owned());
                 let means = Means::xdp(&port).because(format!("the fastest; the driver {driver} runs XDP programs"));

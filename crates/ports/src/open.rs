@@ -20,15 +20,25 @@ pub struct OpenedPort {
     pub means: Means,
 }
 
+/// How ports are to be opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// The ports will be asked for packets again and again without waiting. Drivers then work when they are asked, on the
+    /// asking processor, in place of interrupts, where they can (AF_XDP). For veth, whose other end works as long as it is
+    /// not told otherwise: `echo 2 > /sys/class/net/NAME/napi_defer_hard_irqs; echo 200000 >
+    /// /sys/class/net/NAME/gro_flush_timeout`.
+    pub busy_poll: bool,
+}
+
 /// Opens a port.
 ///
 /// # Errors
 /// When the interface or file is missing, busy, of the wrong sort or not permitted.
-pub fn open(spec: &PortSpec) -> Result<OpenedPort, OpenError> {
+pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenError> {
     let mut far_end = None;
     let (port, means): (Box<dyn Port>, Means) = match &spec.kind {
-        PortKind::Interface { interface } => choose::open_fastest(interface)?,
-        PortKind::Xdp { interface, queue } => choose::open_xdp(interface, *queue)?,
+        PortKind::Interface { interface } => choose::open_fastest(interface, options)?,
+        PortKind::Xdp { interface, queue } => choose::open_xdp(interface, *queue, options)?,
         PortKind::Packet { interface } => (Box::new(PacketPort::open(interface)?), Means::packet()),
         PortKind::Tap { interface } => (Box::new(TapPort::open(interface)?), Means::tap()),
         PortKind::Pcap { input, output, pace } => {
@@ -65,7 +75,7 @@ mod tests {
     use super::*;
 
     fn open_text(text: &str) -> Result<OpenedPort, OpenError> {
-        open(&PortSpec::parse(text).expect("a correct text"))
+        open(&PortSpec::parse(text).expect("a correct text"), &OpenOptions::default())
     }
 
     #[test]

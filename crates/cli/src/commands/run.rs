@@ -14,7 +14,7 @@ use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{Port, PortState};
 use forebay_pipeline::v1model::DROP_PORT;
-use forebay_ports::{Clock, Means, PortSpec};
+use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -117,7 +117,7 @@ type NumberedPort = (u32, Box<dyn Port>);
 fn open(specs: &[PortSpec], captures: Option<&Path>) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
     let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
     for spec in specs {
-        let opened = forebay_ports::open(spec).with_context(|| format!("port {spec}"))?;
+        let opened = forebay_ports::open(spec, &OpenOptions::default()).with_context(|| format!("port {spec}"))?;
         let port = match captures {
             None => opened.port,
             Some(folder) => captured(opened.port, folder, opened.number)?,

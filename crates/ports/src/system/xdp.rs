@@ -26,13 +26,22 @@ const KERNEL_HEADROOM: usize = 256;
 /// XDP_MAX_TX_SKB_BUDGET (Linux 6.17): frames that one system call sends in copy mode; 32 without it.
 const SEND_BUDGET: c_int = 9;
 
+/// SO_BUSY_POLL, and SO_PREFER_BUSY_POLL and SO_BUSY_POLL_BUDGET (Linux 5.11).
+const BUSY_POLL: c_int = 46;
+const PREFER_BUSY_POLL: c_int = 69;
+const BUSY_POLL_BUDGET: c_int = 70;
+
+/// Frames that a driver handles in one system call that polls it, and how long such a call may go on, in microseconds.
+const BUSY_POLL_FRAMES: c_int = 64;
+const BUSY_POLL_MICROSECONDS: c_int = 20;
+
 /// Frames of a socket that are the kernel's to fill beyond those that wait in the receive ring, so that it is the ring
 /// that is full first: those losses have a counter of their own.
 const FILL_RESERVE: u32 = 64;
 
 /// Which queue of which interface, and with how much memory.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct XdpOptions {
+pub(crate) struct SocketOptions {
     /// The interface's number.
     pub(crate) interface_index: u32,
     /// The queue.
@@ -43,6 +52,8 @@ pub(crate) struct XdpOptions {
     pub(crate) ring_frames: u32,
     /// Whether frames may come and go in several pieces.
     pub(crate) pieces: bool,
+    /// Whether the driver works only when it is asked to, on the asking processor.
+    pub(crate) busy_poll: bool,
 }
 
 /// Who copies packets between the driver's memory and ours.
@@ -69,6 +80,7 @@ pub(crate) struct XdpSocket {
     memory: Mapping,
     frame_bytes: usize,
     pieces: bool,
+    busy_poll: bool,
     receive: FromKernel<xdp_desc>,
     transmit: ToKernel<xdp_desc>,
     fill: ToKernel<u64>,
@@ -84,7 +96,7 @@ impl XdpSocket {
     }
 
     /// Makes a socket for a queue and gives the kernel frames to fill.
-    pub(crate) fn open(options: &XdpOptions) -> io::Result<(XdpSocket, CopyMode)> {
+    pub(crate) fn open(options: &SocketOptions) -> io::Result<(XdpSocket, CopyMode)> {
         let descriptor = socket(libc::AF_XDP, libc::SOCK_RAW)?;
         let handle = descriptor.as_fd();
         let ring = options.ring_frames;
@@ -107,6 +119,7 @@ impl XdpSocket {
             memory,
             frame_bytes: options.frame_bytes,
             pieces: options.pieces,
+            busy_poll: options.busy_poll,
             receive: FromKernel::map(handle, libc::XDP_PGOFF_RX_RING, &offsets.rx, ring)?,
             transmit: ToKernel::map(handle, libc::XDP_PGOFF_TX_RING, &offsets.tx, ring)?,
             fill: ToKernel::map(handle, libc::XDP_UMEM_PGOFF_FILL_RING as off_t, &offsets.fr, fill_size)?,
@@ -122,11 +135,14 @@ impl XdpSocket {
         // Since Linux 6.17; without it sending takes more system calls.
         let _ = set_option(made.descriptor.as_fd(), libc::SOL_XDP, SEND_BUDGET, &ring);
         let mode = made.bind(options)?;
+        if options.busy_poll {
+            made.prefer_busy_poll()?;
+        }
         Ok((made, mode))
     }
 
     /// Binds to the queue, without copies if the driver can.
-    fn bind(&self, options: &XdpOptions) -> io::Result<CopyMode> {
+    fn bind(&self, options: &SocketOptions) -> io::Result<CopyMode> {
         let pieces = if options.pieces { libc::XDP_USE_SG } else { 0 };
         let address = |flags| libc::sockaddr_xdp {
             sxdp_family: libc::AF_XDP as u16,
@@ -147,6 +163,18 @@ impl XdpSocket {
         bind(&address(libc::XDP_COPY)).map(|_| CopyMode::Copy)
     }
 
+    /// Has the driver work when it is asked to, in place of interrupts.
+    fn prefer_busy_poll(&self) -> io::Result<()> {
+        for (option, value) in [
+            (PREFER_BUSY_POLL, 1),
+            (BUSY_POLL, BUSY_POLL_MICROSECONDS),
+            (BUSY_POLL_BUDGET, BUSY_POLL_FRAMES),
+        ] {
+            set_option(self.descriptor(), libc::SOL_SOCKET, option, &value)?;
+        }
+        Ok(())
+    }
+
     /// The descriptor to poll and to put in a map of sockets.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
@@ -161,7 +189,11 @@ impl XdpSocket {
     /// first; a packet is never given in part.
     #[inline]
     pub(crate) fn receive(&mut self, max: usize, mut take: impl FnMut(&[u8], bool)) -> usize {
-        let available = self.receive.available();
+        let mut available = self.receive.available();
+        if available == 0 && self.busy_poll {
+            self.ask_driver();
+            available = self.receive.available();
+        }
         let (mut packets, mut whole, mut first) = (0, 0, true);
         for index in 0..available {
             if packets == max {
@@ -193,19 +225,24 @@ impl XdpSocket {
     /// Wakes a driver that waits to be told that there are frames to fill.
     pub(crate) fn wake_receiver(&self) {
         if self.fill.needs_wakeup() {
-            let nowhere = ptr::null_mut::<c_void>();
-            // SAFETY: no buffer, length zero. There is nothing to learn from the result: polling shows errors.
-            unsafe {
-                libc::recvfrom(
-                    self.raw_descriptor(),
-                    nowhere,
-                    0,
-                    libc::MSG_DONTWAIT,
-                    ptr::null_mut(),
-                    ptr::null_mut(),
-                )
-            };
+            self.ask_driver();
         }
+    }
+
+    /// Has the driver look for frames.
+    fn ask_driver(&self) {
+        let (nowhere, nobody) = (ptr::null_mut::<c_void>(), ptr::null_mut());
+        // SAFETY: no buffer, length zero. There is nothing to learn from the result: the rings show what came.
+        unsafe {
+            libc::recvfrom(
+                self.raw_descriptor(),
+                nowhere,
+                0,
+                libc::MSG_DONTWAIT,
+                nobody,
+                ptr::null_mut(),
+            )
+        };
     }
 
     /// Copies a packet into the transmit ring; false when that is full. It goes with the next [`XdpSocket::kick`].

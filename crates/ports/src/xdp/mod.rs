@@ -26,11 +26,12 @@ use std::sync::Arc;
 
 use forebay_packet::{Burst, DropReason, Port, PortCounters, PortError, PortState, Readiness};
 
-use crate::OpenError;
 use crate::interfaces::Interface;
 use crate::offload::unmarked::complete_open_checksum;
 use crate::system::bpf::Attachment;
 use crate::system::xdp::{CopyMode, XdpSocket};
+use crate::{OpenError, OpenOptions};
+use open::Request;
 use program::Redirect;
 
 const ETHERNET_HEADER: usize = 14;
@@ -70,24 +71,36 @@ impl XdpPort {
     /// # Errors
     /// When there is no such interface or queue, it has another program, its MTU is too large for it, or a right is
     /// missing.
-    pub fn open(name: &str, queue: Option<u32>) -> Result<XdpPort, OpenError> {
-        open::open(name, queue, open::DRIVER_OR_STACK)
+    pub fn open(name: &str, queue: Option<u32>, options: &OpenOptions) -> Result<XdpPort, OpenError> {
+        let request = Request {
+            how: open::DRIVER_OR_STACK,
+            busy_poll: options.busy_poll,
+        };
+        open::open(name, queue, &request)
     }
 
     /// Opens all queues of the interface called `name`, if its driver can run the program itself.
     ///
     /// # Errors
     /// As for [`XdpPort::open`], and when the driver cannot.
-    pub fn open_native(name: &str) -> Result<XdpPort, OpenError> {
-        open::open(name, None, open::DRIVER_ONLY)
+    pub fn open_native(name: &str, options: &OpenOptions) -> Result<XdpPort, OpenError> {
+        let request = Request {
+            how: open::DRIVER,
+            busy_poll: options.busy_poll,
+        };
+        open::open(name, None, &request)
     }
 
     /// Opens the interface called `name` as `count` ports for as many threads, each with its share of the queues.
     ///
     /// # Errors
     /// As for [`XdpPort::open`], and when the interface has fewer queues.
-    pub fn open_shares(name: &str, count: usize) -> Result<Vec<XdpPort>, OpenError> {
-        open::open_shares(name, count)
+    pub fn open_shares(name: &str, count: usize, options: &OpenOptions) -> Result<Vec<XdpPort>, OpenError> {
+        let request = Request {
+            how: open::DRIVER_OR_STACK,
+            busy_poll: options.busy_poll,
+        };
+        open::open_shares(name, count, &request)
     }
 
     /// Whether the interface's driver itself runs the program; otherwise the kernel's stack does, for any driver.

@@ -14,7 +14,7 @@ use crate::OpenError;
 use crate::interfaces::Interface;
 use crate::system;
 use crate::system::bpf::Attachment;
-use crate::system::xdp::{CopyMode, XdpOptions, XdpSocket};
+use crate::system::xdp::{CopyMode, SocketOptions, XdpSocket};
 
 /// Frames in each ring of a socket: a pause of the switch of some milliseconds loses nothing.
 const RING_FRAMES: u32 = 4096;
@@ -37,13 +37,21 @@ const CAPABILITIES: &str = "CAP_NET_RAW,CAP_NET_ADMIN,CAP_BPF";
 /// Sockets with their queues, for each port.
 type Shares = Vec<Vec<(u32, XdpSocket)>>;
 
-/// What the program may be attached to.
-pub(super) const DRIVER_ONLY: &[Attachment] = &[Attachment::Native];
+/// Who may run the program: the driver only.
+pub(super) const DRIVER: &[Attachment] = &[Attachment::Native];
 
-/// The driver, or if that cannot, the kernel's stack.
+/// Who may run the program: the driver, or if that cannot, the kernel's stack.
 pub(super) const DRIVER_OR_STACK: &[Attachment] = &[Attachment::Native, Attachment::Generic];
 
-pub(super) fn open(name: &str, queue: Option<u32>, how: &[Attachment]) -> Result<XdpPort, OpenError> {
+/// How to open an interface.
+pub(super) struct Request {
+    /// Who may run the program, first choice first.
+    pub(super) how: &'static [Attachment],
+    /// See [`crate::OpenOptions::busy_poll`].
+    pub(super) busy_poll: bool,
+}
+
+pub(super) fn open(name: &str, queue: Option<u32>, request: &Request) -> Result<XdpPort, OpenError> {
     let interface = Interface::find(name)?;
     let queues = interface.receive_queues();
     let chosen: Vec<u32> = match queue {
@@ -57,11 +65,11 @@ pub(super) fn open(name: &str, queue: Option<u32>, how: &[Attachment]) -> Result
             });
         }
     };
-    let mut ports = open_ports(&interface, queues, &[chosen], how)?;
+    let mut ports = open_ports(&interface, queues, &[chosen], request)?;
     Ok(ports.pop().expect("one was asked for"))
 }
 
-pub(super) fn open_shares(name: &str, count: usize) -> Result<Vec<XdpPort>, OpenError> {
+pub(super) fn open_shares(name: &str, count: usize, request: &Request) -> Result<Vec<XdpPort>, OpenError> {
     let interface = Interface::find(name)?;
     let queues = interface.receive_queues();
     if (queues as usize) < count {
@@ -73,7 +81,7 @@ pub(super) fn open_shares(name: &str, count: usize) -> Result<Vec<XdpPort>, Open
     }
     let share = |first: usize| (first as u32..queues).step_by(count).collect();
     let shares: Vec<Vec<u32>> = (0..count).map(share).collect();
-    open_ports(&interface, queues, &shares, DRIVER_OR_STACK)
+    open_ports(&interface, queues, &shares, request)
 }
 
 /// Opens a port for each share of the queues of an interface that has `queues`.
@@ -81,14 +89,14 @@ fn open_ports(
     interface: &Interface,
     queues: u32,
     shares: &[Vec<u32>],
-    how: &[Attachment],
+    request: &Request,
 ) -> Result<Vec<XdpPort>, OpenError> {
     let mut copy_mode = CopyMode::ZeroCopy;
     let mut sockets: Shares = Vec::new();
     for share in shares {
         let mut opened = Vec::new();
         for &queue in share {
-            let (socket, mode) = open_socket(interface, queue)?;
+            let (socket, mode) = open_socket(interface, queue, request.busy_poll)?;
             if mode == CopyMode::Copy {
                 copy_mode = mode;
             }
@@ -96,7 +104,7 @@ fn open_ports(
         }
         sockets.push(opened);
     }
-    let (redirect, how) = attach(interface, queues, &sockets, how)?;
+    let (redirect, how) = attach(interface, queues, &sockets, request.how)?;
     let redirect = Arc::new(redirect);
     let make = |sockets: Vec<(u32, XdpSocket)>| {
         let sockets: Vec<XdpSocket> = sockets.into_iter().map(|(_, socket)| socket).collect();
@@ -128,17 +136,18 @@ fn open_ports(
 }
 
 /// Opens a socket for a queue with frames as the interface's MTU asks for.
-fn open_socket(interface: &Interface, queue: u32) -> Result<(XdpSocket, CopyMode), OpenError> {
+fn open_socket(interface: &Interface, queue: u32, busy_poll: bool) -> Result<(XdpSocket, CopyMode), OpenError> {
     let longest = interface.mtu() + HEADERS;
     let frame_bytes = [SMALL_FRAME, LARGE_FRAME]
         .into_iter()
         .find(|bytes| longest <= XdpSocket::room(*bytes));
-    let options = XdpOptions {
+    let options = SocketOptions {
         interface_index: interface.index as u32,
         queue,
         frame_bytes: frame_bytes.unwrap_or(LARGE_FRAME),
         ring_frames: RING_FRAMES,
         pieces: frame_bytes.is_none(),
+        busy_poll,
     };
     let started = Instant::now();
     loop {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::namespace::Namespace;
 use forebay_packet::{Burst, Port, PortCounters, PortError};
-use forebay_ports::{Clock, OpenError, PacketPort, Poller, XdpPort};
+use forebay_ports::{Clock, OpenError, OpenOptions, PacketPort, Poller, XdpPort};
 
 /// How long a test waits for what should come at once.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,7 +23,7 @@ impl Kind {
     pub fn open(self, name: &str) -> Result<Box<dyn Port>, OpenError> {
         Ok(match self {
             Kind::Packet => Box::new(PacketPort::open(name)?),
-            Kind::Xdp => Box::new(XdpPort::open(name, None)?),
+            Kind::Xdp => Box::new(XdpPort::open(name, None, &OpenOptions::default())?),
         })
     }
 }
