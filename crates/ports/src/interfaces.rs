@@ -92,6 +92,32 @@ impl Interface {
     }
 }
 
+/// When to look whether an interface that brings nothing is still there: asking costs a system call.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    looks: u32,
+    checked_ns: u64,
+}
+
+impl Watch {
+    /// Empty looks after which it is time whatever the clock says.
+    const LOOKS: u32 = 64;
+
+    /// Time after which it is time, in nanoseconds.
+    const INTERVAL_NS: u64 = 10_000_000;
+
+    /// Notes that nothing came; true when it is time to ask.
+    pub(crate) fn is_due(&mut self, now_ns: u64) -> bool {
+        self.looks += 1;
+        let due = self.looks >= Watch::LOOKS || now_ns >= self.checked_ns.saturating_add(Watch::INTERVAL_NS);
+        if due {
+            self.looks = 0;
+            self.checked_ns = now_ns;
+        }
+        due
+    }
+}
+
 /// Reads lines like `fe80…  02 40 20 80 eth0`: address, index, prefix length, scope, flags, name.
 fn has_ipv6_address(table: &str, name: &str) -> bool {
     table.lines().any(|line| {

@@ -1,9 +1,16 @@
-//! A port over an existing interface: an AF_PACKET raw socket (`man 7 packet`).
+//! A port over an existing interface: AF_PACKET raw sockets (`man 7 packet`).
 //!
-//! The socket gives every frame that comes in by the interface, for whichever address, and none
-//! that goes out by it. Bursts go through `recvmmsg` and `sendmmsg`. What the kernel left undone
-//! for a network card is done here ([`crate::offload`]): checksums are completed, VLAN tags
-//! put back, super-frames cut.
+//! ```text
+//!   kernel ─► ring of slots ─► packets          receive: copied once out of the slot; no system call
+//!   kernel ◄───── sendmmsg ◄── packets          send: copied once by the kernel; a system call for a batch
+//! ```
+//!
+//! One socket receives, another sends. The first gives every frame that comes in by the interface, for whichever address,
+//! and none that goes out by it. What the kernel left undone for a network card is done here ([`crate::offload`]):
+//! checksums are completed, VLAN tags put back, super-frames cut.
+//!
+//! There is no ring for sending (PACKET_TX_RING): the kernel would put the slots' memory itself into the frames and give
+//! a slot back when a veth pair hands the frame on, while the receiver still reads from it.
 //!
 //! The interface stays in the hands of the kernel too: an address on it makes the kernel answer
 //! beside the switch. Give interfaces of a switch no addresses.
@@ -16,33 +23,39 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use forebay_packet::{Burst, DropReason, Packet, Pool, Port, PortCounters, PortError, PortState, Readiness};
 
 use crate::OpenError;
-use crate::interfaces::Interface;
+use crate::interfaces::{Interface, Watch};
 use crate::offload::{self, Offload, segment};
-use crate::system::messages::{self, BATCH, ReceiveSlot, ReceivedMessage};
+use crate::system::messages::{self, BATCH, Receives};
+use crate::system::packet_ring::{self, ReceiveRing, Slot};
 use crate::system::{self, OFFLOAD_HEADER};
 
 const ETHERNET_HEADER: usize = 14;
 
-/// Room behind each receive buffer for super-frames and jumbo frames, in bytes.
-const OVERFLOW: usize = 65_536;
+/// Room for a frame that does not fit in a slot: an offload header and a super-frame or jumbo frame, in bytes.
+const LARGEST: usize = OFFLOAD_HEADER + 65_536 + 64;
 
-/// What is asked of the kernel for each direction's socket buffer, in bytes: some tens of
-/// thousands of small frames, so that a pause of the switch of some milliseconds loses nothing.
+/// Slots of the ring: a pause of the switch of some milliseconds loses nothing.
+const SLOTS: usize = 8192;
+
+/// Bytes of a slot: a full Ethernet frame with tags, and what stands before it. Longer frames come another way.
+const SLOT_BYTES: usize = 2048;
+
+/// What is asked of the kernel for frames that do not fit in slots, and for those being sent, in bytes.
 const SOCKET_BUFFER: i32 = 32 << 20;
 
 /// A port over an existing interface.
 pub struct PacketPort {
     interface: Interface,
-    socket: OwnedFd,
+    receiver: OwnedFd,
+    ring: ReceiveRing,
+    sender: OwnedFd,
     state: PortState,
     counters: PortCounters,
     kernel_drops: Cell<u64>,
-    /// Buffers that `recvmmsg` writes into.
-    buffers: Vec<Packet>,
-    offload_headers: Vec<[u8; OFFLOAD_HEADER]>,
-    overflow: Vec<u8>,
-    messages: [ReceivedMessage; BATCH],
-    /// Finished frames, not yet taken by the switch: a super-frame makes more than fit in a burst.
+    watch: Watch,
+    /// A frame that did not fit in its slot.
+    large: Vec<u8>,
+    /// Segments of a super-frame, not yet taken by the switch: there may be more than fit in a burst.
     ready: VecDeque<Packet>,
     spares: Pool,
 }
@@ -58,18 +71,18 @@ impl PacketPort {
             OpenError::from_system(action, "CAP_NET_RAW", cause)
         };
         let interface = Interface::find(name)?;
-        let socket = system::socket(libc::AF_PACKET, libc::SOCK_RAW).map_err(system_error)?;
-        configure(&socket, interface.index).map_err(system_error)?;
+        let (receiver, ring) = open_receiver(interface.index).map_err(system_error)?;
+        let sender = open_sender(interface.index).map_err(system_error)?;
         let mut port = PacketPort {
             interface,
-            socket,
+            receiver,
+            ring,
+            sender,
             state: PortState::Up,
             counters: PortCounters::default(),
             kernel_drops: Cell::new(0),
-            buffers: std::iter::repeat_with(Packet::new).take(BATCH).collect(),
-            offload_headers: vec![[0; OFFLOAD_HEADER]; BATCH],
-            overflow: vec![0; BATCH * OVERFLOW],
-            messages: [ReceivedMessage::default(); BATCH],
+            watch: Watch::default(),
+            large: vec![0; LARGEST],
             ready: VecDeque::with_capacity(2 * BATCH),
             spares: Pool::new(4 * BATCH),
         };
@@ -79,6 +92,8 @@ impl PacketPort {
 
     /// Finds out whether the interface is up, down or gone.
     fn look_at_interface(&mut self) {
+        // Otherwise waiting for the socket would end at once, again and again.
+        let _ = system::take_error(self.receiver.as_fd());
         self.state = self.interface.state();
     }
 
@@ -93,109 +108,36 @@ impl PacketPort {
         }
     }
 
-    /// Takes a batch from the kernel and puts its frames, finished, into `ready`.
-    fn fill(&mut self) -> Result<(), PortError> {
-        if self.state == PortState::Down {
-            self.look_at_interface();
-        }
-        self.check_present()?;
-        let count = match self.receive_messages() {
-            Ok(count) => count,
-            Err(error) => return self.receive_failed(&error),
+    /// Takes a frame out of the ring: into `burst`, or cut into `ready`, or dropped and counted. False when none is
+    /// there. The burst has room.
+    fn take(&mut self, burst: &mut Burst, now_ns: u64) -> bool {
+        let PacketPort {
+            ring,
+            receiver,
+            large,
+            ready,
+            spares,
+            counters,
+            ..
+        } = self;
+        let Some(slot) = ring.peek() else {
+            return false;
         };
-        for index in 0..count {
-            self.finish(index);
-        }
-        Ok(())
-    }
-
-    fn receive_messages(&mut self) -> io::Result<usize> {
-        let buffers = self.buffers.iter_mut().zip(self.offload_headers.iter_mut());
-        let slots = buffers
-            .zip(self.overflow.chunks_exact_mut(OVERFLOW))
-            .map(|((packet, offload), overflow)| {
-                packet.reset();
-                ReceiveSlot {
-                    offload,
-                    frame: packet.receive_room(),
-                    overflow,
-                }
+        if !slot.outgoing {
+            let frame = whole_frame(&slot, receiver, large);
+            let result = frame.and_then(|frame| match Offload::parse(slot.offload).segmentation {
+                Some(_) => cut(frame, &slot, ready, spares),
+                None => finish(frame, &slot, burst, now_ns).map(|length| counters.count_received(length)),
             });
-        messages::receive_batch(self.socket.as_fd(), slots, &mut self.messages)
-    }
-
-    /// Sorts out why nothing could be received: mostly because nothing is there.
-    fn receive_failed(&mut self, error: &io::Error) -> Result<(), PortError> {
-        match error.raw_os_error() {
-            Some(libc::EAGAIN | libc::EINTR) => Ok(()),
-            Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => {
-                self.look_at_interface();
-                self.check_present()
-            }
-            _ => Err(PortError::Failed {
-                port: self.interface.name.clone(),
-                operation: "receive",
-                detail: error.to_string(),
-            }),
-        }
-    }
-
-    /// Finishes the frame in buffer `index`: into `ready`, or dropped and counted.
-    fn finish(&mut self, index: usize) {
-        let message = self.messages[index];
-        if message.outgoing {
-            return;
-        }
-        let length = message.length.saturating_sub(OFFLOAD_HEADER);
-        let packet = &mut self.buffers[index];
-        let room = packet.receive_room().len();
-        packet.set_received(length);
-        if length > room {
-            let overflow = &self.overflow[index * OVERFLOW..];
-            packet.append(&overflow[..(length - room).min(OVERFLOW)]);
-        }
-        let result = if message.truncated {
-            Err(DropReason::Truncated)
-        } else if length < ETHERNET_HEADER {
-            Err(DropReason::TooShort)
-        } else {
-            self.complete(index)
-        };
-        if let Err(reason) = result {
-            self.counters.count_drops(reason, 1);
-        }
-    }
-
-    /// Does what was left to a network card, and moves the frame or its segments to `ready`.
-    fn complete(&mut self, index: usize) -> Result<(), DropReason> {
-        let offload = Offload::parse(&self.offload_headers[index]);
-        let packet = &mut self.buffers[index];
-        let first_new = self.ready.len();
-        if let Some(segmentation) = offload.segmentation {
-            let plan = segment::Plan::new(packet.data(), segmentation).ok_or(DropReason::Unsegmentable)?;
-            for number in 0..plan.count() {
-                let mut segment = self.spares.take();
-                plan.write(packet.data(), number, &mut segment);
-                self.ready.push_back(segment);
-            }
-        } else {
-            if let Some((start, offset)) = offload.checksum
-                && !offload::complete_checksum(packet.data_mut(), start, offset)
-            {
-                return Err(DropReason::Truncated);
-            }
-            self.ready.push_back(std::mem::replace(packet, self.spares.take()));
-        }
-        if let Some((protocol, control)) = self.messages[index].vlan {
-            for packet in self.ready.range_mut(first_new..) {
-                offload::insert_vlan_tag(packet, protocol, control);
-                packet.original_length = packet.len() as u32;
+            if let Err(reason) = result {
+                counters.count_drops(reason, 1);
             }
         }
-        Ok(())
+        ring.release();
+        true
     }
 
-    /// Moves finished frames to the switch.
+    /// Moves segments to the switch.
     fn deliver(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> usize {
         let count = max.min(burst.room()).min(self.ready.len());
         for mut packet in self.ready.drain(..count) {
@@ -218,7 +160,7 @@ impl PacketPort {
             for (frame, packet) in frames.iter_mut().zip(batch) {
                 *frame = packet.data();
             }
-            match messages::send_batch(self.socket.as_fd(), &frames[..batch.len()]) {
+            match messages::send_batch(self.sender.as_fd(), &frames[..batch.len()]) {
                 Ok(sent) => {
                     for packet in &batch[..sent] {
                         self.counters.count_sent(packet.len());
@@ -254,17 +196,82 @@ impl PacketPort {
     }
 }
 
-/// Sets the options, and binds last: an unbound socket of protocol 0 receives nothing, so no
-/// frame of another interface slips in.
-fn configure(socket: &OwnedFd, interface_index: i32) -> io::Result<()> {
-    let socket = socket.as_fd();
+/// The whole frame of a slot: from the slot, or from the socket's queue into `large`.
+fn whole_frame<'a>(slot: &Slot<'a>, receiver: &OwnedFd, large: &'a mut [u8]) -> Result<&'a [u8], DropReason> {
+    let frame = if slot.is_queued {
+        let length = packet_ring::receive_queued(receiver.as_fd(), large).map_err(|_| DropReason::Truncated)?;
+        large.get(OFFLOAD_HEADER..length).ok_or(DropReason::Truncated)?
+    } else {
+        slot.frame
+    };
+    if frame.len() < slot.length {
+        Err(DropReason::Truncated)
+    } else if frame.len() < ETHERNET_HEADER {
+        Err(DropReason::TooShort)
+    } else {
+        Ok(frame)
+    }
+}
+
+/// Copies a frame into a new packet of the burst and does what was left to a network card; returns its length.
+fn finish(frame: &[u8], slot: &Slot<'_>, burst: &mut Burst, now_ns: u64) -> Result<usize, DropReason> {
+    let packet = burst.allocate().expect("the burst has room");
+    packet.set_data(frame);
+    packet.timestamp_ns = now_ns;
+    if let Some((start, offset)) = Offload::parse(slot.offload).checksum
+        && !offload::complete_checksum(packet.data_mut(), start, offset)
+    {
+        burst.truncate(burst.len() - 1);
+        return Err(DropReason::Truncated);
+    }
+    put_tag_back(packet, slot);
+    Ok(packet.len())
+}
+
+/// Cuts a super-frame into the frames that a network card would have sent.
+fn cut(frame: &[u8], slot: &Slot<'_>, ready: &mut VecDeque<Packet>, spares: &mut Pool) -> Result<(), DropReason> {
+    let segmentation = Offload::parse(slot.offload).segmentation;
+    let plan = segmentation.and_then(|segmentation| segment::Plan::new(frame, segmentation));
+    let plan = plan.ok_or(DropReason::Unsegmentable)?;
+    for number in 0..plan.count() {
+        let mut segment = spares.take();
+        plan.write(frame, number, &mut segment);
+        put_tag_back(&mut segment, slot);
+        ready.push_back(segment);
+    }
+    Ok(())
+}
+
+/// Puts the tag that the kernel took out where it was.
+fn put_tag_back(packet: &mut Packet, slot: &Slot<'_>) {
+    if let Some((protocol, control)) = slot.vlan {
+        offload::insert_vlan_tag(packet, protocol, control);
+        packet.original_length = packet.len() as u32;
+    }
+}
+
+/// Sets the options, and binds last: an unbound socket of protocol 0 receives nothing, so no frame of another interface
+/// slips in.
+fn open_receiver(interface_index: i32) -> io::Result<(OwnedFd, ReceiveRing)> {
+    let receiver = system::socket(libc::AF_PACKET, libc::SOCK_RAW)?;
+    let socket = receiver.as_fd();
     messages::set_packet_option(socket, libc::PACKET_VNET_HDR, 1)?;
-    messages::set_packet_option(socket, libc::PACKET_AUXDATA, 1)?;
-    // Since Linux 4.20; on older kernels `finish` drops outgoing frames by their type.
+    // Since Linux 4.20; on older kernels outgoing frames are passed over by their type.
     let _ = messages::set_packet_option(socket, libc::PACKET_IGNORE_OUTGOING, 1);
     messages::set_buffers(socket, SOCKET_BUFFER);
+    let ring = ReceiveRing::open(socket, SLOTS, SLOT_BYTES)?;
     messages::set_promiscuous(socket, interface_index)?;
-    messages::bind_to_interface(socket, interface_index)
+    messages::bind_to_interface(socket, interface_index, Receives::Everything)?;
+    Ok((receiver, ring))
+}
+
+/// A socket that only sends, past the queueing discipline: a switch has its own queues.
+fn open_sender(interface_index: i32) -> io::Result<OwnedFd> {
+    let sender = system::socket(libc::AF_PACKET, libc::SOCK_RAW)?;
+    messages::set_packet_option(sender.as_fd(), libc::PACKET_QDISC_BYPASS, 1)?;
+    messages::set_buffers(sender.as_fd(), SOCKET_BUFFER);
+    messages::bind_to_interface(sender.as_fd(), interface_index, Receives::Nothing)?;
+    Ok(sender)
 }
 
 impl Port for PacketPort {
@@ -273,9 +280,20 @@ impl Port for PacketPort {
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
-        let result = if self.ready.is_empty() { self.fill() } else { Ok(()) };
-        let count = self.deliver(burst, max, now_ns);
-        result.map(|()| count)
+        let before = burst.len();
+        let end = before + max.min(burst.room());
+        while burst.len() < end {
+            if !self.ready.is_empty() {
+                self.deliver(burst, end - burst.len(), now_ns);
+            } else if !self.take(burst, now_ns) {
+                break;
+            }
+        }
+        let count = burst.len() - before;
+        if count == 0 && end > before && self.watch.is_due(now_ns) {
+            self.look_at_interface();
+        }
+        self.check_present().map(|()| count)
     }
 
     fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
@@ -286,7 +304,7 @@ impl Port for PacketPort {
 
     fn counters(&self) -> PortCounters {
         // The kernel's count starts again at every look.
-        let new_drops = messages::take_kernel_drops(self.socket.as_fd()).unwrap_or(0);
+        let new_drops = messages::take_kernel_drops(self.receiver.as_fd()).unwrap_or(0);
         self.kernel_drops.set(self.kernel_drops.get() + u64::from(new_drops));
         let mut counters = self.counters;
         counters.count_drops(DropReason::ReceiveQueueFull, self.kernel_drops.get());
@@ -303,7 +321,7 @@ impl Port for PacketPort {
         } else if self.state == PortState::Gone {
             Readiness::Never
         } else {
-            Readiness::Descriptor(self.socket.as_raw_fd())
+            Readiness::Descriptor(self.receiver.as_raw_fd())
         }
     }
 }

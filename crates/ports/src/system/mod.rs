@@ -10,6 +10,7 @@ pub(crate) mod bpf;
 pub(crate) mod interface;
 mod mapping;
 pub(crate) mod messages;
+pub(crate) mod packet_ring;
 pub(crate) mod xdp;
 mod xdp_ring;
 
@@ -46,6 +47,24 @@ pub(crate) fn set_option<T: Copy>(socket: BorrowedFd<'_>, level: c_int, option: 
     // SAFETY: the pointer and length describe `value`, which the kernel only reads.
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, pointer, length) })?;
     Ok(())
+}
+
+/// The error that a socket keeps for the next who asks; it keeps it no longer.
+pub(crate) fn take_error(socket: BorrowedFd<'_>) -> io::Result<c_int> {
+    let mut error: c_int = 0;
+    let mut length = size_of_val(&error) as socklen_t;
+    let pointer = ptr::from_mut(&mut error).cast::<c_void>();
+    // SAFETY: the kernel writes at most `length` bytes to `error`.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ERROR,
+            pointer,
+            &mut length,
+        )
+    })?;
+    Ok(error)
 }
 
 /// A descriptor to wait for.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use forebay_packet::{Burst, DropReason, Port, PortCounters, PortError, PortState, Readiness};
 
-use crate::interfaces::Interface;
+use crate::interfaces::{Interface, Watch};
 use crate::offload::unmarked::complete_open_checksum;
 use crate::system::bpf::Attachment;
 use crate::system::xdp::{CopyMode, XdpSocket};
@@ -38,12 +38,6 @@ const ETHERNET_HEADER: usize = 14;
 
 /// A VLAN tag does not count for the MTU.
 const TAG: usize = 4;
-
-/// Looks at an empty ring between looks at whether the interface is still there.
-const LOOKS_BETWEEN_CHECKS: u32 = 64;
-
-/// Time between looks at whether an interface that brings nothing is still there, in nanoseconds.
-const CHECK_INTERVAL_NS: u64 = 10_000_000;
 
 /// A port over an existing interface, through AF_XDP.
 pub struct XdpPort {
@@ -61,8 +55,7 @@ pub struct XdpPort {
     first: usize,
     /// The longest frame that may be sent, in bytes.
     longest: usize,
-    empty_looks: u32,
-    checked_ns: u64,
+    watch: Watch,
 }
 
 impl XdpPort {
@@ -139,10 +132,7 @@ impl XdpPort {
     fn rest(&mut self, now_ns: u64) -> Result<(), PortError> {
         self.kick();
         self.sockets.iter().for_each(XdpSocket::wake_receiver);
-        self.empty_looks += 1;
-        if self.empty_looks >= LOOKS_BETWEEN_CHECKS || now_ns >= self.checked_ns + CHECK_INTERVAL_NS {
-            self.empty_looks = 0;
-            self.checked_ns = now_ns;
+        if self.watch.is_due(now_ns) {
             self.look_at_interface();
         }
         self.check_present()

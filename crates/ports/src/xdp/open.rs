@@ -11,7 +11,7 @@ use forebay_packet::{PortCounters, PortState};
 use super::XdpPort;
 use super::program::Redirect;
 use crate::OpenError;
-use crate::interfaces::Interface;
+use crate::interfaces::{Interface, Watch};
 use crate::system;
 use crate::system::bpf::Attachment;
 use crate::system::xdp::{CopyMode, SocketOptions, XdpSocket};
@@ -126,8 +126,7 @@ fn open_ports(
             counters: PortCounters::default(),
             first: 0,
             longest: 0,
-            empty_looks: 0,
-            checked_ns: 0,
+            watch: Watch::default(),
         };
         port.look_at_interface();
         Ok(port)
