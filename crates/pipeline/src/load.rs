@@ -11,7 +11,7 @@ use crate::v1model;
 use forebay_ir::{MatchKind, Op, Program, Unit};
 use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, Implementation, KeySpec, MeterArray,
-    MeterKind, NewEntry, Published, RegisterArray, SectionLocks, Table, TableSpec,
+    MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -270,17 +270,15 @@ pub(crate) fn match_kind(kind: MatchKind) -> forebay_tables::MatchKind {
 }
 
 fn load_stateful(program: &Program, register_locks: RegisterLocks) -> Result<Stateful, LoadError> {
-    Ok(Stateful {
-        registers: program.registers.iter().map(load_register).collect::<Result<_, _>>()?,
-        counters: (0..program.counters.len())
-            .map(|index| load_counter(program, index))
-            .collect::<Result<_, _>>()?,
-        meters: (0..program.meters.len())
-            .map(|index| load_meter(program, index))
-            .collect::<Result<_, _>>()?,
-        sections: SectionLocks::default(),
+    let registers = program.registers.iter().map(load_register);
+    let counters = (0..program.counters.len()).map(|index| load_counter(program, index));
+    let meters = (0..program.meters.len()).map(|index| load_meter(program, index));
+    Ok(Stateful::new(
+        registers.collect::<Result<_, _>>()?,
+        counters.collect::<Result<_, _>>()?,
+        meters.collect::<Result<_, _>>()?,
         register_locks,
-    })
+    ))
 }
 
 fn load_register(register: &forebay_ir::Register) -> Result<RegisterArray, LoadError> {

@@ -11,6 +11,7 @@ use crate::sections::RegisterLocks;
 use forebay_bits::Bits;
 use forebay_interp::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
+use forebay_tables::counter::SHARDS;
 use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::section::Lock;
 use forebay_tables::{
@@ -19,6 +20,7 @@ use forebay_tables::{
 };
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The control plane's side of what it writes.
 #[derive(Debug)]
@@ -72,9 +74,46 @@ pub(crate) struct Stateful {
     /// What keeps packets of different workers apart that access the same registers.
     pub(crate) sections: SectionLocks,
     pub(crate) register_locks: RegisterLocks,
+    /// Which shards of the counters belong to workers, a bit for each.
+    shards_taken: AtomicU64,
 }
 
 impl Stateful {
+    pub(crate) fn new(
+        registers: Vec<RegisterArray>,
+        counters: Vec<CounterArray>,
+        meters: Vec<MeterArray>,
+        register_locks: RegisterLocks,
+    ) -> Stateful {
+        Stateful {
+            registers,
+            counters,
+            meters,
+            sections: SectionLocks::default(),
+            register_locks,
+            shards_taken: AtomicU64::new(0),
+        }
+    }
+
+    /// A shard of all counters for a worker; [`SHARDS`] when all are taken.
+    pub(crate) fn take_shard(&self) -> usize {
+        let lowest_free = |taken: u64| (!taken != 0).then(|| taken | (taken + 1));
+        let before = self
+            .shards_taken
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, lowest_free);
+        let Ok(before) = before else { return SHARDS };
+        let shard = before.trailing_ones() as usize;
+        self.counters.iter().for_each(|counter| counter.make_shard(shard));
+        shard
+    }
+
+    /// Gives a shard back; what was counted in it stays.
+    pub(crate) fn give_shard(&self, shard: usize) {
+        if shard < SHARDS {
+            self.shards_taken.fetch_and(!(1 << shard), Ordering::AcqRel);
+        }
+    }
+
     /// Does something to elements of a register, to each as one step for packets.
     pub(crate) fn for_elements(
         &self,
@@ -149,6 +188,8 @@ pub(crate) struct View<'a> {
     pub(crate) pin: &'a Pin<'a>,
     /// The atomic section in which the present packet is.
     pub(crate) section: PresentSection<'a>,
+    /// Where the worker counts.
+    pub(crate) shard: usize,
 }
 
 /// The lock of the atomic section in which a worker is, given back when the section or the burst ends.
@@ -275,7 +316,7 @@ impl Objects for View<'_> {
     }
 
     fn count(&self, counter: CounterId, index: u64, packet: PacketFacts) {
-        self.stateful.counters[counter.index()].count(index, packet.length_bytes.into());
+        self.stateful.counters[counter.index()].count(self.shard, index, packet.length_bytes.into());
     }
 
     fn execute_meter(&self, meter: MeterId, index: u64, packet: PacketFacts) -> Option<u8> {

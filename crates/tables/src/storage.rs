@@ -44,3 +44,36 @@ pub(crate) fn zeroed_words(count: usize, words_per_element: usize) -> Result<Box
     // SAFETY: an `AtomicU64` is a `u64` in memory, and all-zero bytes are the number 0.
     Ok(unsafe { words.assume_init() })
 }
+
+/// Words that share no cache line with anything else, nor with the line next to it.
+#[derive(Debug)]
+pub(crate) struct SeparateWords {
+    chunks: Box<[Chunk]>,
+    len: usize,
+}
+
+const CHUNK_WORDS: usize = 16;
+
+#[derive(Debug)]
+#[repr(C, align(128))]
+struct Chunk([AtomicU64; CHUNK_WORDS]);
+
+impl SeparateWords {
+    /// So many words, all zero; like [`zeroed_words`].
+    pub(crate) fn zeroed(len: usize) -> SeparateWords {
+        let chunks = Box::<[Chunk]>::new_zeroed_slice(len.div_ceil(CHUNK_WORDS));
+        SeparateWords {
+            // SAFETY: an `AtomicU64` is a `u64` in memory, and all-zero bytes are the number 0.
+            chunks: unsafe { chunks.assume_init() },
+            len,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        // SAFETY: `Chunk` is `repr(C)` and consists of words without padding, at least as many as `len` in all.
+        unsafe { std::slice::from_raw_parts(self.chunks.as_ptr().cast(), self.len) }
+    }
+}
+
+const _: () = assert!(size_of::<Chunk>() == CHUNK_WORDS * size_of::<AtomicU64>());

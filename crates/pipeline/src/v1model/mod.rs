@@ -66,6 +66,8 @@ pub struct Worker {
     pipeline: Arc<Pipeline>,
     /// Says when this worker reads tables; not here during a burst.
     reader: Option<Reader>,
+    /// Where it counts.
+    shard: usize,
     pool: Pool,
     scratch: Scratch,
 }
@@ -97,6 +99,7 @@ impl Worker {
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
         pipeline.stateful.sections.arrive(&pipeline.readers);
         Worker {
+            shard: pipeline.stateful.take_shard(),
             reader: Some(pipeline.readers.reader()),
             pipeline,
             pool: Pool::default(),
@@ -163,6 +166,7 @@ impl Worker {
             snapshot: pipeline.published.load(&pin),
             pin: &pin,
             section: PresentSection::of_burst(&pipeline.stateful),
+            shard: self.shard,
         };
         run(
             self,
@@ -190,6 +194,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.pipeline.stateful.sections.leave();
+        self.pipeline.stateful.give_shard(self.shard);
     }
 }
 

@@ -52,6 +52,7 @@ impl Worker {
             snapshot: self.pipeline.published.load(&pin),
             pin: &pin,
             section: PresentSection::of_burst(&self.pipeline.stateful),
+            shard: self.shard,
         };
         let mut state = self.pool.state(&self.pipeline.layout.zero);
         let (requests, buffers, memory) = self.scratch.of_compiled_code();
