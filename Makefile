@@ -61,7 +61,7 @@ fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "cargo install cargo-fuzz, and a nightly toolchain, are needed"; exit 2; }
 	python3 fuzz/seed.py
 	cd fuzz && for target in source_text stf_text ir_text packets; do \
-		cargo +nightly fuzz run $$target -- -max_total_time=600 -max_len=16384 -timeout=10 -rss_limit_mb=2048 || exit 1; done
+		cargo +nightly fuzz run $$target -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done
 
 bench: build
 	$(FOREBAY) bench
