@@ -73,12 +73,14 @@ pub enum End {
     NoInput,
 }
 
-/// How long to forward.
+/// How long to forward, and what to do when there is nothing to forward.
 pub struct Until {
     /// Set by signals.
     pub stop: Arc<AtomicBool>,
     /// The end of the duration, on the clock.
     pub end_ns: Option<u64>,
+    /// Look for packets again and again in place of waiting for them.
+    pub busy_poll: bool,
 }
 
 /// Forwards between the ports until there is a reason to stop. Returns what was reported at last, and why it ended.
@@ -102,6 +104,7 @@ pub fn forward(
         }
         let mut worker = Worker::new(index, switch, lane.status, clock, Arc::clone(&desk));
         worker.alone = workers.workers == 1;
+        worker.busy_poll = until.busy_poll;
         worker.processor = processors
             .get(index)
             .copied()
@@ -270,6 +273,7 @@ struct Worker {
     clock: Clock,
     desk: Arc<Desk>,
     alone: bool,
+    busy_poll: bool,
     /// Where its thread runs; anywhere when there are not enough processors.
     processor: Option<usize>,
     digests: u64,
@@ -286,6 +290,7 @@ impl Worker {
             clock,
             desk,
             alone: true,
+            busy_poll: false,
             processor: None,
             digests: 0,
             digests_lost: 0,
@@ -313,7 +318,9 @@ impl Worker {
                 break;
             }
             idle_breaths += 1;
-            if self.alone || idle_breaths > BREATHS_BEFORE_WAITING {
+            if self.busy_poll {
+                std::hint::spin_loop();
+            } else if self.alone || idle_breaths > BREATHS_BEFORE_WAITING {
                 self.wait(&mut poller, now_ns)?;
             } else {
                 std::thread::yield_now();

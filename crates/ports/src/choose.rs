@@ -78,27 +78,73 @@ type Opened = (Box<dyn Port>, Means);
 
 /// Opens an interface through AF_XDP.
 pub(crate) fn open_xdp(interface: &str, queue: Option<u32>, options: &OpenOptions) -> Result<Opened, OpenError> {
-    let port = XdpPort::open(interface, queue, options)?;
+    XdpPort::open(interface, queue, options).map(described)
+}
+
+/// Opens an interface through AF_XDP for several threads.
+pub(crate) fn open_xdp_shares(interface: &str, count: usize, options: &OpenOptions) -> Result<Vec<Opened>, OpenError> {
+    let ports = XdpPort::open_shares(interface, count, options)?;
+    Ok(ports.into_iter().map(described).collect())
+}
+
+/// Opens an interface through packet sockets for several threads.
+pub(crate) fn open_packet_shares(interface: &str, count: usize) -> Result<Vec<Opened>, OpenError> {
+    let ports = PacketPort::open_shares(interface, count)?;
+    let describe = |port| -> Opened { (Box::new(port), Means::packet()) };
+    Ok(ports.into_iter().map(describe).collect())
+}
+
+fn described(port: XdpPort) -> Opened {
     let means = Means::xdp(&port);
-    Ok((Box::new(port), means))
+    (Box::new(port), means)
 }
 
 /// Opens an interface the fastest way that it supports.
 pub(crate) fn open_fastest(name: &str, options: &OpenOptions) -> Result<Opened, OpenError> {
+    fastest(
+        name,
+        || XdpPort::open_native(name, options).map(described),
+        || PacketPort::open(name).map(|port| -> Opened { (Box::new(port), Means::packet()) }),
+        |(port, means), reason| (port, means.because(reason)),
+    )
+}
+
+/// Opens an interface the fastest way that it supports for several threads.
+pub(crate) fn open_fastest_shares(name: &str, count: usize, options: &OpenOptions) -> Result<Vec<Opened>, OpenError> {
+    let because = |ports: Vec<Opened>, reason: String| {
+        let because = |(port, means): Opened| (port, means.because(reason.clone()));
+        ports.into_iter().map(because).collect()
+    };
+    fastest(
+        name,
+        || XdpPort::open_native_shares(name, count, options).map(|ports| ports.into_iter().map(described).collect()),
+        || open_packet_shares(name, count),
+        because,
+    )
+}
+
+/// Tries AF_XDP where nothing speaks against it, and then packet sockets; notes why.
+fn fastest<T>(
+    name: &str,
+    open_xdp: impl FnOnce() -> Result<T, OpenError>,
+    open_packet: impl FnOnce() -> Result<T, OpenError>,
+    because: impl FnOnce(T, String) -> T,
+) -> Result<T, OpenError> {
     let interface = Interface::find(name)?;
-    let reason = match obstacle(&interface) {
+    let obstacle = match obstacle(&interface) {
         Some(obstacle) => obstacle,
-        None => match XdpPort::open_native(name, options) {
-            Ok(port) => {
+        None => match open_xdp() {
+            Ok(opened) => {
                 let driver = interface.driver().unwrap_or_else(|| "unknown".to_owned());
-                let means = Means::xdp(&port).because(format!("the fastest; the driver {driver} runs XDP programs"));
-                return Ok((Box::new(port), means));
+                return Ok(because(
+                    opened,
+                    format!("the fastest; the driver {driver} runs XDP programs"),
+                ));
             }
             Err(error) => format!("not AF_XDP: {error}"),
         },
     };
-    let port = PacketPort::open(name)?;
-    Ok((Box::new(port), Means::packet().because(reason)))
+    open_packet().map(|opened| because(opened, obstacle))
 }
 
 /// Why an interface should not be taken away from the kernel.

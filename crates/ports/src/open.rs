@@ -70,6 +70,32 @@ pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenEr
     })
 }
 
+/// Opens an interface as several ports for as many threads. The kernel, or the network card, gives each its share of what
+/// comes in, the packets of a flow always to the same; all send by the same interface.
+///
+/// AF_XDP ports share the interface's receive queues, so there must be at least as many; a name alone is opened as packet
+/// sockets when there are not. Ports that are not interfaces cannot be shared: there is one, for one thread.
+///
+/// # Errors
+/// As for [`open`], and when an interface has too few queues for AF_XDP.
+pub fn open_shares(spec: &PortSpec, count: usize, options: &OpenOptions) -> Result<Vec<OpenedPort>, OpenError> {
+    let opened: Vec<(Box<dyn Port>, Means)> = match &spec.kind {
+        _ if count < 2 => return open(spec, options).map(|opened| vec![opened]),
+        PortKind::Interface { interface } => choose::open_fastest_shares(interface, count, options)?,
+        PortKind::Xdp { interface, queue: None } => choose::open_xdp_shares(interface, count, options)?,
+        PortKind::Packet { interface } => choose::open_packet_shares(interface, count)?,
+        _ => return open(spec, options).map(|opened| vec![opened]),
+    };
+    let number = spec.number;
+    let numbered = opened.into_iter().map(|(port, means)| OpenedPort {
+        number,
+        port,
+        far_end: None,
+        means,
+    });
+    Ok(numbered.collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

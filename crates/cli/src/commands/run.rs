@@ -62,6 +62,9 @@ pub struct Arguments {
     /// Print the statistics as JSON, an object on a line
     #[arg(long)]
     json: bool,
+    /// Never wait for packets but look for them again and again: shortest delay, all of a processor for each worker
+    #[arg(long)]
+    busy_poll: bool,
     #[command(flatten)]
     switch: SwitchOptions,
     /// Write what each port receives and sends to DIR/portN.pcap
@@ -91,7 +94,10 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let clock = Clock::start();
     let config = arguments.switch.config(&clock);
     let workers = arguments.switch.workers(&pipeline)?;
-    let (ports, means) = open(&ports, arguments.pcap.as_deref())?;
+    let options = OpenOptions {
+        busy_poll: arguments.busy_poll,
+    };
+    let (ports, means) = open(&ports, &options, arguments.pcap.as_deref())?;
     if !arguments.json {
         announce(&means);
     }
@@ -100,6 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         end_ns: arguments
             .duration
             .map(|seconds| clock.now_ns() + (seconds * 1e9) as u64),
+        busy_poll: arguments.busy_poll,
     };
     let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means);
     let (report, end) = forward(&pipeline, ports, config, &workers, clock, &until, &mut statistics)?;
@@ -114,10 +121,14 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 type NumberedPort = (u32, Box<dyn Port>);
 
 /// Opens the ports; also returns how each carries packets.
-fn open(specs: &[PortSpec], captures: Option<&Path>) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
+fn open(
+    specs: &[PortSpec],
+    options: &OpenOptions,
+    captures: Option<&Path>,
+) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
     let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
     for spec in specs {
-        let opened = forebay_ports::open(spec, &OpenOptions::default()).with_context(|| format!("port {spec}"))?;
+        let opened = forebay_ports::open(spec, options).with_context(|| format!("port {spec}"))?;
         let port = match captures {
             None => opened.port,
             Some(folder) => captured(opened.port, folder, opened.number)?,

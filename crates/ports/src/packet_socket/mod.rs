@@ -19,6 +19,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use forebay_packet::{Burst, DropReason, Packet, Pool, Port, PortCounters, PortError, PortState, Readiness};
 
@@ -66,12 +67,26 @@ impl PacketPort {
     /// # Errors
     /// When there is none, it is not an Ethernet interface, or the process has not CAP_NET_RAW.
     pub fn open(name: &str) -> Result<PacketPort, OpenError> {
+        PacketPort::open_member(name, None)
+    }
+
+    /// Opens the interface called `name` as `count` ports for as many threads. The kernel gives each its share of what
+    /// comes in, by a hash of the flow.
+    ///
+    /// # Errors
+    /// As for [`PacketPort::open`].
+    pub fn open_shares(name: &str, count: usize) -> Result<Vec<PacketPort>, OpenError> {
+        let group = next_group();
+        (0..count).map(|_| PacketPort::open_member(name, Some(group))).collect()
+    }
+
+    fn open_member(name: &str, group: Option<u16>) -> Result<PacketPort, OpenError> {
         let system_error = |cause| {
             let action = format!("open a packet socket on `{name}`");
             OpenError::from_system(action, "CAP_NET_RAW", cause)
         };
         let interface = Interface::find(name)?;
-        let (receiver, ring) = open_receiver(interface.index).map_err(system_error)?;
+        let (receiver, ring) = open_receiver(interface.index, group).map_err(system_error)?;
         let sender = open_sender(interface.index).map_err(system_error)?;
         let mut port = PacketPort {
             interface,
@@ -252,7 +267,7 @@ fn put_tag_back(packet: &mut Packet, slot: &Slot<'_>) {
 
 /// Sets the options, and binds last: an unbound socket of protocol 0 receives nothing, so no frame of another interface
 /// slips in.
-fn open_receiver(interface_index: i32) -> io::Result<(OwnedFd, ReceiveRing)> {
+fn open_receiver(interface_index: i32, group: Option<u16>) -> io::Result<(OwnedFd, ReceiveRing)> {
     let receiver = system::socket(libc::AF_PACKET, libc::SOCK_RAW)?;
     let socket = receiver.as_fd();
     messages::set_packet_option(socket, libc::PACKET_VNET_HDR, 1)?;
@@ -261,8 +276,23 @@ fn open_receiver(interface_index: i32) -> io::Result<(OwnedFd, ReceiveRing)> {
     messages::set_buffers(socket, SOCKET_BUFFER);
     let ring = ReceiveRing::open(socket, SLOTS, SLOT_BYTES)?;
     messages::set_promiscuous(socket, interface_index)?;
+    // Before a socket is in its group it would get everything, beside those that are.
+    messages::refuse_everything(socket)?;
     messages::bind_to_interface(socket, interface_index, Receives::Everything)?;
+    if let Some(group) = group {
+        let kind = (libc::PACKET_FANOUT_HASH as i32) << 16;
+        messages::set_packet_option(socket, libc::PACKET_FANOUT, i32::from(group) | kind)?;
+    }
+    messages::accept_everything(socket)?;
     Ok((receiver, ring))
+}
+
+/// The number of a group of sockets that nobody on this machine is likely to use: of this process, counted up.
+fn next_group() -> u16 {
+    static COUNT: AtomicU16 = AtomicU16::new(0);
+    (std::process::id() as u16)
+        .wrapping_mul(31)
+        .wrapping_add(COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A socket that only sends, past the queueing discipline: a switch has its own queues.
@@ -290,7 +320,8 @@ impl Port for PacketPort {
             }
         }
         let count = burst.len() - before;
-        if count == 0 && end > before && self.watch.is_due(now_ns) {
+        let is_idle = count == 0 && end > before && self.watch.is_due(now_ns);
+        if is_idle || self.state == PortState::Down {
             self.look_at_interface();
         }
         self.check_present().map(|()| count)

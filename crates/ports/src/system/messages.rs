@@ -67,6 +67,28 @@ pub(crate) fn bind_to_interface(socket: BorrowedFd<'_>, interface_index: c_int, 
     Ok(())
 }
 
+/// Makes a socket refuse every frame, before it is put in the ring.
+pub(crate) fn refuse_everything(socket: BorrowedFd<'_>) -> io::Result<()> {
+    // A program of the older virtual machine (`man 7 socket`) that returns 0: take no byte of the frame.
+    let mut refuse = libc::sock_filter {
+        code: (libc::BPF_RET | libc::BPF_K) as u16,
+        jt: 0,
+        jf: 0,
+        k: 0,
+    };
+    let program = libc::sock_fprog {
+        len: 1,
+        filter: &raw mut refuse,
+    };
+    // The program lives beyond the call, in which the kernel copies it.
+    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+}
+
+/// Undoes [`refuse_everything`].
+pub(crate) fn accept_everything(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0)
+}
+
 /// How many packets the kernel dropped because the socket's buffer was full, since the last call.
 pub(crate) fn take_kernel_drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     // SAFETY: plain old data, see the module.

@@ -65,11 +65,7 @@ impl XdpPort {
     /// When there is no such interface or queue, it has another program, its MTU is too large for it, or a right is
     /// missing.
     pub fn open(name: &str, queue: Option<u32>, options: &OpenOptions) -> Result<XdpPort, OpenError> {
-        let request = Request {
-            how: open::DRIVER_OR_STACK,
-            busy_poll: options.busy_poll,
-        };
-        open::open(name, queue, &request)
+        open::open(name, queue, &Request::new(open::DRIVER_OR_STACK, options))
     }
 
     /// Opens all queues of the interface called `name`, if its driver can run the program itself.
@@ -77,11 +73,7 @@ impl XdpPort {
     /// # Errors
     /// As for [`XdpPort::open`], and when the driver cannot.
     pub fn open_native(name: &str, options: &OpenOptions) -> Result<XdpPort, OpenError> {
-        let request = Request {
-            how: open::DRIVER,
-            busy_poll: options.busy_poll,
-        };
-        open::open(name, None, &request)
+        open::open(name, None, &Request::new(open::DRIVER, options))
     }
 
     /// Opens the interface called `name` as `count` ports for as many threads, each with its share of the queues.
@@ -89,11 +81,15 @@ impl XdpPort {
     /// # Errors
     /// As for [`XdpPort::open`], and when the interface has fewer queues.
     pub fn open_shares(name: &str, count: usize, options: &OpenOptions) -> Result<Vec<XdpPort>, OpenError> {
-        let request = Request {
-            how: open::DRIVER_OR_STACK,
-            busy_poll: options.busy_poll,
-        };
-        open::open_shares(name, count, &request)
+        open::open_shares(name, count, &Request::new(open::DRIVER_OR_STACK, options))
+    }
+
+    /// As [`XdpPort::open_shares`], if the interface's driver can run the program itself.
+    ///
+    /// # Errors
+    /// As for [`XdpPort::open_shares`], and when the driver cannot.
+    pub fn open_native_shares(name: &str, count: usize, options: &OpenOptions) -> Result<Vec<XdpPort>, OpenError> {
+        open::open_shares(name, count, &Request::new(open::DRIVER, options))
     }
 
     /// Whether the interface's driver itself runs the program; otherwise the kernel's stack does, for any driver.
@@ -244,6 +240,8 @@ impl Port for XdpPort {
         self.first = (self.first + 1) % self.sockets.len();
         if count == 0 && max > 0 {
             self.rest(now_ns)?;
+        } else if self.state == PortState::Down {
+            self.look_at_interface();
         }
         Ok(count)
     }

@@ -10,11 +10,11 @@ use forebay_packet::{PortCounters, PortState};
 
 use super::XdpPort;
 use super::program::Redirect;
-use crate::OpenError;
 use crate::interfaces::{Interface, Watch};
 use crate::system;
 use crate::system::bpf::Attachment;
 use crate::system::xdp::{CopyMode, SocketOptions, XdpSocket};
+use crate::{OpenError, OpenOptions};
 
 /// Frames in each ring of a socket: a pause of the switch of some milliseconds loses nothing.
 const RING_FRAMES: u32 = 4096;
@@ -46,9 +46,17 @@ pub(super) const DRIVER_OR_STACK: &[Attachment] = &[Attachment::Native, Attachme
 /// How to open an interface.
 pub(super) struct Request {
     /// Who may run the program, first choice first.
-    pub(super) how: &'static [Attachment],
-    /// See [`crate::OpenOptions::busy_poll`].
-    pub(super) busy_poll: bool,
+    how: &'static [Attachment],
+    busy_poll: bool,
+}
+
+impl Request {
+    pub(super) fn new(how: &'static [Attachment], options: &OpenOptions) -> Request {
+        Request {
+            how,
+            busy_poll: options.busy_poll,
+        }
+    }
 }
 
 pub(super) fn open(name: &str, queue: Option<u32>, request: &Request) -> Result<XdpPort, OpenError> {

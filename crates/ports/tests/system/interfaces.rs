@@ -284,3 +284,37 @@ fn without_the_right_the_error_names_it() {
         assert_eq!(error.to_string(), expected);
     }
 }
+
+#[test]
+fn an_interface_may_go_down_and_vanish_under_traffic() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let mut port = network.port(kind, "s0");
+        let mut far = network.left.enter(|| kind.open("eth0")).expect("it is there");
+        let (frames, mut burst) = (vec![frame(200); 32], Burst::default());
+        let mut exchange = |until: &dyn Fn(PortState) -> bool| {
+            let started = std::time::Instant::now();
+            loop {
+                // The far end loses its link and then itself with the near one.
+                let _ = send(&mut *far, &frames);
+                let sent = send(&mut *port, &frames);
+                let received = port.receive(&mut burst, 32, 0);
+                burst.clear();
+                if until(port.state()) {
+                    return sent.and(received);
+                }
+                assert!(started.elapsed() < PATIENCE, "{kind:?} is {:?}", port.state());
+            }
+        };
+        exchange(&|state| state == PortState::Up).expect("it is up");
+        network.switch.ip("link set s0 down");
+        exchange(&|state| state == PortState::Down).expect("down is not gone");
+        network.switch.ip("link set s0 up");
+        exchange(&|state| state == PortState::Up).expect("it is up again");
+        network.switch.ip("link del s0");
+        let gone = exchange(&|state| state == PortState::Gone);
+        assert!(matches!(gone, Err(PortError::Gone { .. })), "{gone:?}");
+    }
+}

@@ -5,3 +5,5 @@ mod interfaces;
 mod namespace;
 mod network;
 mod tap;
+mod traffic;
+mod xdp;

@@ -65,8 +65,15 @@ impl Namespace {
 
     /// A veth pair from `near` here to `far` in another namespace, both up.
     pub fn veth(&self, near: &str, other: &Namespace, far: &str) {
+        self.veth_with(near, other, far, "");
+    }
+
+    /// As [`Namespace::veth`], both ends with these options.
+    pub fn veth_with(&self, near: &str, other: &Namespace, far: &str, options: &str) {
         let target = format!("/proc/{}/fd/{}", std::process::id(), other.file.as_raw_fd());
-        self.ip(&format!("link add {near} type veth peer name {far} netns {target}"));
+        self.ip(&format!(
+            "link add {near} {options} type veth peer name {far} {options} netns {target}"
+        ));
         self.ip(&format!("link set {near} up"));
         other.ip(&format!("link set {far} up"));
     }
