@@ -6,6 +6,7 @@
 use forebay_bits::Bits;
 use forebay_interp::State;
 use forebay_ir::SlotId;
+use std::sync::Arc;
 
 /// Where a packet comes from: `standard_metadata.instance_type`, with the numbers of BMv2's simple_switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -109,8 +110,8 @@ pub struct QueuedPacket {
     pub(crate) instance_type: InstanceType,
     /// Headers and metadata.
     pub(crate) state: Box<State>,
-    /// The frame as it entered ingress.
-    pub(crate) bytes: Vec<u8>,
+    /// The frame as it entered ingress. Replicas and clones from egress share it: from here on it is only read.
+    pub(crate) bytes: Arc<Vec<u8>>,
     /// Where the part that the parser left begins in `bytes`, in bits.
     pub(crate) payload_bit: usize,
     /// `standard_metadata.packet_length` for egress.

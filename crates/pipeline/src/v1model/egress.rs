@@ -7,6 +7,7 @@ use super::{
 use crate::outcome::{DropReason, EgressDecision};
 use crate::packet::{EgressPacket, IngressPacket, InstanceType, Preserved, QueuedPacket};
 use forebay_interp::{CloneRequest, Input, PacketFacts, Tracer};
+use std::sync::Arc;
 
 /// What becomes of a packet after egress.
 enum Fate {
@@ -103,7 +104,7 @@ impl Worker {
             priority: super::get_optional(&state, layout.slots.priority) as u8,
             instance_type: InstanceType::EgressClone,
             state,
-            bytes: self.pool.copy(&packet.bytes),
+            bytes: Arc::clone(&packet.bytes),
             truncate_to: session.packet_length_bytes,
             passes,
             ..*packet

@@ -8,6 +8,7 @@ use crate::outcome::{DigestMessage, DropReason, IngressDecision};
 use crate::packet::{IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::Replica;
 use forebay_interp::{CloneRequest, DigestRequest, Ended, Input, PacketFacts, Preserve, State, Tracer};
+use std::sync::Arc;
 
 /// Where ingress left a packet.
 struct Processed {
@@ -128,7 +129,7 @@ impl Worker {
             instance_type,
             state: processed.state,
             ingress_length: packet.bytes.len() as u32,
-            bytes: packet.bytes,
+            bytes: self.pool.share(packet.bytes),
             payload_bit: processed.payload_bit,
             packet_length: processed.packet_length,
             truncate_to: self.scratch.requests.truncate_to,
@@ -195,14 +196,14 @@ impl Worker {
     fn copy(&mut self, original: &QueuedPacket) -> QueuedPacket {
         QueuedPacket {
             state: self.pool.state(&original.state),
-            bytes: self.pool.copy(&original.bytes),
+            bytes: Arc::clone(&original.bytes),
             ..*original
         }
     }
 
     pub(super) fn discard(&mut self, packet: QueuedPacket) {
         self.pool.recycle_state(packet.state);
-        self.pool.recycle(packet.bytes);
+        self.pool.recycle_shared(packet.bytes);
     }
 
     /// A clone from ingress is the frame that entered ingress, parsed again. As in BMv2, the parser sees of
