@@ -124,6 +124,66 @@ fn a_switch_between_capture_files() {
     );
 }
 
+/// Several workers, few and short queues: what is said of them, and that nothing is lost without a name.
+#[test]
+fn a_switch_with_workers_and_queues() {
+    let folder = folder();
+    let frames: Vec<[u8; 3]> = (0..200).map(|number| [9, number % 8, number]).collect();
+    let frames: Vec<&[u8]> = frames.iter().map(|frame| &frame[..]).collect();
+    let input = capture(folder.path(), "in.pcap", &frames);
+    let output = folder.path().join("out.pcap").to_string_lossy().into_owned();
+    let ports = [format!("0@pcap:{input}"), format!("1@pcap:,{output}")];
+    let ran = forebay(&[
+        "run",
+        &program(),
+        "-i",
+        &ports[0],
+        "-i",
+        &ports[1],
+        "--workers",
+        "3",
+        "--rss",
+        "h.argument",
+        "--queues",
+        "2",
+        "--queue-weights",
+        "1,strict",
+        "--queue-depth",
+        "64",
+        "--json",
+        "--stats-interval",
+        "0",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let last: serde_json::Value = serde_json::from_str(ran.stdout.trim()).expect("JSON");
+    let totals = &last["totals"];
+    assert_eq!(
+        (&totals["received_packets"], &totals["sent_packets"]),
+        (&200.into(), &200.into())
+    );
+    let queues = last["queues"].as_array().expect("a list");
+    let taken: Vec<_> = queues.iter().map(|queue| queue["taken_packets"].as_u64()).collect();
+    assert_eq!(taken, [Some(25), Some(175)], "{queues:?}");
+    assert_eq!(last["tables"][0]["entries"], 0);
+    assert_eq!(last["ports"][1]["sent_packets"], 200);
+    assert_eq!(std::fs::read(output).expect("the output").len(), 24 + 200 * (16 + 3));
+}
+
+#[test]
+fn a_field_that_no_header_has_is_explained() {
+    let folder = folder();
+    let input = capture(folder.path(), "in.pcap", &[&[0, 1]]);
+    let port = format!("0@pcap:{input}");
+    let ran = forebay(&["run", &program(), "-i", &port, "--workers", "2", "--rss", "h.nothing"]);
+    assert_eq!(ran.code, 2);
+    let said = "there is no header field `h.nothing`; there is";
+    assert!(
+        ran.stderr.contains("--rss") && ran.stderr.contains(said),
+        "{}",
+        ran.stderr
+    );
+}
+
 #[test]
 fn a_running_switch_stops_on_a_signal() {
     let folder = folder();
