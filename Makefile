@@ -8,7 +8,7 @@
 CARGO ?= cargo
 FOREBAY = ./target/release/forebay
 
-.PHONY: help system build demo lint test conformance fuzz bench clean
+.PHONY: help system build demo lint test conformance fuzz concurrency bench clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -16,6 +16,7 @@ help:
 	@echo "make build         $(FOREBAY)"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
 	@echo "make fuzz          10 minutes for each fuzz target (needs a nightly toolchain and cargo-fuzz)"
+	@echo "make concurrency   what threads see of each other: every interleaving (loom), and a million writes beside packets"
 	@echo "make bench         benchmarks"
 
 # What the build links with, and what the tests of real interfaces make namespaces with.
@@ -55,6 +56,13 @@ test: lint
 conformance:
 	@test -n "$(P4C)" || { echo "say where the p4c checkout is: make conformance P4C=DIR"; exit 2; }
 	$(CARGO) xtask conformance --p4c $(P4C)
+
+LOOM = RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 $(CARGO) test --release --target-dir target/loom
+
+concurrency: system
+	$(LOOM) -p forebay-tables --lib publication
+	$(LOOM) -p forebay-switch --lib ring
+	FOREBAY_STRESS_WRITES=1000000 $(CARGO) test -p forebay-pipeline --release --test pipeline stress -- --nocapture --test-threads 1
 
 # Ten minutes for each target; what a run finds stands in fuzz/artifacts.
 fuzz:

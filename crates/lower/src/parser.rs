@@ -86,7 +86,9 @@ fn states(cx: &mut Context, body: &ParserBody, prefix: &str, accept: BlockId) {
     for (state, block) in body.states.iter().zip(&blocks) {
         graph::start(cx, *block);
         cx.location = cx.locate(state.span);
-        statement::statements(cx, &state.statements);
+        statement::atomically(cx, &state.annotations, |cx| {
+            statement::statements(cx, &state.statements);
+        });
         transition(cx, &state.transition, &blocks, accept);
     }
 }
