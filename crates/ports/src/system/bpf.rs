@@ -22,6 +22,9 @@ const ATTACH_TYPE_XDP: u32 = 37;
 /// The program takes frames in several pieces (Linux 5.18).
 const TAKES_FRAGMENTS: u32 = 1 << 5;
 
+/// The program is for one interface and may ask its driver about frames (Linux 6.3).
+const FOR_ONE_INTERFACE: u32 = 1 << 6;
+
 /// An instruction of the kernel's virtual machine (RFC 9669 §3).
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,8 +142,23 @@ pub(crate) fn set_socket(map: BorrowedFd<'_>, queue: u32, socket: BorrowedFd<'_>
     unsafe { bpf(MAP_UPDATE_ELEMENT, &attributes) }.map(drop)
 }
 
+/// What a program needs of the kernel that loads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Demands {
+    /// It takes frames in several pieces.
+    pub(crate) fragments: bool,
+    /// It asks the driver of this interface about frames.
+    pub(crate) driver_of: Option<u32>,
+}
+
 /// Loads a program for interfaces. The kernel verifies it.
-pub(crate) fn load_xdp(instructions: &[Instruction], license: &CStr, takes_fragments: bool) -> io::Result<OwnedFd> {
+pub(crate) fn load_xdp(instructions: &[Instruction], license: &CStr, demands: Demands) -> io::Result<OwnedFd> {
+    let fragments = if demands.fragments { TAKES_FRAGMENTS } else { 0 };
+    let driver = if demands.driver_of.is_some() {
+        FOR_ONE_INTERFACE
+    } else {
+        0
+    };
     let attributes = ProgramLoad {
         program_type: PROGRAM_TYPE_XDP,
         instruction_count: instructions.len() as u32,
@@ -150,9 +168,9 @@ pub(crate) fn load_xdp(instructions: &[Instruction], license: &CStr, takes_fragm
         log_size: 0,
         log: 0,
         kernel_version: 0,
-        flags: if takes_fragments { TAKES_FRAGMENTS } else { 0 },
+        flags: fragments | driver,
         name: *b"forebay\0\0\0\0\0\0\0\0\0",
-        interface_index: 0,
+        interface_index: demands.driver_of.unwrap_or(0),
         expected_attach_type: ATTACH_TYPE_XDP,
     };
     // SAFETY: the structure is that of the command; instructions and licence live beyond the call, and the count is

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod bpf;
+pub(crate) mod btf;
 pub(crate) mod interface;
 mod mapping;
 pub(crate) mod messages;

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 
+use crate::beside::send_with_tag;
 use crate::network::{Kind, Network, PATIENCE, frame, receive_until, send};
 use forebay_packet::checksum::{Sum, internet_checksum};
 use forebay_packet::{Burst, DropReason, Port, PortError, PortState, Readiness};
@@ -131,6 +132,25 @@ fn vlan_tags_come_through_as_they_were_sent() {
         });
         received.retain(|frame| is_ours(frame));
         assert_eq!(received, sent);
+    }
+}
+
+#[test]
+fn tags_beside_frames_are_put_back() {
+    for kind in Kind::ALL {
+        let Some(network) = Network::new() else { return };
+        let mut near = network.port(kind, "s0");
+        for (protocol, control) in [(0x8100, 0x604d), (0x88a8, 0x0fff)] {
+            network.left.enter(|| {
+                // SAFETY: the name is closed by a zero.
+                let index = unsafe { libc::if_nametoindex(c"eth0".as_ptr()) };
+                send_with_tag(index as i32, &frame(80), protocol, control).expect("can send");
+            });
+            let mut tagged = frame(80);
+            let tag = [protocol.to_be_bytes(), control.to_be_bytes()].concat();
+            tagged.splice(12..12, tag);
+            receive_until(&mut *near, |received| received == tagged);
+        }
     }
 }
 

@@ -37,6 +37,20 @@ fn the_program_comes_and_goes_with_the_port() {
 }
 
 #[test]
+fn the_kernel_runs_the_program_where_the_driver_cannot() {
+    let Some(namespace) = Namespace::new() else {
+        return;
+    };
+    let mut port = namespace.enter(|| open_xdp("lo")).expect("every driver can");
+    assert!(!port.is_native());
+    let socket = namespace
+        .enter(|| std::net::UdpSocket::bind("127.0.0.1:0"))
+        .expect("can bind");
+    socket.send_to(b"message", "127.0.0.1:9").expect("can send");
+    receive_until(&mut port, |frame| frame.ends_with(b"message"));
+}
+
+#[test]
 fn an_interface_is_opened_once() {
     let Some(network) = Network::new() else {
         return;
