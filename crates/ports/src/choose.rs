@@ -10,7 +10,7 @@ use std::fmt;
 use forebay_packet::Port;
 
 use crate::interfaces::Interface;
-use crate::{OpenError, OpenOptions, PacketPort, XdpPort};
+use crate::{OpenError, OpenOptions, PacketPort, TapPort, XdpPort};
 
 /// How a port carries packets, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +91,13 @@ pub(crate) fn open_xdp_shares(interface: &str, count: usize, options: &OpenOptio
 pub(crate) fn open_packet_shares(interface: &str, count: usize) -> Result<Vec<Opened>, OpenError> {
     let ports = PacketPort::open_shares(interface, count)?;
     let describe = |port| -> Opened { (Box::new(port), Means::packet()) };
+    Ok(ports.into_iter().map(describe).collect())
+}
+
+/// Makes a TAP device with several queues for as many threads.
+pub(crate) fn open_tap_shares(interface: &str, count: usize) -> Result<Vec<Opened>, OpenError> {
+    let ports = TapPort::open_shares(interface, count)?;
+    let describe = |port| -> Opened { (Box::new(port), Means::tap()) };
     Ok(ports.into_iter().map(describe).collect())
 }
 

@@ -74,7 +74,7 @@ pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenEr
 /// comes in, the packets of a flow always to the same; all send by the same interface.
 ///
 /// AF_XDP ports share the interface's receive queues, so there must be at least as many; a name alone is opened as packet
-/// sockets when there are not. Ports that are not interfaces cannot be shared: there is one, for one thread.
+/// sockets when there are not. Ports that are no interfaces cannot be shared: there is one, for one thread.
 ///
 /// # Errors
 /// As for [`open`], and when an interface has too few queues for AF_XDP.
@@ -84,6 +84,7 @@ pub fn open_shares(spec: &PortSpec, count: usize, options: &OpenOptions) -> Resu
         PortKind::Interface { interface } => choose::open_fastest_shares(interface, count, options)?,
         PortKind::Xdp { interface, queue: None } => choose::open_xdp_shares(interface, count, options)?,
         PortKind::Packet { interface } => choose::open_packet_shares(interface, count)?,
+        PortKind::Tap { interface } => choose::open_tap_shares(interface, count)?,
         _ => return open(spec, options).map(|opened| vec![opened]),
     };
     let number = spec.number;

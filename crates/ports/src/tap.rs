@@ -1,19 +1,21 @@
 //! A port over a TAP device: a virtual interface whose other end is the kernel's network stack.
 //!
 //! The device is made if it does not exist and goes away with the port unless it was made
-//! persistent (`ip tuntap add`). It is opened without offloads, so the kernel finishes checksums
-//! and cuts super-frames itself.
+//! persistent (`ip tuntap add`). The driver gives and takes one frame a system call, so frames are made to count: the
+//! kernel's TCP may hand over super-frames, which are cut here ([`crate::offload`]), as checksums are completed.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, IoSliceMut, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, PortState, Readiness};
 
 use crate::OpenError;
-use crate::system;
+use crate::offload::segments::Segments;
+use crate::offload::{self, Offload};
 use crate::system::interface;
+use crate::system::{self, OFFLOAD_HEADER};
 
 /// Room for what does not fit in a packet's buffer, in bytes: a TAP device has an MTU of at most
 /// 65,521.
@@ -27,6 +29,7 @@ pub struct TapPort {
     name: String,
     device: File,
     overflow: Vec<u8>,
+    segments: Segments,
     state: PortState,
     counters: PortCounters,
 }
@@ -38,13 +41,26 @@ impl TapPort {
     /// When the system has no TAP driver, the name belongs to another sort of interface or another
     /// process, or the process has not CAP_NET_ADMIN.
     pub fn open(name: &str) -> Result<TapPort, OpenError> {
+        TapPort::open_queue(name, false)
+    }
+
+    /// Makes the TAP device called `name` with `count` queues, a port for each, for as many threads. The kernel gives
+    /// each its share of what comes in, by flows.
+    ///
+    /// # Errors
+    /// As for [`TapPort::open`], and when the device exists and was not made for several queues.
+    pub fn open_shares(name: &str, count: usize) -> Result<Vec<TapPort>, OpenError> {
+        (0..count).map(|_| TapPort::open_queue(name, count > 1)).collect()
+    }
+
+    fn open_queue(name: &str, is_one_of_several: bool) -> Result<TapPort, OpenError> {
         let device = OpenOptions::new()
             .read(true)
             .write(true)
             .custom_flags(libc::O_NONBLOCK)
             .open("/dev/net/tun")
             .map_err(driver_error)?;
-        interface::attach_tap(device.as_fd(), name).map_err(|cause| attach_error(name, cause))?;
+        interface::attach_tap(device.as_fd(), name, is_one_of_several).map_err(|cause| attach_error(name, cause))?;
         let bring_up = || {
             let asking = system::socket(libc::AF_INET, libc::SOCK_DGRAM)?;
             interface::set_interface_up(asking.as_fd(), name)
@@ -54,26 +70,52 @@ impl TapPort {
             name: name.to_owned(),
             device,
             overflow: vec![0; OVERFLOW],
+            segments: Segments::new(),
             state: PortState::Up,
             counters: PortCounters::default(),
         })
     }
 
-    /// Reads one frame into `packet`; false when none is there.
-    fn read_frame(&mut self, packet: &mut Packet) -> io::Result<bool> {
+    /// Reads one frame into `packet`, and what is left to do on it; `None` when none is there.
+    fn read_frame(&mut self, packet: &mut Packet) -> io::Result<Option<Offload>> {
+        let mut header = [0; OFFLOAD_HEADER];
         let room = packet.receive_room();
         let room_length = room.len();
-        let buffers = &mut [IoSliceMut::new(room), IoSliceMut::new(&mut self.overflow)];
+        let header_buffer = IoSliceMut::new(&mut header);
+        let buffers = &mut [
+            header_buffer,
+            IoSliceMut::new(room),
+            IoSliceMut::new(&mut self.overflow),
+        ];
         match self.device.read_vectored(buffers) {
             Ok(length) => {
+                let length = length.saturating_sub(OFFLOAD_HEADER);
                 packet.set_received(length);
                 if length > room_length {
                     packet.append(&self.overflow[..length - room_length]);
                 }
-                Ok(length > 0)
+                Ok((length > 0).then(|| Offload::parse(&header)))
             }
-            Err(error) if is_idle(&error) => Ok(false),
+            Err(error) if is_idle(&error) => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Does what is left on the last packet of the burst: it stays there, or its segments wait for their turn.
+    fn finish(&mut self, burst: &mut Burst, offload: Offload) {
+        let Some(packet) = burst.as_mut_slice().last_mut() else {
+            return;
+        };
+        let result = match (offload.segmentation, offload.checksum) {
+            (Some(segmentation), _) => self.segments.cut(packet.data(), segmentation, None),
+            (None, Some((start, offset))) if !offload::complete_checksum(packet.data_mut(), start, offset) => {
+                Err(DropReason::Truncated)
+            }
+            _ => return self.counters.count_received(packet.len()),
+        };
+        burst.truncate(burst.len() - 1);
+        if let Err(reason) = result {
+            self.counters.count_drops(reason, 1);
         }
     }
 
@@ -125,17 +167,18 @@ impl Port for TapPort {
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
-        let mut count = 0;
-        while count < max {
-            let Some(packet) = burst.allocate() else {
-                break;
-            };
+        let before = burst.len();
+        let end = before + max.min(burst.room());
+        while burst.len() < end {
+            if !self.segments.is_empty() {
+                let room = end - burst.len();
+                self.segments.deliver(burst, room, now_ns, &mut self.counters);
+                continue;
+            }
+            let packet = burst.allocate().expect("there is room");
             packet.timestamp_ns = now_ns;
             match self.read_frame(packet) {
-                Ok(true) => {
-                    self.counters.count_received(packet.len());
-                    count += 1;
-                }
+                Ok(Some(offload)) => self.finish(burst, offload),
                 outcome => {
                     burst.truncate(burst.len() - 1);
                     outcome.map_err(|error| self.failed("receive", &error))?;
@@ -143,7 +186,7 @@ impl Port for TapPort {
                 }
             }
         }
-        Ok(count)
+        Ok(burst.len() - before)
     }
 
     fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
@@ -153,7 +196,9 @@ impl Port for TapPort {
                 self.counters.count_drops(DropReason::TooShort, 1);
                 continue;
             }
-            match self.device.write(packet.data()) {
+            // The header says that nothing is left to do.
+            let frame = [IoSlice::new(&[0; OFFLOAD_HEADER]), IoSlice::new(packet.data())];
+            match self.device.write_vectored(&frame) {
                 Ok(_) => {
                     self.counters.count_sent(packet.len());
                     self.state = PortState::Up;
@@ -191,6 +236,7 @@ impl Port for TapPort {
 
     fn readiness(&self) -> Readiness {
         match self.state {
+            _ if !self.segments.is_empty() => Readiness::Now,
             PortState::Gone => Readiness::Never,
             _ => Readiness::Descriptor(self.device.as_raw_fd()),
         }

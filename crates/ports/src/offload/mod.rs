@@ -8,7 +8,8 @@
 //! (Virtual I/O Device 1.2 §5.1.6); with PACKET_AUXDATA it tells the tag.
 
 pub(crate) mod headers;
-pub(crate) mod segment;
+mod segment;
+pub(crate) mod segments;
 pub(crate) mod unmarked;
 
 use forebay_packet::Packet;

@@ -16,16 +16,16 @@
 //! beside the switch. Give interfaces of a switch no addresses.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use forebay_packet::{Burst, DropReason, Packet, Pool, Port, PortCounters, PortError, PortState, Readiness};
+use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, PortState, Readiness};
 
 use crate::OpenError;
 use crate::interfaces::{Interface, Watch};
-use crate::offload::{self, Offload, segment};
+use crate::offload::segments::Segments;
+use crate::offload::{self, Offload};
 use crate::system::messages::{self, BATCH, Receives};
 use crate::system::packet_ring::{self, ReceiveRing, Slot};
 use crate::system::{self, OFFLOAD_HEADER};
@@ -56,9 +56,7 @@ pub struct PacketPort {
     watch: Watch,
     /// A frame that did not fit in its slot.
     large: Vec<u8>,
-    /// Segments of a super-frame, not yet taken by the switch: there may be more than fit in a burst.
-    ready: VecDeque<Packet>,
-    spares: Pool,
+    segments: Segments,
 }
 
 impl PacketPort {
@@ -98,8 +96,7 @@ impl PacketPort {
             kernel_drops: Cell::new(0),
             watch: Watch::default(),
             large: vec![0; LARGEST],
-            ready: VecDeque::with_capacity(2 * BATCH),
-            spares: Pool::new(4 * BATCH),
+            segments: Segments::new(),
         };
         port.look_at_interface();
         Ok(port)
@@ -123,15 +120,14 @@ impl PacketPort {
         }
     }
 
-    /// Takes a frame out of the ring: into `burst`, or cut into `ready`, or dropped and counted. False when none is
+    /// Takes a frame out of the ring: into `burst`, or cut into segments, or dropped and counted. False when none is
     /// there. The burst has room.
     fn take(&mut self, burst: &mut Burst, now_ns: u64) -> bool {
         let PacketPort {
             ring,
             receiver,
             large,
-            ready,
-            spares,
+            segments,
             counters,
             ..
         } = self;
@@ -141,7 +137,7 @@ impl PacketPort {
         if !slot.outgoing {
             let frame = whole_frame(&slot, receiver, large);
             let result = frame.and_then(|frame| match Offload::parse(slot.offload).segmentation {
-                Some(_) => cut(frame, &slot, ready, spares),
+                Some(segmentation) => segments.cut(frame, segmentation, slot.vlan),
                 None => finish(frame, &slot, burst, now_ns).map(|length| counters.count_received(length)),
             });
             if let Err(reason) = result {
@@ -150,19 +146,6 @@ impl PacketPort {
         }
         ring.release();
         true
-    }
-
-    /// Moves segments to the switch.
-    fn deliver(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> usize {
-        let count = max.min(burst.room()).min(self.ready.len());
-        for mut packet in self.ready.drain(..count) {
-            packet.timestamp_ns = now_ns;
-            self.counters.count_received(packet.len());
-            let accepted = burst.push_exchange(&mut packet);
-            debug_assert!(accepted, "the count was bounded by the burst's room");
-            self.spares.give(packet);
-        }
-        count
     }
 
     /// Sends frames one after another, skipping those that the kernel refuses.
@@ -243,20 +226,6 @@ fn finish(frame: &[u8], slot: &Slot<'_>, burst: &mut Burst, now_ns: u64) -> Resu
     Ok(packet.len())
 }
 
-/// Cuts a super-frame into the frames that a network card would have sent.
-fn cut(frame: &[u8], slot: &Slot<'_>, ready: &mut VecDeque<Packet>, spares: &mut Pool) -> Result<(), DropReason> {
-    let segmentation = Offload::parse(slot.offload).segmentation;
-    let plan = segmentation.and_then(|segmentation| segment::Plan::new(frame, segmentation));
-    let plan = plan.ok_or(DropReason::Unsegmentable)?;
-    for number in 0..plan.count() {
-        let mut segment = spares.take();
-        plan.write(frame, number, &mut segment);
-        put_tag_back(&mut segment, slot);
-        ready.push_back(segment);
-    }
-    Ok(())
-}
-
 /// Puts the tag that the kernel took out where it was.
 fn put_tag_back(packet: &mut Packet, slot: &Slot<'_>) {
     if let Some((protocol, control)) = slot.vlan {
@@ -313,8 +282,9 @@ impl Port for PacketPort {
         let before = burst.len();
         let end = before + max.min(burst.room());
         while burst.len() < end {
-            if !self.ready.is_empty() {
-                self.deliver(burst, end - burst.len(), now_ns);
+            if !self.segments.is_empty() {
+                let room = end - burst.len();
+                self.segments.deliver(burst, room, now_ns, &mut self.counters);
             } else if !self.take(burst, now_ns) {
                 break;
             }
@@ -347,7 +317,7 @@ impl Port for PacketPort {
     }
 
     fn readiness(&self) -> Readiness {
-        if !self.ready.is_empty() {
+        if !self.segments.is_empty() {
             Readiness::Now
         } else if self.state == PortState::Gone {
             Readiness::Never

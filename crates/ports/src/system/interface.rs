@@ -69,11 +69,26 @@ pub(crate) fn set_interface_up(socket: BorrowedFd<'_>, name: &str) -> io::Result
     interface_ioctl(socket, libc::SIOCSIFFLAGS, &mut request)
 }
 
-/// Makes an open `/dev/net/tun` the TAP device `name`, without packet information headers.
-pub(crate) fn attach_tap(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+/// Makes an open `/dev/net/tun` the TAP device `name`, or one of its queues. Each frame comes and goes behind an offload
+/// header; what comes may have its checksum open or be a TCP super-frame.
+pub(crate) fn attach_tap(tun: BorrowedFd<'_>, name: &str, is_one_of_several: bool) -> io::Result<()> {
     let mut request = interface_request(name)?;
-    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as c_short;
-    interface_ioctl(tun, libc::TUNSETIFF, &mut request)
+    let queues = if is_one_of_several { libc::IFF_MULTI_QUEUE } else { 0 };
+    let flags = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_VNET_HDR | queues;
+    request.ifr_ifru.ifru_flags = flags as c_short;
+    interface_ioctl(tun, libc::TUNSETIFF, &mut request)?;
+    let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+    // SAFETY: these requests take a pointer to an integer and the integer itself.
+    unsafe {
+        let header = super::OFFLOAD_HEADER as c_int;
+        check(libc::ioctl(tun.as_raw_fd(), libc::TUNSETVNETHDRSZ as _, &header))?;
+        check(libc::ioctl(
+            tun.as_raw_fd(),
+            libc::TUNSETOFFLOAD as _,
+            offloads as libc::c_ulong,
+        ))?;
+    }
+    Ok(())
 }
 
 /// The names of all interfaces in this thread's network namespace.

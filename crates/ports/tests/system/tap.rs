@@ -4,6 +4,7 @@ use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use crate::namespace::Namespace;
+use forebay_packet::checksum::Sum;
 use forebay_packet::{Burst, DropReason, Port, PortError, PortState};
 use forebay_ports::{OpenError, TapPort};
 
@@ -62,6 +63,55 @@ fn long_frames_come_whole() {
     socket.send_to(&payload, "10.8.0.2:5000").expect("can send");
     let frame = receive_one(&mut port, |frame| frame.len() > 8000);
     assert_eq!(frame[42..], payload);
+}
+
+#[test]
+fn tcp_of_the_kernel_comes_cut_and_complete() {
+    let Some(namespace) = Namespace::new() else {
+        return;
+    };
+    let mut port = open(&namespace);
+    namespace.ip("neigh add 10.8.0.2 lladdr 02:00:00:00:00:02 dev p4tap");
+    // Nobody answers, so that only the first segment comes: its checksum is left to the device.
+    let address = ([10, 8, 0, 2], 80).into();
+    let connect = move || std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200)).map(drop);
+    namespace.enter(connect).expect_err("nobody answers");
+    let is_tcp = |frame: &[u8]| frame[12..14] == [8, 0] && frame[23] == 6;
+    let frame = receive_one(&mut port, is_tcp);
+    let sum = Sum::new()
+        .add_bytes(&frame[26..])
+        .add_word(6)
+        .add_word(frame.len() as u16 - 34);
+    assert_eq!(sum.fold(), 0xffff);
+}
+
+#[test]
+fn queues_of_a_device_bring_every_frame_once() {
+    let Some(namespace) = Namespace::new() else {
+        return;
+    };
+    let mut queues = namespace
+        .enter(|| TapPort::open_shares("p4tap", 2))
+        .expect("root may make TAP devices");
+    namespace.ip("addr add 10.8.0.1/24 dev p4tap");
+    namespace.ip("neigh add 10.8.0.2 lladdr 02:00:00:00:00:02 dev p4tap");
+    let socket = namespace.enter(|| UdpSocket::bind("10.8.0.1:0")).expect("can bind");
+    let flows: Vec<u16> = (20_000..20_100).collect();
+    for flow in &flows {
+        socket.send_to(b"one message", ("10.8.0.2", *flow)).expect("can send");
+    }
+    let (mut burst, mut received) = (Burst::default(), Vec::new());
+    let started = Instant::now();
+    while received.len() < flows.len() && started.elapsed() < Duration::from_secs(20) {
+        for queue in &mut queues {
+            queue.receive(&mut burst, 32, 0).expect("the device is there");
+            let udp = burst.iter().filter(|packet| packet.data()[23] == 17);
+            received.extend(udp.map(|packet| u16::from_be_bytes([packet.data()[36], packet.data()[37]])));
+            burst.clear();
+        }
+    }
+    received.sort_unstable();
+    assert_eq!(received, flows);
 }
 
 #[test]
