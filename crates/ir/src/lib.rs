@@ -22,6 +22,7 @@ mod body;
 pub mod dot;
 mod evaluate;
 mod expr;
+mod index_set;
 mod object;
 pub mod passes;
 mod program;
@@ -31,5 +32,6 @@ mod visit;
 
 pub use body::*;
 pub use expr::*;
+pub use index_set::IndexSet;
 pub use object::*;
 pub use program::*;

@@ -1,8 +1,10 @@
 //! Compiled programs, and one packet's way through them.
 
-use crate::context::{Context, Memory, ending};
+use crate::context::{Context, Memory};
+use crate::lane::{BURST_MAX, Lanes, Shape, fate};
 use crate::pool::Pool;
 use crate::route::{Arguments, Obstacle};
+use crate::tables::TableObjects;
 use cranelift_jit::JITModule;
 use forebay_interp::{BitBuffer, Buffers, Ended, Input, Objects, PacketFacts, Random, Requests, State};
 use forebay_ir::BodyId;
@@ -16,8 +18,7 @@ pub struct Code {
     short_way: Option<Entry>,
     /// Why there is no short way although one was asked for.
     obstacle: Option<Obstacle>,
-    temporaries: usize,
-    step_limit: u64,
+    needs: Needs,
     /// What the entries are addresses in.
     _memory: CodeMemory,
     /// What code points to.
@@ -62,8 +63,7 @@ impl Code {
         memory: CodeMemory,
         pool: Pool,
         addresses: Addresses,
-        temporaries: usize,
-        step_limit: u64,
+        needs: Needs,
         obstacle: Option<Obstacle>,
     ) -> Self {
         let entry = |address: *const u8| {
@@ -74,8 +74,7 @@ impl Code {
             entries: addresses.bodies.into_iter().map(|address| address.map(entry)).collect(),
             short_way: addresses.short_way.map(entry),
             obstacle,
-            temporaries,
-            step_limit,
+            needs,
             _memory: memory,
             _pool: pool,
         }
@@ -86,10 +85,28 @@ impl Code {
         self.short_way.is_some()
     }
 
+    /// Bytes in front of a frame into which its short way may write.
+    pub fn headroom(&self) -> usize {
+        self.needs.headroom
+    }
+
     /// Why there is none although one was asked for.
     pub fn obstacle(&self) -> Option<&Obstacle> {
         self.obstacle.as_ref()
     }
+}
+
+/// What finished code needs when it runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needs {
+    /// Words of temporaries.
+    pub(crate) temporaries: usize,
+    /// See [`Code::headroom`].
+    pub(crate) headroom: usize,
+    /// Lanes and queues of the short way.
+    pub(crate) shape: Shape,
+    /// Steps that a body may take.
+    pub(crate) step_limit: u64,
 }
 
 /// Where finished functions are.
@@ -122,9 +139,7 @@ impl<'a> Execution<'a> {
         buffers: &'a mut Buffers,
         memory: &'a mut Memory,
     ) -> Self {
-        if memory.temporaries.len() < code.temporaries {
-            memory.temporaries.resize(code.temporaries, 0);
-        }
+        memory.make_room(code.needs.temporaries);
         let mut context = Context::new(objects, input.facts);
         context.packet = input.packet.as_ptr();
         context.packet_bits = input.packet.len() as u64 * 8;
@@ -148,7 +163,7 @@ impl<'a> Execution<'a> {
     pub fn run(&mut self, body: BodyId) -> Ended {
         let entry = self.code.entries[body.index()].expect("actions are executed by their tables");
         debug_assert!(self.context.cursor <= self.packet.len() as u64 * 8);
-        self.context.steps_left = self.code.step_limit;
+        self.context.steps_left = self.code.needs.step_limit;
         self.context.state = self.state.words_mut().as_mut_ptr();
         self.context.temporaries = self.memory.temporaries.as_mut_ptr();
         self.context.requests = self.requests;
@@ -178,28 +193,45 @@ impl<'a> Execution<'a> {
 
 /// The short way of packets through a compiled program.
 pub struct ShortWay<'a> {
+    code: &'a Code,
     entry: Entry,
     context: Context<'a>,
     requests: &'a mut Requests,
-    buffers: &'a mut Buffers,
+    output: &'a mut BitBuffer,
+    memory: &'a mut Memory,
+}
+
+/// A frame in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Its first byte.
+    pub start: *mut u8,
+    /// Its length in bytes.
+    pub length: usize,
 }
 
 /// What became of a packet on the short way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It leaves. The frame is as it shall be, but for bytes behind `length_max`.
+    /// It leaves, in the same memory.
     Sent {
         /// The port.
         port: u32,
+        /// Where it begins now, in bytes from where it began; negative when it has become longer.
+        start: isize,
         /// At most so many bytes leave.
         length_max: u32,
     },
-    /// It leaves, with the deparser's output in place of what the parser took.
+    /// It leaves, with a part of [`ShortWay::output`] in place of what the parser took.
     Rewritten {
         /// The port.
         port: u32,
         /// What the parser took, in bits.
         parsed_bits: usize,
+        /// Where the part begins, in whole bytes.
+        output_start: usize,
+        /// Its length in bits.
+        output_bits: usize,
         /// At most so many bytes leave.
         length_max: u32,
     },
@@ -214,71 +246,101 @@ pub enum Fate {
 }
 
 impl<'a> ShortWay<'a> {
-    /// Prepares for packets, if the code has a short way. The state is one of the compiled program; its values do not
-    /// matter.
+    /// Prepares for packets, if the code has a short way.
     pub fn new(
         code: &'a Code,
-        objects: &'a dyn Objects,
-        state: &'a mut State,
+        objects: &'a dyn TableObjects,
         requests: &'a mut Requests,
         buffers: &'a mut Buffers,
         memory: &'a mut Memory,
     ) -> Option<Self> {
         let entry = code.short_way?;
-        if memory.temporaries.len() < code.temporaries {
-            memory.temporaries.resize(code.temporaries, 0);
-        }
+        memory.make_room(code.needs.temporaries);
+        Lanes::prepare(memory, code.needs.shape);
         let mut context = Context::new(objects, PacketFacts::default());
-        context.state = state.words_mut().as_mut_ptr();
-        context.temporaries = memory.temporaries.as_mut_ptr();
-        context.memory = memory;
+        context.tables = Some(objects);
         Some(ShortWay {
+            code,
             entry,
             context,
             requests,
-            buffers,
+            output: &mut buffers.output,
+            memory,
         })
     }
 
-    /// Takes a packet the short way.
-    #[inline]
-    pub fn run(&mut self, frame: &mut [u8], arguments: Arguments) -> Fate {
+    /// Takes the first of the frames, at most [`BURST_MAX`], the short way, and says of how many they were to know what
+    /// became of them: see [`ShortWay::fate`]. When it is not all of them, the last one gave up, and those behind it have
+    /// not been touched.
+    ///
+    /// # Safety
+    ///
+    /// Each frame is in memory of the caller's, with [`Code::headroom`] more bytes before it, and no two share any.
+    pub unsafe fn run(&mut self, frames: impl ExactSizeIterator<Item = Frame>, arguments: Arguments) -> usize {
+        let count = frames.len().min(BURST_MAX);
+        if count == 0 {
+            return 0;
+        }
+        let lanes = &mut self.memory.lanes;
+        for (index, frame) in frames.take(count).enumerate() {
+            let lane = lanes.lane(index);
+            lane.packet = frame.start;
+            lane.packet_bits = frame.length as u64 * 8;
+            lane.truncate_to = u32::MAX.into();
+        }
+        lanes.fill(count);
+        self.output.clear();
         let context = &mut self.context;
-        context.packet = frame.as_mut_ptr();
-        context.packet_bits = frame.len() as u64 * 8;
-        context.cursor = 0;
         context.ingress_port = arguments.ingress_port.into();
         context.timestamp_us = arguments.timestamp_us;
-        context.truncate_to = u32::MAX.into();
-        context.facts = PacketFacts {
-            length_bytes: frame.len() as u32,
-            timestamp_us: arguments.timestamp_us,
-        };
-        // A packet before may have been dropped in the deparser.
-        self.buffers.output.clear();
+        context.facts.timestamp_us = arguments.timestamp_us;
+        context.queues = lanes.queues();
+        context.temporaries = self.memory.temporaries.as_mut_ptr();
         context.requests = self.requests;
-        context.output = &mut self.buffers.output;
-        // SAFETY: the context describes a frame, a state, temporaries and buffers that are ours until this returns, all
-        // as large as the code was told.
-        let ending = unsafe { (self.entry)(context) };
-        let (port, length_max) = (context.egress_port as u32, context.truncate_to as u32);
-        match ending {
-            ending::SENT_IN_PLACE => Fate::Sent { port, length_max },
-            ending::SENT_REWRITTEN => Fate::Rewritten {
+        context.output = self.output;
+        context.memory = self.memory;
+        let first = context.queues.wrapping_add(1).expose_provenance();
+        // SAFETY: the context describes frames as the caller promises, lanes, queues, temporaries and buffers that are
+        // ours until this returns, all as large as the code was told.
+        let behind = unsafe { (self.entry)(context) };
+        let ran = (behind as usize - first) / size_of::<u64>();
+        debug_assert!(ran <= count);
+        ran
+    }
+
+    /// What became of a frame of the last burst.
+    #[inline]
+    pub fn fate(&mut self, index: usize) -> Fate {
+        let lane = self.memory.lanes.lane(index);
+        let (port, length_max) = (lane.egress_port as u32, lane.truncate_to as u32);
+        match lane.fate {
+            fate::SENT => Fate::Sent {
                 port,
-                parsed_bits: context.cursor as usize,
+                start: lane.start as isize,
                 length_max,
             },
-            ending::DROPPED_IN_INGRESS => Fate::DroppedInIngress,
-            ending::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
-            ending::ASSERT_FAILED => Fate::AssertFailed,
-            ending::GAVE_UP => Fate::GaveUp,
-            other => unreachable!("the code of a short way does not return {other}"),
+            fate::REWRITTEN => Fate::Rewritten {
+                port,
+                parsed_bits: lane.parsed_bits as usize,
+                output_start: lane.output_start as usize / 8,
+                output_bits: lane.output_bits as usize,
+                length_max,
+            },
+            fate::DROPPED_IN_INGRESS => Fate::DroppedInIngress,
+            fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
+            fate::ASSERT_FAILED => Fate::AssertFailed,
+            fate::GAVE_UP => Fate::GaveUp,
+            other => unreachable!("the code of a short way does not end with {other}"),
         }
     }
 
-    /// What the deparser emitted for the last packet.
-    pub fn output(&mut self) -> &mut BitBuffer {
-        &mut self.buffers.output
+    /// What the deparser emitted for the packets of the last burst that are [rewritten](Fate::Rewritten).
+    pub fn output(&self) -> &BitBuffer {
+        self.output
+    }
+
+    /// See [`Code::headroom`].
+    pub fn headroom(&self) -> usize {
+        self.code.headroom()
     }
 }

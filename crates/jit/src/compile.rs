@@ -1,7 +1,8 @@
 //! From a program to [`Code`].
 
 use crate::analysis::{action_body, longest_way, size};
-use crate::code::{Addresses, Code, CodeMemory};
+use crate::code::{Addresses, Code, CodeMemory, Needs};
+use crate::lane::Shape;
 use crate::pool::Pool;
 use crate::route::Route;
 use crate::route::plan::Plan;
@@ -74,6 +75,8 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         errors: parser_errors(program),
         pool: &mut pool,
         temporaries: 0,
+        headroom: 0,
+        shape: Shape::default(),
         outlined: &outlined,
     };
     let mut compiler = Compiler {
@@ -101,7 +104,12 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         }
         _ => None,
     };
-    let temporaries = environment.temporaries as usize;
+    let needs = Needs {
+        temporaries: environment.temporaries as usize,
+        headroom: environment.headroom,
+        shape: environment.shape,
+        step_limit: options.step_limit,
+    };
     module
         .finalize_definitions()
         .map_err(|error| CompileError::Memory(error.to_string()))?;
@@ -116,14 +124,7 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         bodies: entries,
         short_way: short_way.map(|function| module.get_finalized_function(function)),
     };
-    Ok(Code::new(
-        CodeMemory::new(module),
-        pool,
-        addresses,
-        temporaries,
-        options.step_limit,
-        obstacle,
-    ))
+    Ok(Code::new(CodeMemory::new(module), pool, addresses, needs, obstacle))
 }
 
 /// An empty module for this machine.

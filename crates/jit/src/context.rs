@@ -1,8 +1,11 @@
 //! What compiled code knows of the packet it works on.
 //!
 //! A [`Context`] is one packet's way through the bodies of a program. Compiled code reads and writes its first fields at
-//! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls.
+//! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls. On the short way there
+//! is one for a burst, and what differs between its packets is in their lanes ([`crate::lane`]).
 
+use crate::lane::Lanes;
+use crate::tables::TableObjects;
 use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, Objects, PacketFacts, Random, Requests};
 use std::ptr;
@@ -31,16 +34,16 @@ pub(crate) struct Context<'a> {
     pub(crate) color: u64,
     /// The action data that the last lookup found, each argument in as many words as it needs.
     pub(crate) arguments: *const u64,
-    /// On the short way: where the packet came from.
+    /// On the short way: where the packets came from.
     pub(crate) ingress_port: u64,
     /// On the short way: when.
     pub(crate) timestamp_us: u64,
-    /// On the short way: where the packet leaves.
-    pub(crate) egress_port: u64,
-    /// On the short way: at most so many bytes leave.
-    pub(crate) truncate_to: u64,
+    /// On the short way: packets that wait, see [`crate::lane`].
+    pub(crate) queues: *mut u64,
     /// Tables and stateful objects.
     pub(crate) objects: &'a dyn Objects,
+    /// On the short way: the same, with the views of tables.
+    pub(crate) tables: Option<&'a dyn TableObjects>,
     /// What the program asks of its architecture.
     pub(crate) requests: *mut Requests,
     /// What the deparser emitted.
@@ -63,16 +66,6 @@ pub(crate) mod ending {
     pub(crate) const REJECTED: i64 = 2;
     pub(crate) const STEP_LIMIT: i64 = 3;
     pub(crate) const ASSERT_FAILED: i64 = 4;
-    /// On the short way: the packet leaves, and is as it shall be.
-    pub(crate) const SENT_IN_PLACE: i64 = 5;
-    /// On the short way: the packet leaves with the output in place of what was parsed.
-    pub(crate) const SENT_REWRITTEN: i64 = 6;
-    /// On the short way: dropped behind ingress.
-    pub(crate) const DROPPED_IN_INGRESS: i64 = 7;
-    /// On the short way: dropped behind egress.
-    pub(crate) const DROPPED_IN_EGRESS: i64 = 8;
-    /// On the short way: the packet takes the long way.
-    pub(crate) const GAVE_UP: i64 = 9;
 }
 
 impl<'a> Context<'a> {
@@ -91,9 +84,9 @@ impl<'a> Context<'a> {
             arguments: ptr::null(),
             ingress_port: 0,
             timestamp_us: 0,
-            egress_port: 0,
-            truncate_to: 0,
+            queues: ptr::null_mut(),
             objects,
+            tables: None,
             requests: ptr::null_mut(),
             output: ptr::null_mut(),
             memory: ptr::null_mut(),
@@ -126,4 +119,15 @@ pub struct Memory {
     pub(crate) arguments: Vec<u64>,
     /// The input of a hash that compiled code does not put together itself.
     pub(crate) hash_input: BitBuffer,
+    /// The lanes and queues of the short way.
+    pub(crate) lanes: Lanes,
+}
+
+impl Memory {
+    /// Makes sure that there are so many words of temporaries.
+    pub(crate) fn make_room(&mut self, temporaries: usize) {
+        if self.temporaries.len() < temporaries {
+            self.temporaries.resize(temporaries, 0);
+        }
+    }
 }

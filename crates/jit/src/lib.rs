@@ -19,11 +19,13 @@
 //! | `route/` | the short way: what is known of packets behind each way through the parser |
 //! | `code.rs` | finished code, and its use for one packet |
 //! | `context.rs` | what generated code knows of the packet |
+//! | `lane.rs` | the packets of a burst on the short way |
+//! | `tables.rs` | how generated code reaches tables |
 //! | `runtime.rs` | functions that generated code calls |
 //!
 //! # Why generated code stays within its bounds
 //!
-//! Generated code reads and writes memory through five base pointers only. For each, an argument:
+//! Generated code reads and writes memory through a few base pointers only. For each, an argument:
 //!
 //! * **The context.** Offsets are those that the compiler of Rust gives the fields of a `#[repr(C)]` structure.
 //! * **The state.** A slot's offset comes from the same [`forebay_interp::StateLayout`] from which the state is allocated;
@@ -37,7 +39,13 @@
 //!   that was first found to be at most the packet's length. A load that covers more than its field stays between the
 //!   header's first and last byte. On the short way, changed fields are written to where they were read.
 //! * **Action data.** Offsets are those of the parameters of the action. Which action runs is what the table said together
-//!   with the data, and tables check the number and widths of arguments when an entry is written.
+//!   with the data, and tables check the number and widths of arguments when an entry is written. Records of tables have
+//!   as many words as the layout says that compiler and table make of the same declaration.
+//! * **Lanes and queues.** Offsets in a lane are handed out when the program is compiled, and [`ShortWay`] makes sure that
+//!   every lane is as large as the last of them wants. A queue has a place for every lane of a burst, and a lane stands in
+//!   one queue at a time.
+//! * **The room before a packet.** A frame becomes longer by at most [`Code::headroom`] bytes, which who runs a short way
+//!   promises to be there.
 //!
 //! Keys, register indices and the like are not addresses here: they go to the runtime as values, and tables and arrays
 //! check them. Divisors are never zero and shift amounts are compared with the width before the result is used, so nothing
@@ -47,11 +55,15 @@ mod analysis;
 mod code;
 mod compile;
 mod context;
+mod lane;
 mod pool;
 pub mod route;
 mod runtime;
+mod tables;
 mod translate;
 
-pub use code::{Code, Execution, Fate, ShortWay};
+pub use code::{Code, Execution, Fate, Frame, ShortWay};
 pub use compile::{CompileError, Options, compile};
 pub use context::Memory;
+pub use lane::BURST_MAX;
+pub use tables::TableObjects;

@@ -8,11 +8,14 @@
 //! calls them.
 
 use crate::context::{Context, NO_COLOR};
+use crate::lane::{HEAD_WORDS, Lane};
+use crate::tables::TableObjects;
 use forebay_bits::{Bits, read_bits};
 use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::{
     BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, RegisterId, TableId, UnaryOp, ValueSetId,
 };
+use forebay_tables::{Pin, Record, TableView};
 use std::slice;
 
 /// A function that compiled code may call. All parameters and results are 64 bits wide.
@@ -42,6 +45,11 @@ functions! {
     READ_PACKET = read_packet(4);
     READ_VARBIT = read_varbit(5);
     LOOKUP = lookup(3) -> u64;
+    FIND = find(3);
+    FIND_ALL = find_all(5);
+    HIT = hit(3) -> u64;
+    OUTPUT_BEGIN = output_begin(2);
+    OUTPUT_END = output_end(2);
     VALUE_SET_CONTAINS = value_set_contains(3) -> u64;
     READ_REGISTER = read_register(4);
     WRITE_REGISTER = write_register(4);
@@ -210,6 +218,89 @@ unsafe extern "C" fn lookup(context: *mut Context<'_>, shape: *const TableShape,
     memory.arguments.extend(arguments.iter().flat_map(Bits::limbs));
     context.arguments = memory.arguments.as_ptr();
     action.into()
+}
+
+fn tables<'a>(context: &Context<'a>) -> &'a dyn TableObjects {
+    context.tables.expect("the short way has tables")
+}
+
+/// Puts what a look-up found into the lane.
+///
+/// # Safety
+///
+/// The lane is one of the short way.
+unsafe fn found(lane: *mut Lane, view: &TableView, record: Option<Record<'_>>, pin: &Pin<'_>) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        (*lane).hit = record.is_some().into();
+        (*lane).record = record.unwrap_or_else(|| view.default_record(pin)).as_ptr();
+    }
+}
+
+/// The key in a lane.
+///
+/// # Safety
+///
+/// The lane is one of the short way, which has room for keys of so many words.
+unsafe fn key_of<'a>(lane: *const Lane, words: usize) -> &'a [u64] {
+    // SAFETY: as the caller promises.
+    unsafe { slice::from_raw_parts(lane.cast::<u64>().add(HEAD_WORDS), words) }
+}
+
+/// Looks the key of a lane up.
+unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut Lane) {
+    // SAFETY: see the module.
+    unsafe {
+        let (view, pin) = tables(&*context).table(TableId(table as u32));
+        let key = key_of(lane, view.key_layout().words());
+        found(lane, view, view.find(key, view.hint(key), pin), pin);
+    }
+}
+
+/// Looks the keys of all lanes of a queue up, in the table at an index of a list.
+unsafe extern "C" fn find_all(
+    context: *const Context<'_>,
+    list: *const Vec<TableId>,
+    index: u64,
+    begin: *const *mut Lane,
+    end: *const *mut Lane,
+) {
+    // SAFETY: see the module.
+    unsafe {
+        let (view, pin) = tables(&*context).table((&*list)[index as usize]);
+        let lanes = slice::from_raw_parts(begin, end.offset_from_unsigned(begin));
+        let words = view.key_layout().words();
+        view.find_all(
+            lanes.len(),
+            |index| key_of(lanes[index], words),
+            |index, record| found(lanes[index], view, record, pin),
+            pin,
+        );
+    }
+}
+
+/// What a hit changes besides; the colour, or [`NO_COLOR`] without one.
+unsafe extern "C" fn hit(context: *const Context<'_>, table: u64, slot: u64) -> u64 {
+    // SAFETY: see the module.
+    let context = unsafe { &*context };
+    let color = tables(context).hit(TableId(table as u32), slot as u32, context.facts);
+    color.map_or(NO_COLOR, u64::from)
+}
+
+/// Begins what the deparser emits for a lane, behind what it emitted for others.
+unsafe extern "C" fn output_begin(context: *mut Context<'_>, lane: *mut Lane) {
+    // SAFETY: see the module.
+    unsafe {
+        let output = &mut *(*context).output;
+        let padding = (8 - output.len_bits() % 8) % 8;
+        output.push(&Bits::zero(padding as u32));
+        (*lane).output_start = output.len_bits() as u64;
+    }
+}
+
+unsafe extern "C" fn output_end(context: *mut Context<'_>, lane: *mut Lane) {
+    // SAFETY: see the module.
+    unsafe { (*lane).output_bits = (*(*context).output).len_bits() as u64 - (*lane).output_start }
 }
 
 /// What a membership test needs to know of a value set.

@@ -34,7 +34,7 @@ impl Burst {
     pub fn new(capacity: usize) -> Burst {
         let capacity = capacity.max(1);
         Burst {
-            buffers: Vec::with_capacity(capacity),
+            buffers: Vec::new(),
             length: 0,
             capacity,
             created: 0,

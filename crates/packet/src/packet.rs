@@ -143,6 +143,32 @@ impl Packet {
         removed
     }
 
+    /// The address of the first byte, with at least `headroom` bytes before it that may be written to.
+    #[inline]
+    pub fn start_with_headroom(&mut self, headroom: usize) -> *mut u8 {
+        if headroom > self.start {
+            self.grow_front(headroom - self.start);
+        }
+        // From the address of the whole buffer, so that it may be used for what is before it.
+        self.storage.as_mut_ptr().wrapping_add(self.start)
+    }
+
+    /// Moves the start of the data by so many bytes: back into the headroom, whose bytes become data, or on, which removes
+    /// bytes.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such byte.
+    #[inline]
+    pub fn move_start(&mut self, by: isize) {
+        let start = self.start.wrapping_add_signed(by);
+        assert!(
+            start <= self.end,
+            "the data begins within the buffer and before its end"
+        );
+        self.start = start;
+    }
+
     /// Replaces the first `old_count` bytes by `new`, moving only the start of the data.
     /// `old_count` beyond the data is taken as the whole data.
     pub fn replace_front(&mut self, old_count: usize, new: &[u8]) {

@@ -258,6 +258,20 @@ impl View<'_> {
     }
 }
 
+impl forebay_jit::TableObjects for View<'_> {
+    fn table(&self, table: TableId) -> (&TableView, &Pin<'_>) {
+        (&self.snapshot.tables[table.index()], self.pin)
+    }
+
+    fn hit(&self, table_id: TableId, slot: u32, packet: PacketFacts) -> Option<u8> {
+        if self.program.tables[table_id.index()].supports_timeout {
+            let entry = self.snapshot.tables[table_id.index()].entry(slot, self.pin);
+            entry.record_hit(packet.timestamp_us.saturating_mul(1000));
+        }
+        self.hit_side_effects(table_id, slot.into(), packet)
+    }
+}
+
 impl Objects for View<'_> {
     fn lookup(&self, table_id: TableId, key: &[Bits], packet: PacketFacts) -> Lookup<'_> {
         let table = &self.program.tables[table_id.index()];

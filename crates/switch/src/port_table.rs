@@ -3,7 +3,6 @@
 use crate::counters::{Drops, PortReport};
 use forebay_packet::{Burst, Packet, Port, PortError, PortState};
 use forebay_pipeline::DropReason;
-use std::collections::BTreeMap;
 
 /// A port with the packets that wait to be handed to it.
 struct PortSlot {
@@ -18,9 +17,14 @@ struct PortSlot {
 /// Ports in order of their numbers, which is also the order in which they are served.
 #[derive(Default)]
 pub(crate) struct PortTable {
-    slots: BTreeMap<u32, PortSlot>,
+    slots: Vec<PortSlot>,
+    /// Places in `slots` of the ports with low numbers, plus 1; 0 for none.
+    places: Vec<u16>,
     failures: Vec<(u32, PortError)>,
 }
+
+/// Ports with lower numbers are found by an array.
+const LOW_NUMBERS: u32 = 512;
 
 impl PortTable {
     pub(crate) fn insert(&mut self, number: u32, port: Box<dyn Port>, burst: usize) {
@@ -31,28 +35,49 @@ impl PortTable {
             drops: Drops::default(),
             failed: false,
         };
-        self.slots.insert(number, slot);
+        match self.slots.binary_search_by_key(&number, |slot| slot.number) {
+            Ok(place) => self.slots[place] = slot,
+            Err(place) => self.slots.insert(place, slot),
+        }
+        self.places = vec![0; LOW_NUMBERS as usize];
+        for (slot, place) in self.slots.iter().zip(1..).filter(|(slot, _)| slot.number < LOW_NUMBERS) {
+            self.places[slot.number as usize] = place;
+        }
+    }
+
+    #[inline]
+    fn place(&self, number: u32) -> Option<usize> {
+        match self.places.get(number as usize) {
+            Some(place) => usize::from(*place).checked_sub(1),
+            None => self.slots.binary_search_by_key(&number, |slot| slot.number).ok(),
+        }
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, number: u32) -> Option<&mut PortSlot> {
+        let place = self.place(number)?;
+        self.slots.get_mut(place)
     }
 
     pub(crate) fn contains(&self, number: u32) -> bool {
-        self.slots.contains_key(&number)
+        self.place(number).is_some()
     }
 
     /// Packets that can be handed to a port so that it accepts them; a port that has failed takes, and drops, everything.
     pub(crate) fn room(&self, number: u32) -> usize {
-        self.slots.get(&number).map_or(usize::MAX, PortSlot::room)
+        self.place(number).map_or(usize::MAX, |place| self.slots[place].room())
     }
 
     /// Whether every port would accept a burst of so many packets from each.
     pub(crate) fn have_room(&self, burst: usize) -> bool {
         let needed = burst * self.slots.len();
-        self.slots.values().all(|slot| slot.room() >= needed)
+        self.slots.iter().all(|slot| slot.room() >= needed)
     }
 
     /// Asks every port for up to `max` packets and gives what came, with the port's number, to `take`. `burst` is empty
     /// before and after.
     pub(crate) fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64, mut take: impl FnMut(u32, &Burst)) {
-        for slot in self.slots.values_mut().filter(|slot| !slot.failed) {
+        for slot in self.slots.iter_mut().filter(|slot| !slot.failed) {
             if let Err(error) = slot.port.receive(burst, max, now_ns) {
                 slot.failed = true;
                 self.failures.push((slot.number, error));
@@ -64,26 +89,43 @@ impl PortTable {
         }
     }
 
-    /// The numbers of the ports, in order.
-    pub(crate) fn numbers(&self) -> Vec<u32> {
-        self.slots.keys().copied().collect()
+    /// How many ports there are.
+    pub(crate) fn count(&self) -> usize {
+        self.slots.len()
     }
 
-    /// Asks a port for up to `max` packets. `burst` is empty before.
-    pub(crate) fn receive_from(&mut self, number: u32, burst: &mut Burst, max: usize, now_ns: u64) {
-        let Some(slot) = self.slots.get_mut(&number).filter(|slot| !slot.failed) else {
-            return;
-        };
+    /// Asks the port at a place in their order for up to `max` packets; its number. `burst` is empty before.
+    pub(crate) fn receive_at(&mut self, place: usize, burst: &mut Burst, max: usize, now_ns: u64) -> u32 {
+        let slot = &mut self.slots[place];
+        if slot.failed {
+            return slot.number;
+        }
         if let Err(error) = slot.port.receive(burst, max, now_ns) {
             slot.failed = true;
             self.failures.push((slot.number, error));
         }
+        slot.number
+    }
+
+    /// Sends a whole burst, which is empty afterwards, behind what is queued for the port. `None`, and the burst stays,
+    /// when there is no such port.
+    pub(crate) fn send_burst(&mut self, number: u32, burst: &mut Burst, now_ns: u64) -> Option<Sent> {
+        let place = self.place(number)?;
+        for packet in burst.iter_mut() {
+            packet.port = number;
+            packet.timestamp_ns = now_ns;
+        }
+        let slot = &mut self.slots[place];
+        let before = slot.flush(now_ns, &mut self.failures);
+        Some(before + slot.transmit(burst, now_ns, &mut self.failures))
     }
 
     /// Queues a packet for the port and leaves an empty one in its place. When the port's burst is full that is sent
     /// first. `None`, and the packet stays, when there is no such port.
+    #[inline]
     pub(crate) fn exchange(&mut self, number: u32, packet: &mut Packet, now_ns: u64) -> Option<Sent> {
-        let slot = self.slots.get_mut(&number)?;
+        let place = self.place(number)?;
+        let slot = &mut self.slots[place];
         let sent = if slot.outgoing.is_full() {
             slot.flush(now_ns, &mut self.failures)
         } else {
@@ -98,7 +140,8 @@ impl PortTable {
 
     /// Queues a frame for the port. When its burst is full that is sent first. `None` when there is no such port.
     pub(crate) fn send(&mut self, number: u32, frame: &[u8], tag: u64, now_ns: u64) -> Option<Sent> {
-        let slot = self.slots.get_mut(&number)?;
+        let place = self.place(number)?;
+        let slot = &mut self.slots[place];
         let sent = if slot.outgoing.is_full() {
             slot.flush(now_ns, &mut self.failures)
         } else {
@@ -116,13 +159,13 @@ impl PortTable {
     pub(crate) fn flush(&mut self, now_ns: u64) -> Sent {
         let failures = &mut self.failures;
         self.slots
-            .values_mut()
+            .iter_mut()
             .fold(Sent::default(), |sum, slot| sum + slot.flush(now_ns, failures))
     }
 
     /// Counts a drop for a port; nothing happens when there is no such port.
     pub(crate) fn count_drop(&mut self, number: u32, reason: DropReason) {
-        if let Some(slot) = self.slots.get_mut(&number) {
+        if let Some(slot) = self.slot_mut(number) {
             slot.drops.count(reason, 1);
         }
     }
@@ -132,17 +175,17 @@ impl PortTable {
     }
 
     pub(crate) fn reports(&self, errors: &[String]) -> Vec<PortReport> {
-        self.slots.values().map(|slot| slot.report(errors)).collect()
+        self.slots.iter().map(|slot| slot.report(errors)).collect()
     }
 
     /// Ports that have not failed.
     pub(crate) fn working(&self) -> impl Iterator<Item = &dyn Port> {
-        self.slots.values().filter(|slot| !slot.failed).map(|slot| &*slot.port)
+        self.slots.iter().filter(|slot| !slot.failed).map(|slot| &*slot.port)
     }
 
     /// Makes files complete.
     pub(crate) fn flush_files(&mut self) -> Result<(), PortError> {
-        self.slots.values_mut().try_for_each(|slot| slot.port.flush())
+        self.slots.iter_mut().try_for_each(|slot| slot.port.flush())
     }
 }
 
@@ -155,12 +198,19 @@ impl PortSlot {
     }
 
     fn flush(&mut self, now_ns: u64, failures: &mut Vec<(u32, PortError)>) -> Sent {
-        let offered = self.outgoing.len() as u64;
-        if offered == 0 {
+        if self.outgoing.is_empty() {
             return Sent::default();
         }
-        let result = self.port.send(&mut self.outgoing, now_ns);
-        self.outgoing.clear();
+        let mut outgoing = std::mem::take(&mut self.outgoing);
+        let sent = self.transmit(&mut outgoing, now_ns, failures);
+        self.outgoing = outgoing;
+        sent
+    }
+
+    fn transmit(&mut self, burst: &mut Burst, now_ns: u64, failures: &mut Vec<(u32, PortError)>) -> Sent {
+        let offered = burst.len() as u64;
+        let result = self.port.send(burst, now_ns);
+        burst.clear();
         let accepted = match result {
             Ok(accepted) => accepted as u64,
             Err(error) => {

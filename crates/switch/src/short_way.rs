@@ -1,7 +1,7 @@
 //! Packets that neither wait nor are copied: from port to port in one step, in their own buffers.
 //!
 //! Used when nothing waits in the switch, so that no packet overtakes another. A packet that has to take the long way
-//! takes it at once, before the next one goes on.
+//! takes it in its turn, before those behind it leave.
 
 use crate::switch::{Activity, Switch};
 use forebay_packet::Burst;
@@ -10,11 +10,14 @@ use forebay_pipeline::{Arrival, DropReason, Passage, Tracer};
 impl Switch {
     /// Receives a burst from every port and takes it the short way as far as possible.
     pub(crate) fn pass_through<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T, activity: &mut Activity) {
-        for ingress_port in self.ports.numbers() {
+        for place in 0..self.ports.count() {
             let mut burst = std::mem::take(&mut self.stages.received);
-            self.ports
-                .receive_from(ingress_port, &mut burst, self.config.burst, now_ns);
+            let ingress_port = self.ports.receive_at(place, &mut burst, self.config.burst, now_ns);
             let count = burst.len() as u64;
+            if count == 0 {
+                self.stages.received = burst;
+                continue;
+            }
             self.counters.received += count;
             activity.received += count;
             self.pass_burst(&mut burst, ingress_port, now_ns, tracer, activity);
@@ -36,30 +39,61 @@ impl Switch {
             timestamp_us: self.microseconds(now_ns),
         };
         let mut passages = std::mem::take(&mut self.stages.passages);
-        let packets = burst.as_mut_slice();
-        let mut next = 0;
-        while next < packets.len() {
-            if self.is_empty() {
-                self.worker.pass(&mut packets[next..], arrival, &mut passages);
+        if self.is_empty() {
+            self.worker.pass(burst.as_mut_slice(), arrival, &mut passages);
+        }
+        if let Some(port) = only_port(&passages).filter(|_| passages.len() == burst.len()) {
+            self.hand_over_all(port, burst, ingress_port, now_ns, activity);
+            passages.clear();
+            self.stages.passages = passages;
+            return;
+        }
+        let mut packets = burst.as_mut_slice();
+        while !packets.is_empty() {
+            if passages.is_empty() && self.is_empty() {
+                self.worker.pass(packets, arrival, &mut passages);
             }
-            for (passage, packet) in passages.drain(..).zip(&mut packets[next..]) {
-                packet.id = self.take_tag();
-                activity.ingress += 1;
-                activity.egress += u64::from(matches!(passage, Passage::Transmit(_)));
+            if passages.is_empty() {
+                passages.push(Passage::LongWay);
+            }
+            let (passed, rest) = packets.split_at_mut(passages.len());
+            packets = rest;
+            for (passage, packet) in passages.drain(..).zip(passed) {
                 match passage {
-                    Passage::Transmit(port) => self.hand_over(port, packet, ingress_port, now_ns),
-                    Passage::Drop(reason) => self.book_drop(ingress_port, reason),
+                    Passage::Transmit(port) => {
+                        packet.id = self.take_tag();
+                        activity.egress += 1;
+                        self.hand_over(port, packet, ingress_port, now_ns);
+                    }
+                    Passage::Drop(reason) => {
+                        self.take_tag();
+                        self.book_drop(ingress_port, reason);
+                    }
+                    Passage::LongWay => {
+                        self.arrive(packet.data(), ingress_port, arrival.timestamp_us);
+                        // Counted as the others are, below.
+                        activity.ingress += self.ingress(now_ns, tracer) - 1;
+                        activity.egress += self.egress(now_ns, tracer);
+                    }
                 }
-                next += 1;
-            }
-            if let Some(packet) = packets.get(next) {
-                self.arrive(packet.data(), ingress_port, arrival.timestamp_us);
-                activity.ingress += self.ingress(now_ns, tracer);
-                activity.egress += self.egress(now_ns, tracer);
-                next += 1;
+                activity.ingress += 1;
             }
         }
         self.stages.passages = passages;
+    }
+
+    /// Out of one port, all of them.
+    fn hand_over_all(&mut self, port: u32, burst: &mut Burst, from: u32, now_ns: u64, activity: &mut Activity) {
+        let count = burst.len() as u64;
+        activity.ingress += count;
+        activity.egress += count;
+        for packet in burst.iter_mut() {
+            packet.id = self.take_tag();
+        }
+        match self.ports.send_burst(port, burst, now_ns) {
+            Some(sent) => self.count_sent(sent),
+            None => (0..count).for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
+        }
     }
 
     /// Out of a port, without a copy.
@@ -69,4 +103,13 @@ impl Switch {
             None => self.drop_here(from, DropReason::NoSuchPort),
         }
     }
+}
+
+/// The port by which all packets leave, if it is one.
+fn only_port(passages: &[Passage]) -> Option<u32> {
+    let Some(Passage::Transmit(port)) = passages.first() else {
+        return None;
+    };
+    let same = |passage: &Passage| matches!(passage, Passage::Transmit(other) if other == port);
+    passages.iter().all(same).then_some(*port)
 }

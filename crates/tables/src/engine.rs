@@ -5,6 +5,7 @@
 //! | key | engine |
 //! |---|---|
 //! | all fields exact | [`ExactMap`]: the record is in the bucket |
+//! | one prefix field of up to 32 bits | [`DirectTrie`]: finds the number of a record |
 //! | one prefix field of up to 128 bits | [`PrefixTree`]: finds the number of a record |
 //! | anything else | [`RuleSet`]: finds the number of a record |
 //!
@@ -12,6 +13,7 @@
 
 use std::sync::Arc;
 
+use crate::direct_lpm::{self, DirectTrie, DirectWriter};
 use crate::exact::{ExactMap, ExactWriter, hash_words};
 use crate::key::{KeyMatch, KeySpec, MatchKind, prefix_mask};
 use crate::layout::{Key, KeyLayout, Placement};
@@ -19,7 +21,8 @@ use crate::lpm::{Prefix, PrefixTree, PrefixWriter, left_aligned};
 use crate::reclaim::{Domain, Pin};
 use crate::rows::{RecordWriter, Records, record_of};
 use crate::rules::{Bounds, Candidate, Rule, RuleSet, RuleWriter};
-use crate::sync::AtomicU64;
+use crate::sync::{AtomicU64, prefetch};
+use crate::view::FIND_MAX;
 use forebay_bits::Bits;
 
 /// The widest field that a [`PrefixTree`] takes.
@@ -31,6 +34,11 @@ pub(crate) enum Engine {
     /// No field is matched: the table never hits (P4_16 §14.2.1.1).
     Keyless,
     Exact(ExactMap),
+    Direct {
+        trie: DirectTrie,
+        width: u32,
+        records: Records,
+    },
     Prefix {
         tree: PrefixTree,
         width: u32,
@@ -47,6 +55,7 @@ pub(crate) enum Engine {
 pub(crate) enum EngineWriter {
     Keyless,
     Exact(ExactWriter),
+    Direct(DirectWriter, RecordWriter),
     Prefix(PrefixWriter, RecordWriter),
     Rules(RuleWriter, RecordWriter, Ranking),
 }
@@ -83,6 +92,15 @@ impl Engine {
             (_, None, _) => {
                 let (map, writer) = ExactMap::new(domain, layout.words(), record_words);
                 (Engine::Exact(map), EngineWriter::Exact(writer))
+            }
+            (1, Some(field), None) if field.kind == MatchKind::Lpm && field.width <= direct_lpm::WIDTH_MAX => {
+                let (trie, writer) = DirectTrie::new(domain);
+                let engine = Engine::Direct {
+                    trie,
+                    width: field.width,
+                    records: records(),
+                };
+                (engine, EngineWriter::Direct(writer, RecordWriter::new(domain)))
             }
             (1, Some(field), None) if field.kind == MatchKind::Lpm && field.width <= PREFIX_WIDTH_MAX => {
                 let (tree, writer) = PrefixTree::new(domain, field.width);
@@ -121,6 +139,10 @@ impl Engine {
                 map.prefetch(hash, pin);
                 hash
             }
+            Engine::Direct { trie, width, .. } => {
+                trie.prefetch(direct_key(key, *width), pin);
+                0
+            }
             Engine::Prefix { tree, width, .. } => {
                 tree.prefetch(prefix_key(key, *width), pin);
                 0
@@ -138,6 +160,10 @@ impl Engine {
         match self {
             Engine::Keyless => None,
             Engine::Exact(map) => map.find(key, hint, pin),
+            Engine::Direct { trie, width, records } => {
+                let number = trie.find(direct_key(key, *width), pin)?;
+                Some(record_of(records.row(number)))
+            }
             Engine::Prefix { tree, width, records } => {
                 let number = tree.find(prefix_key(key, *width), pin)?;
                 Some(record_of(records.row(number)))
@@ -145,6 +171,41 @@ impl Engine {
             Engine::Rules { set, records } => {
                 let number = set.find(key, records, pin)?;
                 Some(record_of(records.row(number)))
+            }
+        }
+    }
+
+    /// The records of several keys, at most [`FIND_MAX`].
+    #[inline]
+    pub(crate) fn find_all<'a, 'k>(
+        &'a self,
+        count: usize,
+        key: impl Fn(usize) -> &'k [u64],
+        mut found: impl FnMut(usize, Option<&'a [AtomicU64]>),
+        pin: &'a Pin<'_>,
+    ) {
+        match self {
+            Engine::Keyless => (0..count).for_each(|index| found(index, None)),
+            Engine::Exact(map) => map.find_all(count, key, found, pin),
+            Engine::Direct { trie, width, records } => {
+                let mut numbers = [None; FIND_MAX];
+                let key = |index| direct_key(key(index), *width);
+                trie.find_all(count, key, |index, number| numbers[index] = number, pin);
+                give_records(records, &numbers[..count], found);
+            }
+            Engine::Prefix { tree, width, records } => {
+                let mut numbers = [None; FIND_MAX];
+                let key = |index| prefix_key(key(index), *width);
+                tree.find_all(count, key, |index, number| numbers[index] = number, pin);
+                give_records(records, &numbers[..count], found);
+            }
+            Engine::Rules { .. } => {
+                for index in 0..count {
+                    self.prefetch(key(index), pin);
+                }
+                for index in 0..count {
+                    found(index, self.find(key(index), 0, pin));
+                }
             }
         }
     }
@@ -157,6 +218,27 @@ impl Engine {
             _ => 0,
         }
     }
+}
+
+/// The records with these numbers.
+#[inline]
+fn give_records<'a>(
+    records: &'a Records,
+    numbers: &[Option<u32>],
+    mut found: impl FnMut(usize, Option<&'a [AtomicU64]>),
+) {
+    for number in numbers.iter().flatten() {
+        prefetch(&records.row(*number)[0]);
+    }
+    for (index, number) in numbers.iter().enumerate() {
+        found(index, number.map(|number| record_of(records.row(number))));
+    }
+}
+
+/// A key of up to 32 bits moved to the top.
+#[inline(always)]
+fn direct_key(key: &[u64], width: u32) -> u32 {
+    (key[0] << (u32::BITS - width)) as u32
 }
 
 #[inline]
@@ -177,6 +259,11 @@ impl EngineWriter {
             (EngineWriter::Exact(writer), Engine::Exact(map)) => {
                 writer.insert(map, &exact_key(layout, entry.key), entry.record);
                 0
+            }
+            (EngineWriter::Direct(writer, rows), Engine::Direct { trie, width, records }) => {
+                let number = rows.add(records, entry.id, entry.record);
+                writer.insert(trie, prefix(entry.key, *width), number);
+                number
             }
             (EngineWriter::Prefix(writer, rows), Engine::Prefix { tree, width, records }) => {
                 let number = rows.add(records, entry.id, entry.record);
@@ -199,6 +286,12 @@ impl EngineWriter {
                 writer.replace(map, &exact_key(layout, entry.key), entry.record);
                 0
             }
+            (EngineWriter::Direct(writer, rows), Engine::Direct { trie, width, records }) => {
+                let number = rows.add(records, entry.id, entry.record);
+                writer.replace(trie, prefix(entry.key, *width), number);
+                rows.remove(old);
+                number
+            }
             (EngineWriter::Prefix(writer, rows), Engine::Prefix { tree, width, records }) => {
                 let number = rows.add(records, entry.id, entry.record);
                 writer.replace(tree, prefix(entry.key, *width), number);
@@ -219,6 +312,10 @@ impl EngineWriter {
     pub(crate) fn remove(&mut self, engine: &Engine, layout: &KeyLayout, entry: EngineEntry<'_>, number: u32) {
         match (self, engine) {
             (EngineWriter::Exact(writer), Engine::Exact(map)) => writer.remove(map, &exact_key(layout, entry.key)),
+            (EngineWriter::Direct(writer, rows), Engine::Direct { trie, width, .. }) => {
+                writer.remove(trie, prefix(entry.key, *width));
+                rows.remove(number);
+            }
             (EngineWriter::Prefix(writer, rows), Engine::Prefix { tree, width, .. }) => {
                 writer.remove(tree, prefix(entry.key, *width));
                 rows.remove(number);
@@ -235,6 +332,9 @@ impl EngineWriter {
     pub(crate) fn memory_bytes(&self, engine: &Engine, pin: &Pin<'_>) -> usize {
         match (self, engine) {
             (EngineWriter::Exact(_), Engine::Exact(map)) => map.memory_bytes(pin),
+            (EngineWriter::Direct(writer, _), Engine::Direct { trie, records, .. }) => {
+                writer.memory_bytes(trie) + records.memory_bytes()
+            }
             (EngineWriter::Prefix(writer, _), Engine::Prefix { tree, records, .. }) => {
                 writer.memory_bytes(tree) + records.memory_bytes()
             }

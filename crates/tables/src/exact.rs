@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
+use crate::view::FIND_MAX;
 
 /// The tag of a place without an entry.
 const FREE: u8 = 0;
@@ -45,6 +46,8 @@ const PLACES_MIN: usize = 3;
 const LOAD_MAX: usize = 7;
 const LOAD_GROWN: usize = 6;
 const BUCKETS_MIN: usize = 2;
+/// Up to so many bytes a table is taken to be in the caches nearby.
+const CACHED_BYTES: usize = 64 << 10;
 
 /// The hash of the words of a key: home and tag of its entry.
 ///
@@ -162,10 +165,13 @@ impl Buckets {
         if bucket + 1 == self.count { 0 } else { bucket + 1 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn bucket(&self, bucket: usize) -> &[AtomicU64] {
         let lines = self.shape.bucket_lines;
-        words_of(&self.lines[bucket * lines..][..lines])
+        debug_assert!(bucket < self.count);
+        // SAFETY: there are so many lines for each bucket, and every number of a bucket is below `count`: `home` gives
+        // such a number, and `next` goes back to 0.
+        words_of(unsafe { self.lines.get_unchecked(bucket * lines..(bucket + 1) * lines) })
     }
 
     #[inline]
@@ -199,18 +205,23 @@ impl Buckets {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn search(&self, hash: u64, matches: impl Fn(&[AtomicU64]) -> bool) -> Option<Place> {
         let tag = tag_of(hash);
         let mut bucket = self.home(hash);
         for _ in 0..self.count {
-            let header = self.header(bucket);
+            let words = self.bucket(bucket);
+            let header = Header(words[0].load(Ordering::Acquire));
             let mut candidates = header.candidates(tag) & self.places_mask;
             while candidates != 0 {
                 let place = candidates.trailing_zeros() as usize / 8;
-                let at = Place { bucket, place };
-                if matches(self.entry(at)) {
-                    return Some(at);
+                // SAFETY: the mask has bits for the places of a bucket only, and a bucket has room for their entries.
+                let entry = unsafe {
+                    let first = 1 + place * self.shape.entry_words;
+                    words.get_unchecked(first..first + self.shape.entry_words)
+                };
+                if matches(entry) {
+                    return Some(Place { bucket, place });
                 }
                 candidates &= candidates - 1;
             }
@@ -220,6 +231,42 @@ impl Buckets {
             bucket = self.next(bucket);
         }
         None
+    }
+
+    /// See [`ExactMap::find_all`], for keys of a number of words that is known.
+    #[inline]
+    fn find_all<'a, const WORDS: usize>(
+        &'a self,
+        count: usize,
+        key: impl Fn(usize) -> [u64; WORDS],
+        mut found: impl FnMut(usize, Option<&'a [AtomicU64]>),
+    ) {
+        let find = |key: [u64; WORDS], hash| {
+            let same = |entry: &[AtomicU64]| {
+                let words = key.iter().zip(entry);
+                words.fold(0, |all, (word, stored)| all | (word ^ load(stored))) == 0
+            };
+            self.search(hash, same).map(|at| self.value(at))
+        };
+        if self.memory_bytes() <= CACHED_BYTES {
+            for index in 0..count {
+                let key = key(index);
+                found(index, find(key, hash_words(&key)));
+            }
+            return;
+        }
+        let mut hashes = [0; FIND_MAX];
+        for (index, hash) in hashes[..count].iter_mut().enumerate() {
+            *hash = hash_words(&key(index));
+            let bucket = self.bucket(self.home(*hash));
+            prefetch(&bucket[0]);
+            if let Some(word) = bucket.get(LINE_WORDS) {
+                prefetch(word);
+            }
+        }
+        for (index, hash) in hashes[..count].iter().enumerate() {
+            found(index, find(key(index), *hash));
+        }
     }
 
     /// The first free place from `bucket` on.
@@ -326,6 +373,30 @@ impl ExactMap {
     pub(crate) fn find<'a>(&'a self, key: &[u64], hash: u64, pin: &'a Pin<'_>) -> Option<&'a [AtomicU64]> {
         let buckets = self.buckets.load(pin);
         Some(buckets.value(buckets.find(key, hash)?))
+    }
+
+    /// The values of several keys, at most [`FIND_MAX`].
+    #[inline]
+    pub(crate) fn find_all<'a, 'k>(
+        &'a self,
+        count: usize,
+        key: impl Fn(usize) -> &'k [u64],
+        mut found: impl FnMut(usize, Option<&'a [AtomicU64]>),
+        pin: &'a Pin<'_>,
+    ) {
+        let buckets = self.buckets.load(pin);
+        match buckets.shape.key_words {
+            1 => buckets.find_all(count, |index| [key(index)[0]], found),
+            2 => buckets.find_all(count, |index| [key(index)[0], key(index)[1]], found),
+            _ => {
+                for index in 0..count {
+                    self.prefetch(hash_words(key(index)), pin);
+                }
+                for index in 0..count {
+                    found(index, self.find(key(index), hash_words(key(index)), pin));
+                }
+            }
+        }
     }
 
     /// Bytes of the present array.

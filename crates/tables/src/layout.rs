@@ -108,7 +108,8 @@ pub struct KeyLayout {
 }
 
 impl KeyLayout {
-    pub(crate) fn new(keys: &[KeySpec]) -> KeyLayout {
+    /// The layout of keys with these fields.
+    pub fn new(keys: &[KeySpec]) -> KeyLayout {
         let mut packer = Packer::default();
         let places = keys
             .iter()
@@ -167,14 +168,15 @@ impl RecordLayout {
         match spec.implementation {
             Implementation::Direct => {
                 let widths = spec.actions.iter().map(|action| action.parameter_widths.as_slice());
-                RecordLayout::of_variants(&widths.collect::<Vec<_>>())
+                RecordLayout::of_actions(&widths.collect::<Vec<_>>())
             }
-            Implementation::Profile | Implementation::Selector => RecordLayout::of_variants(&[&[32], &[32]]),
+            Implementation::Profile | Implementation::Selector => RecordLayout::of_actions(&[&[32], &[32]]),
         }
     }
 
-    /// A record of one of several variants, each with fields of these widths.
-    fn of_variants(variants: &[&[u32]]) -> RecordLayout {
+    /// The layout of records of a table without action profile that has actions with parameters of these widths, in the
+    /// order of [`TableSpec::actions`].
+    pub fn of_actions(variants: &[&[u32]]) -> RecordLayout {
         let action_width = usize::BITS - variants.len().saturating_sub(1).leading_zeros();
         let action = Placement {
             word: 0,

@@ -9,7 +9,7 @@
 //! | keys | [`key`] | match kinds, and one entry's condition on one key field |
 //! | words | [`layout`] | keys and action data as engines and machine code see them |
 //! | memory | [`reclaim`], `rows` | when memory that readers may look at can be used again |
-//! | engines | `exact`, `lpm`, `rules` over `bit_vector`, behind `engine` | from a packet's key to the record of the entry that wins |
+//! | engines | `exact`, `direct_lpm`, `lpm`, `rules` over `bit_vector`, behind `engine` | from a packet's key to the record of the entry that wins |
 //! | tables | [`entry`], [`table`], [`view`] | entries with priorities, actions, sizes, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |
 //! | stateful objects | [`register`] under [`section`], [`counter`], [`meter`] | arrays that packets change |
@@ -72,6 +72,7 @@ mod bit_vector;
 pub mod checksum;
 pub mod counter;
 pub mod crc;
+mod direct_lpm;
 mod engine;
 pub mod entry;
 mod exact;
@@ -103,4 +104,4 @@ pub use register::RegisterArray;
 pub use section::SectionLocks;
 pub use storage::ArrayTooLarge;
 pub use table::{ActionError, ActionScope, ActionSpec, Implementation, LookupResult, Table, TableError, TableSpec};
-pub use view::{Hint, TableView};
+pub use view::{FIND_MAX, Hint, TableView};

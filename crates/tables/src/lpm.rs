@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::sync::{AtomicU64, Ordering, prefetch};
+use crate::view::FIND_MAX;
 
 /// Bits that a node takes.
 const STRIDE: u32 = 6;
@@ -62,7 +63,7 @@ impl Prefix {
         }
     }
 
-    fn shortened(self, length: u32) -> Prefix {
+    pub(crate) fn shortened(self, length: u32) -> Prefix {
         Prefix {
             bits: self.bits & mask(length),
             length,
@@ -365,6 +366,33 @@ impl PrefixTree {
     #[inline]
     pub(crate) fn find(&self, key: u128, pin: &Pin<'_>) -> Option<u32> {
         self.tree.load(pin).find(key)
+    }
+
+    /// The records of several keys, at most [`FIND_MAX`].
+    #[inline]
+    pub(crate) fn find_all(
+        &self,
+        count: usize,
+        key: impl Fn(usize) -> u128,
+        mut found: impl FnMut(usize, Option<u32>),
+        pin: &Pin<'_>,
+    ) {
+        let tree = self.tree.load(pin);
+        let mut cells = [0; FIND_MAX];
+        for (index, cell) in cells[..count].iter_mut().enumerate() {
+            *cell = tree.index(key(index));
+            prefetch(&tree.cells[*cell]);
+        }
+        for cell in &cells[..count] {
+            let node = tree.cells[*cell].node.load(Ordering::Acquire) as usize;
+            if node != 0 {
+                // SAFETY: nodes that can be reached are not freed while the pin lives.
+                prefetch(unsafe { &*std::ptr::with_exposed_provenance::<AtomicU64>(node) });
+            }
+        }
+        for index in 0..count {
+            found(index, tree.find(key(index)));
+        }
     }
 
     #[inline]

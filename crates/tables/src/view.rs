@@ -164,6 +164,26 @@ impl TableView {
         self.engine.find(key, hint, pin).map(Record::new)
     }
 
+    /// Looks several keys up, so that their memory accesses overlap: gives the record, or `None` for a miss, of each to
+    /// `found`. `key` gives the words of a key by its index, as for [`TableView::find`]. At most [`FIND_MAX`] keys.
+    ///
+    /// # Panics
+    ///
+    /// Unless the pin is one of the table's domain, and when there are more keys.
+    #[inline]
+    pub fn find_all<'a, 'k>(
+        &'a self,
+        count: usize,
+        key: impl Fn(usize) -> &'k [u64],
+        mut found: impl FnMut(usize, Option<Record<'a>>),
+        pin: &'a Pin<'_>,
+    ) {
+        pin.assert_guards(&self.domain);
+        assert!(count <= FIND_MAX, "{count} keys are looked up at once");
+        let found = |index, record: Option<&'a [AtomicU64]>| found(index, record.map(Record::new));
+        self.engine.find_all(count, key, found, pin);
+    }
+
     /// What [`TableView::prefetch`] would return, for lookups without one.
     #[inline]
     pub fn hint(&self, key: &[u64]) -> Hint {
@@ -228,6 +248,9 @@ impl TableView {
 
 /// See [`TableView::prefetch`].
 pub type Hint = u64;
+
+/// Keys that [`TableView::find_all`] takes at once.
+pub const FIND_MAX: usize = 32;
 
 fn default_action(spec: &TableSpec, records: &RecordLayout, call: ActionCall) -> DefaultAction {
     // The default of a table with members or groups is an action all the same.

@@ -8,7 +8,7 @@
 //! A body may run more than once for a packet (a table can be applied in two places, so an action can run twice), and
 //! a local slot is not cleared in between. Hence what is live at the entry of a body is live at its end.
 
-use crate::{Block, Body, BodyId, Op, Program, SlotId, SlotKind, Terminator};
+use crate::{Block, Body, BodyId, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
 use std::collections::BTreeMap;
 
 /// Removes assignments to local slots whose value is never used, and other operations that only compute one. What can
@@ -135,39 +135,15 @@ fn remove_unread(body: &mut Body, uses: &Uses) -> bool {
     changed
 }
 
-/// A set of the slots that belong to one body.
-#[derive(Clone, PartialEq)]
-struct SlotSet(Vec<u64>);
-
-impl SlotSet {
-    fn insert(&mut self, index: usize) {
-        self.0[index / 64] |= 1 << (index % 64);
-    }
-
-    fn remove(&mut self, index: usize) {
-        self.0[index / 64] &= !(1 << (index % 64));
-    }
-
-    fn contains(&self, index: usize) -> bool {
-        self.0[index / 64] >> (index % 64) & 1 == 1
-    }
-
-    fn extend(&mut self, other: &SlotSet) {
-        for (word, other) in self.0.iter_mut().zip(&other.0) {
-            *word |= other;
-        }
-    }
-}
-
 /// Which of a body's own local slots are live where.
 struct Liveness<'a> {
     program: &'a Program,
     /// Dense numbers of the body's own slots.
     numbers: BTreeMap<SlotId, usize>,
     /// What is live at the end of the body: what is live at its entry.
-    at_end: SlotSet,
+    at_end: IndexSet,
     /// What is live at the beginning of each block.
-    at_start: Vec<SlotSet>,
+    at_start: Vec<IndexSet>,
 }
 
 impl<'a> Liveness<'a> {
@@ -176,7 +152,7 @@ impl<'a> Liveness<'a> {
             .map(SlotId)
             .filter(|slot| uses.user[slot.index()] == User::One(body));
         let numbers: BTreeMap<SlotId, usize> = own.enumerate().map(|(number, slot)| (slot, number)).collect();
-        let at_end = SlotSet(vec![0; numbers.len().div_ceil(64)]);
+        let at_end = IndexSet::new(numbers.len());
         Liveness {
             program,
             numbers,
@@ -218,12 +194,12 @@ impl<'a> Liveness<'a> {
         }
     }
 
-    fn after_terminator(&self, terminator: &Terminator) -> SlotSet {
+    fn after_terminator(&self, terminator: &Terminator) -> IndexSet {
         let mut live = self.at_end.clone();
         let successors = terminator.successors();
         // An action that exits, like the end of the body, leaves `at_end`; elsewhere only successors count.
         if !successors.is_empty() && !matches!(terminator, Terminator::Apply { .. }) {
-            live.0.fill(0);
+            live.clear();
         }
         for successor in successors {
             live.extend(&self.at_start[successor.index()]);
@@ -231,7 +207,7 @@ impl<'a> Liveness<'a> {
         live
     }
 
-    fn before_terminator(&self, terminator: &Terminator) -> SlotSet {
+    fn before_terminator(&self, terminator: &Terminator) -> IndexSet {
         let mut live = self.after_terminator(terminator);
         if let Terminator::Apply { hit, action_run, .. } = terminator {
             hit.iter()
@@ -243,7 +219,7 @@ impl<'a> Liveness<'a> {
     }
 
     /// From what is live after an operation to what is live before it.
-    fn step(&self, op: &Op, live: &mut SlotSet) {
+    fn step(&self, op: &Op, live: &mut IndexSet) {
         if let Some(slot) = op.target() {
             self.kill(slot, live);
         }
@@ -290,17 +266,17 @@ impl<'a> Liveness<'a> {
         changed
     }
 
-    fn is_dead(&self, slot: SlotId, live: &SlotSet) -> bool {
+    fn is_dead(&self, slot: SlotId, live: &IndexSet) -> bool {
         self.numbers.get(&slot).is_some_and(|number| !live.contains(*number))
     }
 
-    fn make_live(&self, slot: SlotId, live: &mut SlotSet) {
+    fn make_live(&self, slot: SlotId, live: &mut IndexSet) {
         if let Some(number) = self.numbers.get(&slot) {
             live.insert(*number);
         }
     }
 
-    fn kill(&self, slot: SlotId, live: &mut SlotSet) {
+    fn kill(&self, slot: SlotId, live: &mut IndexSet) {
         if let Some(number) = self.numbers.get(&slot) {
             live.remove(*number);
         }

@@ -15,6 +15,7 @@
 //! program that changes something that outlives a packet (a register, a counter) before it may give up has no such
 //! function: see [`Obstacle`].
 
+pub(crate) mod crossings;
 pub(crate) mod plan;
 mod specialise;
 
@@ -153,6 +154,13 @@ impl Route {
         known
     }
 
+    /// Whether what packets do to stateful objects depends on their order: then one packet goes all the way before the
+    /// next one.
+    pub(crate) fn keeps_order(&self, program: &Program) -> bool {
+        let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
+        Use::of(program, &all).ordered
+    }
+
     /// Why the program cannot take the short way, if so.
     pub fn obstacle(&self, program: &Program, step_limit: u64) -> Option<Obstacle> {
         let before = Use::of(program, &[self.parser, self.verify_checksum, self.ingress]);
@@ -214,6 +222,8 @@ struct Use {
     may_be_set: BTreeSet<SlotId>,
     random: bool,
     effects: bool,
+    /// Effects that do not give the same result in another order.
+    ordered: bool,
     requests: bool,
     registers_read: BTreeSet<RegisterId>,
     registers_written: BTreeSet<RegisterId>,
@@ -244,6 +254,7 @@ impl Use {
                 let table = &program.tables[table.index()];
                 self.effects |=
                     table.direct_counter.is_some() || table.direct_meter.is_some() || table.supports_timeout;
+                self.ordered |= table.direct_meter.is_some();
                 self.write(table.direct_meter.and_then(|meter| meter.slot));
                 for key in &table.keys {
                     key.expr.for_each_slot(&mut |slot| self.read(slot));
@@ -291,6 +302,10 @@ impl Use {
         self.effects |= matches!(
             op,
             Op::RegisterWrite { .. } | Op::Count { .. } | Op::ExecuteMeter { .. }
+        );
+        self.ordered |= matches!(
+            op,
+            Op::RegisterWrite { .. } | Op::ExecuteMeter { .. } | Op::EnterAtomic { .. }
         );
         self.requests |= matches!(
             op,

@@ -10,6 +10,7 @@
 //! where a stack is full, or at [`NODES_MAX`]; what is beyond the limits takes the long way.
 
 use super::Route;
+use super::crossings::{Crossings, crossings};
 use super::specialise::{fold, specialise, substitute_op};
 use crate::analysis::CursorFact;
 use forebay_bits::Bits;
@@ -76,10 +77,14 @@ pub(crate) struct Leaf {
     pub(crate) known: BTreeMap<SlotId, Bits>,
     /// Where the parser stands.
     pub(crate) cursor: CursorFact,
-    /// The headers that the deparser emits are those that were extracted, where they were.
-    pub(crate) in_place: bool,
+    /// The headers that the deparser emits if they are valid, in order, when it has no conditions.
+    pub(crate) emitted: Option<Vec<HeaderId>>,
     /// The headers that were extracted, in order.
     pub(crate) extracted: Vec<HeaderId>,
+    /// Whether they follow each other from the packet's start on, up to where the parser stands.
+    pub(crate) contiguous: bool,
+    /// What packets take along to their look-ups.
+    pub(crate) crossings: Crossings,
     /// The program as it is behind this way.
     pub(crate) program: Program,
     /// Slots that the bodies behind the parser write.
@@ -258,12 +263,13 @@ impl Planner<'_> {
         }
         let special = specialise(self.program, self.route, &way.known);
         self.statements += special.statements;
-        let in_place = way.contiguous && special.emitted.as_deref() == Some(&way.extracted[..]);
         self.plan.leaves.push(Leaf {
             known: way.known.clone(),
             cursor: way.cursor,
-            in_place,
+            emitted: special.emitted,
             extracted: way.extracted.clone(),
+            contiguous: way.contiguous,
+            crossings: crossings(&special.program, self.route),
             program: special.program,
             written: special.written,
         });

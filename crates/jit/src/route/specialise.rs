@@ -11,7 +11,7 @@ pub(super) struct Special {
     pub(super) program: Program,
     /// Slots that the bodies behind the parser write, and the architecture between them.
     pub(super) written: BTreeSet<SlotId>,
-    /// The headers that the deparser emits, when that is certain.
+    /// The headers that the deparser emits if they are valid, when it has no conditions.
     pub(super) emitted: Option<Vec<HeaderId>>,
     /// Statements and terminators behind the parser.
     pub(super) statements: usize,
@@ -36,7 +36,7 @@ pub(super) fn specialise(program: &Program, route: &Route, known: &BTreeMap<Slot
     passes::optimize(&mut program);
     let written = self::written(&program, route);
     Special {
-        emitted: emitted(&program, route, &constant, &written),
+        emitted: emitted(&program, route),
         statements: reachable_bodies(&program, route)
             .iter()
             .map(|body| crate::analysis::size(body))
@@ -140,31 +140,16 @@ fn written(program: &Program, route: &Route) -> BTreeSet<SlotId> {
     written
 }
 
-/// The headers that the deparser emits, if it has no conditions, all of them are valid, and their lengths stay.
-fn emitted(
-    program: &Program,
-    route: &Route,
-    constant: &BTreeMap<SlotId, Bits>,
-    written: &BTreeSet<SlotId>,
-) -> Option<Vec<HeaderId>> {
+/// The headers that the deparser emits if they are valid, when it has no conditions.
+fn emitted(program: &Program, route: &Route) -> Option<Vec<HeaderId>> {
     let [block] = &program.bodies[route.deparser.index()].blocks[..] else {
         return None;
     };
     let mut emitted = Vec::new();
     for statement in &block.statements {
         match statement.op {
-            Op::Emit { header: id } => {
-                let header = &program.headers[id.index()];
-                let mut varbit = header.fields.iter().filter(|field| field.length.is_some());
-                let keeps_length = varbit.all(|field| {
-                    !written.contains(&field.slot) && field.length.is_none_or(|length| !written.contains(&length))
-                });
-                if !constant.contains_key(&header.valid) || !keeps_length {
-                    return None;
-                }
-                emitted.push(id);
-            }
-            Op::Assign { slot, .. } if !matches!(program.slot(slot).kind, SlotKind::Field(_)) => {}
+            Op::Emit { header } => emitted.push(header),
+            Op::Assign { slot, .. } if !matches!(program.slot(slot).kind, SlotKind::Field(_) | SlotKind::Valid(_)) => {}
             Op::LogMessage { .. } => {}
             _ => return None,
         }

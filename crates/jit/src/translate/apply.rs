@@ -1,59 +1,165 @@
-//! Table application: a call of the runtime that looks the key up, then the action.
+//! Table application: the lookup, then the action.
+//!
+//! On the short way tables are looked up by the words of a key, and actions read their data from the record that was
+//! found. Otherwise, and for tables with action profiles, a call of the runtime looks up values.
 
-use super::value::Value;
+use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
 use crate::context::{NO_COLOR, ending};
+use crate::lane::Lane;
 use crate::runtime::{self, TableShape};
+use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
-use forebay_ir::{ActionId, SlotId, TableId};
+use forebay_ir::{ActionId, BlockId, SlotId, TableId};
+use forebay_tables::RecordLayout;
+use std::mem::offset_of;
+
+/// Where a lookup's results go: whether it hit, and which action ran.
+type Results = (Option<SlotId>, Option<SlotId>);
+
+/// A record that was found.
+struct Found {
+    record: ir::Value,
+    first_word: ir::Value,
+    layout: RecordLayout,
+}
 
 impl Translator<'_, '_, '_> {
-    pub(super) fn apply(&mut self, id: TableId, hit: Option<SlotId>, action_run: Option<SlotId>, next: ir::Block) {
-        let action = self.lookup(id);
-        self.write_results(id, hit, action_run, action);
+    /// Applies a table, at the end of block `id` of the present body.
+    pub(super) fn apply(&mut self, table: TableId, results: Results, id: BlockId, next: ir::Block) {
+        let layout = TableLayout::new(self.program, table).filter(|_| self.is_short_way());
+        let (action, found) = match layout {
+            Some(layout) => {
+                let (action, found) = self.find_record(table, layout, results, id);
+                (action, Some(found))
+            }
+            None => (self.look_up(table, results), None),
+        };
+        if let Some(slot) = results.1 {
+            self.write_slot(slot, Value::word(32, action));
+        }
         let mut switch = Switch::new();
         let mut actions: Vec<(ActionId, ir::Block)> = Vec::new();
-        for (index, listed) in (0u32..).zip(&self.program.tables[id.index()].actions) {
+        for (index, listed) in (0u32..).zip(&self.program.tables[table.index()].actions) {
             let block = self.builder.create_block();
             switch.set_entry(index.into(), block);
             actions.push((listed.action, block));
         }
         switch.emit(&mut self.builder, action, next);
-        for (action, block) in actions {
+        for (index, (action, block)) in actions.into_iter().enumerate() {
             self.builder.switch_to_block(block);
-            self.run_action(action, next);
+            match &found {
+                Some(found) => self.run_action_of_record(action, index, found, next),
+                None => self.run_action(action, next),
+            }
         }
     }
 
-    /// Evaluates the key and looks it up; the index of the action that is to run, if any is.
-    fn lookup(&mut self, id: TableId) -> ir::Value {
-        let table = &self.program.tables[id.index()];
-        let key: Vec<Value> = table.keys.iter().map(|field| self.value(&field.expr, None)).collect();
+    /// Evaluates the key and looks it up, and writes what was found but for the action; the index of that, if any is to
+    /// run.
+    fn look_up(&mut self, id: TableId, (hit, _): Results) -> ir::Value {
+        let key = self.key(id);
         let key_widths = key.iter().map(|field| field.width).collect();
         let shape = self.environment.pool.keep(TableShape { table: id, key_widths });
         let shape = self.pointer(shape);
         let key = self.store_all(&key);
-        self.call_for_result(runtime::LOOKUP, &[self.context, shape, key])
-    }
-
-    /// Tells the program what the lookup found.
-    fn write_results(&mut self, id: TableId, hit: Option<SlotId>, action_run: Option<SlotId>, action: ir::Value) {
+        self.tell_facts();
+        let action = self.call_for_result(runtime::LOOKUP, &[self.context, shape, key]);
         if let Some(slot) = hit {
             let hit = self.load_hit();
             self.write_slot(slot, Value::word(1, hit));
         }
-        if let Some(slot) = self.program.tables[id.index()]
-            .direct_meter
-            .and_then(|meter| meter.slot)
-        {
+        if let Some(slot) = self.color_slot(id) {
             let color = self.load_color();
             self.write_color(slot, color);
         }
-        if let Some(slot) = action_run {
-            self.write_slot(slot, Value::word(32, action));
+        action
+    }
+
+    fn key(&mut self, id: TableId) -> Vec<Value> {
+        let program = self.program;
+        let keys = &program.tables[id.index()].keys;
+        keys.iter().map(|field| self.value(&field.expr, None)).collect()
+    }
+
+    /// Puts the words of the key together, has them looked up, and writes what was found but for the action; the index of
+    /// that, and the record.
+    fn find_record(
+        &mut self,
+        id: TableId,
+        layout: TableLayout,
+        (hit, _): Results,
+        block: BlockId,
+    ) -> (ir::Value, Found) {
+        self.store_key(id, &layout);
+        let crossings = self.crossings.zip(self.present_body);
+        let crossing = crossings.and_then(|(crossings, body)| crossings.get(&(body, block)));
+        self.find(id, crossing);
+        let record = self.load_lane(offset_of!(Lane, record));
+        let first_word = self.load(record, 0);
+        if let Some(slot) = hit {
+            let hit = self.load_lane(offset_of!(Lane, hit));
+            self.write_slot(slot, Value::word(1, hit));
         }
+        self.note_hit(id, first_word);
+        let action = layout.record.action();
+        let index = self.shifted_right(first_word, action.shift);
+        let index = self.masked(action.width, index);
+        let found = Found {
+            record,
+            first_word,
+            layout: layout.record,
+        };
+        (index, found)
+    }
+
+    fn store_key(&mut self, id: TableId, layout: &TableLayout) {
+        let values = self.key(id);
+        let mut words: Vec<Option<ir::Value>> = vec![None; layout.key.words()];
+        for (value, place) in values.into_iter().zip(layout.key.places()) {
+            let Some(place) = place else { continue };
+            for index in 0..runtime::words(value.width) {
+                let limb = match value.place {
+                    Place::Word(word) => self.shifted_left(word, place.shift),
+                    _ => self.limb(value, index),
+                };
+                let word = &mut words[place.word + index];
+                *word = Some(match *word {
+                    Some(others) => self.builder.ins().bor(others, limb),
+                    None => limb,
+                });
+            }
+        }
+        for (index, word) in words.into_iter().enumerate() {
+            let word = word.unwrap_or_else(|| self.number(0));
+            self.store_lane(Self::key_offset(index), word);
+        }
+    }
+
+    /// Counts and meters a hit where the program wants it.
+    fn note_hit(&mut self, id: TableId, first_word: ir::Value) {
+        let table = &self.program.tables[id.index()];
+        if table.direct_counter.is_none() && table.direct_meter.is_none() && !table.supports_timeout {
+            return;
+        }
+        let hit = self.load_lane(offset_of!(Lane, hit));
+        self.when(hit, |translator| {
+            translator.tell_facts();
+            let table = translator.number(id.0.into());
+            let slot = translator.masked(32, first_word);
+            let color = translator.call_for_result(runtime::HIT, &[translator.context, table, slot]);
+            if let Some(slot) = translator.color_slot(id) {
+                translator.write_color(slot, color);
+            }
+        });
+    }
+
+    fn color_slot(&self, id: TableId) -> Option<SlotId> {
+        self.program.tables[id.index()]
+            .direct_meter
+            .and_then(|meter| meter.slot)
     }
 
     /// Writes a meter's colour, if there is one.
@@ -74,6 +180,18 @@ impl Translator<'_, '_, '_> {
         then(self);
         self.builder.ins().jump(next, &[]);
         self.builder.switch_to_block(next);
+    }
+
+    /// Runs an action with the data of a record, and goes on at `next`.
+    fn run_action_of_record(&mut self, id: ActionId, index: usize, found: &Found, next: ir::Block) {
+        let program = self.program;
+        let data = ActionData::Record {
+            record: found.record,
+            first_word: found.first_word,
+            places: found.layout.data(index).to_vec(),
+        };
+        let action = &program.actions[id.index()];
+        self.body(&program.bodies[action.body.index()], Some(data), Some(next));
     }
 
     /// Runs an action with the data of the last lookup, and goes on at `next`.

@@ -2,10 +2,12 @@
 
 use super::value::{ActionData, Value};
 use super::{Ending, Translator};
+use crate::lane::Lane;
 use crate::runtime::{self, DigestShape, NO_FIELD_LIST, RegisterShape};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{DigestId, Expr, Op, RegisterId, SlotId};
+use std::mem::offset_of;
 
 impl Translator<'_, '_, '_> {
     /// An operation.
@@ -59,11 +61,13 @@ impl Translator<'_, '_, '_> {
             Op::Count { counter, index } => {
                 let index = self.saturated_of(index, data);
                 let counter = self.number(counter.0.into());
+                self.tell_facts();
                 self.call(runtime::COUNT, &[self.context, counter, index]);
             }
             Op::ExecuteMeter { meter, index, slot } => {
                 let index = self.saturated_of(index, data);
                 let meter = self.number(meter.0.into());
+                self.tell_facts();
                 let color = self.call_for_result(runtime::EXECUTE_METER, &[self.context, meter, index]);
                 self.write_color(*slot, color);
             }
@@ -206,9 +210,9 @@ impl Translator<'_, '_, '_> {
         if !self.is_short_way() {
             return self.call(runtime::TRUNCATE, &[self.context, bytes]);
         }
-        let before = self.load_truncate_to();
+        let before = self.load_lane(offset_of!(Lane, truncate_to));
         let least = self.builder.ins().umin(before, bytes);
-        self.store_truncate_to(least);
+        self.store_lane(offset_of!(Lane, truncate_to), least);
     }
 
     fn field_list(&mut self, field_list: Option<&Expr>, data: Option<&ActionData>) -> ir::Value {

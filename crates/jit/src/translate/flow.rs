@@ -45,21 +45,21 @@ impl Translator<'_, '_, '_> {
         for ((block, fact), id) in body.blocks.iter().zip(facts).zip(0..) {
             self.builder.switch_to_block(region.block(BlockId(id)));
             self.cursor = fact;
-            self.block(&region, block);
+            self.block(&region, block, BlockId(id));
         }
     }
 
-    fn block(&mut self, region: &Region, block: &Block) {
+    fn block(&mut self, region: &Region, block: &Block, id: BlockId) {
         for statement in &block.statements {
             self.step(has_outside_effect(statement));
             self.statement(&statement.op, region.data());
             self.cursor = self.cursor.after(self.program, &statement.op);
         }
         self.step(true);
-        self.terminator(region, &block.terminator);
+        self.terminator(region, &block.terminator, id);
     }
 
-    fn terminator(&mut self, region: &Region, terminator: &Terminator) {
+    fn terminator(&mut self, region: &Region, terminator: &Terminator, id: BlockId) {
         match terminator {
             Terminator::Jump(next) => {
                 self.builder.ins().jump(region.block(*next), &[]);
@@ -86,7 +86,7 @@ impl Translator<'_, '_, '_> {
                 action_run,
                 next,
             } => {
-                self.apply(*table, *hit, *action_run, region.block(*next));
+                self.apply(*table, (*hit, *action_run), id, region.block(*next));
             }
             Terminator::Return => match region.on_return {
                 Some(block) => {

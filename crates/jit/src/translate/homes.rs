@@ -21,12 +21,23 @@ pub(super) enum Home {
 /// A field in the packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
-    /// Address of bytes that are in the packet.
-    pub(super) address: ir::Value,
+    /// Where bytes begin that are in the packet.
+    pub(super) address: Address,
     /// How many there are.
     pub(super) bytes: u32,
     /// Where in them the field begins.
     pub(super) first_bit: u32,
+}
+
+/// Where bytes of the packet begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Address {
+    /// At an address.
+    Known(ir::Value),
+    /// So many bytes behind the packet's start.
+    InPacket(u64),
+    /// As many bits behind it as a register says, less those behind a whole byte.
+    BehindBits(Variable),
 }
 
 /// The homes of all slots; with none, all are in the state.

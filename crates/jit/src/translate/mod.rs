@@ -13,8 +13,12 @@
 //! | `pack.rs` | emit, and the data of hashes and checksums |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
 //! | `route.rs` | the short way: all bodies in one function |
+//! | `burst.rs` | the short way: the loop over a burst, and where packets wait for each other |
+//! | `deparse.rs` | the short way: headers in their places |
 
 mod apply;
+mod burst;
+mod deparse;
 mod double;
 mod expression;
 mod externs;
@@ -29,10 +33,13 @@ mod word;
 
 use crate::analysis::CursorFact;
 use crate::context::{Context, ending};
+use crate::lane::{Shape, fate};
 use crate::pool::Pool;
 use crate::route::Route;
+use crate::route::crossings::Crossings;
 use crate::route::plan::Plan;
 use crate::runtime::Function;
+use burst::Burst;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -52,6 +59,10 @@ pub(crate) struct Environment<'a> {
     pub(crate) pool: &'a mut Pool,
     /// Words of temporaries that the bodies so far need.
     pub(crate) temporaries: u32,
+    /// Bytes in front of packets into which the short way may write.
+    pub(crate) headroom: usize,
+    /// Memory that the short way needs.
+    pub(crate) shape: Shape,
     /// The functions of actions that are not inlined.
     pub(crate) outlined: &'a HashMap<ActionId, cranelift_module::FuncId>,
 }
@@ -126,6 +137,13 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     on_exit: Option<ir::Block>,
     /// On the short way: whether a checksum was found wrong.
     checksum_failed: Option<Variable>,
+    /// The short way's loop.
+    burst: Option<Burst>,
+    /// On the short way: where the parser stands, in bits.
+    cursor_variable: Variable,
+    /// On the short way: what is needed behind look-ups, and the body that applies them.
+    crossings: Option<&'a Crossings>,
+    present_body: Option<BodyId>,
 }
 
 /// The signature of all compiled bodies.
@@ -165,7 +183,7 @@ macro_rules! context_fields {
 context_fields! {
     load_packet, none: packet;
     load_packet_bits, none: packet_bits;
-    load_cursor, store_cursor: cursor;
+    load_context_cursor, store_context_cursor: cursor;
     load_state, none: state;
     load_temporaries, none: temporaries;
     load_steps_left, store_steps_left: steps_left;
@@ -175,8 +193,7 @@ context_fields! {
     load_arguments, none: arguments;
     load_ingress_port, none: ingress_port;
     load_timestamp, none: timestamp_us;
-    none, store_egress_port: egress_port;
-    load_truncate_to, store_truncate_to: truncate_to;
+    load_queues, none: queues;
 }
 
 impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
@@ -191,6 +208,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
         let context = builder.block_params(entry)[0];
+        let cursor_variable = builder.declare_var(types::I64);
         let mut translator = Translator {
             program: environment.program,
             environment,
@@ -209,6 +227,10 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             variables: HashMap::new(),
             on_exit: None,
             checksum_failed: None,
+            burst: None,
+            cursor_variable,
+            crossings: None,
+            present_body: None,
         };
         translator.state = translator.load_state();
         translator.temporaries = translator.load_temporaries();
@@ -224,7 +246,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 let arguments = self.load_arguments();
                 self.action_body(action, arguments, None);
             }
-            Unit::Route(route, plan) => self.route(route, plan),
+            Unit::Route(route, plan) => self.environment.shape = self.route(route, plan),
         }
         self.fill_endings();
         self.builder.seal_all_blocks();
@@ -235,7 +257,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         let program = self.program;
         let action = &program.actions[action.index()];
         let body: &Body = &program.bodies[action.body.index()];
-        self.body(body, Some(value::ActionData::new(action, arguments)), on_return);
+        self.body(body, Some(value::ActionData::of_values(action, arguments)), on_return);
     }
 
     /// A constant of 64 bits.
@@ -330,7 +352,22 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
 
     /// Whether the function is the short way.
     fn is_short_way(&self) -> bool {
-        self.checksum_failed.is_some()
+        self.burst.is_some()
+    }
+
+    /// Where the parser stands, in bits.
+    fn load_cursor(&mut self) -> ir::Value {
+        match self.is_short_way() {
+            true => self.builder.use_var(self.cursor_variable),
+            false => self.load_context_cursor(),
+        }
+    }
+
+    fn store_cursor(&mut self, cursor: ir::Value) {
+        match self.is_short_way() {
+            true => self.builder.def_var(self.cursor_variable, cursor),
+            false => self.store_context_cursor(cursor),
+        }
     }
 
     /// The block that ends the body so. On the short way, a packet that the parser rejects takes the long one.
@@ -350,8 +387,9 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             match ending {
                 Ending::Exited => self.end(ending::EXITED),
                 Ending::StepLimit => self.end(ending::STEP_LIMIT),
+                Ending::AssertFailed if self.is_short_way() => self.end_lane(fate::ASSERT_FAILED),
                 Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
-                Ending::GaveUp => self.end(ending::GAVE_UP),
+                Ending::GaveUp => self.end_lane(fate::GAVE_UP),
                 Ending::Rejected(error) => {
                     let error = self.number(error.into());
                     self.store_error(error);

@@ -20,9 +20,9 @@ enum Item {
 }
 
 /// Values put together: words in order, left-aligned, with zeros behind the last bit.
-struct Packed {
-    words: Vec<ir::Value>,
-    bits: u32,
+pub(super) struct Packed {
+    pub(super) words: Vec<ir::Value>,
+    pub(super) bits: u32,
 }
 
 impl Translator<'_, '_, '_> {
@@ -77,6 +77,7 @@ impl Translator<'_, '_, '_> {
                 self.append(target::HASH_INPUT, &items);
                 let algorithm = self.environment.pool.keep(algorithm);
                 let (algorithm, payload) = (self.pointer(algorithm), self.number(payload.into()));
+                self.tell_packet();
                 self.call_for_result(runtime::HASH_END, &[self.context, algorithm, payload])
             }
         }
@@ -190,7 +191,8 @@ impl Translator<'_, '_, '_> {
         self.address(self.temporaries, first)
     }
 
-    fn pack(&mut self, values: &[Value]) -> Packed {
+    /// Puts values together.
+    pub(super) fn pack(&mut self, values: &[Value]) -> Packed {
         let mut packer = Packer::default();
         for &value in values {
             for index in (0..words(value.width)).rev() {

@@ -3,7 +3,7 @@
 //! Whether the packet has the bits is tested once for a header; its fields are then loaded without further tests. A load
 //! may cover more bytes than its field has, but none outside the header's.
 
-use super::homes::Field;
+use super::homes::{Address, Field};
 use super::value::Value;
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
@@ -36,7 +36,7 @@ impl Run {
 impl Translator<'_, '_, '_> {
     /// Bits between a position and the packet's end.
     fn bits_behind(&mut self, cursor: ir::Value) -> ir::Value {
-        let bits = self.load_packet_bits();
+        let bits = self.packet_bits();
         self.builder.ins().isub(bits, cursor)
     }
 
@@ -72,7 +72,7 @@ impl Translator<'_, '_, '_> {
     }
 
     pub(super) fn packet_length(&mut self, slot: SlotId) {
-        let bits = self.load_packet_bits();
+        let bits = self.packet_bits();
         let bytes = self.shifted_right(bits, 3);
         let length = self.value_of_u64(self.program.slot(slot).width, bytes);
         self.write_slot(slot, length);
@@ -125,6 +125,7 @@ impl Translator<'_, '_, '_> {
         let varbit = &header.fields[position];
         let width = self.number(self.program.slot(varbit.slot).width.into());
         let target = self.slot_address(varbit.slot);
+        self.tell_packet();
         self.call(runtime::READ_VARBIT, &[self.context, before, present, width, target]);
         if let Some(length) = varbit.length {
             self.write_slot(length, Value::word(32, present));
@@ -159,19 +160,9 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().iadd(position, bits)
     }
 
-    /// The place of fields of so many bits at a position.
-    pub(super) fn field_at(&mut self, position: ir::Value, bits: u32) -> Option<Field> {
-        let (address, bit) = self.run_at(position, bits).start?;
-        Some(Field {
-            address,
-            bytes: (bit + bits).div_ceil(8),
-            first_bit: bit,
-        })
-    }
-
     fn run_at(&mut self, position: ir::Value, bits: u32) -> Run {
         let start = self.cursor.bit_in_byte().map(|bit| {
-            let packet = self.load_packet();
+            let packet = self.packet();
             let byte = self.shifted_right(position, 3);
             (self.builder.ins().iadd(packet, byte), bit)
         });
@@ -186,11 +177,12 @@ impl Translator<'_, '_, '_> {
             let position = self.builder.ins().iadd(run.position, offset);
             let width = self.number(width.into());
             return self.write_slot_through(slot, |translator, target| {
+                translator.tell_packet();
                 translator.call(runtime::READ_PACKET, &[translator.context, position, width, target]);
             });
         };
         let field = Field {
-            address,
+            address: Address::Known(address),
             bytes: run.bytes(bit),
             first_bit: bit + offset,
         };
@@ -200,7 +192,7 @@ impl Translator<'_, '_, '_> {
         }
         let target = self.slot_address(slot);
         for index in 0..words(width) {
-            let word = self.load_limb(&field, width, index);
+            let word = self.load_limb(address, &field, width, index);
             self.store(word, target, 8 * index as i32);
         }
     }
@@ -211,20 +203,38 @@ impl Translator<'_, '_, '_> {
             let zero = self.number(0);
             return Value::word(0, zero);
         }
-        let low = self.load_limb(field, width, 0);
+        let address = self.address_of_field(field);
+        let low = self.load_limb(address, field, width, 0);
         if width <= 64 {
             return Value::word(width, low);
         }
-        let high = self.load_limb(field, width, 1);
+        let high = self.load_limb(address, field, width, 1);
         let double = self.builder.ins().iconcat(low, high);
         Value::double(width, double)
     }
 
-    /// Word number `index` of a field, from the least significant.
-    pub(super) fn load_limb(&mut self, field: &Field, width: u32, index: usize) -> ir::Value {
+    /// The address of the bytes that a field is in.
+    pub(super) fn address_of_field(&mut self, field: &Field) -> ir::Value {
+        match field.address {
+            Address::Known(address) => address,
+            Address::InPacket(bytes) => {
+                let packet = self.packet();
+                self.address(packet, bytes as i32)
+            }
+            Address::BehindBits(variable) => {
+                let bits = self.builder.use_var(variable);
+                let bytes = self.shifted_right(bits, 3);
+                let packet = self.packet();
+                self.builder.ins().iadd(packet, bytes)
+            }
+        }
+    }
+
+    /// Word number `index`, from the least significant, of a field in the bytes at an address.
+    pub(super) fn load_limb(&mut self, address: ir::Value, field: &Field, width: u32, index: usize) -> ir::Value {
         let end = field.first_bit + width - 64 * index as u32;
         let limb_width = (width - 64 * index as u32).min(64);
-        self.load_bits(field.address, field.bytes, end - limb_width, limb_width)
+        self.load_bits(address, field.bytes, end - limb_width, limb_width)
     }
 
     /// 1 to 64 bits at a bit offset from an address, of whose bytes the first `bytes` may be loaded.

@@ -1,29 +1,74 @@
 //! The short way: see [`crate::route`].
 
-use super::homes::{Field, Home, Homes};
-use super::value::Value;
-use super::{Ending, Translator, within_bounds};
-use crate::analysis::header_bits;
-use crate::context::ending;
+use super::homes::{Address, Field, Home, Homes};
+use super::{Ending, Translator};
+use crate::analysis::{CursorFact, header_bits};
+use crate::lane::{Lane, Shape, fate};
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan};
 use crate::route::{Argument, Route, Source};
 use crate::runtime::words;
+use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_frontend::Variable;
 use forebay_bits::Bits;
-use forebay_ir::{BodyId, Expr, HeaderId, KeySet, Op, SlotId};
+use forebay_ir::{BodyId, Expr, HeaderId, KeySet, Op, SlotId, TableId};
 use std::collections::HashMap;
+use std::mem::offset_of;
 
 /// What is known where the tree of the parser is translated.
 #[derive(Clone, Default)]
-struct Parsed {
-    homes: Homes,
+pub(super) struct Parsed {
+    pub(super) homes: Homes,
     /// The fields that were extracted, where they are.
-    fields: HashMap<SlotId, Field>,
+    pub(super) fields: HashMap<SlotId, Field>,
+    /// Where the headers that were extracted begin.
+    pub(super) starts: HashMap<HeaderId, Position>,
+    /// Registers with places of headers.
+    carried: Vec<Variable>,
+}
+
+/// A place in the packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Position {
+    /// So many bits from its start.
+    At(u64),
+    /// As many bits as a register says, of which so many are behind a whole byte, if that is known.
+    Behind { variable: Variable, bit: Option<u32> },
+}
+
+impl Position {
+    /// Where the parser stands; the register has the number when it is not known.
+    pub(super) fn of(cursor: CursorFact, variable: Variable) -> Position {
+        match cursor {
+            CursorFact::At(bits) => Position::At(bits),
+            other => Position::Behind {
+                variable,
+                bit: other.bit_in_byte(),
+            },
+        }
+    }
+
+    /// Whether it is certainly the beginning of a byte.
+    pub(super) fn is_aligned(self) -> bool {
+        match self {
+            Position::At(bits) => bits.is_multiple_of(8),
+            Position::Behind { bit, .. } => bit == Some(0),
+        }
+    }
 }
 
 impl<'a> Translator<'_, 'a, '_> {
-    pub(super) fn route(&mut self, route: &'a Route, plan: &'a Plan) {
+    /// All of it, in a loop over a burst.
+    pub(super) fn route(&mut self, route: &'a Route, plan: &'a Plan) -> Shape {
+        let tables = (0..self.program.tables.len() as u32).map(TableId);
+        let layouts = tables.filter_map(|table| TableLayout::new(self.program, table));
+        let key_words = layouts.map(|layout| layout.key.words()).max().unwrap_or(0);
+        let staged = !route.keeps_order(self.program);
+        self.burst(staged, key_words, |translator| translator.first_segment(route, plan))
+    }
+
+    fn first_segment(&mut self, route: &'a Route, plan: &'a Plan) {
         let slots = self.program.slots.len();
         self.homes = Homes::new(slots);
         for slot in (0..slots as u32).map(SlotId) {
@@ -34,6 +79,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let zero = self.number(0);
         self.builder.def_var(failed, zero);
         self.checksum_failed = Some(failed);
+        self.builder.def_var(self.cursor_variable, zero);
         for (slot, source) in &route.before_parser {
             match source {
                 Source::Number(number) => {
@@ -45,7 +91,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         let parsed = Parsed {
             homes: self.homes.clone(),
-            fields: HashMap::new(),
+            ..Parsed::default()
         };
         self.node(route, plan, plan.root(), parsed);
     }
@@ -56,7 +102,7 @@ impl<'a> Translator<'_, 'a, '_> {
             Source::Argument(Argument::IngressPort) => self.load_ingress_port(),
             Source::Argument(Argument::Timestamp) => self.load_timestamp(),
             Source::Argument(Argument::PacketLength) => {
-                let bits = self.load_packet_bits();
+                let bits = self.packet_bits();
                 self.shifted_right(bits, 3)
             }
             Source::EgressPort => egress_port,
@@ -64,7 +110,6 @@ impl<'a> Translator<'_, 'a, '_> {
         let value = self.value_of_u64(self.program.slot(slot).width, number);
         self.write_slot(slot, value);
     }
-
     /// A node of the parser's tree, and all below it.
     fn node(&mut self, route: &'a Route, plan: &'a Plan, id: NodeId, mut parsed: Parsed) {
         let node: &'a Node = &plan.nodes[id.0];
@@ -129,23 +174,27 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Extracts a header: finds out where it is.
     fn locate(&mut self, id: HeaderId, varbit_bits: Option<&Expr>, parsed: &mut Parsed) {
+        let start = self.here(parsed);
+        parsed.starts.insert(id, start);
         let program = self.program;
         let header = &program.headers[id.index()];
         let (fixed, _) = header_bits(program, header);
-        if varbit_bits.is_some() || self.cursor.bit_in_byte().is_none() {
+        let (None, Some(bit)) = (varbit_bits, self.cursor.bit_in_byte()) else {
             return self.extract_to_slots(id, varbit_bits, parsed);
-        }
+        };
         let bits = self.number(fixed as i64);
         let position = self.require_bits(bits);
-        let start = self
-            .field_at(position, fixed as u32)
-            .expect("where the parser stands in its byte is known");
-        let mut offset = start.first_bit;
+        let address = match start {
+            Position::At(bits) => Address::InPacket(bits / 8),
+            Position::Behind { variable, .. } => Address::BehindBits(variable),
+        };
+        let mut offset = bit;
         for field in &header.fields {
             let width = program.slot(field.slot).width;
             let place = Field {
+                address,
+                bytes: (bit + fixed as u32).div_ceil(8),
                 first_bit: offset,
-                ..start
             };
             offset += width;
             parsed.fields.insert(field.slot, place);
@@ -161,10 +210,22 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store_cursor(end);
     }
 
+    /// Where the parser stands, for later.
+    fn here(&mut self, parsed: &mut Parsed) -> Position {
+        if let CursorFact::At(bits) = self.cursor {
+            return Position::At(bits);
+        }
+        let variable = self.builder.declare_var(types::I64);
+        let cursor = self.load_cursor();
+        self.builder.def_var(variable, cursor);
+        parsed.carried.push(variable);
+        Position::of(self.cursor, variable)
+    }
+
     fn read_wide(&mut self, slot: SlotId, place: &Field, width: u32) {
-        let target = self.slot_address(slot);
+        let (target, source) = (self.slot_address(slot), self.address_of_field(place));
         for index in 0..words(width) {
-            let word = self.load_limb(place, width, index);
+            let word = self.load_limb(source, place, width, index);
             self.store(word, target, 8 * index as i32);
         }
     }
@@ -189,6 +250,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         let whole = std::mem::replace(&mut self.program, &leaf.program);
         self.cursor = leaf.cursor;
+        self.begin_leaf(leaf, parsed);
         self.settle(leaf);
         self.control(route.verify_checksum);
         if let (Some(slot), Some(failed)) = (route.checksum_error, self.checksum_failed) {
@@ -196,23 +258,37 @@ impl<'a> Translator<'_, 'a, '_> {
             let value = self.value_of_u64(self.program.slot(slot).width, failed);
             self.write_slot(slot, value);
         }
+        self.burst_state().carried.clone_from(&parsed.carried);
+        self.carry_cursor(leaf);
         self.control(route.ingress);
         let egress_port = self.decide(route);
         for (slot, source) in &route.before_egress {
             self.set_source(*slot, *source, egress_port);
         }
+        self.store_lane(offset_of!(Lane, egress_port), egress_port);
         self.control(route.egress);
-        self.drop_if_asked(route, ending::DROPPED_IN_EGRESS);
+        self.drop_if_asked(route, fate::DROPPED_IN_EGRESS);
         self.control(route.compute_checksum);
-        self.store_egress_port(egress_port);
-        if leaf.in_place && self.can_write_back(leaf, parsed) {
-            self.write_back(leaf, parsed);
-            self.end(ending::SENT_IN_PLACE);
-        } else {
-            self.control(route.deparser);
-            self.end(ending::SENT_REWRITTEN);
-        }
+        self.deparse(route, leaf, parsed);
+        self.crossings = None;
         self.program = whole;
+    }
+
+    fn begin_leaf(&mut self, leaf: &'a Leaf, parsed: &Parsed) {
+        self.crossings = Some(&leaf.crossings);
+        let failed = self.checksum_failed;
+        let burst = self.burst_state();
+        burst.parsed = parsed.homes.clone();
+        burst.carried.clone_from(&parsed.carried);
+        burst.carried.extend(failed);
+        self.carry_cursor(leaf);
+    }
+
+    fn carry_cursor(&mut self, leaf: &Leaf) {
+        let cursor = self.cursor_variable;
+        if !matches!(leaf.cursor, CursorFact::At(_)) {
+            self.burst_state().carried.push(cursor);
+        }
     }
 
     /// Gives the slots that the bodies write their registers, with the values that they have now.
@@ -227,11 +303,13 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// A control, from here on.
-    fn control(&mut self, body: BodyId) {
+    pub(super) fn control(&mut self, id: BodyId) {
         let program = self.program;
         let next = self.builder.create_block();
         self.on_exit = Some(next);
-        self.body(&program.bodies[body.index()], None, Some(next));
+        self.present_body = Some(id);
+        self.body(&program.bodies[id.index()], None, Some(next));
+        self.present_body = None;
         self.on_exit = None;
         self.builder.switch_to_block(next);
         self.temporaries_used = 0;
@@ -247,7 +325,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let copies = self.low_word(copies);
             self.refuse(copies, Ending::GaveUp);
         }
-        self.drop_if_asked(route, ending::DROPPED_IN_INGRESS);
+        self.drop_if_asked(route, fate::DROPPED_IN_INGRESS);
         let port = self.read_slot(route.egress_spec);
         self.low_word(port)
     }
@@ -256,7 +334,7 @@ impl<'a> Translator<'_, 'a, '_> {
         matches!(self.homes.of(slot), Home::Constant(value) if value.is_zero())
     }
 
-    fn drop_if_asked(&mut self, route: &Route, how: i64) {
+    fn drop_if_asked(&mut self, route: &Route, how: u64) {
         let spec = self.read_slot(route.egress_spec);
         let spec = self.low_word(spec);
         let drop_port = self.number(route.drop_port.into());
@@ -264,7 +342,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let (end, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(dropped, end, &[], next, &[]);
         self.builder.switch_to_block(end);
-        self.end(how);
+        self.end_lane(how);
         self.builder.switch_to_block(next);
     }
 
@@ -275,95 +353,5 @@ impl<'a> Translator<'_, 'a, '_> {
         // What follows is never reached.
         let next = self.builder.create_block();
         self.builder.switch_to_block(next);
-    }
-
-    /// The slots of fields of extracted headers that may differ from what is in the packet.
-    fn changed_fields(&self, leaf: &Leaf, parsed: &Parsed) -> Vec<SlotId> {
-        let program = self.program;
-        let headers = leaf.extracted.iter().map(|header| &program.headers[header.index()]);
-        let slots = headers.flat_map(|header| &header.fields).map(|field| field.slot);
-        let was_changed = |slot: &SlotId| {
-            parsed.fields.contains_key(slot) && matches!(parsed.homes.of(*slot), Home::Register(_) | Home::Constant(_))
-        };
-        slots
-            .filter(|slot| leaf.written.contains(slot) || was_changed(slot))
-            .collect()
-    }
-
-    fn can_write_back(&self, leaf: &Leaf, parsed: &Parsed) -> bool {
-        self.changed_fields(leaf, parsed)
-            .iter()
-            .all(|slot| parsed.fields.contains_key(slot))
-    }
-
-    /// Puts the fields that the program changed where they were.
-    fn write_back(&mut self, leaf: &Leaf, parsed: &Parsed) {
-        for slot in self.changed_fields(leaf, parsed) {
-            let value = self.read_slot(slot);
-            self.store_field(&parsed.fields[&slot], value);
-        }
-    }
-
-    fn store_field(&mut self, place: &Field, value: Value) {
-        let count = words(value.width);
-        for index in 0..count {
-            let end = place.first_bit + value.width - 64 * index as u32;
-            let width = (value.width - 64 * index as u32).min(64);
-            let word = self.limb(value, index);
-            self.store_bits(place.address, end - width, width, word);
-        }
-    }
-
-    /// Writes the low `width` bits of a word, whose other bits are zero.
-    fn store_bits(&mut self, address: ir::Value, first_bit: u32, width: u32, word: ir::Value) {
-        let end = first_bit + width;
-        if first_bit.is_multiple_of(8) && end.is_multiple_of(8) {
-            return self.store_bytes(address, first_bit / 8, end / 8, word);
-        }
-        for byte in first_bit / 8..end.div_ceil(8) {
-            // Bits of the field in this byte: from the left, `skip` are others', and `behind` on the right.
-            let skip = first_bit.saturating_sub(8 * byte);
-            let behind = (8 * byte + 8).saturating_sub(end);
-            let part = if behind > 0 {
-                self.shifted_left(word, behind)
-            } else {
-                self.shifted_right(word, end - 8 * byte - 8)
-            };
-            let mask = (0xFFi64 >> skip) & !((1 << behind) - 1);
-            let keep = self.number(0xFF & !mask);
-            let mask = self.number(mask);
-            let old = self.load_big_endian(1, address, byte as i32);
-            let old = self.builder.ins().band(old, keep);
-            let part = self.builder.ins().band(part, mask);
-            let new = self.builder.ins().bor(old, part);
-            self.builder.ins().istore8(within_bounds(), new, address, byte as i32);
-        }
-    }
-
-    /// Writes whole bytes, in as few parts as there are powers of two.
-    fn store_bytes(&mut self, address: ir::Value, first: u32, end: u32, word: ir::Value) {
-        let mut at = first;
-        while at < end {
-            let size = 1u32 << (end - at).ilog2();
-            let part = self.shifted_right(word, 8 * (end - at - size));
-            let kind = match size {
-                1 => types::I8,
-                2 => types::I16,
-                4 => types::I32,
-                _ => types::I64,
-            };
-            let part = if size == 8 {
-                part
-            } else {
-                self.builder.ins().ireduce(kind, part)
-            };
-            let part = if size == 1 {
-                part
-            } else {
-                self.builder.ins().bswap(part)
-            };
-            self.builder.ins().store(within_bounds(), part, address, at as i32);
-            at += size;
-        }
     }
 }

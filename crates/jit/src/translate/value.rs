@@ -8,6 +8,7 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
 use forebay_ir::{Action, BinaryOp, SlotId};
+use forebay_tables::Placement;
 
 /// A value while a statement is executed.
 #[derive(Clone, Copy, Debug)]
@@ -29,22 +30,33 @@ pub(super) enum Place {
 
 /// The data of an action that is executed.
 #[derive(Clone, Debug)]
-pub(super) struct ActionData {
-    address: ir::Value,
-    /// Offset in bytes of each parameter.
-    offsets: Vec<i32>,
+pub(super) enum ActionData {
+    /// Values one behind the other.
+    Values {
+        address: ir::Value,
+        /// Offset in bytes of each parameter.
+        offsets: Vec<i32>,
+    },
+    /// In the record of a table.
+    Record {
+        record: ir::Value,
+        /// Its first word, which was loaded once: a record of one word may change as a whole.
+        first_word: ir::Value,
+        /// By parameter.
+        places: Vec<Placement>,
+    },
 }
 
 impl ActionData {
     /// The arguments at an address, in the order of the action's parameters.
-    pub(super) fn new(action: &Action, address: ir::Value) -> Self {
+    pub(super) fn of_values(action: &Action, address: ir::Value) -> Self {
         let mut offset = 0;
         let offsets = action.params.iter().map(|param| {
             let own = offset;
             offset += 8 * words(param.width) as i32;
             own
         });
-        ActionData {
+        ActionData::Values {
             address,
             offsets: offsets.collect(),
         }
@@ -206,45 +218,60 @@ impl Translator<'_, '_, '_> {
         self.address(self.temporaries, first)
     }
 
-    fn slot_offset(&self, slot: SlotId) -> i32 {
-        (self.environment.layout.first_word(slot) * 8) as i32
+    /// Where the words of a slot are in memory: a base and an offset.
+    fn slot_place(&mut self, slot: SlotId) -> (ir::Value, i32) {
+        if self.is_short_way() {
+            return (self.lane(), self.lane_offset(slot));
+        }
+        (self.state, (self.environment.layout.first_word(slot) * 8) as i32)
     }
 
     pub(super) fn read_slot(&mut self, slot: SlotId) -> Value {
+        let home = self.homes.of(slot).clone();
+        self.read_home(slot, &home)
+    }
+
+    /// The value of a slot that is at home there.
+    pub(super) fn read_home(&mut self, slot: SlotId, home: &Home) -> Value {
         let width = self.program.slot(slot).width;
-        match self.homes.of(slot).clone() {
+        match home {
             Home::State => {
-                let offset = self.slot_offset(slot);
-                self.load_value(width, self.state, offset)
+                let (base, offset) = self.slot_place(slot);
+                self.load_value(width, base, offset)
             }
             Home::Register(variable) => {
-                let value = self.builder.use_var(variable);
+                let value = self.builder.use_var(*variable);
                 if width <= 64 {
                     Value::word(width, value)
                 } else {
                     Value::double(width, value)
                 }
             }
-            Home::Packet(field) => self.load_field(&field, width),
-            Home::Constant(value) => self.constant(&value),
+            Home::Packet(field) => self.load_field(field, width),
+            Home::Constant(value) => self.constant(value),
         }
     }
 
     pub(super) fn write_slot(&mut self, slot: SlotId, value: Value) {
         debug_assert_eq!(value.width, self.program.slot(slot).width);
-        match (self.homes.of(slot).clone(), value.place) {
-            (Home::State, _) => {
-                let offset = self.slot_offset(slot);
-                self.store_value(value, self.state, offset);
+        match self.homes.of(slot).clone() {
+            Home::State => {
+                let (base, offset) = self.slot_place(slot);
+                self.store_value(value, base, offset);
             }
-            (Home::Register(variable), Place::Word(register) | Place::Double(register)) => {
-                self.builder.def_var(variable, register);
-            }
-            (Home::Packet(_) | Home::Constant(_), _) => {
+            Home::Register(variable) => self.define(variable, value),
+            Home::Packet(_) | Home::Constant(_) => {
                 self.move_to_register(slot);
                 self.write_slot(slot, value);
             }
-            (Home::Register(_), Place::Memory(_)) => unreachable!("wide slots are in the state"),
+        }
+    }
+
+    /// Gives a register a value of up to 128 bits.
+    pub(super) fn define(&mut self, variable: Variable, value: Value) {
+        match value.place {
+            Place::Word(register) | Place::Double(register) => self.builder.def_var(variable, register),
+            Place::Memory(_) => unreachable!("wide values are in memory"),
         }
     }
 
@@ -268,8 +295,8 @@ impl Translator<'_, '_, '_> {
         if !matches!(self.homes.of(slot), Home::State) {
             self.homes.set(slot, Home::State);
         }
-        let offset = self.slot_offset(slot);
-        self.address(self.state, offset)
+        let (base, offset) = self.slot_place(slot);
+        self.address(base, offset)
     }
 
     /// Has a function of the runtime write a slot's words, wherever the slot is.
@@ -287,7 +314,26 @@ impl Translator<'_, '_, '_> {
 
     /// A parameter of the action.
     pub(super) fn parameter(&mut self, data: &ActionData, index: u32, width: u32) -> Value {
-        self.load_value(width, data.address, data.offsets[index as usize])
+        match data {
+            ActionData::Values { address, offsets } => self.load_value(width, *address, offsets[index as usize]),
+            ActionData::Record {
+                record,
+                first_word,
+                places,
+            } => {
+                let place = places[index as usize];
+                if width > 64 || width == 0 {
+                    return self.load_value(width, *record, 8 * place.word as i32);
+                }
+                let word = match place.word {
+                    0 => *first_word,
+                    word => self.load(*record, 8 * word as i32),
+                };
+                let moved = self.shifted_right(word, place.shift);
+                let argument = self.masked(width, moved);
+                Value::word(width, argument)
+            }
+        }
     }
 
     /// Word number `index` of a value, from the least significant; it exists.

@@ -74,7 +74,9 @@ pub fn packet_byte(random: &mut Random) -> u8 {
 /// A program with a parser, a control and a deparser. A plain one can take the short way: it has no loops outside the
 /// parser, draws no random numbers, and does not ask for copies.
 pub fn program(random: &mut Random, plain: bool) -> Program {
+    let ordered = random.next_u64().is_multiple_of(2);
     let mut generator = Generator {
+        ordered,
         random,
         program: Program::new(Architecture::V1Model),
         params: Vec::new(),
@@ -91,6 +93,8 @@ struct Generator<'a> {
     /// Widths of the parameters of the action that is being made.
     params: Vec<u32>,
     plain: bool,
+    /// Whether packets do to objects what depends on their order.
+    ordered: bool,
 }
 
 impl Generator<'_> {
@@ -128,8 +132,13 @@ impl Generator<'_> {
             "ParserInvalidArgument",
         ];
         self.program.errors = errors.map(str::to_owned).to_vec();
-        for &width in WIDTHS {
-            self.slot(width, SlotKind::Local);
+        for (&width, id) in WIDTHS.iter().zip(0..) {
+            // What the architecture reads is not local to a body.
+            let kind = match SlotId(id) {
+                EGRESS_SPEC | COPIES => SlotKind::Intrinsic,
+                _ => SlotKind::Local,
+            };
+            self.slot(width, kind);
         }
         for index in 0..4 {
             self.header(index);
@@ -317,6 +326,13 @@ impl Generator<'_> {
 
     /// Blocks that can all be reached: each is followed by the next, and perhaps by others, also by earlier ones.
     fn blocks(&mut self, kind: BodyKind) -> Vec<Block> {
+        if self.plain && kind == BodyKind::Deparser && self.chance(60) {
+            let mut header = || Op::Emit {
+                header: HeaderId(self.below(4) as u32),
+            };
+            let statements = (0..4).map(|_| Statement::new(header())).collect();
+            return vec![block(statements, Terminator::Return)];
+        }
         let count = 1 + self.below(5);
         (0..count)
             .map(|index| {
@@ -524,7 +540,13 @@ impl Generator<'_> {
     fn extern_op(&mut self, kind: BodyKind) -> Op {
         let register = RegisterId(self.below(2) as u32);
         let width = self.program.registers[register.index()].width;
-        match self.below(9) {
+        let choice = match kind {
+            _ if !self.plain => self.below(9),
+            BodyKind::Deparser => 5 + self.below(4),
+            _ if self.ordered => self.below(9),
+            _ => self.pick(&[0, 2, 5, 6, 7, 8]),
+        };
+        match choice {
             0 => {
                 let slot = self.slot(width, SlotKind::Local);
                 Op::RegisterRead {

@@ -1,9 +1,75 @@
-//! Objects whose answers are a function of what is asked, and that remember it.
+//! Objects whose answers are a function of what is asked, and that remember it. Tables may be real ones.
 
 use forebay_bits::Bits;
 use forebay_interp::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
+use forebay_jit::TableObjects;
+use forebay_tables::{
+    ActionCall, ActionId, ActionRef, ActionScope, ActionSpec, Domain, EntryAction, Implementation, KeyMatch, KeySpec,
+    MatchKind, NewEntry, Pin, Table, TableSpec, TableView,
+};
 use std::cell::RefCell;
+use std::sync::Arc;
+
+/// Tables of a program.
+pub struct Tables {
+    pub domain: Arc<Domain>,
+    tables: Vec<Table>,
+}
+
+impl Tables {
+    /// Empty ones.
+    pub fn new(program: &Program) -> Self {
+        let domain = Domain::new();
+        let tables = program.tables.iter().map(|table| {
+            let actions = table.actions.iter().zip(0..).map(|(listed, index)| {
+                let params = program.actions[listed.action.index()].params.iter();
+                let widths = params.map(|param| param.width).collect();
+                ActionSpec::new(ActionId(index), widths, ActionScope::TableAndDefault)
+            });
+            let key = |key: &forebay_ir::TableKey| KeySpec {
+                width: key.width,
+                kind: MatchKind::Exact,
+            };
+            let default = &table.default_action;
+            let spec = TableSpec {
+                keys: table.keys.iter().map(key).collect(),
+                size: 1000,
+                actions: actions.collect(),
+                default_action: ActionCall::new(ActionId(default.action), default.args.clone()),
+                const_default: false,
+                implementation: Implementation::Direct,
+            };
+            Table::in_domain(spec, &domain)
+        });
+        Tables {
+            tables: tables.collect(),
+            domain: Arc::clone(&domain),
+        }
+    }
+
+    /// Adds entries for some of the keys that were looked up.
+    pub fn fill(&mut self, keys: Vec<(TableId, Vec<Bits>)>) {
+        for (table, key) in keys {
+            let answer = mix(key.iter().flat_map(Bits::limbs));
+            let table = &mut self.tables[table.index()];
+            if answer.is_multiple_of(3) {
+                continue;
+            }
+            let action = &table.spec().actions[(answer >> 8) as usize % table.spec().actions.len()];
+            let widths = action.parameter_widths.iter().zip(0..);
+            let data = widths.map(|(&width, index)| bits(width, answer ^ index)).collect();
+            let call = EntryAction::Call(ActionCall::new(action.id, data));
+            let key = key.into_iter().map(KeyMatch::Exact).collect();
+            // The same key may come again.
+            let _ = table.insert(NewEntry::new(key, 0, call));
+        }
+    }
+
+    fn view(&self, table: TableId) -> &TableView {
+        self.tables[table.index()].view()
+    }
+}
 
 /// See the [module](self).
 pub struct Recorder<'a> {
@@ -11,6 +77,8 @@ pub struct Recorder<'a> {
     calls: RefCell<Vec<String>>,
     /// Action data by table and action.
     arguments: Vec<Vec<Vec<Bits>>>,
+    tables: Option<(&'a Tables, &'a Pin<'a>)>,
+    keys: RefCell<Vec<(TableId, Vec<Bits>)>>,
 }
 
 /// A number that depends on all words.
@@ -42,7 +110,22 @@ impl<'a> Recorder<'a> {
             program,
             calls: RefCell::default(),
             arguments: tables.collect(),
+            tables: None,
+            keys: RefCell::default(),
         }
+    }
+
+    /// With tables, whose lookups are not remembered as calls.
+    pub fn with_tables(program: &'a Program, tables: &'a Tables, pin: &'a Pin<'a>) -> Self {
+        Recorder {
+            tables: Some((tables, pin)),
+            ..Recorder::new(program)
+        }
+    }
+
+    /// The keys that were looked up in tables.
+    pub fn keys(&self) -> Vec<(TableId, Vec<Bits>)> {
+        self.keys.take()
     }
 
     pub fn calls(self) -> Vec<String> {
@@ -54,8 +137,31 @@ impl<'a> Recorder<'a> {
     }
 }
 
+impl TableObjects for Recorder<'_> {
+    fn table(&self, table: TableId) -> (&TableView, &Pin<'_>) {
+        let (tables, pin) = self.tables.expect("the short way is given tables");
+        (tables.view(table), pin)
+    }
+
+    fn hit(&self, _: TableId, _: u32, _: PacketFacts) -> Option<u8> {
+        unreachable!("no table counts or meters hits")
+    }
+}
+
 impl Objects for Recorder<'_> {
     fn lookup(&self, table: TableId, key: &[Bits], packet: PacketFacts) -> Lookup<'_> {
+        if let Some((tables, pin)) = self.tables {
+            self.keys.borrow_mut().push((table, key.to_vec()));
+            let found = tables.view(table).lookup(key, pin);
+            let ActionRef::Call(call) = found.action else {
+                unreachable!("there are no action profiles")
+            };
+            return Lookup {
+                hit: found.hit.is_some(),
+                action: Some((call.action.0, &call.args)),
+                color: None,
+            };
+        }
         self.record(format!("lookup {table:?} {key:?} {packet:?}"));
         let answer = mix(key.iter().flat_map(Bits::limbs));
         let actions = &self.arguments[table.index()];

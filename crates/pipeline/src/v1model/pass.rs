@@ -2,7 +2,7 @@
 
 use super::Burst;
 use crate::objects::View;
-use forebay_interp::{Buffers, Ended, Input, Requests, State, Tracer};
+use forebay_interp::{BitBuffer, Buffers, Ended, Input, Requests, State, Tracer};
 use forebay_ir::BodyId;
 
 /// Memory that passes of different packets use one after the other.
@@ -13,14 +13,9 @@ pub(super) struct Scratch {
     /// The deparser's output, and memory of the interpreter.
     pub(super) buffers: Buffers,
     /// Memory of compiled code.
-    memory: forebay_jit::Memory,
-}
-
-impl Scratch {
-    /// The memory that compiled code uses.
-    pub(super) fn of_compiled_code(&mut self) -> (&mut Requests, &mut Buffers, &mut forebay_jit::Memory) {
-        (&mut self.requests, &mut self.buffers, &mut self.memory)
-    }
+    pub(super) memory: forebay_jit::Memory,
+    /// A packet whose headers do not end with whole bytes.
+    pub(super) rewritten: BitBuffer,
 }
 
 /// One packet's way through some bodies, whatever the engine. Values, requests and output are the same for all
@@ -43,6 +38,7 @@ impl<'a, T: Tracer> Pass<'a, T> {
             requests,
             buffers,
             memory,
+            ..
         } = scratch;
         match &burst.pipeline.code {
             Some(code) if !T::ON => {

@@ -4,14 +4,16 @@
 //! and no clones, in one step, in the packet's own buffer. Where a packet does not fit this, nothing has happened to it
 //! yet and it goes through the two entry points. See [`forebay_jit::route`].
 
+use super::pass::Scratch;
 use super::{DROP_PORT, Worker};
 use crate::layout::Layout;
 use crate::load::Pipeline;
 use crate::objects::{PresentSection, View};
 use crate::outcome::DropReason;
+use forebay_interp::BitBuffer;
 use forebay_ir::{Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Route, Source};
-use forebay_jit::{Fate, ShortWay};
+use forebay_jit::{Fate, Frame, ShortWay};
 use forebay_packet::Packet;
 
 /// What became of a packet on the short way.
@@ -21,6 +23,8 @@ pub enum Passage {
     Transmit(u32),
     /// It is no more. Already counted.
     Drop(DropReason),
+    /// It has not been touched, and goes through [`Worker::ingress`] and [`Worker::egress`].
+    LongWay,
 }
 
 /// Packets that came from one port at one time.
@@ -38,8 +42,8 @@ impl Worker {
         self.pipeline.has_short_way()
     }
 
-    /// Takes packets the short way, one after the other, and appends what became of each. Stops before the first that
-    /// has to take the long way, which has not been touched. When the queues of the traffic manager are empty, this is
+    /// Takes packets the short way and appends what became of each. All of a burst go together, or so many that the last
+    /// one has to take the long way before the next may follow. When the queues of the traffic manager are empty, this is
     /// the same as [`Worker::ingress`] and [`Worker::egress`].
     pub fn pass(&mut self, packets: &mut [Packet], arrival: Arrival, passages: &mut Vec<Passage>) {
         let Some(code) = &self.pipeline.code else { return };
@@ -54,21 +58,38 @@ impl Worker {
             section: PresentSection::of_burst(&self.pipeline.stateful),
             shard: self.shard,
         };
-        let mut state = self.pool.state(&self.pipeline.layout.zero);
-        let (requests, buffers, memory) = self.scratch.of_compiled_code();
-        let short_way = ShortWay::new(code, &view, &mut state, requests, buffers, memory);
-        if let Some(mut short_way) = short_way {
-            let arguments = Arguments {
-                ingress_port: arrival.ingress_port,
-                timestamp_us: arrival.timestamp_us,
-            };
-            let passed = packets.iter_mut().map_while(|packet| {
-                let fate = short_way.run(packet.data_mut(), arguments);
-                finish(&self.pipeline, &mut short_way, packet, fate)
+        let Scratch {
+            requests,
+            buffers,
+            memory,
+            rewritten,
+        } = &mut self.scratch;
+        let Some(mut short_way) = ShortWay::new(code, &view, requests, buffers, memory) else {
+            return;
+        };
+        let arguments = Arguments {
+            ingress_port: arrival.ingress_port,
+            timestamp_us: arrival.timestamp_us,
+        };
+        let headroom = short_way.headroom();
+        let mut done = 0;
+        while done < packets.len() {
+            let rest = &mut packets[done..];
+            let frames = rest.iter_mut().map(|packet| Frame {
+                start: packet.start_with_headroom(headroom),
+                length: packet.len(),
             });
-            passages.extend(passed);
+            // SAFETY: every packet has its own buffer, with so much headroom.
+            let ran = unsafe { short_way.run(frames, arguments) };
+            for (index, packet) in rest[..ran].iter_mut().enumerate() {
+                let fate = short_way.fate(index);
+                passages.push(finish(&self.pipeline, &mut short_way, rewritten, packet, fate));
+            }
+            done += ran;
+            if passages.last() == Some(&Passage::LongWay) {
+                return;
+            }
         }
-        self.pool.recycle_state(state);
     }
 }
 
@@ -84,32 +105,45 @@ impl Pipeline {
     }
 }
 
-/// Brings the packet into its final form; nothing when it has to take the long way.
+/// Brings the packet into its final form.
 #[inline]
-fn finish(pipeline: &Pipeline, short_way: &mut ShortWay<'_>, packet: &mut Packet, fate: Fate) -> Option<Passage> {
+fn finish(
+    pipeline: &Pipeline,
+    short_way: &mut ShortWay<'_>,
+    rewritten: &mut BitBuffer,
+    packet: &mut Packet,
+    fate: Fate,
+) -> Passage {
     let (port, length_max) = match fate {
-        Fate::Sent { port, length_max } => (port, length_max),
+        Fate::Sent {
+            port,
+            start,
+            length_max,
+        } => {
+            packet.move_start(start);
+            (port, length_max)
+        }
         Fate::Rewritten {
             port,
             parsed_bits,
+            output_start,
+            output_bits,
             length_max,
         } => {
-            rewrite(short_way, packet, parsed_bits);
+            let emitted = &short_way.output().bytes()[output_start..];
+            rewrite(rewritten, packet, parsed_bits, emitted, output_bits);
             (port, length_max)
         }
-        Fate::DroppedInIngress => return Some(drop_packet(pipeline, DropReason::IngressDrop)),
-        Fate::DroppedInEgress => return Some(drop_packet(pipeline, DropReason::EgressDrop)),
-        Fate::AssertFailed => return Some(drop_packet(pipeline, DropReason::AssertFailed)),
-        Fate::GaveUp => {
-            short_way.output().clear();
-            return None;
-        }
+        Fate::DroppedInIngress => return drop_packet(pipeline, DropReason::IngressDrop),
+        Fate::DroppedInEgress => return drop_packet(pipeline, DropReason::EgressDrop),
+        Fate::AssertFailed => return drop_packet(pipeline, DropReason::AssertFailed),
+        Fate::GaveUp => return Passage::LongWay,
     };
     packet.truncate(length_max as usize);
     if packet.len() > pipeline.options.packet_limit as usize {
-        return Some(drop_packet(pipeline, DropReason::PacketTooLong));
+        return drop_packet(pipeline, DropReason::PacketTooLong);
     }
-    Some(Passage::Transmit(port))
+    Passage::Transmit(port)
 }
 
 fn drop_packet(pipeline: &Pipeline, reason: DropReason) -> Passage {
@@ -117,16 +151,15 @@ fn drop_packet(pipeline: &Pipeline, reason: DropReason) -> Passage {
     Passage::Drop(reason)
 }
 
-/// Puts the deparser's output in place of what the parser took.
-fn rewrite(short_way: &mut ShortWay<'_>, packet: &mut Packet, parsed_bits: usize) {
-    let output = short_way.output();
-    if parsed_bits.is_multiple_of(8) && output.len_bits().is_multiple_of(8) {
-        packet.replace_front(parsed_bits / 8, output.bytes());
-    } else {
-        output.push_from(packet.data(), parsed_bits);
-        packet.replace_front(packet.len(), output.bytes());
+/// Puts the first bits of what the deparser emitted in place of what the parser took.
+fn rewrite(rewritten: &mut BitBuffer, packet: &mut Packet, parsed_bits: usize, emitted: &[u8], bits: usize) {
+    if parsed_bits.is_multiple_of(8) && bits.is_multiple_of(8) {
+        return packet.replace_front(parsed_bits / 8, &emitted[..bits / 8]);
     }
-    output.clear();
+    rewritten.clear();
+    rewritten.append(emitted, bits);
+    rewritten.push_from(packet.data(), parsed_bits);
+    packet.replace_front(packet.len(), rewritten.bytes());
 }
 
 /// What v1model does with a packet that takes the short way.

@@ -1,0 +1,124 @@
+//! Packets of a burst on the short way.
+//!
+//! A *lane* is what is known of one packet: this structure, the words of the key that it looks up, and whatever it takes
+//! along to the next segment of the program. Lanes have a fixed place in memory; what moves are their addresses, in queues.
+//! Queue 0 is the burst, every other one belongs to a look-up:
+//!
+//! ```text
+//! queue   | end | lane | lane | lane | ...          `end` is the address behind the last lane
+//! ```
+
+use crate::context::Memory;
+
+/// Packets that go together.
+pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
+
+/// The head of a lane. Compiled code knows the offsets of its fields.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lane {
+    /// First byte of the packet.
+    pub(crate) packet: *mut u8,
+    /// Its length in bits.
+    pub(crate) packet_bits: u64,
+    /// What became of it, see [`fate`].
+    pub(crate) fate: u64,
+    /// Where it leaves.
+    pub(crate) egress_port: u64,
+    /// At most so many bytes leave.
+    pub(crate) truncate_to: u64,
+    /// Where the frame that leaves begins, in bytes from the packet's start; negative when it has become longer.
+    pub(crate) start: i64,
+    /// What the parser took, in bits.
+    pub(crate) parsed_bits: u64,
+    /// Where in the output is what the deparser emitted, in bits.
+    pub(crate) output_start: u64,
+    /// And how much.
+    pub(crate) output_bits: u64,
+    /// The record that the look-up found, or that of the default action.
+    pub(crate) record: *const u64,
+    /// Whether it hit.
+    pub(crate) hit: u64,
+}
+
+/// What becomes of packets on the short way.
+pub(crate) mod fate {
+    /// It leaves, and is as it shall be, from [`super::Lane::start`] on.
+    pub(crate) const SENT: u64 = 0;
+    /// It leaves with the output in place of what was parsed.
+    pub(crate) const REWRITTEN: u64 = 1;
+    /// Dropped behind ingress.
+    pub(crate) const DROPPED_IN_INGRESS: u64 = 2;
+    /// Dropped behind egress.
+    pub(crate) const DROPPED_IN_EGRESS: u64 = 3;
+    /// An assertion did not hold.
+    pub(crate) const ASSERT_FAILED: u64 = 4;
+    /// The packet takes the long way.
+    pub(crate) const GAVE_UP: u64 = 5;
+}
+
+/// Words of the head; the key follows.
+pub(crate) const HEAD_WORDS: usize = size_of::<Lane>() / 8;
+
+/// Words of a queue.
+pub(crate) const QUEUE_WORDS: usize = 1 + BURST_MAX;
+
+/// Lanes and queues, kept from burst to burst.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lanes {
+    words: Vec<u64>,
+    queues: Vec<u64>,
+    shape: Shape,
+}
+
+/// How much memory the code of a short way wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Words of a lane.
+    pub(crate) lane_words: usize,
+    /// Queues, the one for the burst included.
+    pub(crate) queues: usize,
+}
+
+impl Lanes {
+    /// Makes room for the code's lanes, and empties the queues.
+    pub(crate) fn prepare(memory: &mut Memory, shape: Shape) {
+        let lanes = &mut memory.lanes;
+        if lanes.shape != shape {
+            lanes.shape = shape;
+            lanes.words = vec![0; shape.lane_words * BURST_MAX];
+            lanes.queues = vec![0; shape.queues * QUEUE_WORDS];
+        }
+        let base = lanes.queues.as_mut_ptr();
+        for queue in 0..shape.queues {
+            // SAFETY: there are so many queues.
+            unsafe {
+                let queue = base.add(queue * QUEUE_WORDS);
+                queue.write(queue.add(1).expose_provenance() as u64);
+            }
+        }
+    }
+
+    /// The queues.
+    pub(crate) fn queues(&mut self) -> *mut u64 {
+        self.queues.as_mut_ptr()
+    }
+
+    /// The lane of a packet of the burst.
+    #[inline]
+    pub(crate) fn lane(&mut self, index: usize) -> &mut Lane {
+        let words = &mut self.words[index * self.shape.lane_words..][..HEAD_WORDS];
+        // SAFETY: the words are as many as a lane's head has, aligned, and any values are valid for its fields.
+        unsafe { &mut *words.as_mut_ptr().cast::<Lane>() }
+    }
+
+    /// Fills the first queue with the first lanes.
+    pub(crate) fn fill(&mut self, count: usize) {
+        let lanes = self.words.as_mut_ptr();
+        let (begin, rest) = self.queues.split_first_mut().expect("a queue for the burst");
+        for (index, place) in rest[..count].iter_mut().enumerate() {
+            *place = lanes.wrapping_add(index * self.shape.lane_words).expose_provenance() as u64;
+        }
+        *begin = rest.as_mut_ptr().wrapping_add(count).expose_provenance() as u64;
+    }
+}

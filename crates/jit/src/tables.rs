@@ -1,0 +1,54 @@
+//! How compiled code reaches tables: by the words of a key.
+
+use forebay_interp::{Objects, PacketFacts};
+use forebay_ir::{MatchKind, Program, TableId};
+use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, TableView};
+
+/// [`Objects`] whose tables can be read without a value for each field.
+pub trait TableObjects: Objects {
+    /// A table without action profile, made of the same declaration, and the pin that keeps what it finds.
+    fn table(&self, table: TableId) -> (&TableView, &Pin<'_>);
+
+    /// What a hit changes: counts and meters it, and notes its time; the colour of the direct meter, if there is one.
+    fn hit(&self, table: TableId, slot: u32, packet: PacketFacts) -> Option<u8>;
+}
+
+/// Where keys and action data of a table are.
+#[derive(Clone, Debug)]
+pub(crate) struct TableLayout {
+    pub(crate) key: KeyLayout,
+    pub(crate) record: RecordLayout,
+}
+
+impl TableLayout {
+    /// The layouts of a table; nothing when its entries name members of an action profile.
+    pub(crate) fn new(program: &Program, table: TableId) -> Option<TableLayout> {
+        let table = &program.tables[table.index()];
+        if table.implementation.is_some() {
+            return None;
+        }
+        let keys: Vec<KeySpec> = table.keys.iter().map(key_spec).collect();
+        let widths = table.actions.iter().map(|listed| {
+            let params = program.actions[listed.action.index()].params.iter();
+            params.map(|param| param.width).collect::<Vec<u32>>()
+        });
+        let widths: Vec<Vec<u32>> = widths.collect();
+        let widths: Vec<&[u32]> = widths.iter().map(Vec::as_slice).collect();
+        Some(TableLayout {
+            key: KeyLayout::new(&keys),
+            record: RecordLayout::of_actions(&widths),
+        })
+    }
+}
+
+fn key_spec(key: &forebay_ir::TableKey) -> KeySpec {
+    let kind = match key.match_kind {
+        MatchKind::Exact => forebay_tables::MatchKind::Exact,
+        MatchKind::Lpm => forebay_tables::MatchKind::Lpm,
+        MatchKind::Ternary => forebay_tables::MatchKind::Ternary,
+        MatchKind::Range => forebay_tables::MatchKind::Range,
+        MatchKind::Optional => forebay_tables::MatchKind::Optional,
+        MatchKind::Selector => forebay_tables::MatchKind::Selector,
+    };
+    KeySpec { width: key.width, kind }
+}

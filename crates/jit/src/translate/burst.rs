@@ -1,0 +1,403 @@
+//! The loop over the packets of a burst, and the places where they wait for each other.
+//!
+//! ```text
+//!          ┌─────────────► lane ─────────────┬──────────────┬─────────── …
+//!          │                                 ▼              ▼
+//!          │                            segment 0      segment 1
+//!          │                        parse, then aside      find
+//!          │                          at a look-up │       action …
+//!          └── more lanes? ◄─────── next ◄─────────┴──────────┘
+//!                   │ no
+//!                   ▼
+//!               next segment: find all keys of its queue; return behind the last
+//! ```
+//!
+//! A packet that reaches a look-up is laid aside: its key and what is in registers and will be read later go into its lane,
+//! the lane's address into the look-up's queue. When all packets have come to their ends or look-ups, the keys of
+//! each queue are looked up together, so that the memory accesses of one overlap those of the others, and the packets go on.
+//!
+//! Programs whose packets must go one after the other have one segment: look-ups are calls.
+
+use super::Translator;
+use super::homes::{Home, Homes};
+use crate::context::Context;
+use crate::lane::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, fate};
+use crate::route::crossings::Crossing;
+use crate::runtime;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_frontend::{Switch, Variable};
+use forebay_interp::PacketFacts;
+use forebay_ir::{SlotId, TableId};
+use std::collections::HashMap;
+use std::mem::offset_of;
+
+/// What the short way's translation keeps in mind.
+pub(super) struct Burst {
+    /// Whether packets wait at look-ups.
+    staged: bool,
+    /// The address of the present lane.
+    lane: Variable,
+    /// The address of its packet.
+    packet: Variable,
+    /// Where in the queue its address is, and the queue's end.
+    position: Variable,
+    end: Variable,
+    segment: Variable,
+    /// Goes on with the next lane.
+    next: ir::Block,
+    /// The segments behind the first: their table, and where they begin.
+    segments: Vec<(TableId, ir::Block)>,
+    /// Homes of all slots behind the parser, on the way that is being translated.
+    pub(super) parsed: Homes,
+    /// Registers that are not slots and are needed later.
+    pub(super) carried: Vec<Variable>,
+    /// Offsets in the lane.
+    slots: HashMap<SlotId, i32>,
+    variables: HashMap<u32, i32>,
+    words: usize,
+}
+
+impl Burst {
+    fn reserve(&mut self, words: usize) -> i32 {
+        let offset = self.words;
+        self.words += words;
+        (8 * offset) as i32
+    }
+}
+
+impl Translator<'_, '_, '_> {
+    /// The loop around what `first` translates, which is the first segment.
+    pub(super) fn burst(&mut self, staged: bool, key_words: usize, first: impl FnOnce(&mut Self)) -> Shape {
+        let declare = |translator: &mut Self| translator.builder.declare_var(types::I64);
+        let burst = Burst {
+            staged,
+            lane: declare(self),
+            packet: declare(self),
+            position: declare(self),
+            end: declare(self),
+            segment: declare(self),
+            next: self.builder.create_block(),
+            segments: Vec::new(),
+            parsed: Homes::default(),
+            carried: Vec::new(),
+            slots: HashMap::new(),
+            variables: HashMap::new(),
+            words: HEAD_WORDS + key_words,
+        };
+        let (position, end, segment) = (burst.position, burst.end, burst.segment);
+        self.burst = Some(burst);
+        let queues = self.load_queues();
+        let last = self.load(queues, 0);
+        let begin = self.address(queues, 8);
+        let zero = self.number(0);
+        self.builder.def_var(position, begin);
+        self.builder.def_var(end, last);
+        self.builder.def_var(segment, zero);
+        let lane_block = self.builder.create_block();
+        self.builder.ins().jump(lane_block, &[]);
+        let first_block = self.builder.create_block();
+        self.builder.switch_to_block(first_block);
+        first(self);
+        self.next_lane(lane_block, queues);
+        self.enter_lane(lane_block, first_block);
+        let burst = self.burst.as_ref().expect("it was set above");
+        Shape {
+            lane_words: burst.words,
+            queues: 1 + burst.segments.len(),
+        }
+    }
+
+    pub(super) fn burst_state(&mut self) -> &mut Burst {
+        self.burst.as_mut().expect("only the short way has bursts")
+    }
+
+    /// Takes the lane that is next in the queue into its segment.
+    fn enter_lane(&mut self, lane_block: ir::Block, first: ir::Block) {
+        self.builder.switch_to_block(lane_block);
+        let burst = self.burst_state();
+        let (lane, packet, position, segment) = (burst.lane, burst.packet, burst.position, burst.segment);
+        let blocks: Vec<ir::Block> = burst.segments.iter().map(|(_, block)| *block).collect();
+        let position = self.builder.use_var(position);
+        let address = self.load(position, 0);
+        self.builder.def_var(lane, address);
+        let address = self.load(address, offset_of!(Lane, packet) as i32);
+        self.builder.def_var(packet, address);
+        if blocks.is_empty() {
+            self.builder.ins().jump(first, &[]);
+            return;
+        }
+        let segment = self.builder.use_var(segment);
+        let mut switch = Switch::new();
+        for (index, block) in (1u128..).zip(blocks) {
+            switch.set_entry(index, block);
+        }
+        switch.emit(&mut self.builder, segment, first);
+    }
+
+    /// Moves on in the queue, or to the next queue.
+    fn next_lane(&mut self, lane_block: ir::Block, queues: ir::Value) {
+        let burst = self.burst_state();
+        let (next, position, end) = (burst.next, burst.position, burst.end);
+        let next_segment = self.builder.create_block();
+        self.builder.switch_to_block(next);
+        let present = self.builder.use_var(position);
+        let following = self.address(present, 8);
+        self.builder.def_var(position, following);
+        let last = self.builder.use_var(end);
+        let more = self.builder.ins().icmp(IntCC::NotEqual, following, last);
+        self.builder.ins().brif(more, lane_block, &[], next_segment, &[]);
+        self.builder.switch_to_block(next_segment);
+        self.next_segment(next_segment, lane_block, queues);
+    }
+
+    fn next_segment(&mut self, next_segment: ir::Block, lane_block: ir::Block, queues: ir::Value) {
+        let burst = self.burst_state();
+        let (position, end, segment) = (burst.position, burst.end, burst.segment);
+        let tables: Vec<TableId> = burst.segments.iter().map(|(table, _)| *table).collect();
+        if tables.is_empty() {
+            let position = self.builder.use_var(position);
+            self.builder.ins().return_(&[position]);
+            return;
+        }
+        let count = tables.len();
+        let tables = self.environment.pool.keep(tables);
+        let number = self.builder.use_var(segment);
+        let one = self.number(1);
+        let number = self.builder.ins().iadd(number, one);
+        self.builder.def_var(segment, number);
+        let (done, look) = (self.builder.create_block(), self.builder.create_block());
+        let limit = self.number(count as i64);
+        let is_done = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, number, limit);
+        self.builder.ins().brif(is_done, done, &[], look, &[]);
+        self.builder.switch_to_block(done);
+        // All lanes of the first queue.
+        let last = self.load(queues, 0);
+        self.builder.ins().return_(&[last]);
+        self.builder.switch_to_block(look);
+        let bytes = self.number(8 * QUEUE_WORDS as i64);
+        let offset = self.builder.ins().imul(number, bytes);
+        let queue = self.builder.ins().iadd(queues, offset);
+        let begin = self.address(queue, 8);
+        let last = self.load(queue, 0);
+        self.store(begin, queue, 0);
+        self.builder.def_var(position, begin);
+        self.builder.def_var(end, last);
+        let find = self.builder.create_block();
+        let is_empty = self.builder.ins().icmp(IntCC::Equal, begin, last);
+        self.builder.ins().brif(is_empty, next_segment, &[], find, &[]);
+        self.builder.switch_to_block(find);
+        let index = self.builder.ins().isub(number, one);
+        let tables = self.pointer(tables);
+        self.call(runtime::FIND_ALL, &[self.context, tables, index, begin, last]);
+        self.builder.ins().jump(lane_block, &[]);
+    }
+
+    /// Has the key in the lane looked up: what was found is in the lane afterwards. Packets may wait here.
+    pub(super) fn find(&mut self, table: TableId, crossing: Option<&Crossing>) {
+        match crossing.filter(|_| self.burst_state().staged) {
+            Some(crossing) => self.wait(table, crossing),
+            None => {
+                let (lane, table) = (self.lane(), self.number(table.0.into()));
+                self.call(runtime::FIND, &[self.context, table, lane]);
+            }
+        }
+    }
+
+    /// Lays the lane aside, and goes on where it is taken up again.
+    fn wait(&mut self, table: TableId, crossing: &Crossing) {
+        let taken = self.lay_aside(crossing);
+        let lane = self.lane();
+        let burst = self.burst_state();
+        let next = burst.next;
+        let queue = (8 * QUEUE_WORDS * (burst.segments.len() + 1)) as i32;
+        let queues = self.load_queues();
+        let end = self.load(queues, queue);
+        self.store(lane, end, 0);
+        let end = self.address(end, 8);
+        self.store(end, queues, queue);
+        self.builder.ins().jump(next, &[]);
+        let begin = self.builder.create_block();
+        self.burst_state().segments.push((table, begin));
+        self.builder.switch_to_block(begin);
+        self.take_up(taken);
+    }
+
+    /// Stores what is needed behind a look-up; what is to be done there.
+    fn lay_aside(&mut self, crossing: &Crossing) -> Vec<(Taken, Variable)> {
+        let mut taken = Vec::new();
+        for slot in (0..self.program.slots.len() as u32).map(SlotId) {
+            let Home::Register(variable) = *self.homes.of(slot) else {
+                continue;
+            };
+            let was_register = matches!(self.burst_state().parsed.of(slot), Home::Register(_) | Home::State);
+            if !crossing.live.contains(slot.index()) {
+                taken.push((Taken::Dead(slot), variable));
+            } else if crossing.written.contains(slot.index()) || was_register {
+                let value = self.read_slot(slot);
+                let offset = self.lane_offset(slot);
+                let lane = self.lane();
+                self.store_value(value, lane, offset);
+                taken.push((Taken::Stored(slot), variable));
+            } else {
+                taken.push((Taken::Parsed(slot), variable));
+            }
+        }
+        for variable in self.burst_state().carried.clone() {
+            let value = self.builder.use_var(variable);
+            let offset = self.variable_offset(variable);
+            let lane = self.lane();
+            self.store(value, lane, offset);
+            taken.push((Taken::Carried, variable));
+        }
+        taken
+    }
+
+    fn take_up(&mut self, taken: Vec<(Taken, Variable)>) {
+        let lane = self.lane();
+        // Fields may be at places that are carried.
+        let (carried, slots): (Vec<_>, Vec<_>) =
+            taken.into_iter().partition(|(what, _)| matches!(what, Taken::Carried));
+        for (_, variable) in carried {
+            let offset = self.variable_offset(variable);
+            let value = self.load(lane, offset);
+            self.builder.def_var(variable, value);
+        }
+        for (what, variable) in slots {
+            match what {
+                Taken::Dead(slot) => {
+                    let nothing = forebay_bits::Bits::zero(self.program.slot(slot).width);
+                    let nothing = self.constant(&nothing);
+                    self.define(variable, nothing);
+                }
+                Taken::Stored(slot) => {
+                    let offset = self.lane_offset(slot);
+                    let value = self.load_value(self.program.slot(slot).width, lane, offset);
+                    self.define(variable, value);
+                }
+                Taken::Parsed(slot) => {
+                    let home = self.burst_state().parsed.of(slot).clone();
+                    let value = self.read_home(slot, &home);
+                    self.define(variable, value);
+                }
+                Taken::Carried => unreachable!("they were taken out"),
+            }
+        }
+    }
+
+    /// The address of the present lane.
+    pub(super) fn lane(&mut self) -> ir::Value {
+        let lane = self.burst_state().lane;
+        self.builder.use_var(lane)
+    }
+
+    /// The first byte of the present packet.
+    pub(super) fn packet(&mut self) -> ir::Value {
+        match &self.burst {
+            Some(burst) => self.builder.use_var(burst.packet),
+            None => self.load_packet(),
+        }
+    }
+
+    /// The length of the present packet in bits.
+    pub(super) fn packet_bits(&mut self) -> ir::Value {
+        match self.burst {
+            Some(_) => self.load_lane(offset_of!(Lane, packet_bits)),
+            None => self.load_packet_bits(),
+        }
+    }
+
+    pub(super) fn load_lane(&mut self, offset: usize) -> ir::Value {
+        let lane = self.lane();
+        self.load(lane, offset as i32)
+    }
+
+    pub(super) fn store_lane(&mut self, offset: usize, value: ir::Value) {
+        let lane = self.lane();
+        self.store(value, lane, offset as i32);
+    }
+
+    /// The offset of word `index` of the key in a lane.
+    pub(super) fn key_offset(index: usize) -> usize {
+        8 * (HEAD_WORDS + index)
+    }
+
+    /// The offset of a slot's words in a lane.
+    pub(super) fn lane_offset(&mut self, slot: SlotId) -> i32 {
+        let count = runtime::words(self.program.slot(slot).width);
+        let burst = self.burst_state();
+        match burst.slots.get(&slot) {
+            Some(&offset) => offset,
+            None => {
+                let offset = burst.reserve(count);
+                burst.slots.insert(slot, offset);
+                offset
+            }
+        }
+    }
+
+    fn variable_offset(&mut self, variable: Variable) -> i32 {
+        let burst = self.burst_state();
+        match burst.variables.get(&variable.as_u32()) {
+            Some(&offset) => offset,
+            None => {
+                let offset = burst.reserve(1);
+                burst.variables.insert(variable.as_u32(), offset);
+                offset
+            }
+        }
+    }
+
+    /// The lane's way ends like this.
+    pub(super) fn end_lane(&mut self, how: u64) {
+        let fate_value = self.number(how as i64);
+        self.store_lane(offset_of!(Lane, fate), fate_value);
+        let burst = self.burst_state();
+        let (next, staged, position) = (burst.next, burst.staged, burst.position);
+        if how == fate::GAVE_UP && !staged {
+            // Packets behind it have to wait until it has gone the long way.
+            let position = self.builder.use_var(position);
+            let behind = self.address(position, 8);
+            self.builder.ins().return_(&[behind]);
+            return;
+        }
+        self.builder.ins().jump(next, &[]);
+    }
+
+    /// Tells functions of the runtime what counters and meters count.
+    pub(super) fn tell_facts(&mut self) {
+        if self.burst.is_none() {
+            return;
+        }
+        let bits = self.packet_bits();
+        let bytes = self.shifted_right(bits, 3);
+        let offset = offset_of!(Context<'_>, facts) + offset_of!(PacketFacts, length_bytes);
+        let context = self.context;
+        self.builder
+            .ins()
+            .istore32(super::within_bounds(), bytes, context, offset as i32);
+    }
+
+    /// Tells functions of the runtime which packet they shall look into.
+    pub(super) fn tell_packet(&mut self) {
+        if self.burst.is_none() {
+            return;
+        }
+        let (packet, bits, cursor) = (self.packet(), self.packet_bits(), self.load_cursor());
+        self.store(packet, self.context, offset_of!(Context<'_>, packet) as i32);
+        self.store(bits, self.context, offset_of!(Context<'_>, packet_bits) as i32);
+        self.store(cursor, self.context, offset_of!(Context<'_>, cursor) as i32);
+    }
+}
+
+/// What is to be done for a register where a lane is taken up again.
+enum Taken {
+    /// Nobody reads the slot.
+    Dead(SlotId),
+    /// The slot's value is in the lane.
+    Stored(SlotId),
+    /// The slot's value is what it was behind the parser.
+    Parsed(SlotId),
+    /// It is no slot's; its value is in the lane.
+    Carried,
+}

@@ -1,0 +1,277 @@
+//! The deparser of the short way: headers in their places.
+//!
+//! ```text
+//! extracted   │ ethernet │ vlan │ ipv4 │ payload            ethernet and vlan differ, ipv4 and the payload stay
+//! emitted            │ ethernet │ ipv4 │ payload            ethernet is put where vlan ended, ipv4's changes into it
+//! ```
+//!
+//! The headers at the end that are emitted as they were extracted stay where they are, and only their changed fields are
+//! written. Those before them are put together and stored in front, so the frame begins earlier or later than the packet
+//! did. Where the deparser has conditions on a few validities, there is a copy for each case. What does not fit this
+//! goes through the output.
+
+use super::homes::{Field, Home};
+use super::route::{Parsed, Position};
+use super::value::Value;
+use super::{Translator, within_bounds};
+use crate::analysis::header_bits;
+use crate::lane::{Lane, fate};
+use crate::route::Route;
+use crate::route::plan::Leaf;
+use crate::runtime::{self, words};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use forebay_bits::Bits;
+use forebay_ir::{HeaderId, SlotId};
+use std::mem::offset_of;
+
+/// Headers whose validity is not known for which there are copies.
+const UNCERTAIN_MAX: usize = 3;
+
+/// Headers that are put together have at most so many bits.
+const COMPOSED_BITS_MAX: u64 = 8 * 256;
+
+impl<'a> Translator<'_, 'a, '_> {
+    /// Emits the headers and ends the packet's way.
+    pub(super) fn deparse(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
+        let few = |translator: &Self, headers: &[HeaderId]| {
+            let uncertain = headers.iter().filter(|id| translator.validity(**id).is_none());
+            uncertain.count() <= UNCERTAIN_MAX
+        };
+        match &leaf.emitted {
+            Some(headers) if few(self, headers) => self.deparse_cases(route, leaf, parsed, headers, Vec::new()),
+            _ => self.deparse_to_output(route, leaf),
+        }
+    }
+
+    /// Whether a header is valid, if that is known.
+    fn validity(&self, id: HeaderId) -> Option<bool> {
+        match self.homes.of(self.program.headers[id.index()].valid) {
+            Home::Constant(value) => Some(!value.is_zero()),
+            _ => None,
+        }
+    }
+
+    /// Decides on the headers in `rest`, one after the other; `chosen` are those before them that are valid.
+    fn deparse_cases(
+        &mut self,
+        route: &'a Route,
+        leaf: &'a Leaf,
+        parsed: &Parsed,
+        rest: &[HeaderId],
+        mut chosen: Vec<HeaderId>,
+    ) {
+        let [first, rest @ ..] = rest else {
+            return self.place(route, leaf, parsed, &chosen);
+        };
+        match self.validity(*first) {
+            Some(true) => {
+                chosen.push(*first);
+                self.deparse_cases(route, leaf, parsed, rest, chosen);
+            }
+            Some(false) => self.deparse_cases(route, leaf, parsed, rest, chosen),
+            None => {
+                let slot = self.program.headers[first.index()].valid;
+                let valid = self.read_slot(slot);
+                let valid = self.low_word(valid);
+                let (with, without) = (self.builder.create_block(), self.builder.create_block());
+                self.builder.ins().brif(valid, with, &[], without, &[]);
+                let homes = self.homes.clone();
+                for (block, is_valid) in [(with, true), (without, false)] {
+                    self.builder.switch_to_block(block);
+                    self.homes.set(slot, Home::Constant(Bits::from_bool(is_valid)));
+                    let mut chosen = chosen.clone();
+                    if is_valid {
+                        chosen.push(*first);
+                    }
+                    self.deparse_cases(route, leaf, parsed, rest, chosen);
+                    self.homes = homes.clone();
+                }
+            }
+        }
+    }
+
+    /// Puts exactly these headers where they belong.
+    fn place(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed, emitted: &[HeaderId]) {
+        self.temporaries_used = 0;
+        let stays = |pair: &(&HeaderId, &HeaderId)| pair.0 == pair.1 && self.can_stay(*pair.0, leaf, parsed);
+        let staying = if leaf.contiguous {
+            let pairs = emitted.iter().rev().zip(leaf.extracted.iter().rev());
+            pairs.take_while(stays).count()
+        } else {
+            0
+        };
+        let (composed, staying) = emitted.split_at(emitted.len() - staying);
+        let start = match staying.first() {
+            Some(header) => parsed.starts.get(header).copied(),
+            None => Some(self.position_behind(leaf)),
+        };
+        let bits: u64 = composed.iter().map(|id| self.fixed_bits(*id)).sum();
+        let is_fixed = |id: &HeaderId| {
+            let fields = &self.program.headers[id.index()].fields;
+            fields.iter().all(|field| field.length.is_none())
+        };
+        let fits = composed.iter().all(is_fixed) && bits.is_multiple_of(8) && bits <= COMPOSED_BITS_MAX;
+        match start.filter(|start| fits && start.is_aligned()) {
+            Some(start) => self.place_at(leaf, parsed, (composed, staying), start),
+            None => self.deparse_to_output(route, leaf),
+        }
+    }
+
+    /// Where the parser stands behind the last header.
+    fn position_behind(&self, leaf: &Leaf) -> Position {
+        Position::of(leaf.cursor, self.cursor_variable)
+    }
+
+    fn fixed_bits(&self, id: HeaderId) -> u64 {
+        header_bits(self.program, &self.program.headers[id.index()]).0
+    }
+
+    /// Whether a header that was extracted can stay where it is, with changed fields written to their places.
+    fn can_stay(&self, id: HeaderId, leaf: &Leaf, parsed: &Parsed) -> bool {
+        let header = &self.program.headers[id.index()];
+        let keeps_length = header.fields.iter().all(|field| match field.length {
+            Some(length) => !leaf.written.contains(&field.slot) && !leaf.written.contains(&length),
+            None => true,
+        });
+        let mut changed = self.changed_fields(&[id], leaf, parsed).into_iter();
+        keeps_length && changed.all(|slot| parsed.fields.contains_key(&slot))
+    }
+
+    /// The slots of fields of extracted headers that may differ from what is in the packet.
+    fn changed_fields(&self, headers: &[HeaderId], leaf: &Leaf, parsed: &Parsed) -> Vec<SlotId> {
+        let program = self.program;
+        let headers = headers.iter().map(|header| &program.headers[header.index()]);
+        let slots = headers.flat_map(|header| &header.fields).map(|field| field.slot);
+        let was_changed = |slot: &SlotId| {
+            parsed.fields.contains_key(slot) && matches!(parsed.homes.of(*slot), Home::Register(_) | Home::Constant(_))
+        };
+        slots
+            .filter(|slot| leaf.written.contains(slot) || was_changed(slot))
+            .collect()
+    }
+
+    /// Headers that are composed go before those that stay, which begin at `start`.
+    fn place_at(
+        &mut self,
+        leaf: &Leaf,
+        parsed: &Parsed,
+        (composed, staying): (&[HeaderId], &[HeaderId]),
+        start: Position,
+    ) {
+        let program = self.program;
+        let fields = composed.iter().flat_map(|id| &program.headers[id.index()].fields);
+        let values: Vec<Value> = fields.map(|field| self.read_slot(field.slot)).collect();
+        // Everything is loaded before anything is stored: composed headers may lie over those that they replace.
+        let packed = self.pack(&values);
+        for slot in self.changed_fields(staying, leaf, parsed) {
+            let value = self.read_slot(slot);
+            self.store_field(&parsed.fields[&slot], value);
+        }
+        let length = packed.bits / 8;
+        self.environment.headroom = self.environment.headroom.max(length as usize);
+        let start = match start {
+            Position::At(bits) => self.number((bits / 8) as i64 - i64::from(length)),
+            Position::Behind { variable, .. } => {
+                let bits = self.builder.use_var(variable);
+                let bytes = self.shifted_right(bits, 3);
+                let length = self.number(length.into());
+                self.builder.ins().isub(bytes, length)
+            }
+        };
+        if length > 0 {
+            let packet = self.packet();
+            let target = self.builder.ins().iadd(packet, start);
+            self.store_words(target, &packed.words, length);
+        }
+        self.store_lane(offset_of!(Lane, start), start);
+        self.end_lane(fate::SENT);
+    }
+
+    /// Stores the first `length` bytes of words whose first byte is the most significant.
+    fn store_words(&mut self, target: ir::Value, words: &[ir::Value], length: u32) {
+        for (index, &word) in (0..).zip(words) {
+            let first = 8 * index;
+            let bytes = (length - first).min(8);
+            let part = self.shifted_right(word, 64 - 8 * bytes);
+            self.store_bytes(target, first, first + bytes, part);
+        }
+    }
+
+    /// Has the runtime collect what the deparser emits.
+    fn deparse_to_output(&mut self, route: &'a Route, leaf: &Leaf) {
+        let lane = self.lane();
+        self.call(runtime::OUTPUT_BEGIN, &[self.context, lane]);
+        self.control(route.deparser);
+        let lane = self.lane();
+        self.call(runtime::OUTPUT_END, &[self.context, lane]);
+        let parsed = match self.position_behind(leaf) {
+            Position::At(bits) => self.number(bits as i64),
+            Position::Behind { variable, .. } => self.builder.use_var(variable),
+        };
+        self.store_lane(offset_of!(Lane, parsed_bits), parsed);
+        self.end_lane(fate::REWRITTEN);
+    }
+
+    fn store_field(&mut self, place: &Field, value: Value) {
+        let address = self.address_of_field(place);
+        for index in 0..words(value.width) {
+            let end = place.first_bit + value.width - 64 * index as u32;
+            let width = (value.width - 64 * index as u32).min(64);
+            let word = self.limb(value, index);
+            self.store_bits(address, end - width, width, word);
+        }
+    }
+
+    /// Writes the low `width` bits of a word, whose other bits are zero.
+    fn store_bits(&mut self, address: ir::Value, first_bit: u32, width: u32, word: ir::Value) {
+        let end = first_bit + width;
+        if first_bit.is_multiple_of(8) && end.is_multiple_of(8) {
+            return self.store_bytes(address, first_bit / 8, end / 8, word);
+        }
+        for byte in first_bit / 8..end.div_ceil(8) {
+            // Bits of the field in this byte: from the left, `skip` are others', and `behind` on the right.
+            let skip = first_bit.saturating_sub(8 * byte);
+            let behind = (8 * byte + 8).saturating_sub(end);
+            let part = if behind > 0 {
+                self.shifted_left(word, behind)
+            } else {
+                self.shifted_right(word, end - 8 * byte - 8)
+            };
+            let mask = (0xFFi64 >> skip) & !((1 << behind) - 1);
+            let keep = self.number(0xFF & !mask);
+            let mask = self.number(mask);
+            let old = self.load_big_endian(1, address, byte as i32);
+            let old = self.builder.ins().band(old, keep);
+            let part = self.builder.ins().band(part, mask);
+            let new = self.builder.ins().bor(old, part);
+            self.builder.ins().istore8(within_bounds(), new, address, byte as i32);
+        }
+    }
+
+    /// Writes whole bytes, in as few parts as there are powers of two.
+    fn store_bytes(&mut self, address: ir::Value, first: u32, end: u32, word: ir::Value) {
+        let mut at = first;
+        while at < end {
+            let size = 1u32 << (end - at).ilog2();
+            let part = self.shifted_right(word, 8 * (end - at - size));
+            let kind = match size {
+                1 => types::I8,
+                2 => types::I16,
+                4 => types::I32,
+                _ => types::I64,
+            };
+            let part = if size == 8 {
+                part
+            } else {
+                self.builder.ins().ireduce(kind, part)
+            };
+            let part = if size == 1 {
+                part
+            } else {
+                self.builder.ins().bswap(part)
+            };
+            self.builder.ins().store(within_bounds(), part, address, at as i32);
+            at += size;
+        }
+    }
+}
