@@ -1,10 +1,9 @@
 //! What holds for every way to open an existing interface: on veth pairs, in namespaces of their own.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::UdpSocket;
 
 use crate::beside::send_with_tag;
-use crate::network::{Kind, Network, PATIENCE, frame, receive_until, send};
+use crate::network::{Kind, Network, PATIENCE, frame, receive_until, send, transfer};
 use forebay_packet::checksum::{Sum, internet_checksum};
 use forebay_packet::{Burst, DropReason, Port, PortError, PortState, Readiness};
 use forebay_ports::{OpenError, Poller};
@@ -48,29 +47,7 @@ fn tcp_with_its_super_frames_crosses_a_switch() {
         let Some(network) = Network::new() else {
             return;
         };
-        let listener = network
-            .right
-            .enter(|| TcpListener::bind("10.9.0.2:80"))
-            .expect("can bind");
-        let sent: Vec<u8> = (0..4_000_000u32).map(|number| (number ^ (number >> 9)) as u8).collect();
-        let (received, counters) = network.bridged(kind, || {
-            std::thread::scope(|scope| {
-                let reader = scope.spawn(|| {
-                    let mut received = Vec::new();
-                    let (mut stream, _) = listener.accept().expect("the sender connects");
-                    stream.read_to_end(&mut received).expect("the sender closes");
-                    received
-                });
-                let mut stream = network
-                    .left
-                    .enter(|| TcpStream::connect("10.9.0.2:80"))
-                    .expect("can connect");
-                stream.write_all(&sent).expect("the receiver reads");
-                drop(stream);
-                reader.join().expect("the reader does not panic")
-            })
-        });
-        assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
+        let ((), counters) = network.bridged(kind, || transfer(&network.left, &network.right));
         for reason in [DropReason::TooLong, DropReason::Unsegmentable, DropReason::Truncated] {
             assert_eq!(counters.map(|counters| counters.drops(reason)), [0, 0], "{reason}");
         }

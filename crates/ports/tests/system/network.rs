@@ -1,5 +1,7 @@
 //! A network to test ports in, and frames to send through it.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -90,35 +92,58 @@ impl Network {
         self.switch.enter(|| kind.open(name)).expect("the interface is there")
     }
 
-    /// Carries frames between the two ports while `action` runs; returns the ports' counters.
+    /// Carries frames between the two hosts while `action` runs; returns the ports' counters.
     pub fn bridged<T>(&self, kind: Kind, action: impl FnOnce() -> T) -> (T, [PortCounters; 2]) {
-        let mut ports = [self.port(kind, "s0"), self.port(kind, "s1")];
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let bridge = scope.spawn(|| {
-                let (clock, mut poller, mut burst) = (Clock::start(), Poller::new(), Burst::new(64));
-                while !done.load(Ordering::Relaxed) {
-                    let readiness = ports.each_ref().map(|port| port.readiness());
-                    poller.wait(readiness, clock.now_ns(), 5_000_000).expect("can wait");
-                    for (from, to) in [(0, 1), (1, 0)] {
-                        ports[from]
-                            .receive(&mut burst, 64, clock.now_ns())
-                            .expect("it is there");
-                        ports[to].send(&mut burst, clock.now_ns()).expect("it is there");
-                    }
-                }
-                ports.each_ref().map(|port| port.counters())
-            });
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(action));
-            done.store(true, Ordering::Relaxed);
-            let counters = bridge.join().expect("the bridge does not panic");
-            match result {
-                Ok(result) => (result, counters),
-                Err(panic) => {
-                    eprintln!("{kind:?} left: {}\nright: {}", counters[0], counters[1]);
-                    std::panic::resume_unwind(panic)
+        bridged([self.port(kind, "s0"), self.port(kind, "s1")], action)
+    }
+}
+
+/// Carries frames between two ports while `action` runs; returns the ports' counters.
+pub fn bridged<T>(mut ports: [Box<dyn Port>; 2], action: impl FnOnce() -> T) -> (T, [PortCounters; 2]) {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let bridge = scope.spawn(|| {
+            let (clock, mut poller, mut burst) = (Clock::start(), Poller::new(), Burst::new(64));
+            while !done.load(Ordering::Relaxed) {
+                let readiness = ports.each_ref().map(|port| port.readiness());
+                poller.wait(readiness, clock.now_ns(), 5_000_000).expect("can wait");
+                for (from, to) in [(0, 1), (1, 0)] {
+                    ports[from]
+                        .receive(&mut burst, 64, clock.now_ns())
+                        .expect("it is there");
+                    ports[to].send(&mut burst, clock.now_ns()).expect("it is there");
                 }
             }
-        })
-    }
+            ports.each_ref().map(|port| port.counters())
+        });
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(action));
+        done.store(true, Ordering::Relaxed);
+        let counters = bridge.join().expect("the bridge does not panic");
+        match result {
+            Ok(result) => (result, counters),
+            Err(panic) => {
+                eprintln!("left: {}\nright: {}", counters[0], counters[1]);
+                std::panic::resume_unwind(panic)
+            }
+        }
+    })
+}
+
+/// Sends four million bytes by TCP from one host to the other, at 10.9.0.2.
+pub fn transfer(left: &Namespace, right: &Namespace) {
+    let listener = right.enter(|| TcpListener::bind("10.9.0.2:80")).expect("can bind");
+    let sent: Vec<u8> = (0..4_000_000u32).map(|number| (number ^ (number >> 9)) as u8).collect();
+    let received = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut received = Vec::new();
+            let (mut stream, _) = listener.accept().expect("the sender connects");
+            stream.read_to_end(&mut received).expect("the sender closes");
+            received
+        });
+        let mut stream = left.enter(|| TcpStream::connect("10.9.0.2:80")).expect("can connect");
+        stream.write_all(&sent).expect("the receiver reads");
+        drop(stream);
+        reader.join().expect("the reader does not panic")
+    });
+    assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
 }

@@ -4,6 +4,7 @@ use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use crate::namespace::Namespace;
+use crate::network::{bridged, transfer};
 use forebay_packet::checksum::Sum;
 use forebay_packet::{Burst, DropReason, Port, PortError, PortState};
 use forebay_ports::{OpenError, TapPort};
@@ -83,6 +84,30 @@ fn tcp_of_the_kernel_comes_cut_and_complete() {
         .add_word(6)
         .add_word(frame.len() as u16 - 34);
     assert_eq!(sum.fold(), 0xffff);
+}
+
+#[test]
+fn tcp_crosses_a_switch_of_tap_devices() {
+    let (Some(left), Some(right)) = (Namespace::new(), Namespace::new()) else {
+        return;
+    };
+    let ports = [(&left, "10.9.0.1/24"), (&right, "10.9.0.2/24")].map(|(host, address)| -> Box<dyn Port> {
+        let port = host
+            .enter(|| TapPort::open("p4tap"))
+            .expect("root may make TAP devices");
+        host.ip(&format!("addr add {address} dev p4tap"));
+        Box::new(port)
+    });
+    let ((), counters) = bridged(ports, || transfer(&left, &right));
+    for reason in [
+        DropReason::Unsegmentable,
+        DropReason::Truncated,
+        DropReason::SendRefused,
+    ] {
+        assert_eq!(counters.map(|counters| counters.drops(reason)), [0, 0], "{reason}");
+    }
+    let [at_left, _] = counters;
+    assert!(at_left.received_packets > 4_000_000 / 1500, "super-frames are cut");
 }
 
 #[test]
