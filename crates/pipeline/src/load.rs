@@ -136,6 +136,13 @@ impl Pipeline {
         &self.options
     }
 
+    /// A shard of all counters for a worker.
+    pub(crate) fn take_shard(&self) -> usize {
+        let shard = self.stateful.take_shard();
+        self.drops.make_shard(shard);
+        shard
+    }
+
     /// Dropped packets by reason. The switch counts its own reasons here too.
     pub fn drops(&self) -> &DropCounters {
         &self.drops

@@ -3,8 +3,8 @@
 use crate::packet::{IngressPacket, QueuedPacket};
 use forebay_bits::Bits;
 use forebay_ir::DigestId;
+use forebay_tables::{CounterArray, CounterKind};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! drop_reasons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?) => {
@@ -105,39 +105,37 @@ impl fmt::Display for DropReason {
     }
 }
 
-/// Packets dropped, by reason; shared by all workers.
+/// Packets dropped, by reason; shared by all workers, each of which counts in a shard of its own.
 #[derive(Debug)]
-pub struct DropCounters(Vec<AtomicU64>);
+pub struct DropCounters(CounterArray);
 
 impl DropCounters {
     /// All zero, for a program with so many errors.
     pub(crate) fn new(errors: usize) -> Self {
-        DropCounters(
-            (0..DropReason::FIXED.len() + errors)
-                .map(|_| AtomicU64::new(0))
-                .collect(),
-        )
+        let reasons = DropReason::FIXED.len() + errors;
+        DropCounters(CounterArray::new(CounterKind::Packets, reasons).expect("errors have numbers of 16 bits"))
     }
 
-    /// One more.
-    pub fn count(&self, reason: DropReason) {
-        self.0[reason.index()].fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn make_shard(&self, shard: usize) {
+        self.0.make_shard(shard);
+    }
+
+    /// One more, counted by the worker that has this shard.
+    #[inline]
+    pub(crate) fn count(&self, shard: usize, reason: DropReason) {
+        self.0.count(shard, reason.index() as u64, 0);
     }
 
     /// How many so far.
     pub fn get(&self, reason: DropReason) -> u64 {
-        self.0
-            .get(reason.index())
-            .map_or(0, |counter| counter.load(Ordering::Relaxed))
+        self.0.read(reason.index() as u64).packets
     }
 
     /// Reasons that occurred with their counts, in order of [`DropReason::index`].
     pub fn nonzero(&self) -> Vec<(DropReason, u64)> {
-        let counts = self.0.iter().map(|counter| counter.load(Ordering::Relaxed)).enumerate();
-        counts
-            .filter(|(_, count)| *count > 0)
-            .map(|(index, count)| (DropReason::from_index(index), count))
-            .collect()
+        let reasons = (0..self.0.len()).map(DropReason::from_index);
+        let counts = reasons.map(|reason| (reason, self.get(reason)));
+        counts.filter(|(_, count)| *count > 0).collect()
     }
 }
 

@@ -399,7 +399,7 @@ impl Switch {
 
     /// A drop that the switch decides; the pipeline has counted its own.
     pub(crate) fn drop_here(&mut self, port: u32, reason: DropReason) {
-        self.worker.pipeline().drops().count(reason);
+        self.worker.count_drop(reason);
         self.book_drop(port, reason);
     }
 
@@ -412,7 +412,7 @@ impl Switch {
         self.counters.transmitted += sent.accepted;
         self.counters.dropped += sent.refused;
         for _ in 0..sent.refused {
-            self.worker.pipeline().drops().count(DropReason::PortError);
+            self.worker.count_drop(DropReason::PortError);
         }
     }
 

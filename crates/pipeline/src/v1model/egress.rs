@@ -32,13 +32,13 @@ impl Worker {
                 if let Some(clone) = self.scratch.requests.clone {
                     self.clone_from_egress(burst, &packet, clone, decisions, tracer);
                 }
-                self.send_digests(burst, |message| decisions.push(EgressDecision::Digest(message)));
+                self.send_digests(|message| decisions.push(EgressDecision::Digest(message)));
                 let fate = self
                     .after_egress(burst, &mut packet, &input, tracer)
                     .unwrap_or_else(Fate::Drop);
-                self.decide(burst, packet, fate, decisions, tracer);
+                self.decide(packet, fate, decisions, tracer);
             }
-            Err(reason) => self.decide(burst, packet, Fate::Drop(reason), decisions, tracer),
+            Err(reason) => self.decide(packet, Fate::Drop(reason), decisions, tracer),
         }
     }
 
@@ -79,14 +79,14 @@ impl Worker {
         let layout = &burst.pipeline.layout;
         let Some(session) = burst.view.snapshot.replication.clone_sessions.get(&request.session) else {
             verdict(tracer, || format!("no clone: there is no session {}", request.session));
-            burst.pipeline.drops().count(DropReason::NoCloneSession);
+            self.count_drop(DropReason::NoCloneSession);
             return;
         };
         let mut passes = packet.passes;
         passes.egress_clones += 1;
         if passes.egress_clones > burst.pipeline.options.clone_limit {
             verdict(tracer, || "no clone: too many clones of clones".to_string());
-            burst.pipeline.drops().count(DropReason::CloneLimit);
+            self.count_drop(DropReason::CloneLimit);
             return;
         }
         verdict(tracer, || {
@@ -174,7 +174,6 @@ impl Worker {
 
     fn decide<T: Tracer>(
         &mut self,
-        burst: Burst<'_>,
         packet: QueuedPacket,
         fate: Fate,
         decisions: &mut Decisions<'_, EgressDecision>,
@@ -184,7 +183,7 @@ impl Worker {
         match fate {
             Fate::Drop(reason) => {
                 verdict(tracer, || format!("drop: {reason}"));
-                burst.pipeline.drops().count(reason);
+                self.count_drop(reason);
                 decisions.push(EgressDecision::Drop(reason));
             }
             Fate::Leave(bytes) => {

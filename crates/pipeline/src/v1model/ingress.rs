@@ -29,7 +29,7 @@ impl Worker {
         match self.run_ingress(burst, &packet, tracer) {
             Ok(processed) => self.after_ingress(burst, packet, processed, decisions, tracer),
             Err(reason) => {
-                self.drop_in_ingress(burst, reason, decisions, tracer);
+                self.drop_in_ingress(reason, decisions, tracer);
                 self.recycle(packet.bytes);
             }
         }
@@ -92,7 +92,7 @@ impl Worker {
         if let Some(clone) = self.scratch.requests.clone {
             self.clone_from_ingress(burst, &packet, &processed.state, clone, decisions, tracer);
         }
-        self.send_digests(burst, |message| decisions.push(IngressDecision::Digest(message)));
+        self.send_digests(|message| decisions.push(IngressDecision::Digest(message)));
         let group = get_optional(&processed.state, slots.mcast_grp) as u16;
         let egress_spec = port(processed.state.get_u64(slots.egress_spec));
         if let Some(preserve) = resubmit {
@@ -101,7 +101,7 @@ impl Worker {
             self.multicast(burst, packet, processed, group, decisions, tracer);
         } else if egress_spec == DROP_PORT {
             let reason = ingress_drop_reason(burst, &processed.state);
-            self.drop_in_ingress(burst, reason, decisions, tracer);
+            self.drop_in_ingress(reason, decisions, tracer);
             self.pool.recycle_state(processed.state);
             self.recycle(packet.bytes);
         } else {
@@ -161,7 +161,7 @@ impl Worker {
         let original = self.queued(burst, packet, processed, 0, InstanceType::Replicated);
         if replicas.is_empty() {
             self.discard(original);
-            self.drop_in_ingress(burst, DropReason::NoMulticastMember, decisions, tracer);
+            self.drop_in_ingress(DropReason::NoMulticastMember, decisions, tracer);
             return;
         }
         self.replicate(burst, original, replicas, |copy| {
@@ -219,7 +219,7 @@ impl Worker {
     ) {
         let Some(session) = burst.view.snapshot.replication.clone_sessions.get(&request.session) else {
             verdict(tracer, || format!("no clone: there is no session {}", request.session));
-            burst.pipeline.drops().count(DropReason::NoCloneSession);
+            self.count_drop(DropReason::NoCloneSession);
             return;
         };
         verdict(tracer, || {
@@ -244,7 +244,7 @@ impl Worker {
                     decisions.push(IngressDecision::Enqueue(copy))
                 });
             }
-            Err(reason) => self.drop_in_ingress(burst, reason, decisions, tracer),
+            Err(reason) => self.drop_in_ingress(reason, decisions, tracer),
         }
     }
 
@@ -281,12 +281,12 @@ impl Worker {
         })
     }
 
-    pub(super) fn send_digests(&mut self, burst: Burst<'_>, mut send: impl FnMut(DigestMessage)) {
+    pub(super) fn send_digests(&mut self, mut send: impl FnMut(DigestMessage)) {
         for DigestRequest { digest, values } in self.scratch.requests.digests.drain(..) {
             send(DigestMessage { digest, values });
         }
         for _ in 0..std::mem::take(&mut self.scratch.requests.digests_lost) {
-            burst.pipeline.drops().count(DropReason::DigestLimit);
+            self.count_drop(DropReason::DigestLimit);
         }
     }
 
@@ -303,7 +303,7 @@ impl Worker {
         self.pool.recycle_state(processed.state);
         packet.passes.resubmissions += 1;
         if packet.passes.resubmissions > burst.pipeline.options.resubmit_limit {
-            self.drop_in_ingress(burst, DropReason::ResubmitLimit, decisions, tracer);
+            self.drop_in_ingress(DropReason::ResubmitLimit, decisions, tracer);
             self.recycle(packet.bytes);
             return;
         }
@@ -314,13 +314,12 @@ impl Worker {
 
     fn drop_in_ingress<T: Tracer>(
         &mut self,
-        burst: Burst<'_>,
         reason: DropReason,
         decisions: &mut Decisions<'_, IngressDecision>,
         tracer: &mut T,
     ) {
         verdict(tracer, || format!("drop: {reason}"));
-        burst.pipeline.drops().count(reason);
+        self.count_drop(reason);
         decisions.push(IngressDecision::Drop(reason));
     }
 }

@@ -99,7 +99,7 @@ impl Worker {
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
         pipeline.stateful.sections.arrive(&pipeline.readers);
         Worker {
-            shard: pipeline.stateful.take_shard(),
+            shard: pipeline.take_shard(),
             reader: Some(pipeline.readers.reader()),
             pipeline,
             pool: Pool::default(),
@@ -178,6 +178,12 @@ impl Worker {
         drop(view);
         drop(pin);
         self.reader = Some(reader);
+    }
+
+    /// Counts a drop: of this worker, or of the switch around it.
+    #[inline]
+    pub fn count_drop(&self, reason: DropReason) {
+        self.pipeline.drops().count(self.shard, reason);
     }
 
     /// An empty buffer for a packet's bytes; one that was given back, if there is one.

@@ -83,7 +83,11 @@ impl Worker {
             let ran = unsafe { short_way.run(frames, arguments) };
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = short_way.fate(index);
-                passages.push(finish(&self.pipeline, &mut short_way, rewritten, packet, fate));
+                let passage = finish(&self.pipeline, &mut short_way, rewritten, packet, fate);
+                if let Passage::Drop(reason) = passage {
+                    self.pipeline.drops().count(self.shard, reason);
+                }
+                passages.push(passage);
             }
             done += ran;
             if passages.last() == Some(&Passage::LongWay) {
@@ -134,21 +138,16 @@ fn finish(
             rewrite(rewritten, packet, parsed_bits, emitted, output_bits);
             (port, length_max)
         }
-        Fate::DroppedInIngress => return drop_packet(pipeline, DropReason::IngressDrop),
-        Fate::DroppedInEgress => return drop_packet(pipeline, DropReason::EgressDrop),
-        Fate::AssertFailed => return drop_packet(pipeline, DropReason::AssertFailed),
+        Fate::DroppedInIngress => return Passage::Drop(DropReason::IngressDrop),
+        Fate::DroppedInEgress => return Passage::Drop(DropReason::EgressDrop),
+        Fate::AssertFailed => return Passage::Drop(DropReason::AssertFailed),
         Fate::GaveUp => return Passage::LongWay,
     };
     packet.truncate(length_max as usize);
     if packet.len() > pipeline.options.packet_limit as usize {
-        return drop_packet(pipeline, DropReason::PacketTooLong);
+        return Passage::Drop(DropReason::PacketTooLong);
     }
     Passage::Transmit(port)
-}
-
-fn drop_packet(pipeline: &Pipeline, reason: DropReason) -> Passage {
-    pipeline.drops().count(reason);
-    Passage::Drop(reason)
 }
 
 /// Puts the first bits of what the deparser emitted in place of what the parser took.
