@@ -19,7 +19,7 @@
 //! [`Poller`] waits for several ports at once, [`Clock`] tells the time.
 //!
 //! # Invariants
-//! Unsafe code is in `system` only (and its submodules), each block with its argument. An interface that goes down or
+//! Unsafe code is in `system` and `thread` only, each block
 //! vanishes is a state that is reported, never a panic.
 
 #![deny(unsafe_code)]
