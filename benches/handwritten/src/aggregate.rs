@@ -9,7 +9,7 @@
 //! reading its payloads again.
 
 use crate::crc32::Crc32;
-use crate::forwarder::{DropReason, Function, Outputs, Verdict};
+use crate::forwarder::{DropReason, Function, Outputs, Verdict, named};
 use crate::headers::{Ipv4, Ipv4Frame, fold};
 use crate::iot::{self, HEADERS, IotHeaders, Kind, NextHop, Parsed, Route};
 use crate::memory::{TableArray, Zeroed, prefetch};
@@ -72,17 +72,16 @@ impl<const N: usize, const P: usize> Aggregate<N, P> {
             messages: [0; 3],
         }
     }
-
-    /// What became of messages: kept, completed a batch, went alone.
-    pub fn messages(&self) -> [u64; 3] {
-        self.messages
-    }
 }
 
 impl<const N: usize, const P: usize> Function for Aggregate<N, P> {
     fn process(&mut self, burst: &mut Burst, _ingress_port: u16, outputs: &mut Outputs) {
         process_burst(self, burst.as_mut_slice(), outputs);
         burst.clear();
+    }
+
+    fn counts(&self) -> Vec<(String, u64)> {
+        named("messages", &self.messages)
     }
 }
 

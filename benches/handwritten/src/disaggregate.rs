@@ -1,6 +1,6 @@
 //! The twin of `programs/iot_disaggregate`: an N-packet becomes N messages, which leave by the port of its route.
 
-use crate::forwarder::{DROP_PORT, DropReason, Function, Outputs, Verdict};
+use crate::forwarder::{DROP_PORT, DropReason, Function, Outputs, Verdict, named};
 use crate::headers::{Ipv4, Ipv4Frame};
 use crate::iot::{self, HEADERS, IotHeaders, Kind, NextHop, Parsed, Route};
 use crate::processor::for_this_processor;
@@ -33,19 +33,28 @@ impl DisaggregateTables {
 /// Disaggregation of packets of `N` messages with payloads of `P` bytes.
 pub struct Disaggregate<const N: usize, const P: usize> {
     tables: Arc<DisaggregateTables>,
+    /// N-packets split, other packets routed.
+    packets: [u64; 2],
 }
 
 impl<const N: usize, const P: usize> Disaggregate<N, P> {
     /// By these tables.
     pub fn new(tables: Arc<DisaggregateTables>) -> Disaggregate<N, P> {
-        Disaggregate { tables }
+        Disaggregate {
+            tables,
+            packets: [0; 2],
+        }
     }
 }
 
 impl<const N: usize, const P: usize> Function for Disaggregate<N, P> {
     fn process(&mut self, burst: &mut Burst, _ingress_port: u16, outputs: &mut Outputs) {
-        process_burst::<N, P>(&self.tables, burst.as_mut_slice(), outputs);
+        process_burst::<N, P>(&self.tables, burst.as_mut_slice(), outputs, &mut self.packets);
         burst.clear();
+    }
+
+    fn counts(&self) -> Vec<(String, u64)> {
+        named("packets", &self.packets)
     }
 }
 
@@ -54,13 +63,18 @@ for_this_processor! {
         tables: &DisaggregateTables,
         packets: &mut [Packet],
         outputs: &mut Outputs,
+        counts: &mut [u64; 2],
     ) {
         for packet in packets {
             match inspect::<N, P>(packet) {
-                Ok(true) => split::<N, P>(tables, packet, outputs),
-                Ok(false) => {
+                Ok(is_n_packet) => {
                     let verdict = forward(packet, &tables.routes);
-                    outputs.settle(packet, verdict);
+                    let is_routed = verdict != Verdict::drop(DropReason::Ingress);
+                    counts[usize::from(!is_n_packet)] += u64::from(is_routed);
+                    match is_n_packet {
+                        true => split::<N, P>(tables, packet, verdict, outputs),
+                        false => outputs.settle(packet, verdict),
+                    }
                 }
                 Err(reason) => outputs.drop(reason, 1),
             }
@@ -112,11 +126,15 @@ fn forward(packet: &mut Packet, routes: &Routes) -> Verdict {
     routes.adjacency(routes.find(frame.destination())).forward(frame)
 }
 
-/// Sends the messages of an N-packet.
+/// Sends the messages of an N-packet that has been routed.
 #[inline(always)]
-fn split<const N: usize, const P: usize>(tables: &DisaggregateTables, packet: &mut Packet, outputs: &mut Outputs) {
+fn split<const N: usize, const P: usize>(
+    tables: &DisaggregateTables,
+    packet: &mut Packet,
+    verdict: Verdict,
+    outputs: &mut Outputs,
+) {
     // The headers of all messages are the same but for the checksum of UDP.
-    let verdict = forward(packet, &tables.routes);
     let Some(port) = verdict.port() else {
         let copies = if verdict == Verdict::drop(DropReason::Egress) {
             N

@@ -97,6 +97,19 @@ pub const UNDECIDED: Verdicts = [Verdict(Verdict::DROP); DEFAULT_BURST];
 pub trait Function: Send {
     /// Takes a burst of at most [`DEFAULT_BURST`] packets that came by one port, in order, and hands what leaves to `outputs`.
     fn process(&mut self, burst: &mut Burst, ingress_port: u16, outputs: &mut Outputs);
+
+    /// What it has counted itself, by the names that the program's counters have (`messages[0]`), and `digests`.
+    fn counts(&self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+}
+
+/// An array of counters with their names, for [`Function::counts`].
+pub(crate) fn named(array: &str, counters: &[u64]) -> Vec<(String, u64)> {
+    let counters = counters.iter().enumerate();
+    counters
+        .map(|(index, count)| (format!("{array}[{index}]"), *count))
+        .collect()
 }
 
 /// A port with the packets that wait for it.
@@ -265,6 +278,11 @@ impl<F: Function> Forwarder<F> {
         }
         outputs.flush();
         count
+    }
+
+    /// What the function has counted: [`Function::counts`].
+    pub fn counts(&self) -> Vec<(String, u64)> {
+        self.function.counts()
     }
 
     /// Packets that left.

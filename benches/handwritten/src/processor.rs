@@ -89,7 +89,8 @@ pub(crate) fn has_avx512() -> bool {
 }
 
 /// Defines a function three times, for processors with AVX-512, with AVX2 and without either, and calls the best one.
-/// What is marked `#[inline(always)]` and called in its body is compiled for that processor too.
+/// What is marked `#[inline(always)]` and called in its body is compiled for that processor too. A body need not use
+/// `Processor`; its size, which is nothing, is asked for so that it counts as used.
 macro_rules! for_this_processor {
     ($(#[$attribute:meta])* fn $name:ident $(<$(const $constant:ident: usize),*>)?
      ($($argument:ident: $type:ty),* $(,)?) $body:block) => {
@@ -100,14 +101,14 @@ macro_rules! for_this_processor {
             {
                 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
                 fn with_avx512 $(<$(const $constant: usize),*>)? ($($argument: $type),*) {
-                    #[allow(dead_code, reason = "not every function has instructions to choose")]
                     type Processor = crate::processor::Avx512;
+                    const _: usize = size_of::<Processor>();
                     $body
                 }
                 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
                 fn with_avx2 $(<$(const $constant: usize),*>)? ($($argument: $type),*) {
-                    #[allow(dead_code, reason = "not every function has instructions to choose")]
                     type Processor = crate::processor::Avx2;
+                    const _: usize = size_of::<Processor>();
                     $body
                 }
                 if crate::processor::has_avx512() {
@@ -119,8 +120,8 @@ macro_rules! for_this_processor {
                     return unsafe { with_avx2 $(::<$($constant),*>)? ($($argument),*) };
                 }
             }
-            #[allow(dead_code, reason = "not every function has instructions to choose")]
             type Processor = crate::processor::Portable;
+            const _: usize = size_of::<Processor>();
             $body
         }
     };

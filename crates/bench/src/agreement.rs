@@ -53,7 +53,8 @@ impl Witness {
 }
 
 /// Lets the witnesses process all their frames. Each must send the same frames by the same ports, in the same order on each,
-/// and drop as many for the same reasons.
+/// drop as many for the same reasons, and
+/// count the same.
 ///
 /// # Errors
 /// When two differ; the text says where.
@@ -79,7 +80,7 @@ pub fn agree(mut witnesses: Vec<Witness>) -> Result<(), BenchError> {
             let message = format!("{} and {} do not send as many frames", first.name, other.name);
             return Err(BenchError::Differ(message));
         }
-        compare_drops(first, other)?;
+        compare_books(first, other)?;
     }
     Ok(())
 }
@@ -112,16 +113,26 @@ fn compare_sent(witnesses: &mut [Witness]) -> Result<(), BenchError> {
     Ok(())
 }
 
-fn compare_drops(first: &Witness, other: &Witness) -> Result<(), BenchError> {
-    let drops = |witness: &Witness| witness.work.books().drops.into_iter().collect::<BTreeMap<_, _>>();
-    let (expected, found) = (drops(first), drops(other));
-    if expected == found {
-        return Ok(());
+/// Compares why packets were dropped, and what was counted.
+fn compare_books(first: &Witness, other: &Witness) -> Result<(), BenchError> {
+    let nonzero = |counts: Vec<(String, u64)>| {
+        counts
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .collect::<BTreeMap<_, _>>()
+    };
+    let (expected, found) = (first.work.books(), other.work.books());
+    let drops = (nonzero(expected.drops), nonzero(found.drops));
+    let counts = (nonzero(expected.counts), nonzero(found.counts));
+    for (what, (expected, found)) in [("drops", drops), ("counts", counts)] {
+        if expected != found {
+            return Err(BenchError::Differ(format!(
+                "{} {what} {expected:?}, {} {what} {found:?}",
+                first.name, other.name
+            )));
+        }
     }
-    Err(BenchError::Differ(format!(
-        "{} drops {expected:?}, {} drops {found:?}",
-        first.name, other.name
-    )))
+    Ok(())
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -29,6 +29,9 @@ pub struct Books {
     pub transmitted: u64,
     /// Packets dropped, by reason.
     pub drops: Vec<(String, u64)>,
+    /// What the program has counted: its short counter arrays (`messages[0]`, by the last part of their names) in packets,
+    /// and its digests.
+    pub counts: Vec<(String, u64)>,
 }
 
 impl Books {
@@ -38,10 +41,17 @@ impl Books {
     }
 }
 
+/// Counter arrays are looked at up to here.
+const COUNTERS_MAX: u64 = 16;
+
 /// A switch with a compiled program: what `forebay run` runs.
 ///
 /// A worker is a [`Switch`] of its own thread with ports of its own; workers share the pipeline.
-pub struct Compiled(Switch);
+pub struct Compiled {
+    switch: Switch,
+    digests: u64,
+    digests_lost: u64,
+}
 
 impl Compiled {
     /// A worker of a pipeline between ports.
@@ -50,22 +60,42 @@ impl Compiled {
         for (number, port) in ports {
             switch.attach(number, port);
         }
-        Compiled(switch)
+        Compiled {
+            switch,
+            digests: 0,
+            digests_lost: 0,
+        }
+    }
+
+    /// The program's counters, as far as their arrays are short, and its digests.
+    fn counts(&self) -> Vec<(String, u64)> {
+        let pipeline = self.switch.pipeline();
+        let mut counts = Vec::new();
+        for counter in &pipeline.program().counters {
+            let array = counter.name.rsplit('.').next().unwrap_or(&counter.name);
+            for index in 0..counter.size.unwrap_or(0).min(COUNTERS_MAX) {
+                let value = pipeline.read_counter(&counter.name, index);
+                counts.extend(value.ok().map(|value| (format!("{array}[{index}]"), value.packets)));
+            }
+        }
+        counts.push(("digests".to_string(), self.digests + self.digests_lost));
+        counts
     }
 }
 
 impl Work for Compiled {
     fn breathe(&mut self, now_ns: u64) -> u64 {
-        let received = self.0.breathe(now_ns, &mut NoTrace).received;
-        let (digests, _) = self.0.take_digests();
-        drop(digests);
+        let received = self.switch.breathe(now_ns, &mut NoTrace).received;
+        let (digests, lost) = self.switch.take_digests();
+        self.digests += digests.len() as u64;
+        self.digests_lost = lost;
         received
     }
 
     fn books(&self) -> Books {
-        let counters = self.0.counters();
-        let errors = &self.0.pipeline().program().errors;
-        let drops = self.0.pipeline().drops().nonzero();
+        let counters = self.switch.counters();
+        let errors = &self.switch.pipeline().program().errors;
+        let drops = self.switch.pipeline().drops().nonzero();
         Books {
             received: counters.received,
             copies: counters.copies,
@@ -74,6 +104,7 @@ impl Work for Compiled {
                 .into_iter()
                 .map(|(reason, count)| (reason.label(errors), count))
                 .collect(),
+            counts: self.counts(),
         }
     }
 }
@@ -120,6 +151,7 @@ impl<F: Function> Work for HandWritten<F> {
                 .into_iter()
                 .map(|(label, count)| (label.to_string(), count))
                 .collect(),
+            counts: self.forwarder.counts(),
         }
     }
 }
