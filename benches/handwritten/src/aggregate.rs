@@ -98,8 +98,8 @@ for_this_processor! {
                 function.batches.prefetch(*slot);
             }
         }
-        for (packet, finding) in packets.iter_mut().zip(findings) {
-            let verdict = match finding {
+        for (packet, finding) in packets.iter_mut().zip(&findings) {
+            let verdict = match *finding {
                 Finding::Verdict(verdict) => verdict,
                 Finding::Other => forward(packet, &function.tables.routes),
                 Finding::Damaged => {

@@ -11,7 +11,7 @@
 //! 3. [`workload`]: what can be measured: a program, entries, traffic and, for the programs of this repository, a twin.
 //! 4. [`contender`]: the three ways above behind one trait: [`Work`].
 //! 5. [`agreement`]: a twin must give the same bytes and drops as the program before it is measured beside it.
-//! 6. [`measure`]: warm-up, interleaved rounds, medians, one thread for each worker.
+//! 6. [`mod@measure`]: warm-up, interleaved rounds, medians, one thread for each worker.
 //! 7. [`account`]: every packet of much malformed traffic is sent, or dropped for a named reason.
 //! 8. [`report`]: tables and JSON.
 //!
