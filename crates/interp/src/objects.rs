@@ -43,6 +43,20 @@ pub trait Objects {
     /// Changes an element of a register array; nothing outside the array.
     fn write_register(&self, register: RegisterId, index: u64, value: &Bits);
 
+    /// The same as [`Objects::read_register`], for executors that have no use for a value: its words, the least significant
+    /// first, as many as the register's width has.
+    fn read_register_words(&self, register: RegisterId, index: u64, words: &mut [u64]) {
+        let value = self.read_register(register, index);
+        for (word, limb) in words.iter_mut().zip(value.limbs()) {
+            *word = limb;
+        }
+    }
+
+    /// The same as [`Objects::write_register`], with the words of a value of the register's width.
+    fn write_register_words(&self, register: RegisterId, index: u64, width: u32, words: &[u64]) {
+        self.write_register(register, index, &Bits::from_limbs(width, words));
+    }
+
     /// Begins an atomic section: waits until no other packet is in one of the same lock and index. Ends the one before.
     fn enter_atomic(&self, lock: u32, index: u64);
 

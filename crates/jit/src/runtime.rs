@@ -325,15 +325,21 @@ unsafe extern "C" fn value_set_contains(
     }
 }
 
-unsafe extern "C" fn read_register(context: *const Context<'_>, register: u64, index: u64, target: *mut u64) {
+unsafe extern "C" fn read_register(
+    context: *const Context<'_>,
+    shape: *const RegisterShape,
+    index: u64,
+    target: *mut u64,
+) {
     // SAFETY: see the module.
     unsafe {
-        let value = (*context).objects.read_register(RegisterId(register as u32), index);
-        store(&value, target);
+        let RegisterShape { register, width } = *shape;
+        let target = slice::from_raw_parts_mut(target, words(width));
+        (*context).objects.read_register_words(register, index, target);
     }
 }
 
-/// What a write needs to know of a register array.
+/// What an access needs to know of a register array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RegisterShape {
     pub(crate) register: RegisterId,
@@ -349,7 +355,8 @@ unsafe extern "C" fn write_register(
     // SAFETY: see the module.
     unsafe {
         let RegisterShape { register, width } = *shape;
-        (*context).objects.write_register(register, index, &load(width, value));
+        let value = slice::from_raw_parts(value, words(width));
+        (*context).objects.write_register_words(register, index, width, value);
     }
 }
 

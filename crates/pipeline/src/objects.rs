@@ -321,6 +321,14 @@ impl Objects for View<'_> {
         self.stateful.registers[register.index()].write(index, value);
     }
 
+    fn read_register_words(&self, register: RegisterId, index: u64, words: &mut [u64]) {
+        self.stateful.registers[register.index()].read_words(index, words);
+    }
+
+    fn write_register_words(&self, register: RegisterId, index: u64, _width: u32, words: &[u64]) {
+        self.stateful.registers[register.index()].write_words(index, words);
+    }
+
     fn enter_atomic(&self, lock: u32, index: u64) {
         self.section.enter(lock, index);
     }

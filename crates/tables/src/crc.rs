@@ -43,12 +43,19 @@ impl CrcParameters {
     };
 }
 
-/// A CRC with its table of remainders.
+/// A CRC with its tables of remainders.
+///
+/// Remainders stand at the top of 64 bits here, whatever the width. Eight bytes are divided in one step: each of them,
+/// with as many zeros behind it as bytes follow, has its remainder in a table.
 #[derive(Clone, Debug)]
 pub struct Crc {
     parameters: CrcParameters,
-    remainders: [u64; 256],
+    /// By how many bytes follow, and by byte.
+    remainders: [[u64; 256]; STEP],
 }
+
+/// Bytes that are divided in one step.
+const STEP: usize = 8;
 
 impl Crc {
     /// Prepares a CRC.
@@ -58,11 +65,21 @@ impl Crc {
     /// Unless the width is 8 to 64 bits.
     pub const fn new(parameters: CrcParameters) -> Crc {
         assert!(parameters.width >= 8 && parameters.width <= 64);
-        let mut remainders = [0; 256];
+        let mut remainders = [[0; 256]; STEP];
         let mut byte = 0;
         while byte < 256 {
-            remainders[byte] = remainder_of_byte(&parameters, byte as u64);
+            remainders[0][byte] = remainder_of_byte(&parameters, byte as u64) << (64 - parameters.width);
             byte += 1;
+        }
+        let mut behind = 1;
+        while behind < STEP {
+            let mut byte = 0;
+            while byte < 256 {
+                let shorter = remainders[behind - 1][byte];
+                remainders[behind][byte] = shorter << 8 ^ remainders[0][(shorter >> 56) as usize];
+                byte += 1;
+            }
+            behind += 1;
         }
         Crc { parameters, remainders }
     }
@@ -76,19 +93,30 @@ impl Crc {
     pub fn compute(&self, data: &[u8]) -> u64 {
         let parameters = &self.parameters;
         let mask = width_mask(parameters.width);
-        let remainder = data.iter().fold(parameters.initial & mask, |remainder, &byte| {
-            let byte = if parameters.reflect_data {
-                byte.reverse_bits()
-            } else {
-                byte
+        let mut remainder = (parameters.initial & mask) << (64 - parameters.width);
+        let (steps, rest) = data.as_chunks::<STEP>();
+        for bytes in steps {
+            let bytes = match parameters.reflect_data {
+                true => u64::from_le_bytes(*bytes).reverse_bits(),
+                false => u64::from_be_bytes(*bytes),
             };
-            let index = byte ^ (remainder >> (parameters.width - 8)) as u8;
-            (remainder << 8 & mask) ^ self.remainders[usize::from(index)]
-        });
-        let remainder = if parameters.reflect_remainder {
-            remainder.reverse_bits() >> (64 - parameters.width)
-        } else {
-            remainder
+            let dividend = (remainder ^ bytes).to_le_bytes();
+            remainder = dividend
+                .into_iter()
+                .zip(&self.remainders)
+                .fold(0, |sum, (byte, remainders)| sum ^ remainders[usize::from(byte)]);
+        }
+        for &byte in rest {
+            let byte = match parameters.reflect_data {
+                true => byte.reverse_bits(),
+                false => byte,
+            };
+            let index = byte ^ (remainder >> 56) as u8;
+            remainder = remainder << 8 ^ self.remainders[0][usize::from(index)];
+        }
+        let remainder = match parameters.reflect_remainder {
+            true => remainder.reverse_bits(),
+            false => remainder >> (64 - parameters.width),
         };
         (remainder ^ parameters.final_xor) & mask
     }

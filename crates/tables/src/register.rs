@@ -68,6 +68,40 @@ impl RegisterArray {
         }
     }
 
+    /// Puts the words of the element at `index`, the least significant first, into `words`, or 0 outside the array.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many as an element has.
+    #[inline]
+    pub fn read_words(&self, index: u64, words: &mut [u64]) {
+        assert_eq!(words.len(), self.words_per_element, "a register holds one width");
+        match self.checked(index) {
+            Some(index) => {
+                for (word, stored) in words.iter_mut().zip(self.element(index)) {
+                    *word = stored.load(Ordering::Relaxed);
+                }
+            }
+            None => words.fill(0),
+        }
+    }
+
+    /// Sets the words of the element at `index`, the least significant first, with zeros above its width; does nothing
+    /// outside the array.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many as an element has.
+    #[inline]
+    pub fn write_words(&self, index: u64, words: &[u64]) {
+        assert_eq!(words.len(), self.words_per_element, "a register holds one width");
+        if let Some(index) = self.checked(index) {
+            for (word, stored) in words.iter().zip(self.element(index)) {
+                stored.store(*word, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Sets the element at `index`; does nothing outside the array.
     ///
     /// # Panics
@@ -114,6 +148,12 @@ mod tests {
             assert_eq!(registers.read(3), Bits::ones(width));
             assert_eq!(registers.read(69), Bits::new(width, 0x1234));
             assert!(registers.read(2).is_zero() && registers.read(4).is_zero());
+            let mut words = vec![0; width.div_ceil(64) as usize];
+            registers.read_words(3, &mut words);
+            registers.write_words(5, &words);
+            assert_eq!(registers.read(5), Bits::ones(width));
+            registers.read_words(70, &mut words);
+            assert!(words.iter().all(|word| *word == 0));
             registers.reset();
             assert!(registers.read(3).is_zero());
         }

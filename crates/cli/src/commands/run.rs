@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE.stf")]
     entries: Option<PathBuf>,
     /// What executes the program
-    #[arg(long, value_enum, default_value_t = Engine::Interp)]
+    #[arg(long, value_enum, default_value_t = Engine::Jit)]
     engine: Engine,
     /// Seconds between statistics; 0 for none before the end
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = numbers::seconds)]

@@ -8,7 +8,8 @@
 //! * the parser's ways are kept apart ([`plan`]): behind each it is known where in the packet every header is, and which
 //!   headers are valid, so conditions on validity are gone;
 //! * fields that the program does not change stay in the packet and are loaded where they are used;
-//! * when the deparser emits just the headers that were extracted, in their order, only changed fields are written back.
+//! * fields that it changes are changed in the packet, at once where nothing can make it give up any more, otherwise by
+//!   the deparser; headers that stay where they are in the packet are not copied.
 //!
 //! The function *gives up* where something rare happens: a parser error, a multicast group, a clone, a digest. Until then
 //! it has changed nothing, not even the packet, so the architecture takes the packet the long way, from the start. A
@@ -159,6 +160,12 @@ impl Route {
     pub(crate) fn keeps_order(&self, program: &Program) -> bool {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         Use::of(program, &all).ordered
+    }
+
+    /// Whether a packet may give up behind the parser.
+    pub(crate) fn may_give_up(&self, program: &Program) -> bool {
+        let all = Use::of(program, &self.bodies());
+        all.requests || self.copying.iter().any(|slot| all.may_be_set.contains(slot))
     }
 
     /// Why the program cannot take the short way, if so.

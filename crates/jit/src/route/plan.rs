@@ -83,6 +83,8 @@ pub(crate) struct Leaf {
     pub(crate) extracted: Vec<HeaderId>,
     /// Whether they follow each other from the packet's start on, up to where the parser stands.
     pub(crate) contiguous: bool,
+    /// Whether fields may be changed in the packet at once.
+    pub(crate) in_place: bool,
     /// What packets take along to their look-ups.
     pub(crate) crossings: Crossings,
     /// The program as it is behind this way.
@@ -269,6 +271,7 @@ impl Planner<'_> {
             emitted: special.emitted,
             extracted: way.extracted.clone(),
             contiguous: way.contiguous,
+            in_place: !self.route.may_give_up(&special.program),
             crossings: crossings(&special.program, self.route),
             program: special.program,
             written: special.written,

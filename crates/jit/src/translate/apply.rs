@@ -16,6 +16,9 @@ use forebay_ir::{ActionId, BlockId, SlotId, TableId};
 use forebay_tables::RecordLayout;
 use std::mem::offset_of;
 
+/// Among so many actions, one is chosen by comparisons.
+const COMPARED_MAX: usize = 4;
+
 /// Where a lookup's results go: whether it hit, and which action ran.
 type Results = (Option<SlotId>, Option<SlotId>);
 
@@ -40,14 +43,12 @@ impl Translator<'_, '_, '_> {
         if let Some(slot) = results.1 {
             self.write_slot(slot, Value::word(32, action));
         }
-        let mut switch = Switch::new();
-        let mut actions: Vec<(ActionId, ir::Block)> = Vec::new();
-        for (index, listed) in (0u32..).zip(&self.program.tables[table.index()].actions) {
-            let block = self.builder.create_block();
-            switch.set_entry(index.into(), block);
-            actions.push((listed.action, block));
-        }
-        switch.emit(&mut self.builder, action, next);
+        let listed = &self.program.tables[table.index()].actions;
+        let actions: Vec<(ActionId, ir::Block)> = listed
+            .iter()
+            .map(|listed| (listed.action, self.builder.create_block()))
+            .collect();
+        self.choose_action(action, &actions, next, found.is_some());
         for (index, (action, block)) in actions.into_iter().enumerate() {
             self.builder.switch_to_block(block);
             match &found {
@@ -55,6 +56,25 @@ impl Translator<'_, '_, '_> {
                 None => self.run_action(action, next),
             }
         }
+    }
+
+    /// Goes where the index of an action leads: to `next` when it is none of these, unless it certainly is one.
+    fn choose_action(&mut self, index: ir::Value, actions: &[(ActionId, ir::Block)], next: ir::Block, is_one: bool) {
+        let Some(((_, last), others)) = actions.split_last().filter(|_| is_one && actions.len() <= COMPARED_MAX) else {
+            let mut switch = Switch::new();
+            for (number, (_, block)) in (0u128..).zip(actions) {
+                switch.set_entry(number, *block);
+            }
+            return switch.emit(&mut self.builder, index, next);
+        };
+        for (number, (_, block)) in (0..).zip(others) {
+            let number = self.number(number);
+            let same = self.builder.ins().icmp(IntCC::Equal, index, number);
+            let otherwise = self.builder.create_block();
+            self.builder.ins().brif(same, *block, &[], otherwise, &[]);
+            self.builder.switch_to_block(otherwise);
+        }
+        self.builder.ins().jump(*last, &[]);
     }
 
     /// Evaluates the key and looks it up, and writes what was found but for the action; the index of that, if any is to
@@ -94,8 +114,8 @@ impl Translator<'_, '_, '_> {
         block: BlockId,
     ) -> (ir::Value, Found) {
         self.store_key(id, &layout);
-        let crossings = self.crossings.zip(self.present_body);
-        let crossing = crossings.and_then(|(crossings, body)| crossings.get(&(body, block)));
+        let place = self.leaf.zip(self.present_body);
+        let crossing = place.and_then(|(leaf, body)| leaf.crossings.get(&(body, block)));
         self.find(id, crossing);
         let record = self.load_lane(offset_of!(Lane, record));
         let first_word = self.load(record, 0);

@@ -22,6 +22,7 @@ use crate::runtime::{self, words};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_bits::Bits;
 use forebay_ir::{HeaderId, SlotId};
+use std::collections::BTreeSet;
 use std::mem::offset_of;
 
 /// Headers whose validity is not known for which there are copies.
@@ -93,7 +94,11 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Puts exactly these headers where they belong.
     fn place(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed, emitted: &[HeaderId]) {
         self.temporaries_used = 0;
-        let stays = |pair: &(&HeaderId, &HeaderId)| pair.0 == pair.1 && self.can_stay(*pair.0, leaf, parsed);
+        // A header that was extracted twice is what it was the last time, and only there.
+        let mut before = BTreeSet::new();
+        let stays = |pair: &(&HeaderId, &HeaderId)| {
+            pair.0 == pair.1 && before.insert(*pair.0) && self.can_stay(*pair.0, leaf, parsed)
+        };
         let staying = if leaf.contiguous {
             let pairs = emitted.iter().rev().zip(leaf.extracted.iter().rev());
             pairs.take_while(stays).count()
@@ -164,6 +169,10 @@ impl<'a> Translator<'_, 'a, '_> {
         // Everything is loaded before anything is stored: composed headers may lie over those that they replace.
         let packed = self.pack(&values);
         for slot in self.changed_fields(staying, leaf, parsed) {
+            if matches!(self.homes.of(slot), Home::Packet(_)) {
+                // Changed at once.
+                continue;
+            }
             let value = self.read_slot(slot);
             self.store_field(&parsed.fields[&slot], value);
         }
@@ -212,7 +221,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.end_lane(fate::REWRITTEN);
     }
 
-    fn store_field(&mut self, place: &Field, value: Value) {
+    /// Writes a field where it is in the packet.
+    pub(super) fn store_field(&mut self, place: &Field, value: Value) {
         let address = self.address_of_field(place);
         for index in 0..words(value.width) {
             let end = place.first_bit + value.width - 64 * index as u32;

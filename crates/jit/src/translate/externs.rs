@@ -52,9 +52,14 @@ impl Translator<'_, '_, '_> {
         match op {
             Op::RegisterRead { register, index, slot } => {
                 let index = self.saturated_of(index, data);
-                let register = self.number(register.0.into());
+                let shape = RegisterShape {
+                    register: *register,
+                    width: self.program.slot(*slot).width,
+                };
+                let shape = self.environment.pool.keep(shape);
+                let shape = self.pointer(shape);
                 self.write_slot_through(*slot, |translator, target| {
-                    translator.call(runtime::READ_REGISTER, &[translator.context, register, index, target]);
+                    translator.call(runtime::READ_REGISTER, &[translator.context, shape, index, target]);
                 });
             }
             Op::RegisterWrite { register, index, value } => self.write_register(*register, index, value, data),

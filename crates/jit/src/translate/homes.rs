@@ -29,8 +29,15 @@ pub(super) struct Field {
     pub(super) first_bit: u32,
 }
 
+impl Field {
+    /// Whether another field begins `bits` behind the beginning of this one, in the same bytes.
+    pub(super) fn is_followed_by(&self, bits: u32, other: &Field) -> bool {
+        self.address == other.address && self.bytes == other.bytes && self.first_bit + bits == other.first_bit
+    }
+}
+
 /// Where bytes of the packet begin.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Address {
     /// At an address.
     Known(ir::Value),

@@ -36,8 +36,7 @@ use crate::context::{Context, ending};
 use crate::lane::{Shape, fate};
 use crate::pool::Pool;
 use crate::route::Route;
-use crate::route::crossings::Crossings;
-use crate::route::plan::Plan;
+use crate::route::plan::{Leaf, Plan};
 use crate::runtime::Function;
 use burst::Burst;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, types};
@@ -141,8 +140,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     burst: Option<Burst>,
     /// On the short way: where the parser stands, in bits.
     cursor_variable: Variable,
-    /// On the short way: what is needed behind look-ups, and the body that applies them.
-    crossings: Option<&'a Crossings>,
+    /// On the short way: the way through the parser behind which we are, and the present body.
+    leaf: Option<&'a Leaf>,
     present_body: Option<BodyId>,
 }
 
@@ -229,7 +228,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             checksum_failed: None,
             burst: None,
             cursor_variable,
-            crossings: None,
+            leaf: None,
             present_body: None,
         };
         translator.state = translator.load_state();

@@ -238,7 +238,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// 1 to 64 bits at a bit offset from an address, of whose bytes the first `bytes` may be loaded.
-    fn load_bits(&mut self, address: ir::Value, bytes: u32, first_bit: u32, width: u32) -> ir::Value {
+    pub(super) fn load_bits(&mut self, address: ir::Value, bytes: u32, first_bit: u32, width: u32) -> ir::Value {
         let first = first_bit / 8;
         let end_bit = first_bit + width;
         let end = end_bit.div_ceil(8);

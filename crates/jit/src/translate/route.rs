@@ -270,12 +270,12 @@ impl<'a> Translator<'_, 'a, '_> {
         self.drop_if_asked(route, fate::DROPPED_IN_EGRESS);
         self.control(route.compute_checksum);
         self.deparse(route, leaf, parsed);
-        self.crossings = None;
+        self.leaf = None;
         self.program = whole;
     }
 
     fn begin_leaf(&mut self, leaf: &'a Leaf, parsed: &Parsed) {
-        self.crossings = Some(&leaf.crossings);
+        self.leaf = Some(leaf);
         let failed = self.checksum_failed;
         let burst = self.burst_state();
         burst.parsed = parsed.homes.clone();
@@ -291,10 +291,16 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Gives the slots that the bodies write their registers, with the values that they have now.
+    /// Gives the slots that the bodies write their registers, with the values that they have now, but for those that are
+    /// changed in the packet.
     fn settle(&mut self, leaf: &Leaf) {
         for &slot in &leaf.written {
-            if matches!(self.homes.of(slot), Home::Constant(_) | Home::Packet(_)) {
+            let moves = match self.homes.of(slot) {
+                Home::Constant(_) => true,
+                Home::Packet(_) => !leaf.in_place,
+                Home::State | Home::Register(_) => false,
+            };
+            if moves {
                 let value = self.read_slot(slot);
                 self.move_to_register(slot);
                 self.write_slot(slot, value);
