@@ -107,9 +107,17 @@ impl Lanes {
     /// The lane of a packet of the burst.
     #[inline]
     pub(crate) fn lane(&mut self, index: usize) -> &mut Lane {
-        let words = &mut self.words[index * self.shape.lane_words..][..HEAD_WORDS];
-        // SAFETY: the words are as many as a lane's head has, aligned, and any values are valid for its fields.
-        unsafe { &mut *words.as_mut_ptr().cast::<Lane>() }
+        assert!(index < BURST_MAX, "there are {BURST_MAX} lanes");
+        debug_assert!(self.words.len() == self.shape.lane_words * BURST_MAX);
+        // SAFETY: there are so many lanes of so many words, which are at least as many as a lane's head has, aligned, and
+        // any values are valid for its fields.
+        unsafe {
+            &mut *self
+                .words
+                .as_mut_ptr()
+                .add(index * self.shape.lane_words)
+                .cast::<Lane>()
+        }
     }
 
     /// Fills the first queue with the first lanes.

@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::lpm::Prefix;
+use crate::memory;
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::sync::{AtomicU64, Ordering, prefetch};
 use crate::view::FIND_MAX;
@@ -46,7 +47,7 @@ const DEEPER: u32 = 1 << 31;
 type Cells = Box<[AtomicU64]>;
 
 fn cells(bits: u32) -> Cells {
-    (0..1usize << (bits - 1)).map(|_| AtomicU64::new(0)).collect()
+    memory::defaults(1 << (bits - 1))
 }
 
 #[inline(always)]

@@ -80,6 +80,7 @@ pub mod hash;
 pub mod key;
 pub mod layout;
 mod lpm;
+mod memory;
 pub mod meter;
 pub mod profile;
 pub mod reclaim;

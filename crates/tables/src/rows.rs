@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::memory;
 use crate::reclaim::{Domain, Limbo};
 use crate::sync::{AtomicU64, Ordering};
 
@@ -32,7 +33,7 @@ impl<T: Default> Rows<T> {
     pub(crate) fn make(&self, row: u32) -> &[T] {
         let (chunk, _) = chunk_of(row);
         let rows = FIRST_CHUNK << chunk;
-        self.chunks[chunk].get_or_init(|| (0..rows * self.stride).map(|_| T::default()).collect());
+        self.chunks[chunk].get_or_init(|| memory::defaults(rows * self.stride));
         self.row(row)
     }
 }

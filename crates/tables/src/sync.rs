@@ -22,12 +22,11 @@ pub(crate) struct Line(pub(crate) [AtomicU64; LINE_WORDS]);
 /// Words in a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
 
-/// `count` lines of zeros. The allocator hands out zeroed pages on first touch.
+/// `count` lines of zeros.
 #[cfg(not(loom))]
 pub(crate) fn zeroed_lines(count: usize) -> Box<[Line]> {
-    let lines = Box::<[Line]>::new_zeroed_slice(count);
     // SAFETY: an `AtomicU64` is a `u64` in memory, and all-zero bytes are the number 0.
-    unsafe { lines.assume_init() }
+    unsafe { crate::memory::zeroed(count) }
 }
 
 /// `count` lines of zeros.

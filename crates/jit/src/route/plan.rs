@@ -91,6 +91,8 @@ pub(crate) struct Leaf {
     pub(crate) program: Program,
     /// Slots that the bodies behind the parser write.
     pub(crate) written: BTreeSet<SlotId>,
+    /// Slots that the parser itself wrote after it extracted their header, if it did.
+    pub(crate) changed: BTreeSet<SlotId>,
 }
 
 /// What is known on a way.
@@ -101,6 +103,8 @@ struct Way {
     extracted: Vec<HeaderId>,
     /// Whether the headers follow each other from the packet's start on.
     contiguous: bool,
+    /// See [`Leaf::changed`].
+    changed: BTreeSet<SlotId>,
     steps: u64,
 }
 
@@ -122,6 +126,7 @@ impl Plan {
             cursor: CursorFact::At(0),
             extracted: Vec::new(),
             contiguous: true,
+            changed: BTreeSet::new(),
             steps: 0,
         };
         planner.node(BlockId(0), way);
@@ -231,6 +236,7 @@ impl Planner<'_> {
     fn statement(&self, op: &Op, way: &mut Way) -> Option<Op> {
         let mut op = op.clone();
         substitute_op(&mut op, &way.known, self.program);
+        way.changed.extend(op.target());
         match &op {
             Op::LogMessage { .. } => return None,
             Op::Assign {
@@ -243,6 +249,7 @@ impl Planner<'_> {
             Op::Extract { header, .. } => {
                 for slot in self.program.headers[header.index()].slots() {
                     way.known.remove(&slot);
+                    way.changed.remove(&slot);
                 }
                 way.known
                     .insert(self.program.headers[header.index()].valid, Bits::from_bool(true));
@@ -275,6 +282,7 @@ impl Planner<'_> {
             crossings: crossings(&special.program, self.route),
             program: special.program,
             written: special.written,
+            changed: way.changed.clone(),
         });
         Next::Leaf(self.plan.leaves.len() - 1)
     }

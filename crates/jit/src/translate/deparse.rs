@@ -134,24 +134,22 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Whether a header that was extracted can stay where it is, with changed fields written to their places.
     fn can_stay(&self, id: HeaderId, leaf: &Leaf, parsed: &Parsed) -> bool {
         let header = &self.program.headers[id.index()];
+        let is_changed = |slot| leaf.written.contains(&slot) || leaf.changed.contains(&slot);
         let keeps_length = header.fields.iter().all(|field| match field.length {
-            Some(length) => !leaf.written.contains(&field.slot) && !leaf.written.contains(&length),
+            Some(length) => !is_changed(field.slot) && !is_changed(length),
             None => true,
         });
-        let mut changed = self.changed_fields(&[id], leaf, parsed).into_iter();
+        let mut changed = self.changed_fields(&[id], leaf).into_iter();
         keeps_length && changed.all(|slot| parsed.fields.contains_key(&slot))
     }
 
     /// The slots of fields of extracted headers that may differ from what is in the packet.
-    fn changed_fields(&self, headers: &[HeaderId], leaf: &Leaf, parsed: &Parsed) -> Vec<SlotId> {
+    fn changed_fields(&self, headers: &[HeaderId], leaf: &Leaf) -> Vec<SlotId> {
         let program = self.program;
         let headers = headers.iter().map(|header| &program.headers[header.index()]);
         let slots = headers.flat_map(|header| &header.fields).map(|field| field.slot);
-        let was_changed = |slot: &SlotId| {
-            parsed.fields.contains_key(slot) && matches!(parsed.homes.of(*slot), Home::Register(_) | Home::Constant(_))
-        };
         slots
-            .filter(|slot| leaf.written.contains(slot) || was_changed(slot))
+            .filter(|slot| leaf.written.contains(slot) || leaf.changed.contains(slot))
             .collect()
     }
 
@@ -168,7 +166,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let values: Vec<Value> = fields.map(|field| self.read_slot(field.slot)).collect();
         // Everything is loaded before anything is stored: composed headers may lie over those that they replace.
         let packed = self.pack(&values);
-        for slot in self.changed_fields(staying, leaf, parsed) {
+        for slot in self.changed_fields(staying, leaf) {
             if matches!(self.homes.of(slot), Home::Packet(_)) {
                 // Changed at once.
                 continue;

@@ -356,9 +356,11 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
 
     /// Where the parser stands, in bits.
     fn load_cursor(&mut self) -> ir::Value {
-        match self.is_short_way() {
-            true => self.builder.use_var(self.cursor_variable),
-            false => self.load_context_cursor(),
+        match self.leaf.map(|leaf| leaf.cursor) {
+            // Not carried to where a packet is taken up again.
+            Some(CursorFact::At(position)) => self.number(position as i64),
+            _ if self.is_short_way() => self.builder.use_var(self.cursor_variable),
+            _ => self.load_context_cursor(),
         }
     }
 

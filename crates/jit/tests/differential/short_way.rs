@@ -211,12 +211,17 @@ fn tables_for(program: &Program, packets: &[Vec<u8>]) -> Tables {
     tables
 }
 
+/// Seeds of programs that found mistakes once: a header that is extracted and emitted twice; a checksum with the payload
+/// behind a look-up at which another packet was taken up before; a field of a header with a varbit field that the parser
+/// changes.
+const ONCE_DIFFERENT: [u64; 3] = [1_000_222, 2_004_267, 3_001_684];
+
 #[test]
 fn the_short_way_does_the_same() {
     let first = setting("FOREBAY_DIFFERENTIAL_SEED", 0);
     let (mut taken, mut given_up, mut without) = (0, 0, 0);
     let rounds = setting("FOREBAY_DIFFERENTIAL_ROUNDS", 150);
-    for seed in first..first + rounds {
+    for seed in (first..first + rounds).chain(ONCE_DIFFERENT) {
         let mut random = Random::new(seed);
         let program = generate::program(&mut random, true);
         let errors = verify::verify(&program);

@@ -81,6 +81,7 @@ impl Worker {
             });
             // SAFETY: every packet has its own buffer, with so much headroom.
             let ran = unsafe { short_way.run(frames, arguments) };
+            passages.reserve(ran);
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = short_way.fate(index);
                 let passage = finish(&self.pipeline, &mut short_way, rewritten, packet, fate);
