@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "forebay-jit",
     "forebay-pipeline",
     "forebay-switch",
+    "forebay-chip",
     "forebay-ports",
     "forebay-files",
     "forebay-stf",

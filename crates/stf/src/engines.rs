@@ -1,8 +1,9 @@
-//! A test run by two engines, which must do the same.
+//! A test run in two ways, which must do the same.
 
 use crate::outcome::{Failure, FailureKind, Outcome};
-use crate::runner::{Departed, run_and_record};
+use crate::runner::{Departed, Record, run_and_record, run_on_chip_and_record};
 use crate::{Test, hex};
+use forebay_chip::ChipSpec;
 use forebay_pipeline::{NoTrace, Pipeline};
 use std::sync::Arc;
 
@@ -10,9 +11,27 @@ use std::sync::Arc;
 /// reference; what the other does differently (packets, digests, registers, counters, drops) are failures of kind
 /// [`FailureKind::Engine`].
 pub fn run_both(test: &Test, reference: Arc<Pipeline>, other: Arc<Pipeline>) -> Outcome {
-    let (mut outcome, expected) = run_and_record(test, reference.clone(), &mut NoTrace);
-    let (others_outcome, found) = run_and_record(test, other.clone(), &mut NoTrace);
-    let mut differences = reference.differences(&other);
+    let expected = run_and_record(test, reference.clone(), &mut NoTrace);
+    let found = run_and_record(test, other.clone(), &mut NoTrace);
+    compared("the engines differ", reference.differences(&other), expected, found)
+}
+
+/// Runs the test in the software switch and in a chip, each with a freshly loaded pipeline of one program. The outcome is
+/// that of the switch, with what the chip does differently as in [`run_both`]. Programs that look at times and queues may
+/// rightly do so, unless the chip takes no time inside.
+pub fn run_switch_and_chip(test: &Test, switch: Arc<Pipeline>, chip: Arc<Pipeline>, spec: ChipSpec) -> Outcome {
+    let mut expected = run_and_record(test, switch.clone(), &mut NoTrace);
+    let mut found = run_on_chip_and_record(test, chip.clone(), spec);
+    for (_, record) in [&mut expected, &mut found] {
+        // Which port is served first is not laid down; within a port the order is.
+        record.packets.sort_by_key(|packet| packet.port);
+    }
+    compared("switch and chip differ", switch.differences(&chip), expected, found)
+}
+
+fn compared(who: &str, mut differences: Vec<String>, expected: (Outcome, Record), found: (Outcome, Record)) -> Outcome {
+    let (mut outcome, expected) = expected;
+    let (others_outcome, found) = found;
     differences.extend(differing_packets(&expected.packets, &found.packets));
     if expected.digests != found.digests {
         differences.push(format!("digests are {:?} and {:?}", expected.digests, found.digests));
@@ -25,7 +44,7 @@ pub fn run_both(test: &Test, reference: Arc<Pipeline>, other: Arc<Pipeline>) -> 
         .extend(differences.into_iter().map(|difference| Failure {
             line: None,
             kind: FailureKind::Engine,
-            message: format!("the engines differ: {difference}"),
+            message: format!("{who}: {difference}"),
         }));
     outcome
 }

@@ -8,16 +8,17 @@
 //! them becomes a note, and with `no_packet` a failure. Virtual time goes on by a second for commands that configure, as
 //! the reference runner waits for its command line, and by a microsecond for packets.
 
-use crate::bench::Bench;
 pub(crate) use crate::bench::Sent as Departed;
 use crate::compare::{Expectation, Output, compare, unexpected};
 use crate::control::{Applied, Controller};
+use crate::device::{ChipDevice, Device, SwitchDevice};
 use crate::outcome::{Failure, FailureKind, Note, Outcome};
 use crate::{Command, Test};
-use forebay_pipeline::v1model::DROP_PORT;
+use forebay_chip::ChipSpec;
 use forebay_pipeline::{DigestMessage, NoTrace, Pipeline, Tracer};
-use forebay_switch::{Config, Settled, Switch};
+use forebay_switch::Settled;
 use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Virtual time that a packet takes.
@@ -25,9 +26,6 @@ const PACKET_NS: u64 = 1_000;
 
 /// Virtual time that commands before a packet take.
 const COMMANDS_NS: u64 = 1_000_000_000;
-
-/// Breaths after which a packet that still moves is taken to move for ever.
-const MAX_BREATHS: u32 = 100_000;
 
 /// Watches a test: the steps of its packets, and which packet they belong to.
 pub trait Observer: Tracer {
@@ -48,6 +46,12 @@ pub fn run<O: Observer>(test: &Test, pipeline: Arc<Pipeline>, observer: &mut O) 
     run_and_record(test, pipeline, observer).0
 }
 
+/// Runs the test with a freshly loaded pipeline in a chip of the timed model. Each packet settles before the next command,
+/// so what leaves is what leaves the software switch, at other times.
+pub fn run_on_chip(test: &Test, pipeline: Arc<Pipeline>, spec: ChipSpec) -> Outcome {
+    record(test, ChipDevice::new(pipeline, spec), &mut NoTrace).0
+}
+
 /// What left the switch during a test.
 pub(crate) struct Record {
     pub(crate) packets: Vec<Departed>,
@@ -56,21 +60,29 @@ pub(crate) struct Record {
 
 /// Runs the test, and says what left the switch.
 pub(crate) fn run_and_record<O: Observer>(test: &Test, pipeline: Arc<Pipeline>, observer: &mut O) -> (Outcome, Record) {
-    let mut run = Run::new(pipeline);
+    record(test, SwitchDevice::new(pipeline), observer)
+}
+
+/// Runs the test on a chip, and says what left it.
+pub(crate) fn run_on_chip_and_record(test: &Test, pipeline: Arc<Pipeline>, spec: ChipSpec) -> (Outcome, Record) {
+    record(test, ChipDevice::new(pipeline, spec), &mut NoTrace)
+}
+
+fn record<O: Observer>(test: &Test, device: impl Device<O>, observer: &mut O) -> (Outcome, Record) {
+    let mut run = Run::new(device);
     for command in &test.commands {
         run.command(command.line, &command.value, observer);
     }
     let record = Record {
-        packets: run.bench.lines().outgoing.clone(),
-        digests: run.switch.take_digests().0,
+        packets: run.device.departed(),
+        digests: run.device.take_digests(),
     };
     (run.finish(&test.ports()), record)
 }
 
-struct Run {
-    switch: Switch,
+struct Run<D, O> {
+    device: D,
     controller: Controller,
-    bench: Bench,
     now_ns: u64,
     /// Whether a command has configured the switch since the last packet.
     configured: bool,
@@ -80,29 +92,25 @@ struct Run {
     /// Line of the first `no_packet`.
     no_packet: Option<u32>,
     outcome: Outcome,
+    observer: PhantomData<O>,
 }
 
-impl Run {
-    fn new(pipeline: Arc<Pipeline>) -> Run {
-        let bench = Bench::default();
-        let mut switch = Switch::new(pipeline.clone(), Config::default());
-        for number in 0..DROP_PORT {
-            switch.attach(number, Box::new(bench.port(number)));
-        }
+impl<O: Observer, D: Device<O>> Run<D, O> {
+    fn new(device: D) -> Run<D, O> {
         Run {
-            switch,
-            controller: Controller::new(pipeline),
-            bench,
+            controller: Controller::new(device.pipeline().clone()),
+            device,
             now_ns: 0,
             configured: false,
             packet_lines: Vec::new(),
             expected: BTreeMap::new(),
             no_packet: None,
             outcome: Outcome::default(),
+            observer: PhantomData,
         }
     }
 
-    fn command<O: Observer>(&mut self, line: u32, command: &Command, observer: &mut O) {
+    fn command(&mut self, line: u32, command: &Command, observer: &mut O) {
         match command {
             Command::Packet { port, data } => self.packet(line, *port, data, observer),
             Command::Expect { port, packet } => {
@@ -117,9 +125,10 @@ impl Run {
         }
     }
 
-    fn packet<O: Observer>(&mut self, line: u32, port: u32, data: &[u8], observer: &mut O) {
-        if port >= DROP_PORT {
-            let message = format!("there is no port {port}; ports are 0 to {}", DROP_PORT - 1);
+    fn packet(&mut self, line: u32, port: u32, data: &[u8], observer: &mut O) {
+        let ports = self.device.ports();
+        if port >= ports {
+            let message = format!("there is no port {port}; ports are 0 to {}", ports - 1);
             return self.fail(Some(line), FailureKind::Refused, message);
         }
         self.now_ns += if std::mem::take(&mut self.configured) {
@@ -128,19 +137,12 @@ impl Run {
             PACKET_NS
         };
         self.packet_lines.push(line);
-        self.bench.lines().incoming.push_back((port, data.to_vec()));
-        let left_before = self.bench.lines().outgoing.len();
         if O::ON {
             observer.packet_enters(line, port, data);
         }
-        if self.switch.settle(self.now_ns, MAX_BREATHS, observer) == Settled::Busy {
-            let message = format!("the packet still goes round in the switch after {MAX_BREATHS} rounds");
+        if self.device.packet(port, data, self.now_ns, observer) == Settled::Busy {
+            let message = "the packet still goes round in the switch, and seems to for ever".to_string();
             self.fail(Some(line), FailureKind::Endless, message);
-        }
-        if O::ON {
-            for sent in &self.bench.lines().outgoing[left_before..] {
-                observer.packet_leaves(sent.port, &sent.data);
-            }
         }
     }
 
@@ -178,7 +180,7 @@ impl Run {
 
     fn outputs(&self) -> BTreeMap<u32, Vec<Output>> {
         let mut outputs: BTreeMap<u32, Vec<Output>> = BTreeMap::new();
-        for sent in self.bench.lines().outgoing.drain(..) {
+        for sent in self.device.departed() {
             let line = self.packet_lines.get(sent.tag as usize).copied();
             outputs
                 .entry(sent.port)
@@ -203,9 +205,14 @@ impl Run {
     }
 
     fn note_drops(&mut self) {
-        let pipeline = self.switch.pipeline();
-        for (reason, count) in pipeline.drops().nonzero() {
-            let reason = reason.label(&pipeline.program().errors);
+        let pipeline = self.device.pipeline();
+        let by_program = pipeline.drops().nonzero().into_iter();
+        let by_program = by_program.map(|(reason, count)| (reason.label(&pipeline.program().errors), count));
+        let by_device = self.device.drops().into_iter();
+        let drops: Vec<_> = by_program
+            .chain(by_device.map(|(reason, count)| (reason.to_string(), count)))
+            .collect();
+        for (reason, count) in drops {
             self.outcome.notes.push(Note {
                 line: None,
                 message: format!("packets dropped for {reason}: {count}"),

@@ -8,6 +8,7 @@ use crate::test_report::{Detail, Ran};
 use crate::test_suite::{self, Suite};
 use crate::trace_printer::TracePrinter;
 use anyhow::{Context, Result, bail};
+use forebay_chip::ChipSpec;
 use forebay_ir::Program;
 use forebay_pipeline::NoTrace;
 use forebay_stf::{Outcome, Test};
@@ -46,6 +47,9 @@ pub struct Arguments {
     /// What executes the program
     #[arg(long, value_enum, default_value_t = Engines::Interp)]
     engine: Engines,
+    /// In what: the software switch, or a chip of the timed model beside it; the test fails when they do not do the same
+    #[arg(long, value_enum, default_value_t = Device::Switch, conflicts_with = "trace")]
+    switch: Device,
     /// Print the results as JSON
     #[arg(long, conflicts_with = "trace")]
     json: bool,
@@ -69,6 +73,15 @@ enum Engines {
     Jit,
     /// Both; the test fails when they do not do the same
     Both,
+}
+
+/// What a test runs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Device {
+    /// The software switch
+    Switch,
+    /// The switch, and a chip that takes no time inside
+    Chip,
 }
 
 /// Runs the tests.
@@ -191,6 +204,19 @@ fn compile(suite: &Suite, arguments: &Arguments, messages: &mut String) -> Resul
 
 fn run_test(program: &Program, test: &Test, arguments: &Arguments, trace: &mut String) -> Result<Outcome> {
     let load = |engine: Engine| engine.load(program.clone());
+    if arguments.switch == Device::Chip {
+        let engine = match arguments.engine {
+            Engines::Interp => Engine::Interp,
+            Engines::Jit | Engines::Both => Engine::Jit,
+        };
+        let chip = ChipSpec::known("v1model-ideal").expect("a chip that is built in");
+        return Ok(forebay_stf::run_switch_and_chip(
+            test,
+            load(Engine::Interp)?,
+            load(engine)?,
+            chip,
+        ));
+    }
     if !arguments.trace {
         return Ok(match arguments.engine {
             Engines::Interp => forebay_stf::run(test, load(Engine::Interp)?, &mut NoTrace),

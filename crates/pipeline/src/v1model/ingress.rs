@@ -201,11 +201,6 @@ impl Worker {
         }
     }
 
-    pub(super) fn discard(&mut self, packet: QueuedPacket) {
-        self.pool.recycle_state(packet.state);
-        self.pool.recycle_shared(packet.bytes);
-    }
-
     /// A clone from ingress is the frame that entered ingress, parsed again. As in BMv2, the parser sees of
     /// `standard_metadata` only `ingress_port`, and what it wrote to metadata is forgotten.
     fn clone_from_ingress<T: Tracer>(

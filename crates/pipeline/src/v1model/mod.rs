@@ -47,7 +47,7 @@ mod short_way;
 use crate::load::Pipeline;
 use crate::objects::{PresentSection, View};
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
-use crate::packet::{EgressPacket, IngressPacket, Preserved};
+use crate::packet::{EgressPacket, IngressPacket, Preserved, QueuedPacket};
 pub use flow::FlowKey;
 use forebay_interp::{Ended, Event, Preserve, State, Tracer};
 use forebay_tables::Reader;
@@ -189,6 +189,12 @@ impl Worker {
     /// An empty buffer for a packet's bytes; one that was given back, if there is one.
     pub fn buffer(&mut self) -> Vec<u8> {
         self.pool.buffer()
+    }
+
+    /// Gives back what a packet leaves that is dropped between ingress and egress, for later packets.
+    pub fn discard(&mut self, packet: QueuedPacket) {
+        self.pool.recycle_state(packet.state);
+        self.pool.recycle_shared(packet.bytes);
     }
 
     /// Gives a buffer back for later packets.

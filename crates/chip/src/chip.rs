@@ -1,0 +1,188 @@
+//! The state of a chip, and what it shares among its parts.
+
+use crate::books::{Books, Loss};
+use crate::buffer::PacketBuffer;
+use crate::events::{EventQueue, Kind, Subject};
+use crate::ingress::IngressLine;
+use crate::network::{Observer, Place};
+use crate::pacer::{Pacer, Picos};
+use crate::parser_channel::Origin;
+use crate::port::{Port, PortConfig};
+use crate::replication::ReplicationBus;
+use crate::sharing::ingress_and_egress_share_state;
+use crate::spec::ChipSpec;
+use forebay_packet::SplitMix64;
+use forebay_pipeline::{
+    Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, IngressPacket, Pipeline, QueuedPacket, Worker,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Digests that may wait for the control plane; further ones are counted and lost.
+const DIGESTS_MAX: usize = 1024;
+
+/// A chip with its program.
+pub struct ChipConfig {
+    /// What kind of chip it is.
+    pub spec: ChipSpec,
+    /// The program, with its tables.
+    pub pipeline: Arc<Pipeline>,
+    /// The ports that are not as the specification has them.
+    pub ports: Vec<PortConfig>,
+    /// Begins the sequence of random numbers that programs see.
+    pub seed: u64,
+}
+
+/// A pipeline of the chip: it takes one packet a clock into ingress, and one into egress.
+pub(crate) struct Pipe {
+    pub(crate) ingress: Clock,
+    pub(crate) egress: Clock,
+    pub(crate) bus: ReplicationBus,
+}
+
+/// When a pipeline takes packets in.
+pub(crate) struct Clock {
+    period: Pacer,
+    next: Picos,
+}
+
+impl Clock {
+    fn new(spec: &ChipSpec) -> Clock {
+        Clock {
+            period: Pacer::new(spec.pipelines.packets_per_second),
+            next: 0,
+        }
+    }
+
+    /// The next tick that no packet has, from `now` on.
+    pub(crate) fn tick(&mut self, now: Picos) -> Picos {
+        let tick = now.max(self.next);
+        self.next = tick + self.period.take(1);
+        tick
+    }
+}
+
+pub(crate) struct Chip {
+    pub(crate) number: u16,
+    pub(crate) spec: ChipSpec,
+    pub(crate) worker: Worker,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) pipes: Vec<Pipe>,
+    pub(crate) buffer: PacketBuffer,
+    pub(crate) line: IngressLine,
+    /// Clones from egress on their way to the traffic manager, with their time and the port that they come from.
+    pub(crate) clones: VecDeque<(Picos, u16, QueuedPacket)>,
+    pub(crate) random: SplitMix64,
+    pub(crate) books: Books,
+    pub(crate) digests: Vec<DigestMessage>,
+    pub(crate) digests_lost: u64,
+    pub(crate) egress_burst: Vec<EgressPacket>,
+    pub(crate) egress_decisions: Vec<Decided<EgressDecision>>,
+}
+
+/// What a part needs beside its chip to handle an event.
+pub(crate) struct Context<'a, O> {
+    pub(crate) now: Picos,
+    pub(crate) chip: u16,
+    pub(crate) events: &'a mut EventQueue,
+    pub(crate) observer: &'a mut O,
+}
+
+impl<O> Context<'_, O> {
+    #[inline]
+    pub(crate) fn schedule(&mut self, time: Picos, kind: Kind, index: u16) {
+        let chip = self.chip;
+        self.events.schedule(time, kind, Subject { chip, index });
+    }
+}
+
+impl Chip {
+    pub(crate) fn new(number: u16, config: ChipConfig) -> Chip {
+        let ChipConfig { spec, pipeline, .. } = config;
+        let ports_of_pipe = spec.ports.count.div_ceil(spec.pipelines.count);
+        let mut ports: Vec<Port> = (0..spec.ports.count)
+            .map(|port| Port::new(&spec, port / ports_of_pipe))
+            .collect();
+        for port in &config.ports {
+            ports[usize::from(port.number)].configure(port);
+        }
+        let pipe = |_| Pipe {
+            ingress: Clock::new(&spec),
+            egress: Clock::new(&spec),
+            bus: ReplicationBus::new(&spec),
+        };
+        Chip {
+            number,
+            pipes: (0..spec.pipelines.count).map(pipe).collect(),
+            ports,
+            buffer: PacketBuffer::new(&spec.buffer),
+            line: IngressLine::new(!ingress_and_egress_share_state(pipeline.program())),
+            clones: VecDeque::new(),
+            random: SplitMix64::new(config.seed),
+            books: Books::default(),
+            digests: Vec::new(),
+            digests_lost: 0,
+            egress_burst: Vec::new(),
+            egress_decisions: Vec::new(),
+            worker: Worker::new(pipeline),
+            spec,
+        }
+    }
+
+    /// A packet comes to a port's parser channel.
+    pub(crate) fn arrive<O: Observer>(
+        &mut self,
+        port: u16,
+        origin: Origin,
+        packet: IngressPacket,
+        context: &mut Context<'_, O>,
+    ) {
+        let channel = &mut self.ports[usize::from(port)].channel;
+        match channel.offer(origin, packet) {
+            Ok(()) => self.begin_parsing(port, context),
+            Err((loss, packet)) => {
+                self.lose(port, packet.tag, loss, context);
+                self.worker.recycle(packet.bytes);
+            }
+        }
+    }
+
+    pub(crate) fn lose<O: Observer>(&mut self, port: u16, tag: u64, loss: Loss, context: &mut Context<'_, O>) {
+        self.books.lose(loss);
+        let place = Place {
+            chip: self.number,
+            port,
+        };
+        context.observer.lost(place, loss, tag, context.now);
+    }
+
+    pub(crate) fn drop_by_program<O: Observer>(
+        &mut self,
+        port: u16,
+        tag: u64,
+        reason: DropReason,
+        context: &mut Context<'_, O>,
+    ) {
+        self.books.drop_by_program(reason);
+        let place = Place {
+            chip: self.number,
+            port,
+        };
+        context.observer.dropped(place, reason, tag, context.now);
+    }
+
+    pub(crate) fn keep_digest(&mut self, message: DigestMessage) {
+        if self.digests.len() < DIGESTS_MAX {
+            self.digests.push(message);
+        } else {
+            self.digests_lost += 1;
+        }
+    }
+
+    /// Packets in all its parts, counted one by one.
+    pub(crate) fn packets(&self) -> u64 {
+        let ports: u64 = self.ports.iter().map(Port::packets).sum();
+        let buses: u64 = self.pipes.iter().map(|pipe| pipe.bus.packets()).sum();
+        ports + buses + self.line.packets() + self.clones.len() as u64
+    }
+}

@@ -1,0 +1,119 @@
+//! What is still to happen, in order.
+//!
+//! Events are ordered by
+//! 1. time,
+//! 2. kind, in the order of [`Kind`]: what brings a packet forward comes before what takes the next one, so that whoever
+//!    chooses at some time sees all that has arrived until then,
+//! 3. the order in which they were scheduled.
+//!
+//! This order is total, and nothing else decides: the same inputs give the same simulation.
+
+use crate::pacer::Picos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    /// The first frame on the wire of a port has reached the other end.
+    Delivered,
+    /// A port's parser channel has taken in the packet that it was serving.
+    Parsed,
+    /// The packet that entered ingress first leaves it.
+    IngressDone,
+    /// A copy leaves the bus of the replication engine.
+    CopyDone,
+    /// A clone from egress comes to the traffic manager.
+    CloneDone,
+    /// A port may take a packet from its queues.
+    PortReady,
+    /// Whoever runs the simulation wanted to be woken.
+    Wake,
+}
+
+/// What it happens to: a chip and one of its ports, or the number that was given to a wake-up call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Subject {
+    pub(crate) chip: u16,
+    pub(crate) index: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event {
+    pub(crate) time: Picos,
+    /// The kind in the highest byte, then a sequence number.
+    order: u64,
+    pub(crate) subject: Subject,
+}
+
+const KINDS: [Kind; 7] = [
+    Kind::Delivered,
+    Kind::Parsed,
+    Kind::IngressDone,
+    Kind::CopyDone,
+    Kind::CloneDone,
+    Kind::PortReady,
+    Kind::Wake,
+];
+
+impl Event {
+    pub(crate) fn kind(&self) -> Kind {
+        KINDS[(self.order >> 56) as usize]
+    }
+}
+
+/// The events to come.
+#[derive(Debug, Default)]
+pub(crate) struct EventQueue {
+    heap: BinaryHeap<Reverse<Event>>,
+    scheduled: u64,
+}
+
+impl EventQueue {
+    #[inline]
+    pub(crate) fn schedule(&mut self, time: Picos, kind: Kind, subject: Subject) {
+        let order = (kind as u64) << 56 | self.scheduled;
+        self.scheduled += 1;
+        self.heap.push(Reverse(Event { time, order, subject }));
+    }
+
+    /// Takes the next event unless it is later than `until`.
+    #[inline]
+    pub(crate) fn next_until(&mut self, until: Picos) -> Option<Event> {
+        match self.heap.peek() {
+            Some(Reverse(event)) if event.time <= until => self.heap.pop().map(|Reverse(event)| event),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    /// How many were scheduled so far.
+    pub(crate) fn scheduled(&self) -> u64 {
+        self.scheduled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_at_one_time_are_ordered_by_kind_and_then_by_age() {
+        let mut queue = EventQueue::default();
+        let subject = |index| Subject { chip: 0, index };
+        queue.schedule(5, Kind::PortReady, subject(0));
+        queue.schedule(5, Kind::Delivered, subject(1));
+        queue.schedule(5, Kind::Delivered, subject(2));
+        queue.schedule(4, Kind::Wake, subject(3));
+        queue.schedule(9, Kind::Parsed, subject(4));
+        let order: Vec<u16> = std::iter::from_fn(|| queue.next_until(8))
+            .map(|event| event.subject.index)
+            .collect();
+        assert_eq!(order, [3, 1, 2, 0]);
+        assert!(!queue.is_empty());
+    }
+}

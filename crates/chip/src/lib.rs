@@ -1,0 +1,60 @@
+//! The timed switch around a pipeline: a deterministic model of switch silicon.
+//!
+//! ```text
+//!  link ─► input buffer ─► parser channel ─► ingress pipeline ─► traffic manager ─► egress pipeline ─► link
+//!              ▲   ▲        new packets          │  │  ▲           buffer, queues      │    │
+//!              │   │        first                │  │  └─ bus ─ replication engine     │    │
+//!              │   └── resubmit buffer ◄─────────┘  └──────── clones ─────────► ▲      │    │
+//!              │                                                                └──────┘    │
+//!              └─────────────────────────── loopback port ◄─────────────────────────────────┘
+//! ```
+//!
+//! The chip decides *when*, in what order and under what contention; *what* becomes of a packet is decided by the same
+//! [`forebay_pipeline::Worker`] that the software switch uses, called with simulated times as arguments.
+//!
+//! * [`ChipSpec`] says what a kind of chip is; it never changes during a simulation. The files in `chips/` name the source
+//!   of each value.
+//! * A [`Network`] is one or more chips joined by links, and the events that are still to come. [`Network::advance`] is
+//!   the whole simulation: it takes the next event and lets the chip that it concerns handle it.
+//! * An [`Observer`] is told of every packet that leaves or is lost.
+//!
+//! # Time
+//! Integer picoseconds ([`Picos`]). What has a rate (a link, a bus, a clock of 1.22 GHz) carries the part of a picosecond
+//! that a packet leaves over to the next one ([`Pacer`]), so that no period is ever truncated in the long run. Events at
+//! the same time have a total order: see [`events`].
+//!
+//! # Books
+//! Packets in, and copies made, are packets out, packets dropped for a named reason, and packets inside: see [`Books`].
+//! [`Network::audit`] counts those inside one by one and compares.
+//!
+//! # What is not modelled
+//! Bits on serial lanes, forward error correction, pause frames, cut-through (a frame is parsed when its last byte has
+//! come), the delay of table writes, and the sharing of buffer cells by copies of a packet (each copy is charged).
+
+#![forbid(unsafe_code)]
+
+mod books;
+mod buffer;
+mod chip;
+mod egress;
+pub mod events;
+mod ingress;
+mod link;
+mod network;
+mod pacer;
+mod parser_channel;
+mod port;
+mod replication;
+mod scheduler;
+mod sharing;
+mod spec;
+mod traffic_manager;
+
+pub use books::{Books, Loss};
+pub use chip::ChipConfig;
+pub use link::LinkSpec;
+pub use network::{Connection, Network, NetworkError, NoObserver, Observer, Place, Stop};
+pub use pacer::{Pacer, Picos};
+pub use port::{PortConfig, PortReport, QueueConfig, QueueSample};
+pub use scheduler::Service;
+pub use spec::{ChipSpec, SpecError};

@@ -1,0 +1,336 @@
+//! Chips, links, and the time that passes.
+
+use crate::books::{Books, Loss};
+use crate::chip::{Chip, ChipConfig, Context};
+use crate::egress::arriving;
+use crate::events::{Event, EventQueue, Kind, Subject};
+use crate::link::{Link, LinkSpec};
+use crate::pacer::{Pacer, Picos};
+use crate::parser_channel::Origin;
+use crate::port::{Frame, PortReport, QueueSample, WireEnd};
+use forebay_pipeline::{DigestMessage, DropReason, Pipeline};
+use std::fmt;
+use std::sync::Arc;
+
+/// A port of a chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Index of the chip, in the order in which they were added.
+    pub chip: u16,
+    /// Number of the port.
+    pub port: u16,
+}
+
+/// Is told what becomes of packets.
+pub trait Observer {
+    /// A frame leaves by a port that leads outside; `time` is when its last byte has left, which may be later than now.
+    fn departed(&mut self, _place: Place, _frame: &[u8], _tag: u64, _time: Picos) {}
+
+    /// The chip loses a packet at this port.
+    fn lost(&mut self, _place: Place, _loss: Loss, _tag: u64, _time: Picos) {}
+
+    /// The program drops a packet; the port is that by which it came to ingress, or that of egress.
+    fn dropped(&mut self, _place: Place, _reason: DropReason, _tag: u64, _time: Picos) {}
+}
+
+/// Looks away.
+pub struct NoObserver;
+
+impl Observer for NoObserver {}
+
+/// A link from one port to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Connection {
+    /// Where frames come from.
+    pub from: Place,
+    /// Where they go.
+    pub to: Place,
+    /// What happens on the way.
+    pub link: LinkSpec,
+}
+
+/// Why a network cannot be as it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NetworkError {
+    /// There is no such chip.
+    NoSuchChip(u16),
+    /// The chip has no such port.
+    NoSuchPort(Place),
+    /// The port's wire leads elsewhere already.
+    PortTaken(Place),
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NetworkError::NoSuchChip(chip) => write!(f, "there is no chip {chip}"),
+            NetworkError::NoSuchPort(Place { chip, port }) => write!(f, "chip {chip} has no port {port}"),
+            NetworkError::PortTaken(Place { chip, port }) => {
+                write!(
+                    f,
+                    "port {port} of chip {chip} is a loopback port, or has a link already"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for NetworkError {}
+
+/// Why [`Network::advance`] came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It is the time that [`Network::wake_at`] named, with its number.
+    Wake(u16),
+    /// Nothing is left to happen until then.
+    Until,
+}
+
+/// Chips joined by links, at a point in time.
+#[derive(Default)]
+pub struct Network {
+    chips: Vec<Chip>,
+    links: Vec<Link>,
+    events: EventQueue,
+    now: Picos,
+}
+
+impl Network {
+    /// Without chips, at time 0.
+    pub fn new() -> Network {
+        Network::default()
+    }
+
+    /// Adds a chip; its index.
+    ///
+    /// # Errors
+    /// When a port is configured that the chip does not have.
+    pub fn add_chip(&mut self, config: ChipConfig) -> Result<u16, NetworkError> {
+        let chip = self.chips.len() as u16;
+        let known = |port: &u16| *port < config.spec.ports.count;
+        if let Some(port) = config.ports.iter().map(|port| port.number).find(|port| !known(port)) {
+            return Err(NetworkError::NoSuchPort(Place { chip, port }));
+        }
+        self.chips.push(Chip::new(chip, config));
+        Ok(chip)
+    }
+
+    /// Leads a port's wire to another port, in this direction only.
+    ///
+    /// # Errors
+    /// When one of the ports does not exist, or the first leads elsewhere already.
+    pub fn connect(&mut self, connection: &Connection) -> Result<(), NetworkError> {
+        let Connection { from, to, link } = connection;
+        self.check(*to)?;
+        self.check(*from)?;
+        let index = self.links.len() as u16;
+        let chip = &mut self.chips[usize::from(from.chip)];
+        let port = &mut chip.ports[usize::from(from.port)];
+        if port.wire_end != WireEnd::Outside {
+            return Err(NetworkError::PortTaken(*from));
+        }
+        port.wire_end = WireEnd::Link(index);
+        port.link_delay = link.delay_ps;
+        if link.bits_per_second > 0 && link.bits_per_second < chip.spec.ports.bits_per_second {
+            port.wire = Pacer::new(link.bits_per_second);
+        }
+        self.links.push(Link::new(link, to.chip, to.port));
+        Ok(())
+    }
+
+    fn check(&self, place: Place) -> Result<(), NetworkError> {
+        let chip = self.chips.get(usize::from(place.chip));
+        let chip = chip.ok_or(NetworkError::NoSuchChip(place.chip))?;
+        match chip.ports.get(usize::from(place.port)) {
+            Some(_) => Ok(()),
+            None => Err(NetworkError::NoSuchPort(place)),
+        }
+    }
+
+    /// The present time.
+    pub fn now(&self) -> Picos {
+        self.now
+    }
+
+    /// Events scheduled so far: the work that the simulation had.
+    pub fn events(&self) -> u64 {
+        self.events.scheduled()
+    }
+
+    /// Whether nothing is left to happen.
+    pub fn is_idle(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// Asks for [`Stop::Wake`] with this number at a time that is not past.
+    pub fn wake_at(&mut self, time: Picos, number: u16) {
+        let subject = Subject { chip: 0, index: number };
+        self.events.schedule(time.max(self.now), Kind::Wake, subject);
+    }
+
+    /// The last byte of a frame from outside comes to a port that exists, now. The tag goes with the packet and all that
+    /// is made of it.
+    pub fn arrive<O: Observer>(&mut self, place: Place, frame: &[u8], tag: u64, observer: &mut O) {
+        let chip = &mut self.chips[usize::from(place.chip)];
+        let mut bytes = chip.worker.buffer();
+        bytes.extend_from_slice(frame);
+        let context = &mut Context {
+            now: self.now,
+            chip: place.chip,
+            events: &mut self.events,
+            observer,
+        };
+        receive(chip, place.port, bytes, tag, context);
+    }
+
+    /// Lets time pass until somebody is to be woken, or until the given time.
+    pub fn advance<O: Observer>(&mut self, until: Picos, observer: &mut O) -> Stop {
+        while let Some(event) = self.events.next_until(until) {
+            self.now = event.time;
+            if event.kind() == Kind::Wake {
+                return Stop::Wake(event.subject.index);
+            }
+            self.handle(event, observer);
+        }
+        self.now = self.now.max(until);
+        Stop::Until
+    }
+
+    /// Lets all happen that is still to happen, but no longer than until the given time; the time is then that of the last
+    /// event. Wake-up calls are lost.
+    pub fn settle<O: Observer>(&mut self, until: Picos, observer: &mut O) {
+        while let Some(event) = self.events.next_until(until) {
+            self.now = event.time;
+            if event.kind() != Kind::Wake {
+                self.handle(event, observer);
+            }
+        }
+    }
+
+    fn handle<O: Observer>(&mut self, event: Event, observer: &mut O) {
+        let Subject { chip: number, index } = event.subject;
+        let chip = &mut self.chips[usize::from(number)];
+        let context = &mut Context {
+            now: self.now,
+            chip: number,
+            events: &mut self.events,
+            observer,
+        };
+        match event.kind() {
+            Kind::Parsed => chip.parsed(index, context),
+            Kind::IngressDone => chip.ingress_done(context),
+            Kind::CopyDone => chip.copy_done(index, context),
+            Kind::CloneDone => chip.clone_done(context),
+            Kind::PortReady => chip.port_ready(index, context),
+            Kind::Delivered => {
+                let frame = chip.take_delivered(index, context);
+                match (frame, chip.ports[usize::from(index)].wire_end) {
+                    (Frame::Sent { bytes, tag }, WireEnd::Link(link)) => self.cross(
+                        link,
+                        Place {
+                            chip: number,
+                            port: index,
+                        },
+                        bytes,
+                        tag,
+                        observer,
+                    ),
+                    (frame, _) => chip.come_back(index, frame, context),
+                }
+            }
+            Kind::Wake => {}
+        }
+    }
+
+    /// A frame at the end of a link comes into the other chip, unless it was lost.
+    fn cross<O: Observer>(&mut self, link: u16, from: Place, bytes: Vec<u8>, tag: u64, observer: &mut O) {
+        let link = &mut self.links[usize::from(link)];
+        let mut context = Context {
+            now: self.now,
+            chip: from.chip,
+            events: &mut self.events,
+            observer,
+        };
+        if link.loses() {
+            let chip = &mut self.chips[usize::from(from.chip)];
+            chip.lose(from.port, tag, Loss::LinkLoss, &mut context);
+            return chip.worker.recycle(bytes);
+        }
+        self.chips[usize::from(from.chip)].books.transmitted += 1;
+        context.chip = link.to_chip;
+        let chip = &mut self.chips[usize::from(link.to_chip)];
+        receive(chip, link.to_port, bytes, tag, &mut context);
+    }
+
+    /// The balance of a chip.
+    pub fn books(&self, chip: u16) -> &Books {
+        &self.chips[usize::from(chip)].books
+    }
+
+    /// Compares, chip by chip, what the books say is inside with what is counted there.
+    ///
+    /// # Errors
+    /// When they differ, which is a mistake of ours.
+    pub fn audit(&self) -> Result<(), String> {
+        for chip in &self.chips {
+            let (booked, counted) = (chip.books.inside(), chip.packets());
+            if booked != counted {
+                return Err(format!(
+                    "chip {}: {booked} packets inside by the books, {counted} counted",
+                    chip.number
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The program of a chip with its tables.
+    pub fn pipeline(&self, chip: u16) -> &Arc<Pipeline> {
+        self.chips[usize::from(chip)].worker.pipeline()
+    }
+
+    /// What a port that exists has carried.
+    pub fn port(&self, place: Place) -> PortReport {
+        self.chips[usize::from(place.chip)].ports[usize::from(place.port)].report()
+    }
+
+    /// What waits in a queue that exists.
+    pub fn queue(&self, place: Place, queue: usize) -> QueueSample {
+        let port = &self.chips[usize::from(place.chip)].ports[usize::from(place.port)];
+        port.queues.0[queue].sample()
+    }
+
+    /// Queues of a port that exists.
+    pub fn queue_count(&self, place: Place) -> usize {
+        self.chips[usize::from(place.chip)].ports[usize::from(place.port)]
+            .queues
+            .0
+            .len()
+    }
+
+    /// Bytes of the packet buffer that are taken now, and the most that were at any time.
+    pub fn buffer_bytes(&self, chip: u16) -> (u64, u64) {
+        let buffer = &self.chips[usize::from(chip)].buffer;
+        (buffer.used_bytes(), buffer.used_max_bytes())
+    }
+
+    /// Time that the replication buses of a chip were taken so far, by pipeline.
+    pub fn replication_busy(&self, chip: u16) -> Vec<Picos> {
+        let pipes = &self.chips[usize::from(chip)].pipes;
+        pipes.iter().map(|pipe| pipe.bus.busy()).collect()
+    }
+
+    /// Messages to the control plane since the last call, and how many more were lost since the beginning.
+    pub fn take_digests(&mut self, chip: u16) -> (Vec<DigestMessage>, u64) {
+        let chip = &mut self.chips[usize::from(chip)];
+        (std::mem::take(&mut chip.digests), chip.digests_lost)
+    }
+}
+
+fn receive<O: Observer>(chip: &mut Chip, port: u16, bytes: Vec<u8>, tag: u64, context: &mut Context<'_, O>) {
+    chip.books.received += 1;
+    let report = &mut chip.ports[usize::from(port)].report;
+    report.received_frames += 1;
+    report.received_bytes += bytes.len() as u64;
+    chip.arrive(port, Origin::New, arriving(bytes, port, tag), context);
+}

@@ -1,0 +1,218 @@
+//! A port: its parser channel, its queues and its wire.
+
+use crate::pacer::{Pacer, Picos};
+use crate::parser_channel::ParserChannel;
+use crate::scheduler::{Backlog, Scheduler, Service};
+use crate::spec::ChipSpec;
+use forebay_pipeline::{IngressPacket, QueuedPacket};
+use std::collections::VecDeque;
+
+/// A queue of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueConfig {
+    /// How it is served.
+    pub service: Service,
+    /// The most bytes that it holds; 0: as many as the packet buffer allows.
+    pub capacity_bytes: u64,
+}
+
+/// How a port differs from the others of its chip.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PortConfig {
+    /// Its number.
+    pub number: u16,
+    /// Whether what it sends comes back into the chip.
+    pub loopback: bool,
+    /// Bits a second on the wire; 0: as the chip's specification says.
+    pub bits_per_second: u64,
+    /// Its queues, one for each value of `standard_metadata.priority`; eight strict ones when there are none.
+    pub queues: Vec<QueueConfig>,
+}
+
+/// Queues of a port that is not configured: one for each priority of v1model, which has three bits.
+const QUEUES: usize = 8;
+
+/// What a port has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortReport {
+    /// Frames that came in from outside or from a link.
+    pub received_frames: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Frames put on the wire.
+    pub sent_frames: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Time that the wire was taken, also for packets that egress dropped.
+    pub wire_busy_ps: Picos,
+    /// Time that the parser channel was taken.
+    pub parser_busy_ps: Picos,
+}
+
+/// What waits in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueSample {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that it has taken so far.
+    pub taken: u64,
+    /// How long all packets that have left it waited in it, together.
+    pub waited_ps: Picos,
+}
+
+/// A packet in a queue.
+pub(crate) struct Waiting {
+    pub(crate) packet: QueuedPacket,
+    pub(crate) length: u32,
+    pub(crate) cells: u64,
+    pub(crate) enqueued: Picos,
+    /// Packets before it when it came.
+    pub(crate) depth: u32,
+}
+
+#[derive(Default)]
+pub(crate) struct Queue {
+    waiting: VecDeque<Waiting>,
+    pub(crate) bytes: u64,
+    pub(crate) cells: u64,
+    pub(crate) capacity_bytes: u64,
+    taken: u64,
+    waited: Picos,
+}
+
+impl Queue {
+    pub(crate) fn push(&mut self, waiting: Waiting) {
+        self.bytes += u64::from(waiting.length);
+        self.cells += waiting.cells;
+        self.taken += 1;
+        self.waiting.push_back(waiting);
+    }
+
+    pub(crate) fn pop(&mut self, now: Picos) -> Option<Waiting> {
+        let waiting = self.waiting.pop_front()?;
+        self.bytes -= u64::from(waiting.length);
+        self.cells -= waiting.cells;
+        self.waited += now - waiting.enqueued;
+        Some(waiting)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(crate) fn sample(&self) -> QueueSample {
+        QueueSample {
+            packets: self.waiting.len() as u64,
+            bytes: self.bytes,
+            taken: self.taken,
+            waited_ps: self.waited,
+        }
+    }
+}
+
+/// The queues of a port, for the scheduler.
+#[derive(Default)]
+pub(crate) struct Queues(pub(crate) Vec<Queue>);
+
+impl Backlog for Queues {
+    fn queues(&self) -> usize {
+        self.0.len()
+    }
+
+    fn first_bytes(&self, queue: usize) -> Option<u32> {
+        self.0[queue].waiting.front().map(|waiting| waiting.length)
+    }
+}
+
+/// A frame on its way from a port.
+pub(crate) enum Frame {
+    /// To whatever is at the other end.
+    Sent { bytes: Vec<u8>, tag: u64 },
+    /// Recirculated: back into this port with what the architecture keeps.
+    Again(IngressPacket),
+}
+
+/// Where a port's wire leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WireEnd {
+    Outside,
+    Loopback,
+    /// Index of the link.
+    Link(u16),
+}
+
+pub(crate) struct Port {
+    pub(crate) pipe: u16,
+    pub(crate) channel: ParserChannel,
+    /// The packet that the channel has taken in waits for a clock of its pipeline.
+    pub(crate) has_clock: bool,
+    pub(crate) queues: Queues,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) backlog: u32,
+    pub(crate) wire: Pacer,
+    pub(crate) wire_end: WireEnd,
+    pub(crate) link_delay: Picos,
+    pub(crate) on_wire: VecDeque<(Picos, Frame)>,
+    /// When the wire can take the next frame.
+    pub(crate) free_at: Picos,
+    /// Whether it is already known when the next packet will be taken from the queues.
+    pub(crate) is_scheduled: bool,
+    pub(crate) report: PortReport,
+}
+
+impl Port {
+    pub(crate) fn new(spec: &ChipSpec, pipe: u16) -> Port {
+        let mut port = Port {
+            pipe,
+            channel: ParserChannel::new(spec),
+            has_clock: false,
+            queues: Queues::default(),
+            scheduler: Scheduler::new(std::iter::empty()),
+            backlog: 0,
+            wire: Pacer::new(spec.ports.bits_per_second),
+            wire_end: WireEnd::Outside,
+            link_delay: 0,
+            on_wire: VecDeque::new(),
+            free_at: 0,
+            is_scheduled: false,
+            report: PortReport::default(),
+        };
+        port.set_queues(&[QueueConfig::default(); QUEUES]);
+        port
+    }
+
+    pub(crate) fn configure(&mut self, config: &PortConfig) {
+        if config.loopback {
+            self.wire_end = WireEnd::Loopback;
+        }
+        if config.bits_per_second > 0 {
+            self.wire = Pacer::new(config.bits_per_second);
+        }
+        if !config.queues.is_empty() {
+            self.set_queues(&config.queues);
+        }
+    }
+
+    fn set_queues(&mut self, configs: &[QueueConfig]) {
+        let queue = |config: &QueueConfig| Queue {
+            capacity_bytes: config.capacity_bytes,
+            ..Queue::default()
+        };
+        self.queues = Queues(configs.iter().map(queue).collect());
+        self.scheduler = Scheduler::new(configs.iter().map(|config| config.service));
+    }
+
+    /// Packets in the port's channel and queues, and those on its wire.
+    pub(crate) fn packets(&self) -> u64 {
+        self.channel.packets() + u64::from(self.backlog) + self.on_wire.len() as u64
+    }
+
+    pub(crate) fn report(&self) -> PortReport {
+        PortReport {
+            parser_busy_ps: self.channel.busy(),
+            ..self.report
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Which queue of a port is next.
+//!
+//! First those of [`Service::Strict`], the most urgent first. When they are empty the others share the port by bytes:
+//! deficit weighted round robin (Shreedhar and Varghese, IEEE/ACM Transactions on Networking 4(3), 1996). A queue whose
+//! turn begins gets its quantum and sends as many of its packets as the quantum, and what was left of the one before,
+//! pays for; an empty queue keeps nothing.
+
+/// How a queue is served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Service {
+    /// Before all queues with a quantum, and before strict ones of smaller number.
+    #[default]
+    Strict,
+    /// So many bytes a turn, at least 1.
+    Quantum(u32),
+}
+
+/// What the scheduler knows of a queue.
+pub(crate) trait Backlog {
+    /// How many queues there are.
+    fn queues(&self) -> usize;
+    /// Bytes of the first packet of a queue; none when it is empty.
+    fn first_bytes(&self, queue: usize) -> Option<u32>;
+}
+
+#[derive(Debug)]
+struct Share {
+    service: Service,
+    deficit_bytes: u64,
+}
+
+/// The turns of a port's queues.
+#[derive(Debug)]
+pub(crate) struct Scheduler {
+    shares: Vec<Share>,
+    turn: usize,
+}
+
+impl Scheduler {
+    pub(crate) fn new(services: impl Iterator<Item = Service>) -> Scheduler {
+        let shares = services.map(|service| Share {
+            service,
+            deficit_bytes: 0,
+        });
+        Scheduler {
+            shares: shares.collect(),
+            turn: 0,
+        }
+    }
+
+    /// The queue whose first packet goes next; none when all are empty.
+    pub(crate) fn next(&mut self, backlog: &impl Backlog) -> Option<usize> {
+        let strict =
+            |queue: &usize| self.shares[*queue].service == Service::Strict && backlog.first_bytes(*queue).is_some();
+        let most_urgent = (0..backlog.queues()).rev().find(strict);
+        most_urgent.or_else(|| self.next_by_turns(backlog))
+    }
+
+    fn next_by_turns(&mut self, backlog: &impl Backlog) -> Option<usize> {
+        if (0..backlog.queues()).all(|queue| backlog.first_bytes(queue).is_none()) {
+            return None;
+        }
+        // Ends: every round gives a queue that has a packet at least a byte more, and packets have an end.
+        loop {
+            let share = &mut self.shares[self.turn];
+            match backlog.first_bytes(self.turn).map(u64::from) {
+                Some(bytes) if bytes <= share.deficit_bytes => {
+                    share.deficit_bytes -= bytes;
+                    return Some(self.turn);
+                }
+                Some(_) => {}
+                None => share.deficit_bytes = 0,
+            }
+            self.begin_next_turn(backlog);
+        }
+    }
+
+    fn begin_next_turn(&mut self, backlog: &impl Backlog) {
+        self.turn = (self.turn + 1) % self.shares.len();
+        let share = &mut self.shares[self.turn];
+        if let (Service::Quantum(bytes), Some(_)) = (share.service, backlog.first_bytes(self.turn)) {
+            share.deficit_bytes += u64::from(bytes.max(1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queues of packets of one size each, as many as asked for.
+    struct Endless([Option<u32>; 3]);
+
+    impl Backlog for Endless {
+        fn queues(&self) -> usize {
+            self.0.len()
+        }
+        fn first_bytes(&self, queue: usize) -> Option<u32> {
+            self.0[queue]
+        }
+    }
+
+    #[test]
+    fn bytes_are_shared_by_quanta() {
+        let services = [Service::Quantum(2280), Service::Quantum(1500), Service::Quantum(1)];
+        let mut scheduler = Scheduler::new(services.into_iter());
+        let backlog = Endless([Some(114), Some(1500), None]);
+        let mut packets = [0u32; 3];
+        for _ in 0..21_000 {
+            packets[scheduler.next(&backlog).unwrap()] += 1;
+        }
+        assert_eq!(packets, [20_000, 1_000, 0], "twenty headers for a payload");
+    }
+
+    #[test]
+    fn strict_queues_go_first_the_larger_number_before_the_smaller() {
+        let services = [Service::Quantum(1), Service::Strict, Service::Strict];
+        let mut scheduler = Scheduler::new(services.into_iter());
+        assert_eq!(scheduler.next(&Endless([Some(9), Some(9), Some(9)])), Some(2));
+        assert_eq!(scheduler.next(&Endless([Some(9), Some(9), None])), Some(1));
+        assert_eq!(scheduler.next(&Endless([Some(9), None, None])), Some(0));
+        assert_eq!(scheduler.next(&Endless([None, None, None])), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! Whether ingress and egress of a program can see each other through registers or meters.
+//!
+//! When they cannot, packets that pass through ingress at the same time may be executed together: their effects are seen
+//! in the same order as if each were executed at its own time.
+
+use forebay_ir::{BodyId, Op, Program, Role, Terminator};
+use std::collections::BTreeSet;
+
+/// A register or a meter.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Object {
+    Register(u32),
+    Meter(u32),
+}
+
+/// Whether some register or meter is used in ingress and in egress.
+pub(crate) fn ingress_and_egress_share_state(program: &Program) -> bool {
+    let before = objects(program, &[Role::Parser, Role::VerifyChecksum, Role::Ingress]);
+    let behind = objects(program, &[Role::Egress, Role::ComputeChecksum, Role::Deparser]);
+    !before.is_disjoint(&behind)
+}
+
+fn objects(program: &Program, roles: &[Role]) -> BTreeSet<Object> {
+    let mut bodies: Vec<BodyId> = roles
+        .iter()
+        .filter_map(|role| program.stages.get(role).copied())
+        .collect();
+    let mut found = BTreeSet::new();
+    while let Some(body) = bodies.pop() {
+        for block in &program.bodies[body.index()].blocks {
+            found.extend(block.statements.iter().filter_map(|statement| object(&statement.op)));
+            if let Terminator::Apply { table, .. } = &block.terminator {
+                let table = &program.tables[table.index()];
+                let actions = table
+                    .actions
+                    .iter()
+                    .map(|listed| program.actions[listed.action.index()].body);
+                bodies.extend(actions);
+                found.extend(table.direct_meter.as_ref().map(|direct| Object::Meter(direct.meter.0)));
+            }
+        }
+    }
+    found
+}
+
+fn object(op: &Op) -> Option<Object> {
+    match op {
+        Op::RegisterRead { register, .. } | Op::RegisterWrite { register, .. } => Some(Object::Register(register.0)),
+        Op::ExecuteMeter { meter, .. } => Some(Object::Meter(meter.0)),
+        _ => None,
+    }
+}

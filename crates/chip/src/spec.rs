@@ -1,0 +1,227 @@
+//! What a kind of chip is: sizes, rates and delays, read from TOML.
+//!
+//! A specification never changes during a simulation. The files in `chips/` say for each value where it comes from.
+
+use serde::Deserialize;
+use std::fmt;
+
+/// A kind of chip. A rate of 0 means: without a limit.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChipSpec {
+    /// Its name.
+    pub name: String,
+    /// One line about it.
+    pub description: String,
+    /// Front-panel and internal ports.
+    pub ports: Ports,
+    /// What a frame takes on a wire.
+    pub framing: Framing,
+    /// Ingress and egress pipelines.
+    pub pipelines: Pipelines,
+    /// Between a port's input buffer and the ingress pipeline.
+    pub parser: Parser,
+    /// The packet buffer of the traffic manager.
+    pub buffer: Buffer,
+    /// The packet replication engine.
+    pub replication: Replication,
+}
+
+/// Ports, numbered from 0, each pipeline's together.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ports {
+    /// How many.
+    pub count: u16,
+    /// Bits a second of each, on the wire.
+    pub bits_per_second: u64,
+    /// Bytes that wait for the parser channel; what comes when it is full is lost.
+    pub input_buffer_bytes: u64,
+}
+
+/// What a frame takes on a wire beside its bytes (IEEE 802.3 §3.1, §4.4).
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Framing {
+    /// Preamble and start frame delimiter.
+    pub preamble_bytes: u32,
+    /// Frame check sequence.
+    pub check_sequence_bytes: u32,
+    /// Gap between frames.
+    pub gap_bytes: u32,
+    /// The shortest frame without its check sequence; a shorter one takes as long.
+    pub minimum_frame_bytes: u32,
+}
+
+/// Pipelines. Each serves an equal share of the ports.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pipelines {
+    /// How many.
+    pub count: u16,
+    /// Packets a second that each takes: one a clock.
+    pub packets_per_second: u64,
+    /// From the parser to the traffic manager.
+    pub ingress_latency_ps: u64,
+    /// From the traffic manager to the wire.
+    pub egress_latency_ps: u64,
+}
+
+/// The channel by which a port's packets come into the ingress pipeline: new ones first, then those that come back.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parser {
+    /// Bits a second, frames counted with their framing.
+    pub bits_per_second: u64,
+    /// Packets a second, of those that are longer than `short_packet_bytes`.
+    pub packets_per_second: u64,
+    /// Packets up to this length are parsed as fast as they come.
+    pub short_packet_bytes: u32,
+    /// Resubmitted packets that may wait; a further one is lost.
+    pub resubmit_buffer_packets: u32,
+    /// Recirculated packets that may wait, in bytes.
+    pub recirculation_buffer_bytes: u64,
+}
+
+/// The packet buffer that all queues share.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Buffer {
+    /// Its size.
+    pub bytes: u64,
+    /// What is allocated together.
+    pub cell_bytes: u32,
+    /// A queue may hold so many hundredths of the cells that are free (Choudhury and Hahne, 1998); 0: all of them.
+    pub threshold_percent: u32,
+}
+
+/// The packet replication engine: the first copy goes the way of any packet, the others over its bus.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replication {
+    /// Bits a second, frames counted with their framing.
+    pub bits_per_second: u64,
+    /// Copies that may wait for the bus; a further one is lost.
+    pub buffer_packets: u32,
+}
+
+/// Why a text is no specification of a chip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    /// The line, from 1, when it is known.
+    pub line: Option<usize>,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// Chips that are known by name.
+const KNOWN: &[(&str, &str)] = &[
+    ("tofino", include_str!("../chips/tofino.toml")),
+    ("tofino2", include_str!("../chips/tofino2.toml")),
+    ("v1model-ideal", include_str!("../chips/v1model-ideal.toml")),
+];
+
+/// The most ports: `egress_spec` of v1model has 9 bits, and 511 means drop.
+const PORTS_MAX: u16 = 511;
+
+impl ChipSpec {
+    /// Reads a specification.
+    ///
+    /// # Errors
+    /// When the text is no TOML, a key is missing or unknown, or a value is impossible.
+    pub fn from_toml(text: &str) -> Result<ChipSpec, SpecError> {
+        let spec: ChipSpec = toml::from_str(text).map_err(|error| SpecError {
+            line: error.span().map(|span| text[..span.start].lines().count().max(1)),
+            message: error.message().to_string(),
+        })?;
+        match spec.problem() {
+            None => Ok(spec),
+            Some(message) => Err(SpecError { line: None, message }),
+        }
+    }
+
+    /// The chip of this name.
+    pub fn known(name: &str) -> Option<ChipSpec> {
+        let text = KNOWN.iter().find(|(known, _)| *known == name)?.1;
+        Some(ChipSpec::from_toml(text).expect("the chips that are built in are right"))
+    }
+
+    /// The names of chips that are built in.
+    pub fn known_names() -> impl Iterator<Item = &'static str> {
+        KNOWN.iter().map(|(name, _)| *name)
+    }
+
+    fn problem(&self) -> Option<String> {
+        let Ports { count, .. } = self.ports;
+        if count == 0 || count > PORTS_MAX {
+            return Some(format!("ports.count is {count}; a chip has 1 to {PORTS_MAX} ports"));
+        }
+        if self.pipelines.count == 0 || self.pipelines.count > count {
+            return Some(
+                "pipelines.count: a chip has at least one pipeline, and at most one for each port".to_string(),
+            );
+        }
+        if self.buffer.cell_bytes == 0 {
+            return Some("buffer.cell_bytes is 0; a cell holds at least a byte".to_string());
+        }
+        None
+    }
+
+    /// Bytes that a frame takes on a wire.
+    #[inline]
+    pub fn wire_bytes(&self, frame_bytes: u32) -> u64 {
+        self.framing.wire_bytes(frame_bytes)
+    }
+}
+
+impl Framing {
+    /// Bytes that a frame takes on a wire.
+    #[inline]
+    pub fn wire_bytes(&self, frame_bytes: u32) -> u64 {
+        let frame = u64::from(frame_bytes.max(self.minimum_frame_bytes));
+        frame + u64::from(self.preamble_bytes + self.check_sequence_bytes + self.gap_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chips_that_are_built_in_can_be_read() {
+        for name in ChipSpec::known_names() {
+            assert_eq!(ChipSpec::known(name).map(|spec| spec.name).as_deref(), Some(name));
+        }
+        assert_eq!(ChipSpec::known("tofino9"), None);
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_line() {
+        let text = KNOWN[0].1.replace("cell_bytes", "cel_bytes");
+        let error = ChipSpec::from_toml(&text).unwrap_err();
+        assert!(
+            error
+                .line
+                .is_some_and(|line| text.lines().nth(line - 1).is_some_and(|l| l.contains("cel_bytes")))
+        );
+        assert!(error.message.contains("cel_bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_frame_of_64_bytes_takes_88_on_the_wire_and_a_short_one_84() {
+        let spec = ChipSpec::known("tofino").unwrap();
+        assert_eq!(spec.wire_bytes(64), 88);
+        assert_eq!(spec.wire_bytes(20), 84);
+    }
+}

@@ -1,0 +1,167 @@
+//! What a test runs on: the software switch, or a chip of the timed model.
+
+use crate::bench::{Bench, Sent};
+use crate::runner::Observer;
+use forebay_chip::{ChipConfig, ChipSpec, Loss, Network, Picos, Place};
+use forebay_pipeline::v1model::DROP_PORT;
+use forebay_pipeline::{DigestMessage, Pipeline};
+use forebay_switch::{Config, Settled, Switch};
+use std::sync::Arc;
+
+/// Breaths after which a packet that still moves in the software switch is taken to move for ever.
+const MAX_BREATHS: u32 = 100_000;
+
+/// Time after which a packet that still moves in a chip is taken to move for ever: a second.
+const MAX_TIME: Picos = 1_000_000_000_000;
+
+/// Takes packets one after another, and says what left.
+pub(crate) trait Device<O> {
+    /// A packet comes to a port; returns when nothing moves any more, or when it seems that it will for ever.
+    fn packet(&mut self, port: u32, data: &[u8], now_ns: u64, observer: &mut O) -> Settled;
+
+    /// The program.
+    fn pipeline(&self) -> &Arc<Pipeline>;
+
+    /// How many ports there are.
+    fn ports(&self) -> u32;
+
+    /// Packets that have left so far.
+    fn departed(&self) -> Vec<Sent>;
+
+    /// Messages to the control plane.
+    fn take_digests(&mut self) -> Vec<DigestMessage>;
+
+    /// What it dropped by itself, with how often.
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+/// The software switch.
+pub(crate) struct SwitchDevice {
+    switch: Switch,
+    bench: Bench,
+}
+
+impl SwitchDevice {
+    pub(crate) fn new(pipeline: Arc<Pipeline>) -> SwitchDevice {
+        let bench = Bench::default();
+        let mut switch = Switch::new(pipeline, Config::default());
+        for number in 0..DROP_PORT {
+            switch.attach(number, Box::new(bench.port(number)));
+        }
+        SwitchDevice { switch, bench }
+    }
+}
+
+impl<O: Observer> Device<O> for SwitchDevice {
+    fn packet(&mut self, port: u32, data: &[u8], now_ns: u64, observer: &mut O) -> Settled {
+        self.bench.lines().incoming.push_back((port, data.to_vec()));
+        let left_before = self.bench.lines().outgoing.len();
+        let settled = self.switch.settle(now_ns, MAX_BREATHS, observer);
+        if O::ON {
+            for sent in &self.bench.lines().outgoing[left_before..] {
+                observer.packet_leaves(sent.port, &sent.data);
+            }
+        }
+        settled
+    }
+
+    fn pipeline(&self) -> &Arc<Pipeline> {
+        self.switch.pipeline()
+    }
+
+    fn ports(&self) -> u32 {
+        DROP_PORT
+    }
+
+    fn departed(&self) -> Vec<Sent> {
+        self.bench.lines().outgoing.clone()
+    }
+
+    fn take_digests(&mut self) -> Vec<DigestMessage> {
+        self.switch.take_digests().0
+    }
+}
+
+/// A chip, whose time is that of the model: a packet comes when the test says, or when the one before has settled.
+pub(crate) struct ChipDevice {
+    network: Network,
+    ports: u32,
+    departures: Departures,
+    packets: u64,
+}
+
+#[derive(Default)]
+struct Departures(Vec<Sent>);
+
+impl forebay_chip::Observer for Departures {
+    fn departed(&mut self, place: Place, frame: &[u8], tag: u64, _time: Picos) {
+        self.0.push(Sent {
+            port: place.port.into(),
+            tag,
+            data: frame.to_vec(),
+        });
+    }
+}
+
+impl ChipDevice {
+    pub(crate) fn new(pipeline: Arc<Pipeline>, spec: ChipSpec) -> ChipDevice {
+        let mut network = Network::new();
+        let ports = spec.ports.count.into();
+        let config = ChipConfig {
+            spec,
+            pipeline,
+            ports: Vec::new(),
+            seed: 0,
+        };
+        network.add_chip(config).expect("no port is configured");
+        ChipDevice {
+            network,
+            ports,
+            departures: Departures::default(),
+            packets: 0,
+        }
+    }
+}
+
+impl<O> Device<O> for ChipDevice {
+    fn packet(&mut self, port: u32, data: &[u8], now_ns: u64, _observer: &mut O) -> Settled {
+        let time = self.network.now().max(now_ns * 1_000);
+        self.network.advance(time, &mut self.departures);
+        let place = Place {
+            chip: 0,
+            port: port as u16,
+        };
+        self.network.arrive(place, data, self.packets, &mut self.departures);
+        self.packets += 1;
+        self.network.settle(time + MAX_TIME, &mut self.departures);
+        self.network.audit().expect("a chip keeps its books");
+        match self.network.is_idle() {
+            true => Settled::Idle,
+            false => Settled::Busy,
+        }
+    }
+
+    fn pipeline(&self) -> &Arc<Pipeline> {
+        self.network.pipeline(0)
+    }
+
+    fn ports(&self) -> u32 {
+        self.ports
+    }
+
+    fn departed(&self) -> Vec<Sent> {
+        self.departures.0.clone()
+    }
+
+    fn take_digests(&mut self) -> Vec<DigestMessage> {
+        self.network.take_digests(0).0
+    }
+
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        let books = self.network.books(0);
+        let counts = Loss::ALL.iter().map(|&loss| (loss.name(), books.lost(loss)));
+        counts.filter(|(_, count)| *count > 0).collect()
+    }
+}
