@@ -105,6 +105,9 @@ pub(crate) struct Needs {
     pub(crate) headroom: usize,
     /// Lanes and queues of the short way.
     pub(crate) shape: Shape,
+    /// Registers and counters of the program.
+    pub(crate) registers: usize,
+    pub(crate) counters: usize,
     /// Steps that a body may take.
     pub(crate) step_limit: u64,
 }
@@ -258,7 +261,15 @@ impl<'a> ShortWay<'a> {
         memory.make_room(code.needs.temporaries);
         Lanes::prepare(memory, code.needs.shape);
         let mut context = Context::new(objects, PacketFacts::default());
+        let arrays = objects.arrays();
+        assert!(
+            arrays.are_of(code.needs.registers, code.needs.counters),
+            "the arrays are those of the program"
+        );
         context.tables = Some(objects);
+        context.registers = arrays.registers();
+        context.counters = arrays.counters();
+        context.needs_locks = objects.needs_locks().into();
         Some(ShortWay {
             code,
             entry,

@@ -108,6 +108,8 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         temporaries: environment.temporaries as usize,
         headroom: environment.headroom,
         shape: environment.shape,
+        registers: program.registers.len(),
+        counters: program.counters.len(),
         step_limit: options.step_limit,
     };
     module

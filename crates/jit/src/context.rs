@@ -40,6 +40,12 @@ pub(crate) struct Context<'a> {
     pub(crate) timestamp_us: u64,
     /// On the short way: packets that wait, see [`crate::lane`].
     pub(crate) queues: *mut u64,
+    /// On the short way: see [`crate::arrays::Arrays`].
+    pub(crate) registers: *const u64,
+    /// The same of counters.
+    pub(crate) counters: *const u64,
+    /// Whether atomic sections need locks.
+    pub(crate) needs_locks: u64,
     /// Tables and stateful objects.
     pub(crate) objects: &'a dyn Objects,
     /// On the short way: the same, with the views of tables.
@@ -85,6 +91,9 @@ impl<'a> Context<'a> {
             ingress_port: 0,
             timestamp_us: 0,
             queues: ptr::null_mut(),
+            registers: ptr::null(),
+            counters: ptr::null(),
+            needs_locks: 1,
             objects,
             tables: None,
             requests: ptr::null_mut(),

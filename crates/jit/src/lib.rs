@@ -19,6 +19,8 @@
 //! | `route/` | the short way: what is known of packets behind each way through the parser |
 //! | `code.rs` | finished code, and its use for one packet |
 //! | `context.rs` | what generated code knows of the packet |
+//! | `arrays.rs` | where it finds registers and counters |
+//! | `crc.rs` | the tables of remainders for CRCs in generated code |
 //! | `lane.rs` | the packets of a burst on the short way |
 //! | `tables.rs` | how generated code reaches tables |
 //! | `runtime.rs` | functions that generated code calls |
@@ -44,17 +46,21 @@
 //! * **Lanes and queues.** Offsets in a lane are handed out when the program is compiled, and [`ShortWay`] makes sure that
 //!   every lane is as large as the last of them wants. A queue has a place for every lane of a burst, and a lane stands in
 //!   one queue at a time.
+//! * **Registers and counters.** [`Arrays`] have as many words as the program declares. An index is compared with the
+//!   declared number of elements before it becomes an address; outside, reads give 0 and writes do nothing.
 //! * **The room before a packet.** A frame becomes longer by at most [`Code::headroom`] bytes, which who runs a short way
 //!   promises to be there.
 //!
-//! Keys, register indices and the like are not addresses here: they go to the runtime as values, and tables and arrays
-//! check them. Divisors are never zero and shift amounts are compared with the width before the result is used, so nothing
+//! Keys, indices of meters and the like are not addresses here: they go to the runtime as values, and tables and arrays
+//! check them. The index into a CRC's table is a byte. Divisors are never zero and shift amounts are compared with the width before the result is used, so nothing
 //! traps. Loops end by the step limit, which is left out only where every way through every body is shorter.
 
 mod analysis;
+mod arrays;
 mod code;
 mod compile;
 mod context;
+mod crc;
 mod lane;
 mod pool;
 pub mod route;
@@ -62,6 +68,7 @@ mod runtime;
 mod tables;
 mod translate;
 
+pub use arrays::Arrays;
 pub use code::{Code, Execution, Fate, Frame, ShortWay};
 pub use compile::{CompileError, Options, compile};
 pub use context::Memory;

@@ -1,5 +1,6 @@
 //! How compiled code reaches tables: by the words of a key.
 
+use crate::arrays::Arrays;
 use forebay_interp::{Objects, PacketFacts};
 use forebay_ir::{MatchKind, Program, TableId};
 use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, TableView};
@@ -8,6 +9,13 @@ use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, TableView};
 pub trait TableObjects: Objects {
     /// A table without action profile, made of the same declaration, and the pin that keeps what it finds.
     fn table(&self, table: TableId) -> (&TableView, &Pin<'_>);
+
+    /// The arrays of stateful objects.
+    fn arrays(&self) -> &Arrays;
+
+    /// Whether atomic sections need locks: somebody else may be in one at the same time. Stays as it is while a
+    /// [`crate::ShortWay`] lives.
+    fn needs_locks(&self) -> bool;
 
     /// What a hit changes: counts and meters it, and notes its time; the colour of the direct meter, if there is one.
     fn hit(&self, table: TableId, slot: u32, packet: PacketFacts) -> Option<u8>;

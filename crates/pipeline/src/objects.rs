@@ -11,6 +11,7 @@ use crate::sections::RegisterLocks;
 use forebay_bits::Bits;
 use forebay_interp::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
+use forebay_jit::Arrays;
 use forebay_tables::counter::SHARDS;
 use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::section::Lock;
@@ -107,6 +108,14 @@ impl Stateful {
         shard
     }
 
+    /// Where compiled code finds registers, and counters of a shard.
+    pub(crate) fn arrays(&self, program: &Program, shard: usize) -> Arrays {
+        let register = |id: RegisterId| self.registers[id.index()].words();
+        let counter = |id: CounterId| self.counters[id.index()].shard_words(shard);
+        // SAFETY: arrays and shards are never replaced while the pipeline lives, which every worker holds.
+        unsafe { Arrays::new(program, register, counter) }
+    }
+
     /// Gives a shard back; what was counted in it stays.
     pub(crate) fn give_shard(&self, shard: usize) {
         if shard < SHARDS {
@@ -190,6 +199,8 @@ pub(crate) struct View<'a> {
     pub(crate) section: PresentSection<'a>,
     /// Where the worker counts.
     pub(crate) shard: usize,
+    /// The arrays of stateful objects, with the worker's own counters.
+    pub(crate) arrays: &'a Arrays,
 }
 
 /// The lock of the atomic section in which a worker is, given back when the section or the burst ends.
@@ -207,6 +218,10 @@ impl<'a> PresentSection<'a> {
             locks: stateful.sections.are_needed().then_some(&stateful.sections),
             held: Cell::new(None),
         }
+    }
+
+    fn needs_locks(&self) -> bool {
+        self.locks.is_some()
     }
 
     #[inline]
@@ -259,6 +274,14 @@ impl View<'_> {
 }
 
 impl forebay_jit::TableObjects for View<'_> {
+    fn arrays(&self) -> &Arrays {
+        self.arrays
+    }
+
+    fn needs_locks(&self) -> bool {
+        self.section.needs_locks()
+    }
+
     fn table(&self, table: TableId) -> (&TableView, &Pin<'_>) {
         (&self.snapshot.tables[table.index()], self.pin)
     }

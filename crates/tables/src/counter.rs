@@ -91,6 +91,12 @@ impl CounterArray {
         }
     }
 
+    /// The words of a shard that was [made](CounterArray::make_shard): packets and bytes of each element, side by side.
+    /// Whoever counts in the shard may change them instead of calling [`CounterArray::count`].
+    pub fn shard_words(&self, shard: usize) -> Option<&[AtomicU64]> {
+        self.shards.get(shard)?.get().map(SeparateWords::words)
+    }
+
     /// Counts one packet of `packet_bytes` bytes in a shard. Nobody else counts in it at the same time.
     #[inline]
     pub fn count(&self, shard: usize, index: u64, packet_bytes: u64) {

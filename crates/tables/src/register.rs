@@ -53,6 +53,11 @@ impl RegisterArray {
         self.len == 0
     }
 
+    /// The words of all elements, one element behind the other, the least significant word of each first.
+    pub fn words(&self) -> &[AtomicU64] {
+        &self.words
+    }
+
     /// The element at `index`, or 0 outside the array.
     pub fn read(&self, index: u64) -> Bits {
         let Some(index) = self.checked(index) else {

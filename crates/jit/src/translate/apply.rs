@@ -202,6 +202,17 @@ impl Translator<'_, '_, '_> {
         self.builder.switch_to_block(next);
     }
 
+    /// The same, where the condition is hardly ever anything else than 0.
+    pub(super) fn when_rarely(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
+        let (then_block, next) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(then_block);
+        self.builder.ins().brif(condition, then_block, &[], next, &[]);
+        self.builder.switch_to_block(then_block);
+        then(self);
+        self.builder.ins().jump(next, &[]);
+        self.builder.switch_to_block(next);
+    }
+
     /// Runs an action with the data of a record, and goes on at `next`.
     fn run_action_of_record(&mut self, id: ActionId, index: usize, found: &Found, next: ir::Block) {
         let program = self.program;

@@ -52,6 +52,9 @@ impl Translator<'_, '_, '_> {
         match op {
             Op::RegisterRead { register, index, slot } => {
                 let index = self.saturated_of(index, data);
+                if self.is_short_way() {
+                    return self.read_element(*register, index, *slot);
+                }
                 let shape = RegisterShape {
                     register: *register,
                     width: self.program.slot(*slot).width,
@@ -65,9 +68,10 @@ impl Translator<'_, '_, '_> {
             Op::RegisterWrite { register, index, value } => self.write_register(*register, index, value, data),
             Op::Count { counter, index } => {
                 let index = self.saturated_of(index, data);
-                let counter = self.number(counter.0.into());
-                self.tell_facts();
-                self.call(runtime::COUNT, &[self.context, counter, index]);
+                match self.is_short_way() {
+                    true => self.count_element(*counter, index),
+                    false => self.count_by_runtime(*counter, index),
+                }
             }
             Op::ExecuteMeter { meter, index, slot } => {
                 let index = self.saturated_of(index, data);
@@ -76,17 +80,8 @@ impl Translator<'_, '_, '_> {
                 let color = self.call_for_result(runtime::EXECUTE_METER, &[self.context, meter, index]);
                 self.write_color(*slot, color);
             }
-            Op::EnterAtomic { lock, index } => {
-                let index = match index {
-                    Some(index) => self.saturated_of(index, data),
-                    None => self.number(0),
-                };
-                let lock = self.number((*lock).into());
-                self.call(runtime::ENTER_ATOMIC, &[self.context, lock, index]);
-            }
-            Op::LeaveAtomic => {
-                self.call(runtime::LEAVE_ATOMIC, &[self.context]);
-            }
+            Op::EnterAtomic { lock, index } => self.enter_section(*lock, index.as_ref(), data),
+            Op::LeaveAtomic => self.leave_section(),
             Op::Random { low, high, slot } => self.random(low, high, *slot, data),
             other => unreachable!("{other:?} is translated elsewhere"),
         }
@@ -95,6 +90,9 @@ impl Translator<'_, '_, '_> {
     fn write_register(&mut self, register: RegisterId, index: &Expr, value: &Expr, data: Option<&ActionData>) {
         let index = self.saturated_of(index, data);
         let value = self.value(value, data);
+        if self.is_short_way() {
+            return self.write_element(register, index, value);
+        }
         let width = value.width;
         let shape = self.environment.pool.keep(RegisterShape { register, width });
         let shape = self.pointer(shape);

@@ -11,13 +11,16 @@
 //! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
 //! | `parse.rs` | extract, advance, lookahead |
 //! | `pack.rs` | emit, and the data of hashes and checksums |
+//! | `crc.rs` | CRCs |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
+//! | `stateful.rs` | the short way: registers and counters without calls |
 //! | `route.rs` | the short way: all bodies in one function |
 //! | `burst.rs` | the short way: the loop over a burst, and where packets wait for each other |
 //! | `deparse.rs` | the short way: headers in their places |
 
 mod apply;
 mod burst;
+mod crc;
 mod deparse;
 mod double;
 mod expression;
@@ -28,6 +31,7 @@ mod pack;
 mod parse;
 mod route;
 mod select;
+mod stateful;
 mod value;
 mod word;
 
@@ -193,6 +197,9 @@ context_fields! {
     load_ingress_port, none: ingress_port;
     load_timestamp, none: timestamp_us;
     load_queues, none: queues;
+    load_registers, none: registers;
+    load_counters, none: counters;
+    load_needs_locks, none: needs_locks;
 }
 
 impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {

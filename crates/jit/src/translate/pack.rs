@@ -5,6 +5,7 @@
 use super::Translator;
 use super::homes::{Field, Home};
 use super::value::{ActionData, Place, Value};
+use crate::crc::Crc;
 use crate::runtime::{self, target, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -12,6 +13,9 @@ use forebay_ir::{DataItem, Expr, HashAlgorithm, HeaderId, SlotId};
 
 /// Wider values are appended by the runtime.
 const PACKED_BITS_MAX: u32 = 512;
+
+/// The CRC of more data is the runtime's.
+const CRC_BITS_MAX: u32 = 512;
 
 /// A piece of data.
 #[derive(Clone, Copy)]
@@ -98,6 +102,9 @@ impl Translator<'_, '_, '_> {
     fn hash_of_packed(&mut self, algorithm: HashAlgorithm, packed: &Packed) -> ir::Value {
         if algorithm == HashAlgorithm::Csum16 {
             return self.internet_checksum(&packed.words);
+        }
+        if let Some(crc) = Crc::of(algorithm).filter(|_| packed.bits <= CRC_BITS_MAX) {
+            return self.crc(crc, &packed.words, packed.bits.div_ceil(8));
         }
         let algorithm = self.environment.pool.keep(algorithm);
         let algorithm = self.pointer(algorithm);
@@ -204,11 +211,17 @@ impl Translator<'_, '_, '_> {
     pub(super) fn hash_in_range(
         &mut self,
         hash: ir::Value,
-        (base, max): (&Expr, &Expr),
+        (base, max_expr): (&Expr, &Expr),
         width: u32,
         action: Option<&ActionData>,
     ) -> Value {
-        let (base, max) = (self.value(base, action), self.value(max, action));
+        let (base, max) = (self.value(base, action), self.value(max_expr, action));
+        if let (Some(power), true) = (power_of_two(max_expr), width <= 64) {
+            let rest = self.masked(power, hash);
+            let base = self.low_word(base);
+            let sum = self.builder.ins().iadd(base, rest);
+            return self.value_of_u64(width, sum);
+        }
         if let (Place::Word(max), true) = (max.place, width <= 64) {
             let (zero, one) = (self.number(0), self.number(1));
             let is_zero = self.builder.ins().icmp(IntCC::Equal, max, zero);
@@ -290,6 +303,13 @@ impl Translator<'_, '_, '_> {
         }
         packer.finish(self)
     }
+}
+
+/// Which power of two, below the 64th, a constant is.
+fn power_of_two(expr: &Expr) -> Option<u32> {
+    let Expr::Const(value) = expr else { return None };
+    let number = value.limbs().skip(1).all(|limb| limb == 0).then(|| value.to_u64())?;
+    number.is_power_of_two().then(|| number.ilog2())
 }
 
 /// The value, if it can be put together with others in registers.

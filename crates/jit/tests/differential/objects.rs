@@ -2,11 +2,12 @@
 
 use forebay_bits::Bits;
 use forebay_interp::{Lookup, Objects, PacketFacts};
-use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
-use forebay_jit::TableObjects;
+use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, Unit, ValueSetId};
+use forebay_jit::{Arrays, TableObjects};
 use forebay_tables::{
-    ActionCall, ActionId, ActionRef, ActionScope, ActionSpec, Domain, EntryAction, Implementation, KeyMatch, KeySpec,
-    MatchKind, NewEntry, Pin, Table, TableSpec, TableView,
+    ActionCall, ActionId, ActionRef, ActionScope, ActionSpec, CounterArray, CounterKind, CounterValue, Domain,
+    EntryAction, Implementation, KeyMatch, KeySpec, MatchKind, NewEntry, Pin, RegisterArray, Table, TableSpec,
+    TableView,
 };
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -73,10 +74,13 @@ impl Tables {
 
 /// See the [module](self).
 pub struct Recorder<'a> {
-    program: &'a Program,
     calls: RefCell<Vec<String>>,
     /// Action data by table and action.
     arguments: Vec<Vec<Vec<Bits>>>,
+    registers: Vec<RegisterArray>,
+    counters: Vec<CounterArray>,
+    /// Where compiled code finds them.
+    arrays: Arrays,
     tables: Option<(&'a Tables, &'a Pin<'a>)>,
     keys: RefCell<Vec<(TableId, Vec<Bits>)>>,
 }
@@ -97,7 +101,7 @@ fn bits(width: u32, seed: u64) -> Bits {
 }
 
 impl<'a> Recorder<'a> {
-    pub fn new(program: &'a Program) -> Self {
+    pub fn new(program: &Program) -> Self {
         let data = |listed: &forebay_ir::TableAction| {
             let params = program.actions[listed.action.index()].params.iter().zip(0..);
             params.map(|(param, index)| bits(param.width, index)).collect()
@@ -106,8 +110,17 @@ impl<'a> Recorder<'a> {
             .tables
             .iter()
             .map(|table| table.actions.iter().map(data).collect());
+        let registers: Vec<RegisterArray> = program.registers.iter().zip(0..).map(register).collect();
+        let counters: Vec<CounterArray> = program.counters.iter().map(counter).collect();
+        // SAFETY: whoever looks for the arrays has borrowed the recorder that holds them.
+        let arrays = unsafe {
+            let counter = |id: CounterId| counters[id.index()].shard_words(SHARD);
+            Arrays::new(program, |id: RegisterId| registers[id.index()].words(), counter)
+        };
         Recorder {
-            program,
+            registers,
+            counters,
+            arrays,
             calls: RefCell::default(),
             arguments: tables.collect(),
             tables: None,
@@ -116,7 +129,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// With tables, whose lookups are not remembered as calls.
-    pub fn with_tables(program: &'a Program, tables: &'a Tables, pin: &'a Pin<'a>) -> Self {
+    pub fn with_tables(program: &Program, tables: &'a Tables, pin: &'a Pin<'a>) -> Self {
         Recorder {
             tables: Some((tables, pin)),
             ..Recorder::new(program)
@@ -128,8 +141,26 @@ impl<'a> Recorder<'a> {
         self.keys.take()
     }
 
+    /// What was asked, and the elements of registers and counters that are not as they were.
     pub fn calls(self) -> Vec<String> {
-        self.calls.into_inner()
+        let Recorder {
+            registers,
+            counters,
+            calls,
+            ..
+        } = self;
+        let mut calls = calls.into_inner();
+        for (id, array) in (0..).zip(&registers) {
+            let changed =
+                (0..array.len() as u64).filter(|&index| array.read(index) != initial(id, array.width(), index));
+            calls.extend(changed.map(|index| format!("register {id} at {index}: {:?}", array.read(index))));
+        }
+        for (id, array) in counters.iter().enumerate() {
+            let counted = (0..array.len() as u64).map(|index| (index, array.read(index)));
+            let counted = counted.filter(|(_, value)| *value != CounterValue::default());
+            calls.extend(counted.map(|(index, value)| format!("counter {id} at {index}: {value:?}")));
+        }
+        calls
     }
 
     fn record(&self, call: String) {
@@ -137,7 +168,42 @@ impl<'a> Recorder<'a> {
     }
 }
 
+/// The shard in which is counted.
+const SHARD: usize = 0;
+
+/// A register whose elements differ.
+fn register((declared, id): (&forebay_ir::Register, u32)) -> RegisterArray {
+    let array = RegisterArray::new(declared.width, declared.size as usize).expect("it is small");
+    for index in 0..declared.size {
+        array.write(index, &initial(id, declared.width, index));
+    }
+    array
+}
+
+fn initial(register: u32, width: u32, index: u64) -> Bits {
+    bits(width, mix([register.into(), index]))
+}
+
+fn counter(declared: &forebay_ir::Counter) -> CounterArray {
+    let kind = match declared.unit {
+        Unit::Packets => CounterKind::Packets,
+        Unit::Bytes => CounterKind::Bytes,
+        Unit::PacketsAndBytes => CounterKind::PacketsAndBytes,
+    };
+    let array = CounterArray::new(kind, declared.size.unwrap_or(0) as usize).expect("it is small");
+    array.make_shard(SHARD);
+    array
+}
+
 impl TableObjects for Recorder<'_> {
+    fn arrays(&self) -> &Arrays {
+        &self.arrays
+    }
+
+    fn needs_locks(&self) -> bool {
+        false
+    }
+
     fn table(&self, table: TableId) -> (&TableView, &Pin<'_>) {
         let (tables, pin) = self.tables.expect("the short way is given tables");
         (tables.view(table), pin)
@@ -179,15 +245,11 @@ impl Objects for Recorder<'_> {
     }
 
     fn read_register(&self, register: RegisterId, index: u64) -> Bits {
-        let array = &self.program.registers[register.index()];
-        if index >= array.size {
-            return Bits::zero(array.width);
-        }
-        bits(array.width, mix([register.0.into(), index]))
+        self.registers[register.index()].read(index)
     }
 
     fn write_register(&self, register: RegisterId, index: u64, value: &Bits) {
-        self.record(format!("write {register:?} {index} {value:?}"));
+        self.registers[register.index()].write(index, value);
     }
 
     fn enter_atomic(&self, _lock: u32, _index: u64) {}
@@ -195,7 +257,7 @@ impl Objects for Recorder<'_> {
     fn leave_atomic(&self) {}
 
     fn count(&self, counter: CounterId, index: u64, packet: PacketFacts) {
-        self.record(format!("count {counter:?} {index} {packet:?}"));
+        self.counters[counter.index()].count(SHARD, index, packet.length_bytes.into());
     }
 
     fn execute_meter(&self, meter: MeterId, index: u64, packet: PacketFacts) -> Option<u8> {
@@ -207,6 +269,8 @@ impl Objects for Recorder<'_> {
     fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
         match algorithm {
             HashAlgorithm::Csum16 => forebay_tables::checksum::internet_checksum(data).into(),
+            HashAlgorithm::Crc32 => forebay_tables::HashAlgorithm::Crc32.compute(data),
+            HashAlgorithm::Crc16 => forebay_tables::HashAlgorithm::Crc16.compute(data),
             _ => mix(data.iter().map(|&byte| byte.into()).chain([algorithm as u64])),
         }
     }

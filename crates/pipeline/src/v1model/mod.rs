@@ -50,6 +50,7 @@ use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{EgressPacket, IngressPacket, Preserved, QueuedPacket};
 pub use flow::FlowKey;
 use forebay_interp::{Ended, Event, Preserve, State, Tracer};
+use forebay_jit::Arrays;
 use forebay_tables::Reader;
 use pass::Scratch;
 use pool::Pool;
@@ -68,6 +69,8 @@ pub struct Worker {
     reader: Option<Reader>,
     /// Where it counts.
     shard: usize,
+    /// Where compiled code counts, and finds registers.
+    arrays: Arrays,
     pool: Pool,
     scratch: Scratch,
 }
@@ -98,8 +101,10 @@ impl Worker {
     /// A worker of a pipeline.
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
         pipeline.stateful.sections.arrive(&pipeline.readers);
+        let shard = pipeline.take_shard();
         Worker {
-            shard: pipeline.take_shard(),
+            shard,
+            arrays: pipeline.stateful.arrays(&pipeline.program, shard),
             reader: Some(pipeline.readers.reader()),
             pipeline,
             pool: Pool::default(),
@@ -158,6 +163,7 @@ impl Worker {
     fn burst(&mut self, run: impl FnOnce(&mut Worker, Burst<'_>)) {
         let pipeline = Arc::clone(&self.pipeline);
         let mut reader = self.reader.take().unwrap_or_else(|| pipeline.readers.reader());
+        let arrays = std::mem::take(&mut self.arrays);
         let pin = reader.pin();
         let view = View {
             program: &pipeline.program,
@@ -167,6 +173,7 @@ impl Worker {
             pin: &pin,
             section: PresentSection::of_burst(&pipeline.stateful),
             shard: self.shard,
+            arrays: &arrays,
         };
         run(
             self,
@@ -178,6 +185,7 @@ impl Worker {
         drop(view);
         drop(pin);
         self.reader = Some(reader);
+        self.arrays = arrays;
     }
 
     /// Counts a drop: of this worker, or of the switch around it.

@@ -57,6 +57,7 @@ impl Worker {
             pin: &pin,
             section: PresentSection::of_burst(&self.pipeline.stateful),
             shard: self.shard,
+            arrays: &self.arrays,
         };
         let Scratch {
             requests,

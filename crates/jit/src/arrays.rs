@@ -1,0 +1,71 @@
+//! Where generated code finds the arrays of stateful objects.
+//!
+//! On the short way registers and counters are read and written by generated code itself. It knows from the program how
+//! many elements an array has and how many words each of them takes; where the words are it reads from [`Arrays`], which
+//! were compared with the program when they were made.
+
+use forebay_ir::{CounterId, Program, RegisterId};
+use std::sync::atomic::AtomicU64;
+
+/// The addresses of the words of a program's registers and counters.
+#[derive(Clone, Debug, Default)]
+pub struct Arrays {
+    /// By [`RegisterId`].
+    registers: Box<[u64]>,
+    /// By [`CounterId`]; 0 where the runtime counts.
+    counters: Box<[u64]>,
+}
+
+/// Words of an element of a counter array: packets and bytes.
+pub(crate) const COUNTER_WORDS: u64 = 2;
+
+impl Arrays {
+    /// Of the arrays that the functions give: for a register the words of its elements, for a counter the words in which
+    /// nobody else counts at the same time, if there are any.
+    ///
+    /// # Safety
+    ///
+    /// The words stay where they are as long as packets take a [`crate::ShortWay`] with these arrays.
+    ///
+    /// # Panics
+    ///
+    /// When an array has not as many words as the program declares.
+    pub unsafe fn new<'a>(
+        program: &Program,
+        register: impl Fn(RegisterId) -> &'a [AtomicU64],
+        counter: impl Fn(CounterId) -> Option<&'a [AtomicU64]>,
+    ) -> Arrays {
+        let registers = program.registers.iter().zip(0..).map(|(declared, id)| {
+            let words = declared.size * u64::from(declared.width.div_ceil(64));
+            address(register(RegisterId(id)), words)
+        });
+        let counters = program.counters.iter().zip(0..).map(|(declared, id)| {
+            let words = declared.size.map(|size| size * COUNTER_WORDS);
+            words
+                .zip(counter(CounterId(id)))
+                .map_or(0, |(words, array)| address(array, words))
+        });
+        Arrays {
+            registers: registers.collect(),
+            counters: counters.collect(),
+        }
+    }
+
+    pub(crate) fn registers(&self) -> *const u64 {
+        self.registers.as_ptr()
+    }
+
+    pub(crate) fn counters(&self) -> *const u64 {
+        self.counters.as_ptr()
+    }
+
+    /// Whether there is an address for each object of a program.
+    pub(crate) fn are_of(&self, registers: usize, counters: usize) -> bool {
+        self.registers.len() == registers && self.counters.len() == counters
+    }
+}
+
+fn address(array: &[AtomicU64], words: u64) -> u64 {
+    assert_eq!(array.len() as u64, words, "an array is as long as it was declared");
+    array.as_ptr().expose_provenance() as u64
+}

@@ -1,0 +1,81 @@
+//! Cyclic redundancy checks whose parameters are known when a program is compiled.
+//!
+//! Generated code divides up to eight bytes in one step: each of them, with as many zeros behind it as bytes follow in the
+//! step, has its remainder in a table. Bits are reversed throughout, as these checks want it: the first bit of the data is
+//! the least significant.
+
+use forebay_ir::HashAlgorithm;
+
+/// Bytes that are divided in one step.
+pub(crate) const STEP: usize = 8;
+
+/// A check, and its tables.
+#[repr(C)]
+pub(crate) struct Crc {
+    /// By how many bytes follow, and by byte.
+    pub(crate) remainders: [[u32; 256]; STEP],
+    /// The remainder before the first byte.
+    pub(crate) initial: u32,
+    /// XORed with the last one.
+    pub(crate) final_xor: u32,
+}
+
+static CRC_32: Crc = Crc::new(0xEDB8_8320, u32::MAX, u32::MAX);
+static CRC_16: Crc = Crc::new(0xA001, 0, 0);
+
+impl Crc {
+    /// The check of an algorithm, if it is one that the control plane cannot change.
+    pub(crate) fn of(algorithm: HashAlgorithm) -> Option<&'static Crc> {
+        match algorithm {
+            HashAlgorithm::Crc32 => Some(&CRC_32),
+            HashAlgorithm::Crc16 => Some(&CRC_16),
+            _ => None,
+        }
+    }
+
+    /// With a polynomial, reversed and without its highest term.
+    const fn new(polynomial: u32, initial: u32, final_xor: u32) -> Crc {
+        let mut remainders = [[0; 256]; STEP];
+        let mut byte = 0;
+        while byte < 256 {
+            let mut remainder = byte as u32;
+            let mut bit = 0;
+            while bit < 8 {
+                remainder = (remainder >> 1) ^ if remainder & 1 == 1 { polynomial } else { 0 };
+                bit += 1;
+            }
+            remainders[0][byte] = remainder;
+            byte += 1;
+        }
+        let mut following = 1;
+        while following < STEP {
+            let mut byte = 0;
+            while byte < 256 {
+                let shorter = remainders[following - 1][byte];
+                remainders[following][byte] = (shorter >> 8) ^ remainders[0][(shorter & 0xFF) as usize];
+                byte += 1;
+            }
+            following += 1;
+        }
+        Crc {
+            remainders,
+            initial,
+            final_xor,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remainders_are_those_of_the_catalogued_checks() {
+        for (crc, check) in [(&CRC_32, 0xCBF4_3926), (&CRC_16, 0xBB3D)] {
+            let remainder = b"123456789".iter().fold(crc.initial, |remainder, &byte| {
+                (remainder >> 8) ^ crc.remainders[0][usize::from(remainder as u8 ^ byte)]
+            });
+            assert_eq!(remainder ^ crc.final_xor, check);
+        }
+    }
+}

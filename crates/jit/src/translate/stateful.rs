@@ -1,0 +1,169 @@
+//! Registers, counters and atomic sections of the short way: in generated code, without calls.
+//!
+//! Arrays have as many elements as the program declares, see [`crate::arrays`]. Words are written by plain stores, which
+//! on the machines that Cranelift knows are what relaxed atomic ones are.
+
+use super::Translator;
+use super::value::{ActionData, Place, Value};
+use crate::arrays::COUNTER_WORDS;
+use crate::runtime::{self, words};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder};
+use forebay_ir::{CounterId, Expr, RegisterId, SlotId, Unit};
+
+impl Translator<'_, '_, '_> {
+    /// Reads an element; 0 outside the array.
+    pub(super) fn read_element(&mut self, register: RegisterId, index: ir::Value, slot: SlotId) {
+        let declared = &self.program.registers[register.index()];
+        let (size, width) = (declared.size, declared.width);
+        if size == 0 {
+            let zero = self.constant(&forebay_bits::Bits::zero(width));
+            return self.write_slot(slot, zero);
+        }
+        let inside = self.is_inside(index, size);
+        let zero = self.number(0);
+        // An element outside is the first one, of which nothing is taken.
+        let index = self.builder.ins().select(inside, index, zero);
+        let element = self.element(register, index, words(width) as u64);
+        let limbs: Vec<ir::Value> = (0..words(width))
+            .map(|limb| {
+                let stored = self.load(element, 8 * limb as i32);
+                self.builder.ins().select(inside, stored, zero)
+            })
+            .collect();
+        match limbs[..] {
+            [] => {}
+            [word] => self.write_slot(slot, Value::word(width, word)),
+            [low, high] => {
+                let double = self.builder.ins().iconcat(low, high);
+                self.write_slot(slot, Value::double(width, double));
+            }
+            _ => self.write_slot_through(slot, |translator, target| {
+                for (limb, word) in (0..).zip(limbs) {
+                    translator.store(word, target, 8 * limb);
+                }
+            }),
+        }
+    }
+
+    /// Writes an element; nothing happens outside the array.
+    pub(super) fn write_element(&mut self, register: RegisterId, index: ir::Value, value: Value) {
+        let size = self.program.registers[register.index()].size;
+        let inside = self.is_inside(index, size);
+        self.when(inside, |translator| {
+            let count = words(value.width);
+            let element = translator.element(register, index, count as u64);
+            if let Place::Memory(_) = value.place {
+                // All of it before any of it, since nobody knows that they are not the same.
+                let limbs: Vec<ir::Value> = (0..count).map(|limb| translator.limb(value, limb)).collect();
+                for (limb, word) in (0..).zip(limbs) {
+                    translator.store(word, element, 8 * limb);
+                }
+            } else if count > 0 {
+                translator.store_value(value, element, 0);
+            }
+        });
+    }
+
+    /// Counts the packet in an element; nothing happens outside the array.
+    pub(super) fn count_element(&mut self, counter: CounterId, index: ir::Value) {
+        let declared = &self.program.counters[counter.index()];
+        let (unit, Some(size)) = (declared.unit, declared.size) else {
+            return self.count_by_runtime(counter, index);
+        };
+        let inside = self.is_inside(index, size);
+        self.when(inside, |translator| {
+            let counters = translator.load_counters();
+            let array = translator.load(counters, 8 * counter.0 as i32);
+            let (own, shared, next) = (
+                translator.builder.create_block(),
+                translator.builder.create_block(),
+                translator.builder.create_block(),
+            );
+            translator.builder.set_cold_block(shared);
+            translator.builder.ins().brif(array, own, &[], shared, &[]);
+            translator.builder.switch_to_block(shared);
+            translator.count_by_runtime(counter, index);
+            translator.builder.ins().jump(next, &[]);
+            translator.builder.switch_to_block(own);
+            translator.count_own(unit, array, index);
+            translator.builder.ins().jump(next, &[]);
+            translator.builder.switch_to_block(next);
+        });
+    }
+
+    /// Has the runtime count.
+    pub(super) fn count_by_runtime(&mut self, counter: CounterId, index: ir::Value) {
+        let counter = self.number(counter.0.into());
+        self.tell_facts();
+        self.call(runtime::COUNT, &[self.context, counter, index]);
+    }
+
+    /// Counts in words that are ours alone.
+    fn count_own(&mut self, unit: Unit, array: ir::Value, index: ir::Value) {
+        let element = self.place_of(array, index, COUNTER_WORDS);
+        if unit != Unit::Bytes {
+            let one = self.number(1);
+            self.add_to(element, 0, one);
+        }
+        if unit != Unit::Packets {
+            let bits = self.packet_bits();
+            let bytes = self.shifted_right(bits, 3);
+            self.add_to(element, 8, bytes);
+        }
+    }
+
+    fn add_to(&mut self, address: ir::Value, offset: i32, amount: ir::Value) {
+        let before = self.load(address, offset);
+        let after = self.builder.ins().iadd(before, amount);
+        self.store(after, address, offset);
+    }
+
+    /// Begins an atomic section. One worker alone needs no locks.
+    pub(super) fn enter_section(&mut self, lock: u32, index: Option<&Expr>, data: Option<&ActionData>) {
+        let index = match index {
+            Some(index) => self.saturated_of(index, data),
+            None => self.number(0),
+        };
+        self.unless_alone(|translator| {
+            let lock = translator.number(lock.into());
+            translator.call(runtime::ENTER_ATOMIC, &[translator.context, lock, index]);
+        });
+    }
+
+    /// Ends the section.
+    pub(super) fn leave_section(&mut self) {
+        self.unless_alone(|translator| translator.call(runtime::LEAVE_ATOMIC, &[translator.context]));
+    }
+
+    fn unless_alone(&mut self, then: impl FnOnce(&mut Self)) {
+        if !self.is_short_way() {
+            return then(self);
+        }
+        let needed = self.load_needs_locks();
+        self.when_rarely(needed, then);
+    }
+
+    fn is_inside(&mut self, index: ir::Value, size: u64) -> ir::Value {
+        let size = self.number(size as i64);
+        self.builder.ins().icmp(IntCC::UnsignedLessThan, index, size)
+    }
+
+    fn element(&mut self, register: RegisterId, index: ir::Value, words: u64) -> ir::Value {
+        let registers = self.load_registers();
+        let array = self.load(registers, 8 * register.0 as i32);
+        self.place_of(array, index, words)
+    }
+
+    /// The address of element `index` of an array with elements of so many words.
+    fn place_of(&mut self, array: ir::Value, index: ir::Value, words: u64) -> ir::Value {
+        let bytes = 8 * words;
+        let offset = if bytes.is_power_of_two() {
+            self.shifted_left(index, bytes.ilog2())
+        } else {
+            let bytes = self.number(bytes as i64);
+            self.builder.ins().imul(index, bytes)
+        };
+        self.builder.ins().iadd(array, offset)
+    }
+}
