@@ -18,6 +18,12 @@
 #error "METHOD must be METHOD_RESUBMIT (1) or METHOD_MULTICAST (2)"
 #endif
 
+// Each pass takes one clone, so N - 1 resubmissions are enough. The published program resubmits N times; with as many the
+// last pass takes no clone.
+#ifndef RESUBMISSIONS
+#define RESUBMISSIONS (N - 1)
+#endif
+
 // The clone session, or the multicast group, that leads to port p is FIRST_REPLICA + p.
 #define FIRST_REPLICA 1000
 
@@ -145,10 +151,15 @@ control DisaggregateIngress(inout headers_t hdr, inout metadata_t meta, inout st
         if (meta.round == 0) {
             packets.count(0);
         }
-        meta.message = meta.round;
-        clone_preserving_field_list(CloneType.I2E, FIRST_REPLICA + (bit<32>) standard_metadata.egress_spec,
-                                    PRESERVED_BY_CLONE);
-        if (meta.round < N - 1) {
+#if RESUBMISSIONS > N - 1
+        if (meta.round < N)
+#endif
+        {
+            meta.message = meta.round;
+            clone_preserving_field_list(CloneType.I2E, FIRST_REPLICA + (bit<32>) standard_metadata.egress_spec,
+                                        PRESERVED_BY_CLONE);
+        }
+        if (meta.round < RESUBMISSIONS) {
             meta.round = meta.round + 1;
             resubmit_preserving_field_list(PRESERVED_BY_RESUBMIT);
         } else {

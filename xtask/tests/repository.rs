@@ -24,6 +24,8 @@ const ORDER: &[&str] = &[
     "forebay-files",
     "forebay-stf",
     "forebay-traffic",
+    "forebay-sim",
+    "forebay-experiments",
     "forebay-demo",
     "forebay-handwritten",
     "forebay-bench",

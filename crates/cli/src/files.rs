@@ -49,3 +49,8 @@ pub fn make_folder(path: &Path) -> Result<()> {
     }
     fs::create_dir_all(path).with_context(|| format!("cannot make the folder {}", path.display()))
 }
+
+/// Writes a file.
+pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+    fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))
+}

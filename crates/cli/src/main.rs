@@ -3,7 +3,7 @@
 //! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`files`,
 //! `numbers`), loading a program (`program`), reading an STF file (`stf_file`), finding tests (`test_suite`) and telling
 //! how they went (`test_report`), showing a packet's way (`trace_printer`, `event_words`, `value_words`, `source_lines`),
-//! moving packets (`forwarding`), counting ports (`port_table`, `statistics`), choosing what is measured (`bench_rows`),
+//! bringing what scenarios name (`library`), working on all processors (`parallel`), moving packets (`forwarding`), counting ports (`port_table`, `statistics`), choosing what is measured (`bench_rows`),
 //! writing (`output`). What the commands *do* is in the other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
@@ -14,8 +14,10 @@ mod commands;
 mod event_words;
 mod files;
 mod forwarding;
+mod library;
 mod numbers;
 mod output;
+mod parallel;
 mod port_table;
 mod program;
 mod source_lines;

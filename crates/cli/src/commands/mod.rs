@@ -4,8 +4,10 @@ mod bench;
 mod build;
 mod check;
 mod demo;
+mod experiment;
 mod explain;
 mod run;
+mod sim;
 mod test;
 mod trace;
 mod traffic;
@@ -54,6 +56,10 @@ pub enum Command {
     Demo(demo::Arguments),
     /// Send and receive test traffic through ordinary sockets
     Traffic(traffic::Arguments),
+    /// Simulate scenarios on a timed model of switch silicon
+    Sim(sim::Arguments),
+    /// Published tables and figures beside what the timed model says
+    Experiment(experiment::Arguments),
     /// Explain the code of an error or a warning
     Explain(explain::Arguments),
 }
@@ -70,6 +76,8 @@ impl Command {
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Demo(arguments) => demo::run(&arguments),
             Command::Traffic(arguments) => traffic::run(&arguments),
+            Command::Sim(arguments) => sim::run(&arguments),
+            Command::Experiment(arguments) => experiment::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),
         }
     }

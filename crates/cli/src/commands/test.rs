@@ -1,27 +1,19 @@
 //! `forebay test`: STF tests against programs, in memory and virtual time.
 
 use super::Status;
-use crate::output;
 use crate::program::{self, Compilation, CompileOptions, Engine};
 use crate::stf_file;
 use crate::test_report::{Detail, Ran};
 use crate::test_suite::{self, Suite};
 use crate::trace_printer::TracePrinter;
+use crate::{output, parallel};
 use anyhow::{Context, Result, bail};
 use forebay_chip::ChipSpec;
 use forebay_ir::Program;
 use forebay_pipeline::NoTrace;
 use forebay_stf::{Outcome, Test};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
-
-/// Stack of a thread that compiles and runs tests: what the main thread has.
-const STACK_BYTES: usize = 8 << 20;
 
 /// Arguments of `forebay test`.
 #[derive(clap::Args)]
@@ -88,7 +80,11 @@ enum Device {
 pub fn run(arguments: &Arguments) -> Result<Status> {
     let suites = suites(arguments)?;
     let mut results = Results::new(arguments);
-    run_in_parallel(&suites, arguments, |index, suite| results.add(&suites[index], suite))?;
+    parallel::in_order(
+        &suites,
+        |suite| run_suite(suite, arguments),
+        |suite, run| results.add(suite, run),
+    )?;
     results.finish()
 }
 
@@ -124,49 +120,6 @@ struct SuiteRun {
     /// What the compiler says of the program.
     messages: String,
     ran: Vec<Ran>,
-}
-
-/// Runs the suites on all processors and gives what they gave to `report`, in order.
-fn run_in_parallel(
-    suites: &[Suite],
-    arguments: &Arguments,
-    mut report: impl FnMut(usize, SuiteRun) -> Result<()>,
-) -> Result<()> {
-    let threads = thread::available_parallelism()
-        .map_or(1, NonZeroUsize::get)
-        .min(suites.len());
-    let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::channel();
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            let (next, sender) = (&next, sender.clone());
-            let work = move || {
-                while let Some((index, suite)) = take(suites, next) {
-                    if sender.send((index, run_suite(suite, arguments))).is_err() {
-                        break;
-                    }
-                }
-            };
-            let worker = thread::Builder::new().stack_size(STACK_BYTES);
-            worker.spawn_scoped(scope, work).context("cannot start a thread")?;
-        }
-        drop(sender);
-        let mut finished = BTreeMap::new();
-        let mut reported = 0;
-        for (index, run) in receiver {
-            finished.insert(index, run);
-            while let Some(run) = finished.remove(&reported) {
-                report(reported, run)?;
-                reported += 1;
-            }
-        }
-        Ok(())
-    })
-}
-
-fn take<'a>(suites: &'a [Suite], next: &AtomicUsize) -> Option<(usize, &'a Suite)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    suites.get(index).map(|suite| (index, suite))
 }
 
 fn run_suite(suite: &Suite, arguments: &Arguments) -> SuiteRun {

@@ -1,0 +1,59 @@
+//! What scenarios name, from the file system.
+
+use crate::files;
+use crate::program::{self, CompileOptions};
+use forebay_ir::Program;
+use forebay_sim::Library;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A program and the macros that it is compiled with.
+type Compiled = (String, Vec<String>);
+
+/// Files by their paths relative to a folder. A program is compiled once, however many scenarios name it.
+pub struct Folder {
+    folder: PathBuf,
+    programs: Mutex<HashMap<Compiled, Program>>,
+}
+
+impl Folder {
+    /// Paths are relative to this folder.
+    pub fn new(folder: impl Into<PathBuf>) -> Folder {
+        Folder {
+            folder: folder.into(),
+            programs: Mutex::new(HashMap::new()),
+        }
+    }
+
+    fn compile(&self, path: &str, defines: &[String]) -> Result<Program, String> {
+        let options = CompileOptions {
+            include: Vec::new(),
+            define: defines.to_vec(),
+        };
+        let compiled =
+            program::compile_file(&self.folder.join(path), &options).map_err(|error| format!("{error:#}"))?;
+        compiled.program.ok_or(compiled.report.messages)
+    }
+}
+
+impl Library for Folder {
+    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
+        let key = (path.to_string(), defines.to_vec());
+        let known = || self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = known().get(&key) {
+            return Ok(program.clone());
+        }
+        let program = self.compile(path, defines)?;
+        known().insert(key, program.clone());
+        Ok(program)
+    }
+
+    fn text(&self, path: &str) -> Result<String, String> {
+        files::text(&self.folder.join(path), "scenario").map_err(|error| format!("{error:#}"))
+    }
+
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(self.folder.join(path)).map_err(|error| format!("cannot read {path}: {error}"))
+    }
+}

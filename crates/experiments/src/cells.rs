@@ -1,0 +1,121 @@
+//! The published values: a file of comma-separated values.
+//!
+//! The columns `metric`, `published`, `basis` and `quick` have a meaning of their own; every other column is a parameter of
+//! the scenario. An empty `published` asks for the model's value alone; `quick` is `no` for cells left out in a quick run.
+
+use std::collections::BTreeMap;
+
+/// Values of parameters by name.
+pub(crate) type Parameters = BTreeMap<String, String>;
+
+/// How a value of the model came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The model was fitted to this value.
+    Calibrated,
+    /// It was not.
+    Predicted,
+    /// It could hardly be otherwise; left out of the mean error.
+    Trivial,
+}
+
+impl Basis {
+    /// In a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Calibrated => "calibrated",
+            Basis::Predicted => "predicted",
+            Basis::Trivial => "trivial",
+        }
+    }
+}
+
+/// A published value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// For which parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// What of the results is meant.
+    pub metric: String,
+    /// The value.
+    pub published: Option<f64>,
+    /// How the model's value came about.
+    pub basis: Basis,
+    pub(crate) skipped_when_quick: bool,
+}
+
+/// Reads `cells.csv`.
+pub(crate) fn read(text: &str) -> Result<Vec<Cell>, String> {
+    let mut lines = (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let (_, header) = lines
+        .next()
+        .ok_or("cells.csv is empty; it begins with a line of column names")?;
+    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    lines
+        .map(|(number, line)| cell(&columns, line).map_err(|message| format!("cells.csv:{number}: {message}")))
+        .collect()
+}
+
+fn cell(columns: &[&str], line: &str) -> Result<Cell, String> {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    if fields.len() != columns.len() {
+        return Err(format!("there are {} columns, not {}", columns.len(), fields.len()));
+    }
+    let mut cell = Cell {
+        parameters: BTreeMap::new(),
+        metric: String::new(),
+        published: None,
+        basis: Basis::Predicted,
+        skipped_when_quick: false,
+    };
+    for (column, field) in columns.iter().zip(fields) {
+        match *column {
+            "metric" => cell.metric = field.to_string(),
+            "published" if field.is_empty() => {}
+            "published" => cell.published = Some(field.parse().map_err(|_| format!("{field:?} is no number"))?),
+            "basis" => cell.basis = basis(field)?,
+            "quick" => cell.skipped_when_quick = field == "no",
+            parameter => {
+                cell.parameters.insert(parameter.to_string(), field.to_string());
+            }
+        }
+    }
+    Ok(cell)
+}
+
+fn basis(field: &str) -> Result<Basis, String> {
+    let all = [Basis::Calibrated, Basis::Predicted, Basis::Trivial];
+    all.into_iter()
+        .find(|basis| basis.name() == field)
+        .ok_or_else(|| format!("{field:?} is no basis: calibrated, predicted or trivial"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_have_no_other_meaning_are_parameters() {
+        let cells =
+            read("# from\nN,metric,published,basis,quick\n2,max_gbps,32,calibrated,\n4,max_gbps,,predicted,no\n");
+        let cells = cells.unwrap();
+        assert_eq!(
+            cells[0].parameters,
+            BTreeMap::from([("N".to_string(), "2".to_string())])
+        );
+        assert_eq!((cells[0].published, cells[0].basis), (Some(32.0), Basis::Calibrated));
+        assert_eq!((cells[1].published, cells[1].skipped_when_quick), (None, true));
+    }
+
+    #[test]
+    fn mistakes_have_their_lines() {
+        assert!(
+            read("N,metric\n2\n")
+                .unwrap_err()
+                .starts_with("cells.csv:2: there are 2 columns")
+        );
+        assert!(read("published\nmany\n").unwrap_err().contains("\"many\" is no number"));
+    }
+}

@@ -1,0 +1,79 @@
+//! What of a simulation is compared, by name.
+
+use forebay_sim::{QueueResults, Results, SearchResults};
+
+/// What a simulation or a search has found.
+pub(crate) struct Found {
+    max_gbps: Option<f64>,
+    results: Option<Results>,
+}
+
+impl Found {
+    pub(crate) fn of_run(results: Results) -> Found {
+        Found {
+            max_gbps: None,
+            results: Some(results),
+        }
+    }
+
+    pub(crate) fn of_search(search: SearchResults) -> Found {
+        Found {
+            max_gbps: Some(search.max_gbps),
+            results: search.best,
+        }
+    }
+
+    /// The value of a metric; none when it is unknown or there is nothing to take it from.
+    pub(crate) fn metric(&self, name: &str) -> Option<f64> {
+        if name == "max_gbps" {
+            return self.max_gbps;
+        }
+        let results = self.results.as_ref()?;
+        let source = results.sources.first()?;
+        match name {
+            "lost" => Some(results.lost() as f64),
+            "delivered_share" => Some(results.delivered() as f64 / results.sent().max(1) as f64),
+            "output_gbps" => Some(results.output_gbps()),
+            "latency_min_ns" => Some(source.latency.min_ns),
+            "latency_mean_ns" => Some(source.latency.mean_ns),
+            "extent_max" => Some(source.reordering.extent_max as f64),
+            "reordered_ratio" => Some(source.reordering.reordered_ratio),
+            "buffer_max_bytes" => results.chips.first().map(|chip| chip.buffer_max_bytes as f64),
+            _ => percentile(results, name)
+                .or_else(|| distance(results, name))
+                .or_else(|| queue(results, name)),
+        }
+    }
+}
+
+/// `latency_p50_ns`.
+fn percentile(results: &Results, name: &str) -> Option<f64> {
+    let percent = name.strip_prefix("latency_p")?.strip_suffix("_ns")?;
+    results.sources.first()?.latency.percentiles_ns.get(percent).copied()
+}
+
+/// `reordered_at_100`: the share of packets reordered in flows that take turns at that distance.
+fn distance(results: &Results, name: &str) -> Option<f64> {
+    let distance = name.strip_prefix("reordered_at_")?.parse().ok()?;
+    results
+        .sources
+        .first()?
+        .reordering
+        .ratio_at_distance
+        .get(&distance)
+        .copied()
+}
+
+/// `queue1_wait_ns`, `queue1_mean_bytes`, `queue1_max_bytes`: of the first port whose queues are followed.
+fn queue(results: &Results, name: &str) -> Option<f64> {
+    let (number, what) = name.strip_prefix("queue")?.split_once('_')?;
+    let number: usize = number.parse().ok()?;
+    let queues = &results.chips.first()?.queues;
+    let queue: &QueueResults = queues.iter().find(|queue| queue.queue == number)?;
+    match what {
+        "wait_ns" => Some(queue.mean_wait_ns),
+        "mean_bytes" => Some(queue.mean_bytes),
+        "max_bytes" => Some(queue.max_bytes as f64),
+        _ => None,
+    }
+}

@@ -1,0 +1,154 @@
+//! What can be wrong with a scenario although it can be read.
+
+use crate::scenario::{ChipEntry, Scenario, TrafficEntry};
+use crate::setup::{Reader, Setup, picos, queue_configs};
+use forebay_chip::{ChipSpec, Picos, PortConfig};
+use std::collections::BTreeSet;
+
+/// The most queues of a port: `standard_metadata.priority` has three bits.
+const QUEUES_MAX: usize = 8;
+
+/// The longest simulation that is taken for meant: a minute of simulated time.
+const DURATION_MAX_US: f64 = 60e6;
+
+/// Samples of a run that are kept.
+const SAMPLES_MAX: f64 = 100_000.0;
+
+/// Numbers that make no sense.
+pub(crate) fn numbers(scenario: &Scenario, reader: &mut Reader<'_>) {
+    let duration = *scenario.duration_us.get_ref();
+    let span = scenario.duration_us.span();
+    if !(duration > 0.0 && duration <= DURATION_MAX_US) {
+        reader.wrong(
+            span,
+            format!("duration_us is {duration}; it is more than 0, and at most {DURATION_MAX_US}"),
+        );
+    } else if !(0.0..duration).contains(&scenario.warm_up_us) {
+        let warm_up = scenario.warm_up_us;
+        reader.wrong(
+            span,
+            format!("warm_up_us is {warm_up}; it is less than the duration of {duration}"),
+        );
+    } else if scenario.measure.sample_us > 0.0 && duration / scenario.measure.sample_us > SAMPLES_MAX {
+        reader.wrong(
+            span,
+            format!("sample_us gives more than {SAMPLES_MAX} samples; make it larger"),
+        );
+    }
+    if scenario.chip.is_empty() {
+        reader.problems.push(crate::Problem {
+            line: None,
+            message: "there is no chip; a scenario has at least one [[chip]]".to_string(),
+        });
+    }
+    let mut names = BTreeSet::new();
+    for chip in &scenario.chip {
+        if !names.insert(chip.name.get_ref()) {
+            reader.wrong(
+                chip.name.span(),
+                format!("there are two chips {:?}", chip.name.get_ref()),
+            );
+        }
+    }
+    for link in &scenario.link {
+        if !(0.0..=1.0).contains(&link.loss) {
+            reader.wrong(
+                link.from.span(),
+                format!("loss is {}; it is a share from 0 to 1", link.loss),
+            );
+        }
+        if link.gbps < 0.0 || link.delay_ns < 0.0 {
+            reader.wrong(link.from.span(), "neither the rate nor the delay of a link is negative");
+        }
+    }
+    for traffic in &scenario.traffic {
+        if !(*traffic.gbps.get_ref() >= 0.0) || traffic.steps.iter().any(|(_, gbps)| !(*gbps >= 0.0)) {
+            reader.wrong(traffic.gbps.span(), "a rate is not negative");
+        }
+        let times: Vec<f64> = traffic.steps.iter().map(|(time, _)| *time).collect();
+        if !times.is_sorted() || times.first().is_some_and(|first| *first < traffic.start_us) {
+            reader.wrong(traffic.gbps.span(), "steps are in order of time, none before start_us");
+        }
+    }
+    if let Some(search) = &scenario.search {
+        if !(*search.to_gbps.get_ref() > search.from_gbps && search.from_gbps >= 0.0) {
+            reader.wrong(
+                search.to_gbps.span(),
+                "to_gbps is larger than from_gbps, which is not negative",
+            );
+        }
+        if !(*search.tolerance_gbps.get_ref() > 0.0) {
+            reader.wrong(search.tolerance_gbps.span(), "tolerance_gbps is more than 0");
+        }
+    }
+}
+
+/// The ports of a chip that are configured.
+pub(crate) fn ports(entry: &ChipEntry, spec: &ChipSpec, reader: &mut Reader<'_>) -> Vec<PortConfig> {
+    let mut configs = Vec::new();
+    let mut seen = BTreeSet::new();
+    for port in &entry.port {
+        let span = port.numbers.span();
+        if port.queues.len() > QUEUES_MAX {
+            reader.wrong(span.clone(), format!("a port has at most {QUEUES_MAX} queues"));
+        }
+        if port.queues.iter().any(|queue| queue.quantum_bytes == Some(0)) {
+            reader.wrong(
+                span.clone(),
+                "a queue with a quantum of 0 bytes would never be served; it is at least 1",
+            );
+        }
+        for &number in port.numbers.get_ref() {
+            if number >= spec.ports.count {
+                let last = spec.ports.count - 1;
+                reader.wrong(
+                    span.clone(),
+                    format!("{} has no port {number}; its ports are 0 to {last}", spec.name),
+                );
+            } else if !seen.insert(number) {
+                reader.wrong(span.clone(), format!("port {number} is configured twice"));
+            }
+            configs.push(PortConfig {
+                number,
+                loopback: port.loopback,
+                bits_per_second: (port.gbps * 1e9) as u64,
+                queues: queue_configs(port),
+            });
+        }
+    }
+    configs
+}
+
+/// Times and rates of a traffic entry; see [`crate::source::Stream::rates`].
+pub(crate) fn rates(entry: &TrafficEntry, duration_us: f64) -> Vec<(Picos, u64)> {
+    let bits = |gbps: f64| (gbps * 1e9) as u64;
+    let stop = entry.stop_us.unwrap_or(duration_us).min(duration_us);
+    let mut rates = vec![(picos(entry.start_us), bits(*entry.gbps.get_ref()))];
+    let steps = entry.steps.iter().filter(|(time, _)| *time < stop);
+    rates.extend(steps.map(|(time, gbps)| (picos(*time), bits(*gbps))));
+    rates.push((picos(stop), 0));
+    rates
+}
+
+/// Loads everything once, and looks for what the chips lack.
+pub(crate) fn trial(setup: &Setup, reader: &mut Reader<'_>) {
+    let network = match setup.network(0) {
+        Ok(network) => network,
+        Err((chip, message)) => {
+            let entry = chip.map(|chip| &setup.scenario.chip[chip].program);
+            return match entry {
+                Some(program) => reader.wrong(program.span(), message),
+                None => reader.wrong(setup.scenario.link[0].from.span(), message),
+            };
+        }
+    };
+    for ((index, chip), entry) in (0..).zip(&setup.chips).zip(&setup.scenario.chip) {
+        if network.pipeline(index).resubmits() && chip.spec.parser.resubmit_buffer_packets == 0 {
+            let message = format!(
+                "the program resubmits packets, and {} has no buffer for them",
+                chip.spec.name
+            );
+            reader.wrong(entry.program.span(), message);
+        }
+    }
+}

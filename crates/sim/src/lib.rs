@@ -1,0 +1,43 @@
+//! Scenarios for the timed model: which chips run which programs, what traffic comes, and what is measured.
+//!
+//! ```text
+//!  scenario.toml ─► parameters ─► scenario ─► Setup ─► run ─► Results ─► table, JSON, plots
+//!                   ${N} put in   read, all    programs  │
+//!                                 mistakes     compiled  └─ search: the highest load without loss
+//!                                 named with             └─ sweep: every combination of parameters, on all cores
+//!                                 their lines
+//! ```
+//!
+//! * [`expand`] gives a text for each combination of parameters; [`Setup::new`] reads one and finds whatever is wrong before
+//!   any time is simulated.
+//! * [`Setup::run`] simulates once. The same setup and seed give the same [`Results`], byte for byte, on any machine.
+//! * [`find_max`] searches by halving for the highest load without loss.
+//!
+//! Files, clocks and threads are the caller's: programs and files come through a [`Library`], and a run tells its
+//! [`Progress`] how far it has come.
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod frames;
+mod measure;
+mod parameters;
+pub mod plot;
+mod reordering;
+mod results;
+mod run;
+mod scenario;
+mod search;
+mod setup;
+mod source;
+mod table;
+
+pub use parameters::{Case, expand};
+pub use results::{
+    ChipResults, LatencyResults, OutputResults, PortResults, QueueResults, ReorderingResults, Results, SourceResults,
+};
+pub use run::{Progress, Run, Silent};
+pub use scenario::{Problem, Scenario};
+pub use search::{Search, SearchResults, Trial, find_max};
+pub use setup::{Library, Setup};
+pub use table::text as results_text;

@@ -1,0 +1,165 @@
+//! What is looked at while a simulation runs.
+
+use crate::reordering::Reordering;
+use crate::results::{LatencyResults, ReorderingResults};
+use forebay_chip::{Loss, Observer, Picos, Place};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+
+/// Bits of a tag that are a sequence number; the stream's index stands above.
+const SEQUENCE_BITS: u32 = 48;
+
+/// Frames of a stream whose times of arrival are remembered. A power of two.
+const REMEMBERED: usize = 1 << 17;
+
+/// The largest delay that the histogram distinguishes: a second, in nanoseconds.
+const LATENCY_MAX_NS: u64 = 1_000_000_000;
+
+/// What is known of the packets of a stream.
+struct StreamMeter {
+    /// Time of arrival by sequence number modulo [`REMEMBERED`].
+    arrived: Vec<Picos>,
+    next: u64,
+    delivered: u64,
+    latency: Histogram<u64>,
+    reordering: Reordering,
+    sent_measured_bits: u64,
+}
+
+/// A port that leads outside.
+#[derive(Default)]
+pub(crate) struct OutputMeter {
+    pub(crate) frames: u64,
+    pub(crate) measured_frames: u64,
+    pub(crate) measured_bits: u64,
+    pub(crate) samples_bits: Vec<u64>,
+}
+
+/// Counts packets that come, leave and are lost.
+pub(crate) struct Meter {
+    streams: Vec<StreamMeter>,
+    pub(crate) outputs: BTreeMap<Place, OutputMeter>,
+    pub(crate) lost: BTreeMap<(Place, Loss), u64>,
+    /// When measurement begins and ends.
+    begins: Picos,
+    ends: Picos,
+    sample: Picos,
+    wire_bytes: fn(usize) -> usize,
+}
+
+impl Meter {
+    pub(crate) fn new(streams: usize, window: (Picos, Picos), sample: Picos, distances: &[u32]) -> Meter {
+        let stream = |_| StreamMeter {
+            arrived: vec![0; REMEMBERED],
+            next: 0,
+            delivered: 0,
+            latency: Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3).expect("bounds that a histogram can have"),
+            reordering: Reordering::new(distances),
+            sent_measured_bits: 0,
+        };
+        Meter {
+            streams: (0..streams).map(stream).collect(),
+            outputs: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            begins: window.0,
+            ends: window.1,
+            sample,
+            wire_bytes: forebay_traffic::wire::wire_bytes,
+        }
+    }
+
+    fn measures(&self, time: Picos) -> bool {
+        (self.begins..self.ends).contains(&time)
+    }
+
+    /// A frame of a stream comes; its tag.
+    pub(crate) fn sent(&mut self, stream: usize, bytes: usize, now: Picos) -> u64 {
+        let measured = self.measures(now);
+        let meter = &mut self.streams[stream];
+        let sequence = meter.next;
+        meter.next += 1;
+        meter.arrived[sequence as usize % REMEMBERED] = now;
+        if measured {
+            meter.sent_measured_bits += 8 * (self.wire_bytes)(bytes) as u64;
+        }
+        (stream as u64) << SEQUENCE_BITS | sequence
+    }
+
+    pub(crate) fn sent_frames(&self, stream: usize) -> u64 {
+        self.streams[stream].next
+    }
+
+    pub(crate) fn sent_measured_bits(&self, stream: usize) -> u64 {
+        self.streams[stream].sent_measured_bits
+    }
+
+    pub(crate) fn delivered(&self, stream: usize) -> u64 {
+        self.streams[stream].delivered
+    }
+
+    pub(crate) fn latency(&self, stream: usize) -> LatencyResults {
+        let histogram = &self.streams[stream].latency;
+        let percentiles = ["5", "25", "50", "75", "95", "99", "99.9"];
+        let percentile = |name: &str| {
+            let percent = name.parse().expect("a number");
+            (name.to_string(), histogram.value_at_percentile(percent) as f64)
+        };
+        LatencyResults {
+            count: histogram.len(),
+            min_ns: if histogram.is_empty() {
+                0.0
+            } else {
+                histogram.min() as f64
+            },
+            mean_ns: histogram.mean(),
+            max_ns: histogram.max() as f64,
+            percentiles_ns: percentiles.map(percentile).into_iter().collect(),
+        }
+    }
+
+    pub(crate) fn reordering(&self, stream: usize) -> ReorderingResults {
+        let reordering = &self.streams[stream].reordering;
+        let (reordered, extent_max) = reordering.reordered();
+        let arrived = reordering.arrived();
+        ReorderingResults {
+            arrived,
+            reordered_ratio: reordered as f64 / arrived.max(1) as f64,
+            extent_max,
+            ratio_at_distance: reordering.by_distance().collect(),
+        }
+    }
+}
+
+impl Observer for Meter {
+    fn departed(&mut self, place: Place, frame: &[u8], tag: u64, time: Picos) {
+        let measured = self.measures(time);
+        let bits = 8 * (self.wire_bytes)(frame.len()) as u64;
+        let output = self.outputs.entry(place).or_default();
+        output.frames += 1;
+        if self.sample > 0 && time < self.ends {
+            let sample = (time / self.sample) as usize;
+            if output.samples_bits.len() <= sample {
+                output.samples_bits.resize(sample + 1, 0);
+            }
+            output.samples_bits[sample] += bits;
+        }
+        let stream = (tag >> SEQUENCE_BITS) as usize;
+        let sequence = tag & ((1 << SEQUENCE_BITS) - 1);
+        let meter = &mut self.streams[stream];
+        meter.delivered += 1;
+        if !measured {
+            return;
+        }
+        output.measured_frames += 1;
+        output.measured_bits += bits;
+        meter.reordering.arrive(sequence);
+        if meter.next - sequence <= REMEMBERED as u64 {
+            let since = time - meter.arrived[sequence as usize % REMEMBERED];
+            meter.latency.saturating_record((since / 1_000).max(1));
+        }
+    }
+
+    fn lost(&mut self, place: Place, loss: Loss, _tag: u64, _time: Picos) {
+        *self.lost.entry((place, loss)).or_insert(0) += 1;
+    }
+}

@@ -1,0 +1,178 @@
+//! What a run has shown.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What a run has shown, in the units of its names. What is said of rates, delays and order is about the time after the
+/// warm-up; counts of packets are about the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Results {
+    /// The scenario's description.
+    pub description: String,
+    /// With which random numbers.
+    pub seed: u64,
+    /// Time over which rates are averaged.
+    pub measured_us: f64,
+    /// What the model had to do: events, and passes of packets through ingress or egress.
+    pub events: u64,
+    /// Passes through a pipeline, ingress and egress together counted once: the larger of both numbers.
+    pub packet_passes: u64,
+    /// What was sent, by stream.
+    pub sources: Vec<SourceResults>,
+    /// What came out, by port.
+    pub outputs: Vec<OutputResults>,
+    /// What happened inside, by chip.
+    pub chips: Vec<ChipResults>,
+}
+
+/// A stream into a port.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SourceResults {
+    /// Name of the traffic.
+    pub name: String,
+    /// `chip:port`.
+    pub to: String,
+    /// Frames.
+    pub sent: u64,
+    /// Frames that came out with this stream's mark: copies count, so there may be more.
+    pub delivered: u64,
+    /// On the wire, with framing, after the warm-up.
+    pub offered_gbps: f64,
+    /// From the last byte in to the last byte out.
+    pub latency: LatencyResults,
+    /// In the order of leaving.
+    pub reordering: ReorderingResults,
+}
+
+/// A distribution of delays, in nanoseconds; from a histogram of three digits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LatencyResults {
+    /// How many.
+    pub count: u64,
+    /// The smallest.
+    pub min_ns: f64,
+    /// The mean.
+    pub mean_ns: f64,
+    /// The largest.
+    pub max_ns: f64,
+    /// 5, 25, 50, 75, 95, 99 and 99.9 % are at most these.
+    pub percentiles_ns: BTreeMap<String, f64>,
+}
+
+/// Reordering after RFC 4737.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ReorderingResults {
+    /// Packets that arrived.
+    pub arrived: u64,
+    /// Share of packets that were overtaken.
+    pub reordered_ratio: f64,
+    /// The largest extent, in packets.
+    pub extent_max: u64,
+    /// Share of packets overtaken by one of their own flow, when flows take turns at this distance.
+    pub ratio_at_distance: BTreeMap<u32, f64>,
+}
+
+/// A port that leads outside.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OutputResults {
+    /// `chip:port`.
+    pub port: String,
+    /// Frames.
+    pub frames: u64,
+    /// On the wire, with framing, after the warm-up.
+    pub gbps: f64,
+    /// Frames a second in millions.
+    pub mpps: f64,
+    /// The rate in each sample.
+    pub samples_gbps: Vec<f64>,
+}
+
+/// A chip.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ChipResults {
+    /// Its name in the scenario.
+    pub name: String,
+    /// What kind.
+    pub spec: String,
+    /// Frames from outside.
+    pub received: u64,
+    /// Copies made.
+    pub copies: u64,
+    /// Frames out.
+    pub transmitted: u64,
+    /// Packets still inside at the end.
+    pub inside: u64,
+    /// Lost by the chip: by port and reason, `port.reason`.
+    pub lost: BTreeMap<String, u64>,
+    /// Dropped by the program, by reason.
+    pub dropped: BTreeMap<String, u64>,
+    /// Ports that carried something.
+    pub ports: Vec<PortResults>,
+    /// Share of the time that the replication bus of each pipeline was taken.
+    pub replication_bus_utilisation: Vec<f64>,
+    /// The most bytes of the packet buffer that were taken at any time.
+    pub buffer_max_bytes: u64,
+    /// Bytes of the packet buffer in each sample.
+    pub buffer_samples_bytes: Vec<u64>,
+    /// Queues that are followed.
+    pub queues: Vec<QueueResults>,
+}
+
+/// A port of a chip. Shares of time are about the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PortResults {
+    /// Its number.
+    pub port: u16,
+    /// Frames in.
+    pub received_frames: u64,
+    /// Frames out, those that come back included.
+    pub sent_frames: u64,
+    /// Share of the time that the wire was taken.
+    pub wire_utilisation: f64,
+    /// Share of the time that the parser channel was taken.
+    pub parser_utilisation: f64,
+}
+
+/// A queue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct QueueResults {
+    /// The port.
+    pub port: u16,
+    /// The queue: the priority of its packets.
+    pub queue: usize,
+    /// Mean wait of the packets that left it after the warm-up.
+    pub mean_wait_ns: f64,
+    /// The most bytes seen in a sample.
+    pub max_bytes: u64,
+    /// The mean over samples after the warm-up.
+    pub mean_bytes: f64,
+    /// Bytes in each sample.
+    pub samples_bytes: Vec<u64>,
+}
+
+impl Results {
+    /// Packets that chips have lost, all reasons together.
+    pub fn lost(&self) -> u64 {
+        self.chips.iter().flat_map(|chip| chip.lost.values()).sum()
+    }
+
+    /// Frames sent by all streams.
+    pub fn sent(&self) -> u64 {
+        self.sources.iter().map(|source| source.sent).sum()
+    }
+
+    /// Frames that came out.
+    pub fn delivered(&self) -> u64 {
+        self.sources.iter().map(|source| source.delivered).sum()
+    }
+
+    /// On the wire, all streams together.
+    pub fn offered_gbps(&self) -> f64 {
+        self.sources.iter().map(|source| source.offered_gbps).sum()
+    }
+
+    /// On the wire, all outputs together.
+    pub fn output_gbps(&self) -> f64 {
+        self.outputs.iter().map(|output| output.gbps).sum()
+    }
+}

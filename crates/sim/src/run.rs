@@ -1,0 +1,305 @@
+//! A simulation from the first packet to the last.
+
+use crate::measure::Meter;
+use crate::results::{ChipResults, OutputResults, PortResults, QueueResults, Results, SourceResults};
+use crate::setup::{Setup, picos};
+use crate::source::{MICROSECOND, Source};
+use forebay_chip::{Books, Network, Picos, Place, QueueSample, Stop};
+
+/// Is told how far a run has come.
+pub trait Progress {
+    /// Simulated time so far and in all, in picoseconds, and events handled.
+    fn at(&mut self, now: Picos, end: Picos, events: u64);
+}
+
+/// Does not want to know.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn at(&mut self, _now: Picos, _end: Picos, _events: u64) {}
+}
+
+/// What a run differs in from others of the same setup.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Begins the sequences of random numbers.
+    pub seed: u64,
+    /// Instead of the rates of all streams, this one, in Gbps.
+    pub gbps: Option<f64>,
+}
+
+/// Progress is told so often in a run.
+const REPORTS: u64 = 200;
+
+/// The wake-up call for samples; those of streams have their index.
+const SAMPLE: u16 = u16::MAX;
+
+/// The wake-up call for the end of the warm-up.
+const WARM: u16 = u16::MAX - 1;
+
+/// A queue that is followed.
+struct Watched {
+    place: Place,
+    queue: usize,
+    samples: Vec<u64>,
+    at_warm_up: QueueSample,
+    at_end: QueueSample,
+}
+
+struct Simulation<'a> {
+    setup: &'a Setup,
+    network: Network,
+    meter: Meter,
+    sources: Vec<(Source<'a>, Option<&'a [u8]>)>,
+    scale: f64,
+    watched: Vec<Watched>,
+    buffer_samples: Vec<Vec<u64>>,
+    sample: Picos,
+    end: Picos,
+}
+
+impl Setup {
+    /// Simulates the scenario.
+    pub fn run(&self, run: Run, progress: &mut dyn Progress) -> Results {
+        let mut simulation = Simulation::new(self, run);
+        simulation.pass_time(progress);
+        simulation.results(run.seed)
+    }
+}
+
+impl<'a> Simulation<'a> {
+    fn new(setup: &'a Setup, run: Run) -> Simulation<'a> {
+        let scenario = &setup.scenario;
+        let network = setup
+            .network(run.seed)
+            .unwrap_or_else(|(_, error)| panic!("was loaded before: {error}"));
+        let end = picos(*scenario.duration_us.get_ref());
+        let sample = picos(scenario.measure.sample_us);
+        let window = (picos(scenario.warm_up_us), end);
+        let distances = &scenario.measure.reordering_distances;
+        let sources = setup.streams.iter().enumerate().map(|(index, stream)| {
+            let framing = setup.chips[usize::from(stream.place.chip)].spec.framing;
+            let seed = run.seed.wrapping_mul(0x9e37_79b9).wrapping_add(index as u64 + 1);
+            let source = Source::new(stream, scale(setup, run), seed, move |bytes| framing.wire_bytes(bytes));
+            (source, None)
+        });
+        let queues = setup.watched.iter().flat_map(|&place| {
+            let queues = 0..network.queue_count(place);
+            queues.map(move |queue| Watched {
+                place,
+                queue,
+                samples: Vec::new(),
+                at_warm_up: QueueSample::default(),
+                at_end: QueueSample::default(),
+            })
+        });
+        Simulation {
+            setup,
+            meter: Meter::new(setup.streams.len(), window, sample, distances),
+            sources: sources.collect(),
+            scale: scale(setup, run),
+            watched: queues.collect(),
+            buffer_samples: vec![Vec::new(); setup.chips.len()],
+            network,
+            sample,
+            end,
+        }
+    }
+
+    fn pass_time(&mut self, progress: &mut dyn Progress) {
+        (0..self.sources.len()).for_each(|index| self.schedule_next(index));
+        self.network.wake_at(picos(self.setup.scenario.warm_up_us), WARM);
+        if self.sample > 0 {
+            self.network.wake_at(self.sample, SAMPLE);
+        }
+        for report in 1..=REPORTS {
+            let until = (self.end as u128 * u128::from(report) / u128::from(REPORTS)) as Picos;
+            while let Stop::Wake(number) = self.network.advance(until, &mut self.meter) {
+                self.wake(number);
+            }
+            progress.at(until, self.end, self.network.events());
+        }
+        for watched in &mut self.watched {
+            watched.at_end = self.network.queue(watched.place, watched.queue);
+        }
+        let drained = self.end + picos(self.setup.scenario.drain_us);
+        self.network.settle(drained, &mut self.meter);
+        if let Err(message) = self.network.audit() {
+            panic!("the books do not balance: {message}");
+        }
+    }
+
+    fn wake(&mut self, number: u16) {
+        match number {
+            SAMPLE => self.take_samples(),
+            WARM => {
+                for watched in &mut self.watched {
+                    watched.at_warm_up = self.network.queue(watched.place, watched.queue);
+                }
+            }
+            stream => self.send(usize::from(stream)),
+        }
+    }
+
+    fn send(&mut self, index: usize) {
+        let Some(frame) = self.sources[index].1.take() else {
+            return;
+        };
+        let tag = self.meter.sent(index, frame.len(), self.network.now());
+        let place = self.setup.streams[index].place;
+        self.network.arrive(place, frame, tag, &mut self.meter);
+        self.schedule_next(index);
+    }
+
+    fn schedule_next(&mut self, index: usize) {
+        let (source, pending) = &mut self.sources[index];
+        if let Some((time, frame)) = source.next(self.scale) {
+            *pending = Some(frame);
+            self.network.wake_at(time, index as u16);
+        }
+    }
+
+    fn take_samples(&mut self) {
+        for watched in &mut self.watched {
+            watched
+                .samples
+                .push(self.network.queue(watched.place, watched.queue).bytes);
+        }
+        for (chip, samples) in (0..).zip(&mut self.buffer_samples) {
+            samples.push(self.network.buffer_bytes(chip).0);
+        }
+        let next = self.network.now() + self.sample;
+        if next < self.end {
+            self.network.wake_at(next, SAMPLE);
+        }
+    }
+
+    fn results(self, seed: u64) -> Results {
+        let chips = 0..self.setup.chips.len() as u16;
+        let passes = |books: &Books| books.ingress_passes.max(books.egress_passes);
+        Results {
+            description: self.setup.scenario.description.clone(),
+            seed,
+            measured_us: self.measured_us(),
+            events: self.network.events(),
+            packet_passes: chips.clone().map(|chip| passes(self.network.books(chip))).sum(),
+            sources: (0..self.sources.len()).map(|index| self.source(index)).collect(),
+            outputs: self.outputs(),
+            chips: chips.map(|chip| self.chip(chip)).collect(),
+        }
+    }
+
+    fn measured_us(&self) -> f64 {
+        self.end as f64 / MICROSECOND - self.setup.scenario.warm_up_us
+    }
+
+    fn gbps(&self, bits: u64) -> f64 {
+        bits as f64 / (self.measured_us() * 1e3)
+    }
+
+    fn name(&self, place: Place) -> String {
+        format!("{}:{}", self.setup.chips[usize::from(place.chip)].name, place.port)
+    }
+
+    fn source(&self, index: usize) -> SourceResults {
+        let stream = &self.setup.streams[index];
+        SourceResults {
+            name: stream.name.clone(),
+            to: self.name(stream.place),
+            sent: self.meter.sent_frames(index),
+            delivered: self.meter.delivered(index),
+            offered_gbps: self.gbps(self.meter.sent_measured_bits(index)),
+            latency: self.meter.latency(index),
+            reordering: self.meter.reordering(index),
+        }
+    }
+
+    fn outputs(&self) -> Vec<OutputResults> {
+        let sample_gbps = |bits: &u64| *bits as f64 * 1e3 / self.sample as f64;
+        let outputs = self.meter.outputs.iter().map(|(place, output)| OutputResults {
+            port: self.name(*place),
+            frames: output.frames,
+            gbps: self.gbps(output.measured_bits),
+            mpps: output.measured_frames as f64 / self.measured_us(),
+            samples_gbps: output.samples_bits.iter().map(sample_gbps).collect(),
+        });
+        outputs.collect()
+    }
+
+    fn chip(&self, index: u16) -> ChipResults {
+        let setup = &self.setup.chips[usize::from(index)];
+        let books = self.network.books(index);
+        let errors = &setup.program.errors;
+        let dropped = books.program_drops().iter();
+        let lost = self.meter.lost.iter().filter(|((place, _), _)| place.chip == index);
+        let share = |busy: Picos| busy as f64 / self.end as f64;
+        ChipResults {
+            name: setup.name.clone(),
+            spec: setup.spec.name.clone(),
+            received: books.received,
+            copies: books.copies,
+            transmitted: books.transmitted,
+            inside: books.inside(),
+            lost: lost
+                .map(|((place, loss), count)| (format!("{}.{}", place.port, loss.name()), *count))
+                .collect(),
+            dropped: dropped.map(|(reason, count)| (reason.label(errors), *count)).collect(),
+            ports: self.ports(index, setup.spec.ports.count),
+            replication_bus_utilisation: self.network.replication_busy(index).into_iter().map(share).collect(),
+            buffer_max_bytes: self.network.buffer_bytes(index).1,
+            buffer_samples_bytes: self.buffer_samples[usize::from(index)].clone(),
+            queues: self.queues(index),
+        }
+    }
+
+    fn ports(&self, chip: u16, count: u16) -> Vec<PortResults> {
+        let share = |busy: Picos| busy as f64 / self.end as f64;
+        let reports = (0..count).map(|port| (port, self.network.port(Place { chip, port })));
+        let carried = reports.filter(|(_, report)| report.received_frames + report.sent_frames > 0);
+        carried
+            .map(|(port, report)| PortResults {
+                port,
+                received_frames: report.received_frames,
+                sent_frames: report.sent_frames,
+                wire_utilisation: share(report.wire_busy_ps),
+                parser_utilisation: share(report.parser_busy_ps),
+            })
+            .collect()
+    }
+
+    fn queues(&self, chip: u16) -> Vec<QueueResults> {
+        let warm = match self.sample {
+            0 => 0,
+            sample => (picos(self.setup.scenario.warm_up_us) / sample) as usize,
+        };
+        let of_chip = self.watched.iter().filter(|watched| watched.place.chip == chip);
+        of_chip.map(|watched| watched.results(warm)).collect()
+    }
+}
+
+impl Watched {
+    /// `warm` samples are before the measurement.
+    fn results(&self, warm: usize) -> QueueResults {
+        let (first, last) = (&self.at_warm_up, &self.at_end);
+        let left = (last.taken - last.packets).saturating_sub(first.taken - first.packets);
+        let measured = self.samples.get(warm..).unwrap_or(&[]);
+        let sum: u64 = measured.iter().sum();
+        QueueResults {
+            port: self.place.port,
+            queue: self.queue,
+            mean_wait_ns: (last.waited_ps - first.waited_ps) as f64 / 1e3 / left.max(1) as f64,
+            max_bytes: self.samples.iter().copied().max().unwrap_or(0),
+            mean_bytes: sum as f64 / measured.len().max(1) as f64,
+            samples_bytes: self.samples.clone(),
+        }
+    }
+}
+
+/// What all rates are multiplied with.
+fn scale(setup: &Setup, run: Run) -> f64 {
+    let own = setup.streams.first().map_or(0, |stream| stream.rates[0].1) as f64 / 1e9;
+    match run.gbps {
+        Some(gbps) if own > 0.0 => gbps / own,
+        _ => 1.0,
+    }
+}

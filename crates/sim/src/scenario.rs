@@ -1,0 +1,275 @@
+//! What stands in a scenario file.
+
+use forebay_chip::Service;
+use serde::Deserialize;
+use std::fmt;
+use toml::Spanned;
+
+/// A mistake in a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The line, from 1, when it is known.
+    pub line: Option<usize>,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl Problem {
+    pub(crate) fn new(line: Option<usize>, message: impl Into<String>) -> Problem {
+        Problem {
+            line,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn of_toml(text: &str, error: &toml::de::Error) -> Problem {
+        let line = error.span().map(|span| line_of(text, span.start));
+        Problem::new(line, error.message().trim().to_string())
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{line}: {}", self.message),
+            None => write!(f, " {}", self.message),
+        }
+    }
+}
+
+/// The line, from 1, of a byte.
+pub(crate) fn line_of(text: &str, byte: usize) -> usize {
+    1 + text.as_bytes()[..byte.min(text.len())]
+        .iter()
+        .filter(|byte| **byte == b'\n')
+        .count()
+}
+
+/// A scenario as it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What it is about, in a line.
+    pub description: String,
+    /// Begins all sequences of random numbers.
+    #[serde(default)]
+    pub seed: u64,
+    /// How long traffic is sent, in microseconds of simulated time.
+    pub duration_us: Spanned<f64>,
+    /// What comes before is not measured.
+    #[serde(default)]
+    pub warm_up_us: f64,
+    /// How long the network may take to become empty afterwards.
+    #[serde(default = "drain_us")]
+    pub drain_us: f64,
+    /// Values for `${NAME}`: see `parameters`.
+    #[serde(default)]
+    pub parameters: toml::Table,
+    /// The chips.
+    #[serde(default)]
+    pub(crate) chip: Vec<ChipEntry>,
+    /// What joins them.
+    #[serde(default)]
+    pub(crate) link: Vec<LinkEntry>,
+    /// What comes.
+    #[serde(default)]
+    pub(crate) traffic: Vec<TrafficEntry>,
+    /// What is looked at.
+    #[serde(default)]
+    pub(crate) measure: MeasureEntry,
+    /// How the highest load without loss is searched.
+    pub(crate) search: Option<SearchEntry>,
+}
+
+impl Scenario {
+    /// Whether the scenario does not say how to search.
+    pub fn search_is_missing(&self) -> bool {
+        self.search.is_none()
+    }
+}
+
+fn drain_us() -> f64 {
+    1_000.0
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChipEntry {
+    pub(crate) name: Spanned<String>,
+    /// Name of a known chip, or a file.
+    pub(crate) spec: Spanned<String>,
+    pub(crate) program: Spanned<String>,
+    #[serde(default)]
+    pub(crate) defines: Vec<String>,
+    /// STF files whose commands fill tables.
+    #[serde(default)]
+    pub(crate) entries: Vec<Spanned<String>>,
+    /// STF commands.
+    pub(crate) commands: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(crate) engine: EngineEntry,
+    #[serde(default)]
+    pub(crate) port: Vec<PortEntry>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum EngineEntry {
+    Interp,
+    #[default]
+    Jit,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PortEntry {
+    /// Ports that are alike.
+    pub(crate) numbers: Spanned<Vec<u16>>,
+    #[serde(default)]
+    pub(crate) loopback: bool,
+    #[serde(default)]
+    pub(crate) gbps: f64,
+    #[serde(default)]
+    pub(crate) queues: Vec<QueueEntry>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QueueEntry {
+    /// Bytes a turn of deficit weighted round robin; strict priority when it is not there.
+    pub(crate) quantum_bytes: Option<u32>,
+    #[serde(default)]
+    pub(crate) capacity_bytes: u64,
+}
+
+impl QueueEntry {
+    pub(crate) fn service(&self) -> Service {
+        self.quantum_bytes.map_or(Service::Strict, Service::Quantum)
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkEntry {
+    /// `chip:port`.
+    pub(crate) from: Spanned<String>,
+    pub(crate) to: Spanned<String>,
+    #[serde(default)]
+    pub(crate) gbps: f64,
+    #[serde(default)]
+    pub(crate) delay_ns: f64,
+    #[serde(default)]
+    pub(crate) loss: f64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrafficEntry {
+    pub(crate) name: Spanned<String>,
+    /// Ports, each with a stream of its own: `chip:port`.
+    pub(crate) to: Spanned<Vec<String>>,
+    /// On the wire, each stream.
+    pub(crate) gbps: Spanned<f64>,
+    #[serde(default)]
+    pub(crate) arrivals: ArrivalsEntry,
+    pub(crate) frame: Spanned<FrameEntry>,
+    /// When it begins.
+    #[serde(default)]
+    pub(crate) start_us: f64,
+    /// When it ends; with the scenario when it is not there.
+    pub(crate) stop_us: Option<f64>,
+    /// `[time in microseconds, Gbps]`: the rate from then on.
+    #[serde(default)]
+    pub(crate) steps: Vec<(f64, f64)>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum ArrivalsEntry {
+    #[default]
+    Constant,
+    Poisson,
+    /// So many frames back to back, then a pause.
+    Bursts {
+        frames: u32,
+    },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum FrameEntry {
+    /// IPv4 and UDP, with right checksums.
+    Udp {
+        bytes: SizeEntry,
+        #[serde(default = "one")]
+        flows: u32,
+        #[serde(default = "discard_port")]
+        destination_port: u16,
+        #[serde(default = "destination")]
+        destination: std::net::Ipv4Addr,
+    },
+    /// IoT messages: see `forebay_traffic::message`.
+    Message {
+        payload_bytes: usize,
+        #[serde(default = "one")]
+        flows: u32,
+    },
+    /// N-packets of such messages.
+    NPacket { payload_bytes: usize, messages: usize },
+    /// The frames of a capture file, again and again.
+    Pcap { file: String },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum SizeEntry {
+    /// All alike, in bytes without check sequence.
+    Fixed(usize),
+    /// Some sizes in turn, or `imix`.
+    Named(String),
+    Several(Vec<usize>),
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn discard_port() -> u16 {
+    9
+}
+
+fn destination() -> std::net::Ipv4Addr {
+    std::net::Ipv4Addr::new(10, 0, 2, 2)
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MeasureEntry {
+    /// How often queues and buffers are looked at, and over what time rates are averaged; never when 0.
+    #[serde(default)]
+    pub(crate) sample_us: f64,
+    /// Ports whose queues are followed: `chip:port`.
+    #[serde(default)]
+    pub(crate) queues: Vec<Spanned<String>>,
+    /// Distances at which reordering within interleaved flows is counted: see `reordering`.
+    #[serde(default)]
+    pub(crate) reordering_distances: Vec<u32>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchEntry {
+    /// The least and the highest load that are tried, in Gbps of each stream.
+    pub(crate) from_gbps: f64,
+    pub(crate) to_gbps: Spanned<f64>,
+    /// How close the two ends come, in Gbps.
+    pub(crate) tolerance_gbps: Spanned<f64>,
+    /// Frames that must come out for each that goes in; when it is not there, only what chips lose counts.
+    pub(crate) delivered_per_sent: Option<f64>,
+    /// How much of what should come out may be missing, as a share: what is still gathered in the switch at the end.
+    #[serde(default)]
+    pub(crate) missing_share: f64,
+    /// Runs of each load, with different seeds.
+    #[serde(default = "one")]
+    pub(crate) seeds: u32,
+}

@@ -1,0 +1,319 @@
+//! From a scenario's text to what can be run: everything is read, compiled and checked here.
+
+use crate::check;
+use crate::frames;
+use crate::scenario::{ChipEntry, EngineEntry, LinkEntry, Problem, Scenario, TrafficEntry, line_of};
+use crate::source::{MICROSECOND, Stream};
+use forebay_chip::{ChipConfig, ChipSpec, Connection, LinkSpec, Network, Place, PortConfig, QueueConfig};
+use forebay_ir::Program;
+use forebay_pipeline::{Engine, Options, Pipeline};
+use forebay_stf::{Applied, Controller, Test};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Brings what a scenario names. Paths are as they stand in the scenario.
+pub trait Library {
+    /// Compiles a program.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String>;
+
+    /// A text file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn text(&self, path: &str) -> Result<String, String>;
+
+    /// A binary file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, String>;
+}
+
+/// A chip with its program, before it is loaded.
+pub(crate) struct ChipSetup {
+    pub(crate) name: String,
+    pub(crate) spec: ChipSpec,
+    pub(crate) program: Program,
+    engine: Engine,
+    entries: Vec<Test>,
+    ports: Vec<PortConfig>,
+}
+
+/// A scenario that can be run.
+pub struct Setup {
+    pub(crate) scenario: Scenario,
+    pub(crate) chips: Vec<ChipSetup>,
+    connections: Vec<Connection>,
+    pub(crate) streams: Vec<Stream>,
+    /// Ports whose queues are followed.
+    pub(crate) watched: Vec<Place>,
+}
+
+/// A text while it is read.
+pub(crate) struct Reader<'a> {
+    text: &'a str,
+    library: &'a dyn Library,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    /// Notes a mistake at a place of the text.
+    pub(crate) fn wrong(&mut self, place: Range<usize>, message: impl Into<String>) {
+        let line = line_of(self.text, place.start);
+        self.problems.push(Problem::new(Some(line), message));
+    }
+}
+
+impl Setup {
+    /// Reads a scenario, compiles its programs, and tries once what can be tried.
+    ///
+    /// # Errors
+    /// Everything that is wrong, in the order of the text as far as possible.
+    pub fn new(text: &str, library: &dyn Library) -> Result<Setup, Vec<Problem>> {
+        let scenario: Scenario = toml::from_str(text).map_err(|error| vec![Problem::of_toml(text, &error)])?;
+        let mut reader = Reader {
+            text,
+            library,
+            problems: Vec::new(),
+        };
+        check::numbers(&scenario, &mut reader);
+        let chips: Vec<ChipSetup> = scenario.chip.iter().filter_map(|entry| reader.chip(entry)).collect();
+        if !reader.problems.is_empty() {
+            return Err(reader.problems);
+        }
+        let mut setup = Setup {
+            connections: Vec::new(),
+            streams: Vec::new(),
+            watched: Vec::new(),
+            scenario,
+            chips,
+        };
+        setup.connect(&mut reader);
+        if reader.problems.is_empty() {
+            check::trial(&setup, &mut reader);
+        }
+        match reader.problems.is_empty() {
+            true => Ok(setup),
+            false => Err(reader.problems),
+        }
+    }
+
+    /// What the scenario says.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    fn connect(&mut self, reader: &mut Reader<'_>) {
+        for entry in &self.scenario.link {
+            let from = reader.place(&self.chips, entry.from.get_ref(), entry.from.span());
+            let to = reader.place(&self.chips, entry.to.get_ref(), entry.to.span());
+            if let (Some(from), Some(to)) = (from, to) {
+                let link = link_spec(entry, self.scenario.seed + self.connections.len() as u64);
+                self.connections.push(Connection { from, to, link });
+            }
+        }
+        for entry in &self.scenario.traffic {
+            let streams = reader.streams(entry, &self.chips, *self.scenario.duration_us.get_ref());
+            self.streams.extend(streams);
+        }
+        for entry in &self.scenario.measure.queues {
+            self.watched
+                .extend(reader.place(&self.chips, entry.get_ref(), entry.span()));
+        }
+    }
+
+    /// Everything at time 0, and the index of the chip with the problem when there is one.
+    pub(crate) fn network(&self, seed: u64) -> Result<Network, (Option<usize>, String)> {
+        let mut network = Network::new();
+        for (index, chip) in self.chips.iter().enumerate() {
+            let of_chip = |message: String| (Some(index), message);
+            let pipeline = chip.load().map_err(of_chip)?;
+            let config = ChipConfig {
+                spec: chip.spec.clone(),
+                pipeline,
+                ports: chip.ports.clone(),
+                seed: seed.wrapping_add(index as u64),
+            };
+            network.add_chip(config).map_err(|error| of_chip(error.to_string()))?;
+        }
+        for connection in &self.connections {
+            network.connect(connection).map_err(|error| (None, error.to_string()))?;
+        }
+        Ok(network)
+    }
+}
+
+impl ChipSetup {
+    /// Loads the program and fills its tables.
+    fn load(&self) -> Result<Arc<Pipeline>, String> {
+        let options = Options {
+            engine: self.engine,
+            ..Options::default()
+        };
+        let pipeline = Pipeline::load_with(self.program.clone(), options).map_err(|error| error.to_string())?;
+        let pipeline = Arc::new(pipeline);
+        let mut controller = Controller::new(Arc::clone(&pipeline));
+        for command in self.entries.iter().flat_map(|test| &test.commands) {
+            if command.value.is_traffic() {
+                continue;
+            }
+            if let Applied::Refused(message) | Applied::Differs(message) = controller.apply(&command.value) {
+                return Err(format!(
+                    "the program refuses the command in line {}: {message}",
+                    command.line
+                ));
+            }
+        }
+        Ok(pipeline)
+    }
+}
+
+impl Reader<'_> {
+    fn chip(&mut self, entry: &ChipEntry) -> Option<ChipSetup> {
+        let spec = self.spec(entry.spec.get_ref(), entry.spec.span())?;
+        let program = match self.library.program(entry.program.get_ref(), &entry.defines) {
+            Ok(program) => program,
+            Err(message) => {
+                self.wrong(entry.program.span(), message);
+                return None;
+            }
+        };
+        let mut entries = Vec::new();
+        for file in &entry.entries {
+            match self.library.text(file.get_ref()) {
+                Ok(text) => entries.extend(self.commands(&text, file.span())),
+                Err(message) => self.wrong(file.span(), message),
+            }
+        }
+        if let Some(commands) = &entry.commands {
+            entries.extend(self.commands(commands.get_ref(), commands.span()));
+        }
+        let ports = check::ports(entry, &spec, self);
+        Some(ChipSetup {
+            name: entry.name.get_ref().clone(),
+            engine: match entry.engine {
+                EngineEntry::Interp => Engine::Interpreter,
+                EngineEntry::Jit => Engine::Jit,
+            },
+            spec,
+            program,
+            entries,
+            ports,
+        })
+    }
+
+    fn spec(&mut self, name: &str, place: Range<usize>) -> Option<ChipSpec> {
+        if let Some(spec) = ChipSpec::known(name) {
+            return Some(spec);
+        }
+        let read = match name.ends_with(".toml") {
+            true => self.library.text(name),
+            false => {
+                let known: Vec<&str> = ChipSpec::known_names().collect();
+                Err(format!(
+                    "there is no chip {name:?}; there are {}, or name a file that ends with .toml",
+                    known.join(", ")
+                ))
+            }
+        };
+        let spec = read.and_then(|text| ChipSpec::from_toml(&text).map_err(|error| format!("{name}: {error}")));
+        spec.map_err(|message| self.wrong(place, message)).ok()
+    }
+
+    fn commands(&mut self, text: &str, place: Range<usize>) -> Option<Test> {
+        let parsed = forebay_stf::parse(text).map_err(|errors| match errors.first() {
+            Some(error) => format!("these are no STF commands: line {error}"),
+            None => "these are no STF commands".to_string(),
+        });
+        parsed.map_err(|message| self.wrong(place, message)).ok()
+    }
+
+    /// `chip:port`.
+    pub(crate) fn place(&mut self, chips: &[ChipSetup], text: &str, place: Range<usize>) -> Option<Place> {
+        let found = find_place(chips, text);
+        found.map_err(|message| self.wrong(place, message)).ok()
+    }
+
+    fn streams(&mut self, entry: &TrafficEntry, chips: &[ChipSetup], duration_us: f64) -> Vec<Stream> {
+        let library = self.library;
+        let capture = |file: &str| capture_frames(library, file);
+        let frames = match frames::frames(entry.frame.get_ref(), capture) {
+            Ok(frames) => Arc::new(frames),
+            Err(message) => {
+                self.wrong(entry.frame.span(), message);
+                return Vec::new();
+            }
+        };
+        let rates = check::rates(entry, duration_us);
+        let mut streams = Vec::new();
+        for text in entry.to.get_ref() {
+            if let Some(place) = self.place(chips, text, entry.to.span()) {
+                streams.push(Stream {
+                    name: entry.name.get_ref().clone(),
+                    place,
+                    frames: Arc::clone(&frames),
+                    arrivals: entry.arrivals,
+                    rates: rates.clone(),
+                    line_bits_per_second: chips[usize::from(place.chip)].spec.ports.bits_per_second,
+                });
+            }
+        }
+        streams
+    }
+}
+
+fn find_place(chips: &[ChipSetup], text: &str) -> Result<Place, String> {
+    let (name, port) = text
+        .split_once(':')
+        .ok_or_else(|| format!("{text:?} is no port; write chip:port, as in \"{}:1\"", chips[0].name))?;
+    let chip = chips.iter().position(|chip| chip.name == name).ok_or_else(|| {
+        let names: Vec<&str> = chips.iter().map(|chip| chip.name.as_str()).collect();
+        format!("there is no chip {name:?}; there are: {}", names.join(", "))
+    })?;
+    let count = chips[chip].spec.ports.count;
+    match port.parse() {
+        Ok(port) if port < count => Ok(Place {
+            chip: chip as u16,
+            port,
+        }),
+        _ => Err(format!(
+            "chip {name} has no port {port}; its ports are 0 to {}",
+            count - 1
+        )),
+    }
+}
+
+fn link_spec(entry: &LinkEntry, seed: u64) -> LinkSpec {
+    LinkSpec {
+        bits_per_second: (entry.gbps * 1e9) as u64,
+        delay_ps: (entry.delay_ns * 1e3) as u64,
+        loss: entry.loss,
+        seed,
+    }
+}
+
+fn capture_frames(library: &dyn Library, file: &str) -> Result<Vec<Vec<u8>>, String> {
+    let bytes = library.bytes(file)?;
+    let packets = forebay_packet::pcap::read_all(&bytes).map_err(|error| format!("{file}: {error}"))?;
+    match packets.is_empty() {
+        true => Err(format!("{file} holds no packet")),
+        false => Ok(packets.iter().map(|packet| packet.data().to_vec()).collect()),
+    }
+}
+
+/// Queues of a port as the chip wants them.
+pub(crate) fn queue_configs(entry: &crate::scenario::PortEntry) -> Vec<QueueConfig> {
+    let queue = |queue: &crate::scenario::QueueEntry| QueueConfig {
+        service: queue.service(),
+        capacity_bytes: queue.capacity_bytes,
+    };
+    entry.queues.iter().map(queue).collect()
+}
+
+/// Picoseconds.
+pub(crate) fn picos(microseconds: f64) -> u64 {
+    (microseconds * MICROSECOND) as u64
+}

@@ -1,0 +1,168 @@
+//! When the frames of a stream come.
+
+use crate::scenario::ArrivalsEntry;
+use forebay_chip::{Pacer, Picos, Place};
+use forebay_packet::SplitMix64;
+use std::sync::Arc;
+
+/// Picoseconds in a microsecond.
+pub(crate) const MICROSECOND: f64 = 1e6;
+
+/// A stream of frames into a port.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    /// The traffic entry, and which of its ports.
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) frames: Arc<Vec<Vec<u8>>>,
+    pub(crate) arrivals: ArrivalsEntry,
+    /// Times and rates in bits a second, the first at its start; the last rate is 0.
+    pub(crate) rates: Vec<(Picos, u64)>,
+    pub(crate) line_bits_per_second: u64,
+}
+
+/// A stream at some time of its simulation.
+pub(crate) struct Source<'a> {
+    stream: &'a Stream,
+    wire_bytes: Box<dyn Fn(u32) -> u64 + 'a>,
+    random: SplitMix64,
+    /// The present step of the rates, and what paces them.
+    step: usize,
+    pacer: Pacer,
+    line: Pacer,
+    /// When the next frame would begin if the line were free.
+    due: Picos,
+    line_free: Picos,
+    sent: u64,
+    left_in_burst: u32,
+    burst_gap: Picos,
+}
+
+impl<'a> Source<'a> {
+    /// `scale` multiplies all rates.
+    pub(crate) fn new(stream: &'a Stream, scale: f64, seed: u64, wire_bytes: impl Fn(u32) -> u64 + 'a) -> Source<'a> {
+        let mut source = Source {
+            stream,
+            wire_bytes: Box::new(wire_bytes),
+            random: SplitMix64::new(seed),
+            step: 0,
+            pacer: Pacer::new(0),
+            line: Pacer::new(stream.line_bits_per_second),
+            due: stream.rates[0].0,
+            line_free: 0,
+            sent: 0,
+            left_in_burst: 0,
+            burst_gap: 0,
+        };
+        source.pacer = source.pacer_of(0, scale);
+        source
+    }
+
+    fn pacer_of(&self, step: usize, scale: f64) -> Pacer {
+        Pacer::new((self.stream.rates[step].1 as f64 * scale) as u64)
+    }
+
+    /// When the last byte of the next frame comes, and the frame; none when the stream has ended.
+    pub(crate) fn next(&mut self, scale: f64) -> Option<(Picos, &'a [u8])> {
+        while let Some((begins, _)) = self.stream.rates.get(self.step + 1) {
+            if self.due < *begins {
+                break;
+            }
+            self.step += 1;
+            self.due = self.due.max(*begins);
+            self.pacer = self.pacer_of(self.step, scale);
+        }
+        if self.stream.rates[self.step].1 == 0 {
+            return self.skip_pause(scale);
+        }
+        let frame = &self.stream.frames[self.sent as usize % self.stream.frames.len()];
+        self.sent += 1;
+        let bits = 8 * (self.wire_bytes)(frame.len() as u32);
+        let begins = self.due.max(self.line_free);
+        self.line_free = begins + self.line.take(bits);
+        self.due += self.gap(bits);
+        Some((self.line_free, frame))
+    }
+
+    /// To the next step with a rate, if there is one.
+    fn skip_pause(&mut self, scale: f64) -> Option<(Picos, &'a [u8])> {
+        let (begins, _) = self.stream.rates.get(self.step + 1)?;
+        self.due = *begins;
+        self.next(scale)
+    }
+
+    /// From the beginning of a frame to that of the next.
+    fn gap(&mut self, bits: u64) -> Picos {
+        let mean = self.pacer.take(bits);
+        match self.stream.arrivals {
+            ArrivalsEntry::Constant => mean,
+            ArrivalsEntry::Poisson => (mean as f64 * exponential(&mut self.random)) as Picos,
+            ArrivalsEntry::Bursts { frames } => {
+                self.burst_gap += mean;
+                self.left_in_burst = self.left_in_burst.checked_sub(1).unwrap_or(frames.max(1) - 1);
+                if self.left_in_burst > 0 {
+                    return 0;
+                }
+                std::mem::take(&mut self.burst_gap)
+            }
+        }
+    }
+}
+
+/// A number of the exponential distribution with mean 1.
+fn exponential(random: &mut SplitMix64) -> f64 {
+    let uniform = ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+    -uniform.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(arrivals: ArrivalsEntry, rates: Vec<(Picos, u64)>) -> Stream {
+        Stream {
+            name: String::new(),
+            place: Place { chip: 0, port: 0 },
+            frames: Arc::new(vec![vec![0; 101]]),
+            arrivals,
+            rates,
+            line_bits_per_second: 100_000_000_000,
+        }
+    }
+
+    fn times(stream: &Stream) -> Vec<Picos> {
+        let mut source = Source::new(stream, 1.0, 1, |bytes| u64::from(bytes) + 24);
+        std::iter::from_fn(|| source.next(1.0).map(|(time, _)| time)).collect()
+    }
+
+    #[test]
+    fn a_constant_rate_is_exact() {
+        let stream = stream(ArrivalsEntry::Constant, vec![(0, 10_000_000_000), (1_000_000, 0)]);
+        let times = times(&stream);
+        assert_eq!(times.len(), 10);
+        assert_eq!(
+            times[..2],
+            [10_000, 110_000],
+            "1000 bits take 10 ns on the wire, and come each 100 ns"
+        );
+    }
+
+    #[test]
+    fn frames_of_a_burst_follow_one_another_on_the_line() {
+        let stream = stream(
+            ArrivalsEntry::Bursts { frames: 4 },
+            vec![(0, 10_000_000_000), (1_000_000, 0)],
+        );
+        let times = times(&stream);
+        assert_eq!(times[..5], [10_000, 20_000, 30_000, 40_000, 410_000]);
+    }
+
+    #[test]
+    fn random_arrivals_have_the_mean_rate_and_steps_change_it() {
+        let rates = vec![(0, 10_000_000_000), (100_000_000, 50_000_000_000), (200_000_000, 0)];
+        let times = times(&stream(ArrivalsEntry::Poisson, rates));
+        let first = times.iter().filter(|time| **time < 100_000_000).count();
+        assert!((900..1_100).contains(&first), "{first}");
+        assert!((5_700..6_300).contains(&times.len()), "{}", times.len());
+    }
+}
