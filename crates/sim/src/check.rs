@@ -11,6 +11,9 @@ const QUEUES_MAX: usize = 8;
 /// The longest simulation that is taken for meant: a minute of simulated time.
 const DURATION_MAX_US: f64 = 60e6;
 
+/// The largest rate of a stream.
+const RATE_MAX_GBPS: f64 = 10_000.0;
+
 /// Samples of a run that are kept.
 const SAMPLES_MAX: f64 = 100_000.0;
 
@@ -41,6 +44,11 @@ pub(crate) fn numbers(scenario: &Scenario, reader: &mut Reader<'_>) {
             message: "there is no chip; a scenario has at least one [[chip]]".to_string(),
         });
     }
+    links_and_traffic(scenario, reader);
+    search(scenario, reader);
+}
+
+fn links_and_traffic(scenario: &Scenario, reader: &mut Reader<'_>) {
     let mut names = BTreeSet::new();
     for chip in &scenario.chip {
         if !names.insert(chip.name.get_ref()) {
@@ -62,14 +70,18 @@ pub(crate) fn numbers(scenario: &Scenario, reader: &mut Reader<'_>) {
         }
     }
     for traffic in &scenario.traffic {
-        if !(*traffic.gbps.get_ref() >= 0.0) || traffic.steps.iter().any(|(_, gbps)| !(*gbps >= 0.0)) {
-            reader.wrong(traffic.gbps.span(), "a rate is not negative");
+        let is_rate = |gbps: f64| (0.0..=RATE_MAX_GBPS).contains(&gbps);
+        if !is_rate(*traffic.gbps.get_ref()) || traffic.steps.iter().any(|(_, gbps)| !is_rate(*gbps)) {
+            reader.wrong(traffic.gbps.span(), format!("a rate is 0 to {RATE_MAX_GBPS} Gbps"));
         }
         let times: Vec<f64> = traffic.steps.iter().map(|(time, _)| *time).collect();
         if !times.is_sorted() || times.first().is_some_and(|first| *first < traffic.start_us) {
             reader.wrong(traffic.gbps.span(), "steps are in order of time, none before start_us");
         }
     }
+}
+
+fn search(scenario: &Scenario, reader: &mut Reader<'_>) {
     if let Some(search) = &scenario.search {
         if !(*search.to_gbps.get_ref() > search.from_gbps && search.from_gbps >= 0.0) {
             reader.wrong(
@@ -77,7 +89,8 @@ pub(crate) fn numbers(scenario: &Scenario, reader: &mut Reader<'_>) {
                 "to_gbps is larger than from_gbps, which is not negative",
             );
         }
-        if !(*search.tolerance_gbps.get_ref() > 0.0) {
+        let tolerance = *search.tolerance_gbps.get_ref();
+        if tolerance.is_nan() || tolerance <= 0.0 {
             reader.wrong(search.tolerance_gbps.span(), "tolerance_gbps is more than 0");
         }
     }
