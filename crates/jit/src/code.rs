@@ -7,7 +7,7 @@ use crate::route::{Arguments, Obstacle};
 use crate::tables::TableObjects;
 use cranelift_jit::JITModule;
 use forebay_interp::{BitBuffer, Buffers, Ended, Input, Objects, PacketFacts, Random, Requests, State};
-use forebay_ir::BodyId;
+use forebay_ir::{BodyId, TableId};
 use std::fmt;
 
 /// A compiled program; shared by all threads.
@@ -15,7 +15,10 @@ use std::fmt;
 pub struct Code {
     /// By body; nothing for actions.
     entries: Vec<Option<Entry>>,
-    short_way: Option<Entry>,
+    /// The short way, for packets one after the other.
+    straight: Option<Entry>,
+    /// The short way, for packets that wait for each other; nothing when their order can be seen.
+    staged: Option<Entry>,
     /// Why there is no short way although one was asked for.
     obstacle: Option<Obstacle>,
     needs: Needs,
@@ -72,7 +75,8 @@ impl Code {
         };
         Code {
             entries: addresses.bodies.into_iter().map(|address| address.map(entry)).collect(),
-            short_way: addresses.short_way.map(entry),
+            straight: addresses.straight.map(entry),
+            staged: addresses.staged.map(entry),
             obstacle,
             needs,
             _memory: memory,
@@ -82,7 +86,7 @@ impl Code {
 
     /// Whether packets can take the short way.
     pub fn has_short_way(&self) -> bool {
-        self.short_way.is_some()
+        self.straight.is_some()
     }
 
     /// Bytes in front of a frame into which its short way may write.
@@ -97,7 +101,7 @@ impl Code {
 }
 
 /// What finished code needs when it runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Needs {
     /// Words of temporaries.
     pub(crate) temporaries: usize,
@@ -110,13 +114,16 @@ pub(crate) struct Needs {
     pub(crate) counters: usize,
     /// Steps that a body may take.
     pub(crate) step_limit: u64,
+    /// Tables whose locations code wants to know.
+    pub(crate) searched: Vec<TableId>,
 }
 
 /// Where finished functions are.
 pub(crate) struct Addresses {
     /// By body; nothing for actions.
     pub(crate) bodies: Vec<Option<*const u8>>,
-    pub(crate) short_way: Option<*const u8>,
+    pub(crate) straight: Option<*const u8>,
+    pub(crate) staged: Option<*const u8>,
 }
 
 /// One packet's way through the bodies of a compiled program.
@@ -194,6 +201,9 @@ impl<'a> Execution<'a> {
     }
 }
 
+/// Tables of so many bytes together are taken to be in the caches nearby: packets do not wait for each other.
+const NEAR_BYTES: usize = 512 << 10;
+
 /// The short way of packets through a compiled program.
 pub struct ShortWay<'a> {
     code: &'a Code,
@@ -216,6 +226,11 @@ pub struct Frame {
 /// What became of a packet on the short way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
+    /// It leaves as it lies in its memory now, as long as it was.
+    Plain {
+        /// The port.
+        port: u32,
+    },
     /// It leaves, in the same memory.
     Sent {
         /// The port.
@@ -257,9 +272,11 @@ impl<'a> ShortWay<'a> {
         buffers: &'a mut Buffers,
         memory: &'a mut Memory,
     ) -> Option<Self> {
-        let entry = code.short_way?;
+        let straight = code.straight?;
         memory.make_room(code.needs.temporaries);
         Lanes::prepare(memory, code.needs.shape);
+        let bytes = memory.locate(&code.needs.searched, objects);
+        let entry = code.staged.filter(|_| bytes > NEAR_BYTES).unwrap_or(straight);
         let mut context = Context::new(objects, PacketFacts::default());
         let arrays = objects.arrays();
         assert!(
@@ -278,6 +295,13 @@ impl<'a> ShortWay<'a> {
             output: &mut buffers.output,
             memory,
         })
+    }
+
+    /// Has packets wait for each other at look-ups or not, however large the tables are. Those whose order can be seen
+    /// never wait.
+    pub fn set_staged(&mut self, staged: bool) {
+        let staged = self.code.staged.filter(|_| staged);
+        self.entry = staged.or(self.code.straight).expect("there is a short way");
     }
 
     /// Takes the first of the frames, at most [`BURST_MAX`], the short way, and says of how many they were to know what
@@ -306,6 +330,7 @@ impl<'a> ShortWay<'a> {
         context.timestamp_us = arguments.timestamp_us;
         context.facts.timestamp_us = arguments.timestamp_us;
         context.queues = lanes.queues();
+        context.locations = self.memory.locations.as_ptr();
         context.temporaries = self.memory.temporaries.as_mut_ptr();
         context.requests = self.requests;
         context.output = self.output;
@@ -319,12 +344,23 @@ impl<'a> ShortWay<'a> {
         ran
     }
 
+    /// The port by which the first `count` frames of the last burst leave, if that is one and all lie there as they
+    /// leave.
+    #[inline]
+    pub fn only_port(&mut self, count: usize) -> Option<u32> {
+        let lanes = &mut self.memory.lanes;
+        let first = lanes.lane(0).fate;
+        let same = (1..count).all(|index| lanes.lane(index).fate == first);
+        (same && count > 0 && first >> 32 == fate::PLAIN).then_some(first as u32)
+    }
+
     /// What became of a frame of the last burst.
     #[inline]
     pub fn fate(&mut self, index: usize) -> Fate {
         let lane = self.memory.lanes.lane(index);
-        let (port, length_max) = (lane.egress_port as u32, lane.truncate_to as u32);
-        match lane.fate {
+        let (port, length_max) = (lane.fate as u32, lane.truncate_to as u32);
+        match lane.fate >> 32 {
+            fate::PLAIN => Fate::Plain { port },
             fate::SENT => Fate::Sent {
                 port,
                 start: lane.start as isize,

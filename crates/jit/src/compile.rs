@@ -6,7 +6,7 @@ use crate::lane::Shape;
 use crate::pool::Pool;
 use crate::route::Route;
 use crate::route::plan::Plan;
-use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature};
+use crate::translate::{Environment, Order, ParserErrors, StepCounting, Translator, Unit, body_signature};
 use cranelift_codegen::ir::UserFuncName;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{CodegenError, Context as CodegenContext};
@@ -77,6 +77,7 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         temporaries: 0,
         headroom: 0,
         shape: Shape::default(),
+        searched: Vec::new(),
         outlined: &outlined,
     };
     let mut compiler = Compiler {
@@ -96,12 +97,17 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
             bodies.insert(body, function);
         }
     }
-    let short_way = match (&plan, options.route) {
-        (Some(plan), Some(route)) => {
-            let function = compiler.declare()?;
-            compiler.function(&mut environment, Unit::Route(route, plan), function)?;
-            Some(function)
-        }
+    let mut short_way = |order| -> Result<Option<FuncId>, CompileError> {
+        let (Some(plan), Some(route)) = (&plan, routed) else {
+            return Ok(None);
+        };
+        let function = compiler.declare()?;
+        compiler.function(&mut environment, Unit::Route(route, plan, order), function)?;
+        Ok(Some(function))
+    };
+    let straight = short_way(Order::Straight)?;
+    let staged = match routed {
+        Some(route) if !route.keeps_order(program) => short_way(Order::Staged)?,
         _ => None,
     };
     let needs = Needs {
@@ -111,6 +117,7 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         registers: program.registers.len(),
         counters: program.counters.len(),
         step_limit: options.step_limit,
+        searched: environment.searched,
     };
     module
         .finalize_definitions()
@@ -124,7 +131,8 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         .collect();
     let addresses = Addresses {
         bodies: entries,
-        short_way: short_way.map(|function| module.get_finalized_function(function)),
+        straight: straight.map(|function| module.get_finalized_function(function)),
+        staged: staged.map(|function| module.get_finalized_function(function)),
     };
     Ok(Code::new(CodeMemory::new(module), pool, addresses, needs, obstacle))
 }

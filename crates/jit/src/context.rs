@@ -8,6 +8,8 @@ use crate::lane::Lanes;
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, Objects, PacketFacts, Random, Requests};
+use forebay_ir::TableId;
+use forebay_tables::Location;
 use std::ptr;
 
 /// See the [module](self).
@@ -46,6 +48,8 @@ pub(crate) struct Context<'a> {
     pub(crate) counters: *const u64,
     /// Whether atomic sections need locks.
     pub(crate) needs_locks: u64,
+    /// On the short way: where the tables are that compiled code searches itself, in the order of [`crate::Code`]'s list.
+    pub(crate) locations: *const Location,
     /// Tables and stateful objects.
     pub(crate) objects: &'a dyn Objects,
     /// On the short way: the same, with the views of tables.
@@ -94,6 +98,7 @@ impl<'a> Context<'a> {
             registers: ptr::null(),
             counters: ptr::null(),
             needs_locks: 1,
+            locations: ptr::null(),
             objects,
             tables: None,
             requests: ptr::null_mut(),
@@ -130,9 +135,21 @@ pub struct Memory {
     pub(crate) hash_input: BitBuffer,
     /// The lanes and queues of the short way.
     pub(crate) lanes: Lanes,
+    /// See [`Context::locations`].
+    pub(crate) locations: Vec<Location>,
 }
 
 impl Memory {
+    /// Notes where tables are; the bytes that searches read at random in all of them.
+    pub(crate) fn locate(&mut self, tables: &[TableId], objects: &dyn TableObjects) -> usize {
+        self.locations.clear();
+        self.locations.extend(tables.iter().map(|table| {
+            let (view, pin) = objects.table(*table);
+            view.location(pin)
+        }));
+        self.locations.iter().map(|location| location.bytes).sum()
+    }
+
     /// Makes sure that there are so many words of temporaries.
     pub(crate) fn make_room(&mut self, temporaries: usize) {
         if self.temporaries.len() < temporaries {

@@ -21,10 +21,8 @@ pub(crate) struct Lane {
     pub(crate) packet: *mut u8,
     /// Its length in bits.
     pub(crate) packet_bits: u64,
-    /// What became of it, see [`fate`].
+    /// What became of it, see [`fate`], and in the low 32 bits where it leaves.
     pub(crate) fate: u64,
-    /// Where it leaves.
-    pub(crate) egress_port: u64,
     /// At most so many bytes leave.
     pub(crate) truncate_to: u64,
     /// Where the frame that leaves begins, in bytes from the packet's start; negative when it has become longer.
@@ -41,20 +39,22 @@ pub(crate) struct Lane {
     pub(crate) hit: u64,
 }
 
-/// What becomes of packets on the short way.
+/// What becomes of packets on the short way: the high half of [`Lane::fate`].
 pub(crate) mod fate {
+    /// It leaves as it lies there, whole.
+    pub(crate) const PLAIN: u64 = 0;
     /// It leaves, and is as it shall be, from [`super::Lane::start`] on.
-    pub(crate) const SENT: u64 = 0;
+    pub(crate) const SENT: u64 = 1;
     /// It leaves with the output in place of what was parsed.
-    pub(crate) const REWRITTEN: u64 = 1;
+    pub(crate) const REWRITTEN: u64 = 2;
     /// Dropped behind ingress.
-    pub(crate) const DROPPED_IN_INGRESS: u64 = 2;
+    pub(crate) const DROPPED_IN_INGRESS: u64 = 3;
     /// Dropped behind egress.
-    pub(crate) const DROPPED_IN_EGRESS: u64 = 3;
+    pub(crate) const DROPPED_IN_EGRESS: u64 = 4;
     /// An assertion did not hold.
-    pub(crate) const ASSERT_FAILED: u64 = 4;
+    pub(crate) const ASSERT_FAILED: u64 = 5;
     /// The packet takes the long way.
-    pub(crate) const GAVE_UP: u64 = 5;
+    pub(crate) const GAVE_UP: u64 = 6;
 }
 
 /// Words of the head; the key follows.
@@ -78,6 +78,16 @@ pub(crate) struct Shape {
     pub(crate) lane_words: usize,
     /// Queues, the one for the burst included.
     pub(crate) queues: usize,
+}
+
+impl Shape {
+    /// Enough for one and the other.
+    pub(crate) fn or(self, other: Shape) -> Shape {
+        Shape {
+            lane_words: self.lane_words.max(other.lane_words),
+            queues: self.queues.max(other.queues),
+        }
+    }
 }
 
 impl Lanes {

@@ -48,6 +48,10 @@
 //!   one queue at a time.
 //! * **Registers and counters.** [`Arrays`] have as many words as the program declares. An index is compared with the
 //!   declared number of elements before it becomes an address; outside, reads give 0 and writes do nothing.
+//! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as long as the
+//!   burst. A bucket's number is the high half of a product with the number of buckets, so it is smaller; an entry's place is
+//!   that of a bit under a mask of places. Numbers in cells are those that the table's writer published, after the rows
+//!   that they name; an index of cells has as many bits as the array was made for.
 //! * **The room before a packet.** A frame becomes longer by at most [`Code::headroom`] bytes, which who runs a short way
 //!   promises to be there.
 //!

@@ -3,7 +3,7 @@
 use crate::arrays::Arrays;
 use forebay_interp::{Objects, PacketFacts};
 use forebay_ir::{MatchKind, Program, TableId};
-use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, TableView};
+use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
 
 /// [`Objects`] whose tables can be read without a value for each field.
 pub trait TableObjects: Objects {
@@ -26,6 +26,8 @@ pub trait TableObjects: Objects {
 pub(crate) struct TableLayout {
     pub(crate) key: KeyLayout,
     pub(crate) record: RecordLayout,
+    /// How compiled code searches the table itself; nothing when it calls the runtime.
+    pub(crate) search: Option<Search>,
 }
 
 impl TableLayout {
@@ -42,9 +44,11 @@ impl TableLayout {
         });
         let widths: Vec<Vec<u32>> = widths.collect();
         let widths: Vec<&[u32]> = widths.iter().map(Vec::as_slice).collect();
+        let record = RecordLayout::of_actions(&widths);
         Some(TableLayout {
             key: KeyLayout::new(&keys),
-            record: RecordLayout::of_actions(&widths),
+            search: Search::new(&keys, record.words()),
+            record,
         })
     }
 }

@@ -107,11 +107,12 @@ impl PortTable {
         slot.number
     }
 
-    /// Sends a whole burst, which is empty afterwards, behind what is queued for the port. `None`, and the burst stays,
-    /// when there is no such port.
-    pub(crate) fn send_burst(&mut self, number: u32, burst: &mut Burst, now_ns: u64) -> Option<Sent> {
+    /// Sends a whole burst, which is empty afterwards, behind what is queued for the port. The packets get tags from
+    /// `first_tag` on. `None`, and the burst stays, when there is no such port.
+    pub(crate) fn send_burst(&mut self, number: u32, burst: &mut Burst, first_tag: u64, now_ns: u64) -> Option<Sent> {
         let place = self.place(number)?;
-        for packet in burst.iter_mut() {
+        for (packet, tag) in burst.iter_mut().zip(first_tag..) {
+            packet.id = tag;
             packet.port = number;
             packet.timestamp_ns = now_ns;
         }

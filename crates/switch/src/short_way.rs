@@ -39,19 +39,20 @@ impl Switch {
             timestamp_us: self.microseconds(now_ns),
         };
         let mut passages = std::mem::take(&mut self.stages.passages);
-        if self.is_empty() {
-            self.worker.pass(burst.as_mut_slice(), arrival, &mut passages);
-        }
-        if let Some(port) = only_port(&passages).filter(|_| passages.len() == burst.len()) {
+        if self.is_empty()
+            && let Some(port) = self.worker.pass(burst.as_mut_slice(), arrival, &mut passages)
+        {
             self.hand_over_all(port, burst, ingress_port, now_ns, activity);
-            passages.clear();
             self.stages.passages = passages;
             return;
         }
         let mut packets = burst.as_mut_slice();
         while !packets.is_empty() {
-            if passages.is_empty() && self.is_empty() {
-                self.worker.pass(packets, arrival, &mut passages);
+            if passages.is_empty()
+                && self.is_empty()
+                && let Some(port) = self.worker.pass(packets, arrival, &mut passages)
+            {
+                passages.resize(packets.len(), Passage::Transmit(port));
             }
             if passages.is_empty() {
                 passages.push(Passage::LongWay);
@@ -87,10 +88,8 @@ impl Switch {
         let count = burst.len() as u64;
         activity.ingress += count;
         activity.egress += count;
-        for packet in burst.iter_mut() {
-            packet.id = self.take_tag();
-        }
-        match self.ports.send_burst(port, burst, now_ns) {
+        let first_tag = self.take_tags(count);
+        match self.ports.send_burst(port, burst, first_tag, now_ns) {
             Some(sent) => self.count_sent(sent),
             None => (0..count).for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
         }
@@ -103,13 +102,4 @@ impl Switch {
             None => self.drop_here(from, DropReason::NoSuchPort),
         }
     }
-}
-
-/// The port by which all packets leave, if it is one.
-fn only_port(passages: &[Passage]) -> Option<u32> {
-    let Some(Passage::Transmit(port)) = passages.first() else {
-        return None;
-    };
-    let same = |passage: &Passage| matches!(passage, Passage::Transmit(other) if other == port);
-    passages.iter().all(same).then_some(*port)
 }

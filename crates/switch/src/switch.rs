@@ -246,8 +246,13 @@ impl Switch {
 
     /// The number of the next packet that enters.
     pub(crate) fn take_tag(&mut self) -> u64 {
-        self.next_tag += 1;
-        self.next_tag - 1
+        self.take_tags(1)
+    }
+
+    /// The first of so many tags in a row.
+    pub(crate) fn take_tags(&mut self, count: u64) -> u64 {
+        self.next_tag += count;
+        self.next_tag - count
     }
 
     pub(crate) fn ingress<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {

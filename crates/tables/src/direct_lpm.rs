@@ -20,13 +20,15 @@ use std::sync::Arc;
 use crate::lpm::Prefix;
 use crate::memory;
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
+use crate::rows::Records;
+use crate::search::Location;
 use crate::sync::{AtomicU64, Ordering, prefetch};
 use crate::view::FIND_MAX;
 
 /// The widest field.
 pub(crate) const WIDTH_MAX: u32 = 32;
 /// Bits that an array behind the first one takes.
-const STEP: u32 = 8;
+pub const STEP: u32 = 8;
 /// Bits of the first array for few and for many prefixes.
 const FEW: u32 = 16;
 const MANY: u32 = 24;
@@ -35,13 +37,16 @@ const MANY_PREFIXES: usize = 1 << 15;
 /// Up to so many bits of the first array, the trie is taken to be in the caches nearby.
 const CACHED_BITS: u32 = FEW;
 
+/// How much larger what look-ups read is than the records alone, when prefixes are few.
+const LINES_OF_FEW: usize = 4;
+
 /// So many arrays that are not needed any more are kept.
 const ARRAYS_KEPT: usize = 64;
 
 /// The cell of an address without a prefix.
 const EMPTY: u32 = 0;
 /// A cell with this bit has the number of an array in its other bits; otherwise a record's number plus 1.
-const DEEPER: u32 = 1 << 31;
+pub const DEEPER: u32 = 1 << 31;
 
 /// Cells, two in a word.
 type Cells = Box<[AtomicU64]>;
@@ -66,7 +71,8 @@ fn set_cell(cells: &[AtomicU64], index: usize, value: u32) {
 
 /// Arrays for the bits behind the first ones, which do not move.
 type Deeper = crate::rows::Rows<AtomicU64>;
-const DEEPER_WORDS: usize = 1 << (STEP - 1);
+/// Words of each.
+pub(crate) const DEEPER_WORDS: usize = 1 << (STEP - 1);
 
 #[derive(Debug)]
 struct Trie {
@@ -130,6 +136,24 @@ impl DirectTrie {
     #[inline]
     pub(crate) fn find(&self, key: u32, pin: &Pin<'_>) -> Option<u32> {
         self.trie.load(pin).find(key)
+    }
+
+    /// Where it is, with this default and these records.
+    pub(crate) fn location(&self, default: *const u64, records: &Records, pin: &Pin<'_>) -> Location {
+        let trie = self.trie.load(pin);
+        let bytes = match trie.first_bits > CACHED_BITS {
+            true => size_of_val(&*trie.first),
+            // A line in each array, and the record's.
+            false => records.memory_bytes() * LINES_OF_FEW,
+        };
+        Location {
+            array: trie.first.as_ptr().cast(),
+            size: (u32::BITS - trie.first_bits).into(),
+            deeper: trie.deeper.chunks(),
+            records: records.chunks(),
+            bytes,
+            ..Location::of_default(default)
+        }
     }
 
     #[inline]

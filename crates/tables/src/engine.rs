@@ -21,6 +21,7 @@ use crate::lpm::{Prefix, PrefixTree, PrefixWriter, left_aligned};
 use crate::reclaim::{Domain, Pin};
 use crate::rows::{RecordWriter, Records, record_of};
 use crate::rules::{Bounds, Candidate, Rule, RuleSet, RuleWriter};
+use crate::search::Location;
 use crate::sync::{AtomicU64, prefetch};
 use crate::view::FIND_MAX;
 use forebay_bits::Bits;
@@ -60,6 +61,36 @@ pub(crate) enum EngineWriter {
     Rules(RuleWriter, RecordWriter, Ranking),
 }
 
+/// Which engine suits a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Keyless,
+    Exact,
+    Direct(KeySpec),
+    Prefix(KeySpec),
+    Rules(Ranking),
+}
+
+impl Kind {
+    /// For these fields; selectors are not matched.
+    pub(crate) fn of(keys: &[KeySpec]) -> Kind {
+        let fields = || keys.iter().filter(|field| field.kind != MatchKind::Selector);
+        let mut inexact = fields().filter(|field| field.kind != MatchKind::Exact);
+        match (fields().count(), inexact.next(), inexact.next()) {
+            (0, ..) => Kind::Keyless,
+            (_, None, _) => Kind::Exact,
+            (1, Some(field), None) if field.kind == MatchKind::Lpm && field.width <= direct_lpm::WIDTH_MAX => {
+                Kind::Direct(*field)
+            }
+            (1, Some(field), None) if field.kind == MatchKind::Lpm && field.width <= PREFIX_WIDTH_MAX => {
+                Kind::Prefix(*field)
+            }
+            (_, Some(field), None) if field.kind == MatchKind::Lpm => Kind::Rules(Ranking::PrefixLength),
+            _ => Kind::Rules(Ranking::Priority),
+        }
+    }
+}
+
 /// What decides between rules that match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ranking {
@@ -84,16 +115,15 @@ impl Engine {
         layout: &KeyLayout,
         record_words: usize,
     ) -> (Engine, EngineWriter) {
-        let mut inexact = fields.iter().filter(|field| field.kind != MatchKind::Exact);
         // Records that are found by number have the entry's id in front.
         let records = || Records::new(1 + record_words);
-        match (fields.len(), inexact.next(), inexact.next()) {
-            (0, ..) => (Engine::Keyless, EngineWriter::Keyless),
-            (_, None, _) => {
+        match Kind::of(fields) {
+            Kind::Keyless => (Engine::Keyless, EngineWriter::Keyless),
+            Kind::Exact => {
                 let (map, writer) = ExactMap::new(domain, layout.words(), record_words);
                 (Engine::Exact(map), EngineWriter::Exact(writer))
             }
-            (1, Some(field), None) if field.kind == MatchKind::Lpm && field.width <= direct_lpm::WIDTH_MAX => {
+            Kind::Direct(field) => {
                 let (trie, writer) = DirectTrie::new(domain);
                 let engine = Engine::Direct {
                     trie,
@@ -102,7 +132,7 @@ impl Engine {
                 };
                 (engine, EngineWriter::Direct(writer, RecordWriter::new(domain)))
             }
-            (1, Some(field), None) if field.kind == MatchKind::Lpm && field.width <= PREFIX_WIDTH_MAX => {
+            Kind::Prefix(field) => {
                 let (tree, writer) = PrefixTree::new(domain, field.width);
                 let engine = Engine::Prefix {
                     tree,
@@ -111,11 +141,7 @@ impl Engine {
                 };
                 (engine, EngineWriter::Prefix(writer, RecordWriter::new(domain)))
             }
-            (_, Some(field), second) => {
-                let ranking = match (field.kind, second) {
-                    (MatchKind::Lpm, None) => Ranking::PrefixLength,
-                    _ => Ranking::Priority,
-                };
+            Kind::Rules(ranking) => {
                 let is_range =
                     |(field, place): (&KeySpec, Placement)| (field.kind == MatchKind::Range).then_some(place);
                 let ranges = fields.iter().zip(layout.matched()).filter_map(is_range).collect();
@@ -126,6 +152,15 @@ impl Engine {
                 };
                 (engine, EngineWriter::Rules(writer, RecordWriter::new(domain), ranking))
             }
+        }
+    }
+
+    /// Where it is, for machine code that searches it as [`Search`](crate::search::Search) says.
+    pub(crate) fn location(&self, default: *const u64, pin: &Pin<'_>) -> Location {
+        match self {
+            Engine::Exact(map) => map.location(default, pin),
+            Engine::Direct { trie, records, .. } => trie.location(default, records, pin),
+            Engine::Keyless | Engine::Prefix { .. } | Engine::Rules { .. } => Location::of_default(default),
         }
     }
 

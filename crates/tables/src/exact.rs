@@ -27,6 +27,7 @@
 use std::sync::Arc;
 
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
+use crate::search::{Location, Search};
 use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
 use crate::view::FIND_MAX;
 
@@ -34,10 +35,12 @@ use crate::view::FIND_MAX;
 const FREE: u8 = 0;
 /// The tag of a place whose entry was taken away, and which readers may still look at.
 const RETIRED: u8 = 1;
-const FIRST_TAG: u8 = 2;
+/// The smallest tag of an entry: a bit that all of them have.
+pub const FIRST_TAG: u8 = 2;
 /// Places in a bucket: one byte of the header each, the last byte counts.
 const PLACES_MAX: usize = 7;
-const PASSED_SHIFT: u32 = 56;
+/// Where a header counts the entries that passed by: nothing has to be looked for beyond a bucket that has a 0 there.
+pub const PASSED_SHIFT: u32 = 56;
 /// A count that has been this high stays, since nobody knows any more how high it was.
 const PASSED_MAX: u64 = 255;
 /// A bucket with fewer places would overflow too often.
@@ -55,10 +58,26 @@ const CACHED_BYTES: usize = 64 << 10;
 /// an AES round, on every machine, and spreads better than the former.
 #[inline]
 pub(crate) fn hash_words(words: &[u64]) -> u64 {
-    words.iter().fold(0x9E37_79B9_7F4A_7C15, |state, word| {
-        let product = u128::from(state ^ word) * 0xA076_1D64_78BD_642F;
+    words.iter().fold(HASH_START, |state, word| {
+        let product = u128::from(state ^ word) * u128::from(HASH_FACTOR);
         (product as u64) ^ (product >> 64) as u64
     })
+}
+
+/// The hash of no words.
+pub const HASH_START: u64 = 0x9E37_79B9_7F4A_7C15;
+/// By what the hash and the next word, in an exclusive or, are multiplied to 128 bits, whose halves are folded by another.
+pub const HASH_FACTOR: u64 = 0xA076_1D64_78BD_642F;
+
+/// How machine code searches a map.
+pub(crate) fn search(key_words: usize, value_words: usize) -> Search {
+    let shape = Shape::new(key_words, value_words);
+    Search::Exact {
+        key_words,
+        entry_words: shape.entry_words,
+        bucket_words: shape.bucket_lines * LINE_WORDS,
+        places_mask: shape.places_mask(),
+    }
 }
 
 /// Sizes that are the same for all buckets of a map.
@@ -142,7 +161,7 @@ impl Header {
 
 #[inline]
 fn tag_of(hash: u64) -> u8 {
-    (hash as u8).max(FIRST_TAG)
+    hash as u8 | FIRST_TAG
 }
 
 impl Buckets {
@@ -396,6 +415,17 @@ impl ExactMap {
                     found(index, self.find(key(index), hash_words(key(index)), pin));
                 }
             }
+        }
+    }
+
+    /// Where it is, with this default.
+    pub(crate) fn location(&self, default: *const u64, pin: &Pin<'_>) -> Location {
+        let buckets = self.buckets.load(pin);
+        Location {
+            array: buckets.lines.as_ptr().cast(),
+            size: buckets.count as u64,
+            bytes: buckets.memory_bytes(),
+            ..Location::of_default(default)
         }
     }
 

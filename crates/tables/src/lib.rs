@@ -10,6 +10,7 @@
 //! | words | [`layout`] | keys and action data as engines and machine code see them |
 //! | memory | [`reclaim`], `rows` | when memory that readers may look at can be used again |
 //! | engines | `exact`, `direct_lpm`, `lpm`, `rules` over `bit_vector`, behind `engine` | from a packet's key to the record of the entry that wins |
+//! | machine code | [`search`] | what code that looks keys up by itself has to know |
 //! | tables | [`entry`], [`table`], [`view`] | entries with priorities, actions, sizes, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |
 //! | stateful objects | [`register`] under [`section`], [`counter`], [`meter`] | arrays that packets change |
@@ -87,6 +88,7 @@ pub mod reclaim;
 pub mod register;
 mod rows;
 mod rules;
+pub mod search;
 pub mod section;
 mod storage;
 mod sync;
@@ -102,6 +104,7 @@ pub use meter::{MeterArray, MeterColor, MeterConfig, MeterError, MeterKind};
 pub use profile::{ActionProfile, ProfileError};
 pub use reclaim::{Domain, Pin, Published, Reader};
 pub use register::RegisterArray;
+pub use search::{Location, Search};
 pub use section::SectionLocks;
 pub use storage::ArrayTooLarge;
 pub use table::{ActionError, ActionScope, ActionSpec, Implementation, LookupResult, Table, TableError, TableSpec};

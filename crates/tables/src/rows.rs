@@ -3,13 +3,19 @@
 //! Chunk 0 has [`FIRST_CHUNK`] rows, and every further chunk twice as many as the one before. A row is some elements
 //! side by side.
 
-use std::sync::{Arc, OnceLock};
+use std::marker::PhantomData;
+use std::ptr::{null_mut, slice_from_raw_parts_mut};
+use std::slice::from_raw_parts;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use crate::memory;
 use crate::reclaim::{Domain, Limbo};
+use crate::search::chunk_of;
 use crate::sync::{AtomicU64, Ordering};
 
-const FIRST_CHUNK: usize = 64;
+/// Rows of the first chunk: a power of two.
+pub const FIRST_CHUNK: usize = 64;
 /// Enough for 2^32 rows.
 const CHUNKS: usize = 27;
 
@@ -17,7 +23,11 @@ const CHUNKS: usize = 27;
 #[derive(Debug)]
 pub(crate) struct Rows<T> {
     stride: usize,
-    chunks: [OnceLock<Box<[T]>>; CHUNKS],
+    /// The first elements of the chunks that exist.
+    chunks: [AtomicPtr<T>; CHUNKS],
+    /// Bytes of all of them.
+    bytes: AtomicUsize,
+    owns: PhantomData<Box<[T]>>,
 }
 
 impl<T: Default> Rows<T> {
@@ -25,15 +35,20 @@ impl<T: Default> Rows<T> {
     pub(crate) fn new(stride: usize) -> Rows<T> {
         Rows {
             stride,
-            chunks: [const { OnceLock::new() }; CHUNKS],
+            chunks: [const { AtomicPtr::new(null_mut()) }; CHUNKS],
+            bytes: AtomicUsize::new(0),
+            owns: PhantomData,
         }
     }
 
-    /// Makes a row exist. For the writer.
+    /// Makes a row exist. For the writer, of which there is one.
     pub(crate) fn make(&self, row: u32) -> &[T] {
         let (chunk, _) = chunk_of(row);
-        let rows = FIRST_CHUNK << chunk;
-        self.chunks[chunk].get_or_init(|| memory::defaults(rows * self.stride));
+        if self.chunks[chunk].load(Ordering::Acquire).is_null() {
+            let elements = memory::defaults::<T>(self.elements_of(chunk));
+            self.bytes.fetch_add(size_of_val(&*elements), Ordering::Relaxed);
+            self.chunks[chunk].store(Box::into_raw(elements).cast(), Ordering::Release);
+        }
         self.row(row)
     }
 }
@@ -42,28 +57,48 @@ impl<T> Rows<T> {
     /// A row that was made before its number was published.
     #[inline]
     pub(crate) fn row(&self, row: u32) -> &[T] {
-        let (chunk, first) = chunk_of(row);
-        let rows = self.chunks[chunk].get().expect("a row that exists");
-        &rows[(row as usize - first) * self.stride..][..self.stride]
+        let (chunk, index) = chunk_of(row);
+        let first = self.chunks[chunk].load(Ordering::Acquire);
+        assert!(!first.is_null(), "a row that exists");
+        // SAFETY: a chunk that exists has all the rows that `chunk_of` says, and stays until we are dropped.
+        unsafe { from_raw_parts(first.add(index * self.stride), self.stride) }
+    }
+
+    /// The addresses of the chunks, as [`crate::search`] says.
+    pub(crate) fn chunks(&self) -> *const *const u64 {
+        self.chunks.as_ptr().cast()
     }
 
     /// All elements that exist.
     pub(crate) fn elements(&self) -> impl Iterator<Item = &T> {
-        self.chunks.iter().filter_map(OnceLock::get).flatten()
+        self.existing()
+            // SAFETY: so many elements are in the chunk, which stays until we are dropped.
+            .flat_map(|(first, count)| unsafe { from_raw_parts(first, count) })
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        let chunks = self.chunks.iter().filter_map(OnceLock::get);
-        chunks.map(|chunk| size_of_val(&**chunk)).sum()
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The chunks that exist, with the numbers of their elements.
+    fn existing(&self) -> impl Iterator<Item = (*mut T, usize)> {
+        let chunks = self.chunks.iter().zip(0..);
+        let chunks = chunks.map(|(chunk, number)| (chunk.load(Ordering::Acquire), self.elements_of(number)));
+        chunks.filter(|(first, _)| !first.is_null())
+    }
+
+    fn elements_of(&self, chunk: usize) -> usize {
+        (FIRST_CHUNK << chunk) * self.stride
     }
 }
 
-/// The chunk of a row, and the first row of that chunk.
-#[inline]
-fn chunk_of(row: u32) -> (usize, usize) {
-    let chunk = (row / FIRST_CHUNK as u32 + 1).ilog2();
-    // The chunks before chunk c have FIRST_CHUNK * (2^c - 1) rows together, and chunk c has FIRST_CHUNK * 2^c.
-    (chunk as usize, FIRST_CHUNK * ((1 << chunk) - 1))
+impl<T> Drop for Rows<T> {
+    fn drop(&mut self) {
+        for (first, count) in self.existing() {
+            // SAFETY: it came from a box of so many elements, and nobody uses it any more.
+            drop(unsafe { Box::from_raw(slice_from_raw_parts_mut(first, count)) });
+        }
+    }
 }
 
 /// Records of entries, for engines that find a number: the entry's id, then the words of its

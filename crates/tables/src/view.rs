@@ -46,6 +46,7 @@ use crate::key::{KeySpec, MatchKind};
 use crate::layout::{KeyLayout, Record, RecordLayout};
 use crate::reclaim::{Domain, Pin, Shared};
 use crate::rows::Rows;
+use crate::search::Location;
 use crate::sync::AtomicU64;
 use crate::table::{LookupResult, TableSpec};
 
@@ -195,6 +196,16 @@ impl TableView {
     pub fn default_record<'a>(&'a self, pin: &'a Pin<'_>) -> Record<'a> {
         pin.assert_guards(&self.domain);
         Record::new(&self.default.load(pin).record)
+    }
+
+    /// Where the table is, for machine code that searches it as [`Search`](crate::Search) says. Valid while the pin lives.
+    ///
+    /// # Panics
+    ///
+    /// Unless the pin is one of the table's domain.
+    #[inline]
+    pub fn location(&self, pin: &Pin<'_>) -> Location {
+        self.engine.location(self.default_record(pin).as_ptr(), pin)
     }
 
     /// The entry of a slot that a lookup under the same pin found.

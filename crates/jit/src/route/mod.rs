@@ -22,7 +22,7 @@ mod specialise;
 
 use crate::analysis::longest_way;
 use forebay_bits::Bits;
-use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, Terminator};
+use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, TableId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -153,6 +153,39 @@ impl Route {
             }
         }
         known
+    }
+
+    /// The slots that any body reads, or the architecture behind one.
+    pub(crate) fn slots_read(&self, program: &Program) -> BTreeSet<SlotId> {
+        let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
+        let mut read = Use::of(program, &all).read;
+        read.extend(self.copying.iter().chain([&self.egress_spec]));
+        read
+    }
+
+    /// The arguments that are the same for all packets of a burst and that no packet changes, with their slots.
+    pub(crate) fn burst_constants(&self, program: &Program) -> Vec<(SlotId, Source)> {
+        let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
+        let written = Use::of(program, &all).written;
+        let by_architecture = |slot| self.before_egress.iter().any(|(other, _)| *other == slot);
+        let is_constant = |source: &Source| match source {
+            Source::Argument(Argument::IngressPort | Argument::Timestamp) => true,
+            Source::Argument(Argument::PacketLength) | Source::Number(_) | Source::EgressPort => false,
+        };
+        let arguments = self.before_parser.iter().copied();
+        let arguments = arguments.filter(|(slot, source)| is_constant(source) && !written.contains(slot));
+        arguments.filter(|(slot, _)| !by_architecture(*slot)).collect()
+    }
+
+    /// The tables that packets may look up.
+    pub(crate) fn tables(&self, program: &Program) -> BTreeSet<TableId> {
+        let bodies = self.bodies().into_iter().map(|body| &program.bodies[body.index()]);
+        let terminators = bodies.flat_map(|body| &body.blocks).map(|block| &block.terminator);
+        let tables = terminators.filter_map(|terminator| match terminator {
+            Terminator::Apply { table, .. } => Some(*table),
+            _ => None,
+        });
+        tables.collect()
     }
 
     /// Whether what packets do to stateful objects depends on their order: then one packet goes all the way before the

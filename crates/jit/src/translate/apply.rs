@@ -6,7 +6,6 @@
 use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
 use crate::context::{NO_COLOR, ending};
-use crate::lane::Lane;
 use crate::runtime::{self, TableShape};
 use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -14,7 +13,6 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
 use forebay_ir::{ActionId, BlockId, SlotId, TableId};
 use forebay_tables::RecordLayout;
-use std::mem::offset_of;
 
 /// Among so many actions, one is chosen by comparisons.
 const COMPARED_MAX: usize = 4;
@@ -113,17 +111,21 @@ impl Translator<'_, '_, '_> {
         (hit, _): Results,
         block: BlockId,
     ) -> (ir::Value, Found) {
-        self.store_key(id, &layout);
-        let place = self.leaf.zip(self.present_body);
-        let crossing = place.and_then(|(leaf, body)| leaf.crossings.get(&(body, block)));
-        self.find(id, crossing);
-        let record = self.load_lane(offset_of!(Lane, record));
+        let found = match self.found_ahead(id) {
+            Some(found) => found,
+            None => {
+                let key = self.key_words(id, &layout);
+                let place = self.leaf.zip(self.present_body);
+                let crossing = place.and_then(|(leaf, body)| leaf.crossings.get(&(body, block)));
+                self.find(id, layout.search, &key, crossing)
+            }
+        };
+        let record = found.record;
         let first_word = self.load(record, 0);
         if let Some(slot) = hit {
-            let hit = self.load_lane(offset_of!(Lane, hit));
-            self.write_slot(slot, Value::word(1, hit));
+            self.write_slot(slot, Value::word(1, found.hit));
         }
-        self.note_hit(id, first_word);
+        self.note_hit(id, found.hit, first_word);
         let action = layout.record.action();
         let index = self.shifted_right(first_word, action.shift);
         let index = self.masked(action.width, index);
@@ -135,7 +137,14 @@ impl Translator<'_, '_, '_> {
         (index, found)
     }
 
-    fn store_key(&mut self, id: TableId, layout: &TableLayout) {
+    /// Looks the key up before any packet does.
+    pub(super) fn look_up_ahead(&mut self, id: TableId, layout: &TableLayout) {
+        let key = self.key_words(id, layout);
+        let found = self.look_up_now(id, layout.search, &key);
+        self.note_ahead(id, found);
+    }
+
+    fn key_words(&mut self, id: TableId, layout: &TableLayout) -> Vec<ir::Value> {
         let values = self.key(id);
         let mut words: Vec<Option<ir::Value>> = vec![None; layout.key.words()];
         for (value, place) in values.into_iter().zip(layout.key.places()) {
@@ -152,19 +161,16 @@ impl Translator<'_, '_, '_> {
                 });
             }
         }
-        for (index, word) in words.into_iter().enumerate() {
-            let word = word.unwrap_or_else(|| self.number(0));
-            self.store_lane(Self::key_offset(index), word);
-        }
+        let words = words.into_iter();
+        words.map(|word| word.unwrap_or_else(|| self.number(0))).collect()
     }
 
     /// Counts and meters a hit where the program wants it.
-    fn note_hit(&mut self, id: TableId, first_word: ir::Value) {
+    fn note_hit(&mut self, id: TableId, hit: ir::Value, first_word: ir::Value) {
         let table = &self.program.tables[id.index()];
         if table.direct_counter.is_none() && table.direct_meter.is_none() && !table.supports_timeout {
             return;
         }
-        let hit = self.load_lane(offset_of!(Lane, hit));
         self.when(hit, |translator| {
             translator.tell_facts();
             let table = translator.number(id.0.into());

@@ -20,6 +20,7 @@
 
 use super::Translator;
 use super::homes::{Home, Homes};
+use super::search::Match;
 use crate::context::Context;
 use crate::lane::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, fate};
 use crate::route::crossings::Crossing;
@@ -29,6 +30,7 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::{Switch, Variable};
 use forebay_interp::PacketFacts;
 use forebay_ir::{SlotId, TableId};
+use forebay_tables::Search;
 use std::collections::HashMap;
 use std::mem::offset_of;
 
@@ -56,6 +58,8 @@ pub(super) struct Burst {
     slots: HashMap<SlotId, i32>,
     variables: HashMap<u32, i32>,
     words: usize,
+    /// Records that were found for the whole burst, and whether they are entries'.
+    ahead: HashMap<TableId, (Variable, Variable)>,
 }
 
 impl Burst {
@@ -67,8 +71,14 @@ impl Burst {
 }
 
 impl Translator<'_, '_, '_> {
-    /// The loop around what `first` translates, which is the first segment.
-    pub(super) fn burst(&mut self, staged: bool, key_words: usize, first: impl FnOnce(&mut Self)) -> Shape {
+    /// The loop around what `first` translates, which is the first segment, and before it what `prepare` translates.
+    pub(super) fn burst(
+        &mut self,
+        staged: bool,
+        key_words: usize,
+        prepare: impl FnOnce(&mut Self),
+        first: impl FnOnce(&mut Self),
+    ) -> Shape {
         let declare = |translator: &mut Self| translator.builder.declare_var(types::I64);
         let burst = Burst {
             staged,
@@ -84,10 +94,14 @@ impl Translator<'_, '_, '_> {
             slots: HashMap::new(),
             variables: HashMap::new(),
             words: HEAD_WORDS + key_words,
+            ahead: HashMap::new(),
         };
-        let (position, end, segment) = (burst.position, burst.end, burst.segment);
+        let (position, end, segment, lane) = (burst.position, burst.end, burst.segment, burst.lane);
         self.burst = Some(burst);
         let queues = self.load_queues();
+        let first_lane = self.load(queues, 8);
+        self.builder.def_var(lane, first_lane);
+        prepare(self);
         let last = self.load(queues, 0);
         let begin = self.address(queues, 8);
         let zero = self.number(0);
@@ -193,14 +207,47 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(lane_block, &[]);
     }
 
-    /// Has the key in the lane looked up: what was found is in the lane afterwards. Packets may wait here.
-    pub(super) fn find(&mut self, table: TableId, crossing: Option<&Crossing>) {
+    /// Remembers what was found for the whole burst.
+    pub(super) fn note_ahead(&mut self, table: TableId, found: Match) {
+        let variables = [found.record, found.hit].map(|value| {
+            let variable = self.builder.declare_var(types::I64);
+            self.builder.def_var(variable, value);
+            variable
+        });
+        self.burst_state().ahead.insert(table, variables.into());
+    }
+
+    /// What was found for the whole burst, if the table was looked up for it.
+    pub(super) fn found_ahead(&mut self, table: TableId) -> Option<Match> {
+        let (record, hit) = *self.burst.as_ref()?.ahead.get(&table)?;
+        Some(Match {
+            record: self.builder.use_var(record),
+            hit: self.builder.use_var(hit),
+        })
+    }
+
+    /// Looks a key up. Packets may wait here.
+    pub(super) fn find(
+        &mut self,
+        table: TableId,
+        search: Option<Search>,
+        key: &[ir::Value],
+        crossing: Option<&Crossing>,
+    ) -> Match {
         match crossing.filter(|_| self.burst_state().staged) {
-            Some(crossing) => self.wait(table, crossing),
-            None => {
-                let (lane, table) = (self.lane(), self.number(table.0.into()));
-                self.call(runtime::FIND, &[self.context, table, lane]);
+            Some(crossing) => {
+                self.store_key(key);
+                self.wait(table, crossing);
+                self.match_in_lane()
             }
+            None => self.look_up_now(table, search, key),
+        }
+    }
+
+    /// Puts the words of a key into the lane.
+    pub(super) fn store_key(&mut self, key: &[ir::Value]) {
+        for (index, word) in key.iter().enumerate() {
+            self.store_lane(Self::key_offset(index), *word);
         }
     }
 
@@ -318,7 +365,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The offset of word `index` of the key in a lane.
-    pub(super) fn key_offset(index: usize) -> usize {
+    fn key_offset(index: usize) -> usize {
         8 * (HEAD_WORDS + index)
     }
 
@@ -348,9 +395,20 @@ impl Translator<'_, '_, '_> {
         }
     }
 
+    /// The packet leaves, in this way.
+    pub(super) fn send_lane(&mut self, how: u64) {
+        let port = self.egress_port.expect("ingress chose one");
+        let port = self.builder.use_var(port);
+        let how = self.number((how << 32) as i64);
+        let fate = self.builder.ins().bor(port, how);
+        self.store_lane(offset_of!(Lane, fate), fate);
+        let next = self.burst_state().next;
+        self.builder.ins().jump(next, &[]);
+    }
+
     /// The lane's way ends like this.
     pub(super) fn end_lane(&mut self, how: u64) {
-        let fate_value = self.number(how as i64);
+        let fate_value = self.number((how << 32) as i64);
         self.store_lane(offset_of!(Lane, fate), fate_value);
         let burst = self.burst_state();
         let (next, staged, position) = (burst.next, burst.staged, burst.position);

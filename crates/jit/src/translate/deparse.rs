@@ -21,7 +21,7 @@ use crate::route::plan::Leaf;
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_bits::Bits;
-use forebay_ir::{HeaderId, SlotId};
+use forebay_ir::{HeaderId, Op, SlotId};
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
@@ -176,6 +176,14 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         let length = packed.bits / 8;
         self.environment.headroom = self.environment.headroom.max(length as usize);
+        if let Position::At(bits) = start
+            && bits == 8 * u64::from(length)
+            && !self.truncates()
+        {
+            let packet = self.packet();
+            self.store_words(packet, &packed.words, length);
+            return self.send_lane(fate::PLAIN);
+        }
         let start = match start {
             Position::At(bits) => self.number((bits / 8) as i64 - i64::from(length)),
             Position::Behind { variable, .. } => {
@@ -191,7 +199,14 @@ impl<'a> Translator<'_, 'a, '_> {
             self.store_words(target, &packed.words, length);
         }
         self.store_lane(offset_of!(Lane, start), start);
-        self.end_lane(fate::SENT);
+        self.send_lane(fate::SENT);
+    }
+
+    /// Whether the program asks for packets to be truncated.
+    fn truncates(&self) -> bool {
+        let bodies = self.program.bodies.iter();
+        let mut statements = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
+        statements.any(|statement| matches!(statement.op, Op::Truncate { .. }))
     }
 
     /// Stores the first `length` bytes of words whose first byte is the most significant.
@@ -216,7 +231,7 @@ impl<'a> Translator<'_, 'a, '_> {
             Position::Behind { variable, .. } => self.builder.use_var(variable),
         };
         self.store_lane(offset_of!(Lane, parsed_bits), parsed);
-        self.end_lane(fate::REWRITTEN);
+        self.send_lane(fate::REWRITTEN);
     }
 
     /// Writes a field where it is in the packet.

@@ -34,6 +34,14 @@ impl Field {
     pub(super) fn is_followed_by(&self, bits: u32, other: &Field) -> bool {
         self.address == other.address && self.bytes == other.bytes && self.first_bit + bits == other.first_bit
     }
+
+    /// What begins so many bits behind its beginning.
+    pub(super) fn moved(self, bits: u32) -> Field {
+        Field {
+            first_bit: self.first_bit + bits,
+            ..self
+        }
+    }
 }
 
 /// Where bytes of the packet begin.

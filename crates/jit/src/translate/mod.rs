@@ -12,14 +12,17 @@
 //! | `parse.rs` | extract, advance, lookahead |
 //! | `pack.rs` | emit, and the data of hashes and checksums |
 //! | `crc.rs` | CRCs |
+//! | `checksum.rs` | Internet checksums of fields |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
 //! | `stateful.rs` | the short way: registers and counters without calls |
+//! | `search.rs` | the short way: looking keys up in place |
 //! | `route.rs` | the short way: all bodies in one function |
 //! | `burst.rs` | the short way: the loop over a burst, and where packets wait for each other |
 //! | `deparse.rs` | the short way: headers in their places |
 
 mod apply;
 mod burst;
+mod checksum;
 mod crc;
 mod deparse;
 mod double;
@@ -30,6 +33,7 @@ mod homes;
 mod pack;
 mod parse;
 mod route;
+mod search;
 mod select;
 mod stateful;
 mod value;
@@ -47,7 +51,7 @@ use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use forebay_interp::StateLayout;
-use forebay_ir::{ActionId, Body, BodyId, Program, SlotId};
+use forebay_ir::{ActionId, Body, BodyId, Program, SlotId, TableId};
 use homes::Homes;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
@@ -66,6 +70,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) headroom: usize,
     /// Memory that the short way needs.
     pub(crate) shape: Shape,
+    /// The tables that the short way searches itself.
+    pub(crate) searched: Vec<TableId>,
     /// The functions of actions that are not inlined.
     pub(crate) outlined: &'a HashMap<ActionId, cranelift_module::FuncId>,
 }
@@ -97,7 +103,16 @@ pub(crate) enum Unit<'a> {
     /// An action that controls call.
     Action(ActionId),
     /// The short way.
-    Route(&'a Route, &'a Plan),
+    Route(&'a Route, &'a Plan, Order),
+}
+
+/// In what order packets of a burst go the short way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// One after the other, from its beginning to its end. Tables are searched in place.
+    Straight,
+    /// All up to a look-up, then all from there, so that accesses to memory overlap.
+    Staged,
 }
 
 /// How a body ends early.
@@ -140,12 +155,17 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     on_exit: Option<ir::Block>,
     /// On the short way: whether a checksum was found wrong.
     checksum_failed: Option<Variable>,
+    /// On the short way, behind ingress: where the packet leaves.
+    egress_port: Option<Variable>,
     /// The short way's loop.
     burst: Option<Burst>,
     /// On the short way: where the parser stands, in bits.
     cursor_variable: Variable,
     /// On the short way: the way through the parser behind which we are, and the present body.
     leaf: Option<&'a Leaf>,
+    /// On the short way: sums that are needed again, and the slots that may change in between.
+    bases: Vec<checksum::Base<'a>>,
+    changing: checksum::Changing,
     present_body: Option<BodyId>,
 }
 
@@ -233,9 +253,12 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             variables: HashMap::new(),
             on_exit: None,
             checksum_failed: None,
+            egress_port: None,
             burst: None,
             cursor_variable,
             leaf: None,
+            bases: Vec::new(),
+            changing: checksum::Changing::new(),
             present_body: None,
         };
         translator.state = translator.load_state();
@@ -252,7 +275,10 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 let arguments = self.load_arguments();
                 self.action_body(action, arguments, None);
             }
-            Unit::Route(route, plan) => self.environment.shape = self.route(route, plan),
+            Unit::Route(route, plan, order) => {
+                let shape = self.route(route, plan, order);
+                self.environment.shape = self.environment.shape.or(shape);
+            }
         }
         self.fill_endings();
         self.builder.seal_all_blocks();

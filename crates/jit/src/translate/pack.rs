@@ -3,7 +3,6 @@
 //! Values of fixed width are put together in registers, 64 bits at a time; the first bit is the most significant.
 
 use super::Translator;
-use super::homes::{Field, Home};
 use super::value::{ActionData, Place, Value};
 use crate::crc::Crc;
 use crate::runtime::{self, target, words};
@@ -22,13 +21,6 @@ const CRC_BITS_MAX: u32 = 512;
 enum Item {
     Value(Value),
     Varbit { value: SlotId, length: SlotId },
-}
-
-/// A piece of data for a checksum.
-enum Piece<'d> {
-    Expr(&'d Expr),
-    /// So many bits in the packet.
-    Packet(Field, u32),
 }
 
 /// Values put together: words in order, left-aligned, with zeros behind the last bit.
@@ -68,9 +60,11 @@ impl Translator<'_, '_, '_> {
         payload: bool,
         action: Option<&ActionData>,
     ) -> ir::Value {
-        let is_plain_checksum = algorithm == HashAlgorithm::Csum16 && !payload;
-        if let Some(words) = is_plain_checksum.then(|| self.checksum_words(data, action)).flatten() {
-            return self.internet_checksum(&words);
+        if algorithm == HashAlgorithm::Csum16
+            && !payload
+            && let Some(checksum) = self.checksum_of_fields(data, action)
+        {
+            return checksum;
         }
         let items: Vec<Item> = data
             .iter()
@@ -111,100 +105,6 @@ impl Translator<'_, '_, '_> {
         let address = self.store_packed(packed);
         let length = self.number(packed.bits.div_ceil(8).into());
         self.call_for_result(runtime::HASH_BYTES, &[self.context, algorithm, address, length])
-    }
-
-    /// The complement of the ones' complement sum of 16-bit words (RFC 1071), which is the same as that of longer ones
-    /// with the carries added back in.
-    fn internet_checksum(&mut self, words: &[ir::Value]) -> ir::Value {
-        let mut sum = self.number(0);
-        for &word in words {
-            let high = self.shifted_right(word, 32);
-            let low = self.masked(32, word);
-            let both = self.builder.ins().iadd(high, low);
-            sum = self.builder.ins().iadd(sum, both);
-        }
-        for width in [32, 16, 16, 16] {
-            let carries = self.shifted_right(sum, width);
-            let low = self.masked(width, sum);
-            sum = self.builder.ins().iadd(low, carries);
-        }
-        let complement = self.builder.ins().bnot(sum);
-        self.masked(16, complement)
-    }
-
-    /// Words whose 16-bit parts are those of the data in some order, for fields that lie in the packet one behind the other
-    /// and values between them that fit; nothing when it is not so simple.
-    fn checksum_words(&mut self, data: &[DataItem], action: Option<&ActionData>) -> Option<Vec<ir::Value>> {
-        let pieces = self.pieces(data)?;
-        let mut words = Vec::new();
-        // Bits that do not end with a 16-bit part yet.
-        let mut open: Option<(ir::Value, u32)> = None;
-        for piece in pieces {
-            let (word, width) = match piece {
-                Piece::Expr(expr) => {
-                    let value = self.value(expr, action);
-                    (self.low_word(value), value.width)
-                }
-                Piece::Packet(field, width) => {
-                    let address = self.address_of_field(&field);
-                    let mut done = 0;
-                    while open.is_none() && width - done > 64 {
-                        words.push(self.load_bits(address, field.bytes, field.first_bit + done, 64));
-                        done += 64;
-                    }
-                    let rest = width - done;
-                    if rest > 64 {
-                        return None;
-                    }
-                    (self.load_bits(address, field.bytes, field.first_bit + done, rest), rest)
-                }
-            };
-            let (joined, filled) = match open.take() {
-                None => (word, width),
-                Some((before, filled)) if filled + width <= 64 => {
-                    let moved = self.shifted_left(before, width);
-                    (self.builder.ins().bor(moved, word), filled + width)
-                }
-                Some(_) => return None,
-            };
-            match filled.is_multiple_of(16) {
-                true => words.push(joined),
-                false => open = Some((joined, filled)),
-            }
-        }
-        open.is_none().then_some(words)
-    }
-
-    /// The data, with fields that are one behind the other in the packet, and are not changed there, taken together.
-    fn pieces<'d>(&self, data: &'d [DataItem]) -> Option<Vec<Piece<'d>>> {
-        let mut pieces: Vec<Piece<'d>> = Vec::new();
-        for item in data {
-            let DataItem::Value(expr) = item else { return None };
-            let width = expr.width(self.program);
-            if width == 0 || width > 64 {
-                return None;
-            }
-            let Some(field) = self.unchanged_field(expr) else {
-                pieces.push(Piece::Expr(expr));
-                continue;
-            };
-            match pieces.last_mut() {
-                Some(Piece::Packet(first, bits)) if first.is_followed_by(*bits, &field) => *bits += width,
-                _ => pieces.push(Piece::Packet(field, width)),
-            }
-        }
-        Some(pieces)
-    }
-
-    /// Where in the packet the value is, if it is a field that nobody changes.
-    fn unchanged_field(&self, expr: &Expr) -> Option<Field> {
-        let (Expr::Slot(slot), Some(leaf)) = (expr, self.leaf) else {
-            return None;
-        };
-        match self.homes.of(*slot) {
-            Home::Packet(field) if !leaf.written.contains(slot) => Some(*field),
-            _ => None,
-        }
     }
 
     /// `base + hash mod max` in the slot's width, a `max` of 0 being taken as 1.

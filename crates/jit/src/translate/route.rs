@@ -1,9 +1,9 @@
 //! The short way: see [`crate::route`].
 
 use super::homes::{Address, Field, Home, Homes};
-use super::{Ending, Translator};
+use super::{Ending, Order, Translator};
 use crate::analysis::{CursorFact, header_bits};
-use crate::lane::{Lane, Shape, fate};
+use crate::lane::{Shape, fate};
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan};
 use crate::route::{Argument, Route, Source};
 use crate::runtime::words;
@@ -14,7 +14,6 @@ use cranelift_frontend::Variable;
 use forebay_bits::Bits;
 use forebay_ir::{BodyId, Expr, HeaderId, KeySet, Op, SlotId, TableId};
 use std::collections::HashMap;
-use std::mem::offset_of;
 
 /// What is known where the tree of the parser is translated.
 #[derive(Clone, Default)]
@@ -60,12 +59,36 @@ impl Position {
 
 impl<'a> Translator<'_, 'a, '_> {
     /// All of it, in a loop over a burst.
-    pub(super) fn route(&mut self, route: &'a Route, plan: &'a Plan) -> Shape {
+    pub(super) fn route(&mut self, route: &'a Route, plan: &'a Plan, order: Order) -> Shape {
         let tables = (0..self.program.tables.len() as u32).map(TableId);
         let layouts = tables.filter_map(|table| TableLayout::new(self.program, table));
         let key_words = layouts.map(|layout| layout.key.words()).max().unwrap_or(0);
-        let staged = !route.keeps_order(self.program);
-        self.burst(staged, key_words, |translator| translator.first_segment(route, plan))
+        let prepare = |translator: &mut Self| translator.look_up_for_burst(route);
+        self.burst(order == Order::Staged, key_words, prepare, |translator| {
+            translator.first_segment(route, plan)
+        })
+    }
+
+    /// Looks up what is the same for all packets of a burst: keys of nothing but constants and arguments that packets
+    /// share.
+    fn look_up_for_burst(&mut self, route: &Route) {
+        let program = self.program;
+        let constants = route.burst_constants(program);
+        let is_constant = |slot: SlotId| constants.iter().any(|(constant, _)| *constant == slot);
+        self.homes = Homes::new(program.slots.len());
+        let zero = self.number(0);
+        for (slot, source) in &constants {
+            self.set_source(*slot, *source, zero);
+        }
+        for id in route.tables(program) {
+            let mut all_constant = true;
+            for key in &program.tables[id.index()].keys {
+                key.expr.for_each_slot(&mut |slot| all_constant &= is_constant(slot));
+            }
+            if let Some(layout) = TableLayout::new(program, id).filter(|_| all_constant) {
+                self.look_up_ahead(id, &layout);
+            }
+        }
     }
 
     fn first_segment(&mut self, route: &'a Route, plan: &'a Plan) {
@@ -80,12 +103,14 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.def_var(failed, zero);
         self.checksum_failed = Some(failed);
         self.builder.def_var(self.cursor_variable, zero);
+        let read = route.slots_read(self.program);
         for (slot, source) in &route.before_parser {
             match source {
                 Source::Number(number) => {
                     let value = Bits::new(self.program.slot(*slot).width, (*number).into());
                     self.homes.set(*slot, Home::Constant(value));
                 }
+                _ if !read.contains(slot) => {}
                 _ => self.set_source(*slot, *source, zero),
             }
         }
@@ -250,7 +275,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         let whole = std::mem::replace(&mut self.program, &leaf.program);
         self.cursor = leaf.cursor;
-        self.begin_leaf(leaf, parsed);
+        self.begin_leaf(route, leaf, parsed);
         self.settle(leaf);
         self.control(route.verify_checksum);
         if let (Some(slot), Some(failed)) = (route.checksum_error, self.checksum_failed) {
@@ -258,24 +283,34 @@ impl<'a> Translator<'_, 'a, '_> {
             let value = self.value_of_u64(self.program.slot(slot).width, failed);
             self.write_slot(slot, value);
         }
+        let sums = self.sum_variables();
         self.burst_state().carried.clone_from(&parsed.carried);
+        self.burst_state().carried.extend(sums);
         self.carry_cursor(leaf);
         self.control(route.ingress);
         let egress_port = self.decide(route);
-        for (slot, source) in &route.before_egress {
+        let read = route.slots_read(self.program);
+        let needed = route.before_egress.iter().filter(|(slot, _)| read.contains(slot));
+        for (slot, source) in needed {
             self.set_source(*slot, *source, egress_port);
         }
-        self.store_lane(offset_of!(Lane, egress_port), egress_port);
+        let chosen = self.builder.declare_var(types::I64);
+        self.builder.def_var(chosen, egress_port);
+        self.egress_port = Some(chosen);
+        self.burst_state().carried.push(chosen);
         self.control(route.egress);
         self.drop_if_asked(route, fate::DROPPED_IN_EGRESS);
         self.control(route.compute_checksum);
         self.deparse(route, leaf, parsed);
+        self.egress_port = None;
+        self.bases.clear();
         self.leaf = None;
         self.program = whole;
     }
 
-    fn begin_leaf(&mut self, leaf: &'a Leaf, parsed: &Parsed) {
+    fn begin_leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         self.leaf = Some(leaf);
+        self.begin_sums(route, leaf);
         let failed = self.checksum_failed;
         let burst = self.burst_state();
         burst.parsed = parsed.homes.clone();

@@ -45,8 +45,10 @@ impl Worker {
     /// Takes packets the short way and appends what became of each. All of a burst go together, or so many that the last
     /// one has to take the long way before the next may follow. When the queues of the traffic manager are empty, this is
     /// the same as [`Worker::ingress`] and [`Worker::egress`].
-    pub fn pass(&mut self, packets: &mut [Packet], arrival: Arrival, passages: &mut Vec<Passage>) {
-        let Some(code) = &self.pipeline.code else { return };
+    ///
+    /// When all packets are ready to leave by one port, that is the result, and nothing is appended.
+    pub fn pass(&mut self, packets: &mut [Packet], arrival: Arrival, passages: &mut Vec<Passage>) -> Option<u32> {
+        let code = self.pipeline.code.as_ref()?;
         let reader = self.reader.get_or_insert_with(|| self.pipeline.readers.reader());
         let pin = reader.pin();
         let view = View {
@@ -65,23 +67,33 @@ impl Worker {
             memory,
             rewritten,
         } = &mut self.scratch;
-        let Some(mut short_way) = ShortWay::new(code, &view, requests, buffers, memory) else {
-            return;
-        };
+        let mut short_way = ShortWay::new(code, &view, requests, buffers, memory)?;
         let arguments = Arguments {
             ingress_port: arrival.ingress_port,
             timestamp_us: arrival.timestamp_us,
         };
         let headroom = short_way.headroom();
+        let length_max = self.pipeline.options.packet_limit as usize;
         let mut done = 0;
         while done < packets.len() {
             let rest = &mut packets[done..];
-            let frames = rest.iter_mut().map(|packet| Frame {
-                start: packet.start_with_headroom(headroom),
-                length: packet.len(),
+            let mut longest = 0;
+            let frames = rest.iter_mut().map(|packet| {
+                longest = longest.max(packet.len());
+                Frame {
+                    start: packet.start_with_headroom(headroom),
+                    length: packet.len(),
+                }
             });
             // SAFETY: every packet has its own buffer, with so much headroom.
             let ran = unsafe { short_way.run(frames, arguments) };
+            if ran == packets.len()
+                && longest <= length_max
+                && let Some(port) = short_way.only_port(ran)
+            {
+                return Some(port);
+            }
+            let rest = &mut packets[done..];
             passages.reserve(ran);
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = short_way.fate(index);
@@ -93,9 +105,10 @@ impl Worker {
             }
             done += ran;
             if passages.last() == Some(&Passage::LongWay) {
-                return;
+                return None;
             }
         }
+        None
     }
 }
 
@@ -121,6 +134,7 @@ fn finish(
     fate: Fate,
 ) -> Passage {
     let (port, length_max) = match fate {
+        Fate::Plain { port } => (port, u32::MAX),
         Fate::Sent {
             port,
             start,

@@ -1,0 +1,267 @@
+//! The short way: looking keys up in place, as [`forebay_tables::search`] says that tables are laid out.
+//!
+//! What is seldom is left to the runtime: an entry that did not fit into its bucket, two keys with the same hash's tag.
+
+use super::Translator;
+use super::within_bounds;
+use crate::context::Context;
+use crate::lane::Lane;
+use crate::runtime;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use forebay_ir::TableId;
+use forebay_tables::Search;
+use forebay_tables::search::{
+    self, DEEPER, DEEPER_BITS, FIRST_CHUNK, FIRST_TAG, HASH_FACTOR, HASH_START, Location, PASSED_SHIFT,
+};
+use std::mem::offset_of;
+
+/// What a look-up found.
+#[derive(Clone, Copy)]
+pub(super) struct Match {
+    /// The address of the entry's record, or of the default action's.
+    pub(super) record: ir::Value,
+    /// Whether it is an entry's: 1 or 0.
+    pub(super) hit: ir::Value,
+}
+
+/// The blocks to which a search leads; `found` has a [`Match`] for parameters.
+struct Exits {
+    found: ir::Block,
+    missed: ir::Block,
+    /// To the runtime.
+    hard: ir::Block,
+}
+
+impl Translator<'_, '_, '_> {
+    /// Looks a key up, now.
+    pub(super) fn look_up_now(&mut self, table: TableId, search: Option<Search>, key: &[ir::Value]) -> Match {
+        let Some(search) = search else {
+            return self.find_by_runtime(table, key);
+        };
+        let exits = Exits {
+            found: self.builder.create_block(),
+            missed: self.builder.create_block(),
+            hard: self.builder.create_block(),
+        };
+        let record = self.builder.append_block_param(exits.found, types::I64);
+        let hit = self.builder.append_block_param(exits.found, types::I64);
+        let location = self.location(table);
+        match search {
+            Search::Never => {
+                self.builder.ins().jump(exits.missed, &[]);
+            }
+            Search::Exact { .. } => self.search_buckets(search, location, key, &exits),
+            Search::Prefix { .. } => self.search_prefixes(search, location, key[0], &exits),
+        }
+        self.builder.switch_to_block(exits.missed);
+        let default = self.load(location, offset_of!(Location, default) as i32);
+        let missed = self.number(0);
+        self.builder.ins().jump(exits.found, &[default.into(), missed.into()]);
+        self.builder.switch_to_block(exits.hard);
+        self.builder.set_cold_block(exits.hard);
+        let found = self.find_by_runtime(table, key);
+        self.builder
+            .ins()
+            .jump(exits.found, &[found.record.into(), found.hit.into()]);
+        self.builder.switch_to_block(exits.found);
+        Match { record, hit }
+    }
+
+    fn find_by_runtime(&mut self, table: TableId, key: &[ir::Value]) -> Match {
+        self.store_key(key);
+        let (lane, table) = (self.lane(), self.number(table.0.into()));
+        self.call(runtime::FIND, &[self.context, table, lane]);
+        self.match_in_lane()
+    }
+
+    /// What was put into the lane.
+    pub(super) fn match_in_lane(&mut self) -> Match {
+        Match {
+            record: self.load_lane(offset_of!(Lane, record)),
+            hit: self.load_lane(offset_of!(Lane, hit)),
+        }
+    }
+
+    /// The address of the table's [`Location`].
+    fn location(&mut self, table: TableId) -> ir::Value {
+        let searched = &mut self.environment.searched;
+        let place = searched.iter().position(|known| *known == table);
+        let place = place.unwrap_or_else(|| {
+            searched.push(table);
+            searched.len() - 1
+        });
+        let locations = self.load(self.context, offset_of!(Context<'_>, locations) as i32);
+        self.address(locations, (place * size_of::<Location>()) as i32)
+    }
+
+    fn search_buckets(&mut self, search: Search, location: ir::Value, key: &[ir::Value], exits: &Exits) {
+        let Search::Exact {
+            entry_words,
+            bucket_words,
+            places_mask,
+            ..
+        } = search
+        else {
+            unreachable!("buckets are for exact matches")
+        };
+        let hash = self.hash_of_key(key);
+        let count = self.load(location, offset_of!(Location, size) as i32);
+        let home = self.builder.ins().umulhi(hash, count);
+        let home = self.times(home, 8 * bucket_words as u64);
+        let array = self.load(location, offset_of!(Location, array) as i32);
+        let bucket = self.builder.ins().iadd(array, home);
+        let header = self.builder.ins().atomic_load(types::I64, within_bounds(), bucket);
+        let candidates = self.candidates(header, hash, places_mask);
+        let (some, none) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.ins().brif(candidates, some, &[], none, &[]);
+
+        self.builder.switch_to_block(none);
+        let passed = self.shifted_right(header, PASSED_SHIFT);
+        self.builder.ins().brif(passed, exits.hard, &[], exits.missed, &[]);
+
+        self.builder.switch_to_block(some);
+        let bit = self.builder.ins().ctz(candidates);
+        let place = self.shifted_right(bit, 3);
+        let offset = self.times(place, 8 * entry_words as u64);
+        let entry = self.builder.ins().iadd(bucket, offset);
+        // The header is before the first entry.
+        let entry = self.address(entry, 8);
+        let different = self.different(entry, key);
+        let record = self.address(entry, 8 * key.len() as i32);
+        let hit = self.number(1);
+        self.builder
+            .ins()
+            .brif(different, exits.hard, &[], exits.found, &[record.into(), hit.into()]);
+    }
+
+    /// As the tables compute it.
+    fn hash_of_key(&mut self, key: &[ir::Value]) -> ir::Value {
+        let factor = self.number(HASH_FACTOR as i64);
+        let mut state = self.number(HASH_START as i64);
+        for word in key {
+            let mixed = self.builder.ins().bxor(state, *word);
+            let low = self.builder.ins().imul(mixed, factor);
+            let high = self.builder.ins().umulhi(mixed, factor);
+            state = self.builder.ins().bxor(low, high);
+        }
+        state
+    }
+
+    /// The highest bits of the bytes of a header that have the hash's tag; seldom one more above these.
+    fn candidates(&mut self, header: ir::Value, hash: ir::Value, places_mask: u64) -> ir::Value {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        let ones = self.number(ONES as i64);
+        let tag = self.masked(8, hash);
+        let first = self.number(FIRST_TAG.into());
+        let tag = self.builder.ins().bor(tag, first);
+        let tags = self.builder.ins().imul(tag, ones);
+        let difference = self.builder.ins().bxor(header, tags);
+        let less = self.builder.ins().isub(difference, ones);
+        let candidates = self.builder.ins().band_not(less, difference);
+        let mask = self.number((places_mask & ONES << 7) as i64);
+        self.builder.ins().band(candidates, mask)
+    }
+
+    /// Whether the words at an address are not those of the key: not 0.
+    fn different(&mut self, entry: ir::Value, key: &[ir::Value]) -> ir::Value {
+        let mut different = None;
+        for (index, word) in key.iter().enumerate() {
+            let stored = self.load(entry, 8 * index as i32);
+            let own = self.builder.ins().bxor(stored, *word);
+            different = Some(match different {
+                Some(others) => self.builder.ins().bor(others, own),
+                None => own,
+            });
+        }
+        different.expect("keys have words")
+    }
+
+    fn search_prefixes(&mut self, search: Search, location: ir::Value, key: ir::Value, exits: &Exits) {
+        let Search::Prefix {
+            width,
+            row_words,
+            deeper_words,
+        } = search
+        else {
+            unreachable!("cells are for prefixes")
+        };
+        let key = self.shifted_left(key, u32::BITS - width);
+        let shift = self.load(location, offset_of!(Location, size) as i32);
+        let index = self.builder.ins().ushr(key, shift);
+        let array = self.load(location, offset_of!(Location, array) as i32);
+        let first = self.cell(array, index);
+        // The bits behind those of the index, at the top of 32.
+        let bits = self.number(u32::BITS.into());
+        let consumed = self.builder.ins().isub(bits, shift);
+        let rest = self.builder.ins().ishl(key, consumed);
+        let rest = self.masked(u32::BITS, rest);
+
+        let (check, deeper, last) = (
+            self.builder.create_block(),
+            self.builder.create_block(),
+            self.builder.create_block(),
+        );
+        let cell = self.builder.append_block_param(check, types::I64);
+        let present = self.builder.append_block_param(check, types::I64);
+        self.builder.ins().jump(check, &[first.into(), rest.into()]);
+        self.builder.switch_to_block(check);
+        let flag = self.number(DEEPER.into());
+        let goes_on = self.builder.ins().band(cell, flag);
+        self.builder.ins().brif(goes_on, deeper, &[], last, &[]);
+
+        self.builder.switch_to_block(deeper);
+        let number = self.builder.ins().bxor(cell, flag);
+        let row = self.row(location, offset_of!(Location, deeper), number, deeper_words);
+        let index = self.shifted_right(present, u32::BITS - DEEPER_BITS);
+        let next = self.cell(row, index);
+        let rest = self.shifted_left(present, DEEPER_BITS);
+        let rest = self.masked(u32::BITS, rest);
+        self.builder.ins().jump(check, &[next.into(), rest.into()]);
+
+        self.builder.switch_to_block(last);
+        let is_some = self.builder.create_block();
+        self.builder.ins().brif(cell, is_some, &[], exits.missed, &[]);
+        self.builder.switch_to_block(is_some);
+        let one = self.number(1);
+        let number = self.builder.ins().isub(cell, one);
+        let row = self.row(location, offset_of!(Location, records), number, row_words);
+        let record = self.address(row, 8);
+        self.builder.ins().jump(exits.found, &[record.into(), one.into()]);
+    }
+
+    /// A cell of an array.
+    fn cell(&mut self, array: ir::Value, index: ir::Value) -> ir::Value {
+        let offset = self.shifted_left(index, 2);
+        let address = self.builder.ins().iadd(array, offset);
+        let cell = self.builder.ins().atomic_load(types::I32, within_bounds(), address);
+        self.builder.ins().uextend(types::I64, cell)
+    }
+
+    /// The address of a row, whose chunks are in a list: see [`search::chunk_of`].
+    fn row(&mut self, location: ir::Value, chunks: usize, number: ir::Value, row_words: usize) -> ir::Value {
+        debug_assert_eq!(search::chunk_of(0), (0, 0));
+        let first = self.number(FIRST_CHUNK as i64);
+        let sum = self.builder.ins().iadd(number, first);
+        let zeros = self.builder.ins().clz(sum);
+        let top = self.number(63);
+        let highest = self.builder.ins().isub(top, zeros);
+        let one = self.number(1);
+        let bit = self.builder.ins().ishl(one, highest);
+        let index = self.builder.ins().bxor(sum, bit);
+        let chunks = self.load(location, chunks as i32);
+        let offset = self.shifted_left(highest, 3);
+        let place = self.builder.ins().iadd(chunks, offset);
+        let chunk = self.load(place, -8 * FIRST_CHUNK.ilog2() as i32);
+        let offset = self.times(index, 8 * row_words as u64);
+        self.builder.ins().iadd(chunk, offset)
+    }
+
+    /// A number times a constant.
+    fn times(&mut self, number: ir::Value, factor: u64) -> ir::Value {
+        if factor.is_power_of_two() {
+            return self.shifted_left(number, factor.ilog2());
+        }
+        let factor = self.number(factor as i64);
+        self.builder.ins().imul(number, factor)
+    }
+}

@@ -1,0 +1,119 @@
+//! What machine code needs to know to look keys up by itself: how a table is searched, and where it is at the moment.
+//!
+//! A call for each look-up costs more than most look-ups. Machine code that searches in place gets from here
+//!
+//! * the [`Search`] of a declaration, which is the same for the life of the table, and
+//! * the [`Location`] of a table, which is read anew for each burst under the burst's pin, and valid while that lives.
+//!
+//! ```text
+//! Search::Exact    home = high half of hash * size      bucket = array + home * bucket_words
+//!                  bucket: header, then places of entry_words each: key, record (see exact.rs)
+//! Search::Prefix   cell = 32 bits of array at (key at the top of 32 bits) >> size
+//!                  while the cell is DEEPER: the next 8 bits of the key in a row of `deeper` (see direct_lpm.rs)
+//!                  a cell that is not 0 names the row of `records` with the number one less; a word, then the record
+//! ```
+//!
+//! Arrays in rows are in chunks whose addresses are in a list: [`chunk_of`] has the arithmetic. What a search loads is
+//! published as the engines' own documentation says: headers and cells with an acquiring load, all else with plain ones.
+
+use crate::direct_lpm;
+use crate::engine::Kind;
+use crate::exact;
+use crate::key::KeySpec;
+use crate::layout::KeyLayout;
+
+pub use crate::direct_lpm::{DEEPER, STEP as DEEPER_BITS};
+pub use crate::exact::{FIRST_TAG, HASH_FACTOR, HASH_START, PASSED_SHIFT};
+pub use crate::rows::FIRST_CHUNK;
+
+/// How a table is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Nothing is ever found.
+    Never,
+    /// A hash table of buckets.
+    Exact {
+        /// Words of a key, which stand first in an entry.
+        key_words: usize,
+        /// Words of an entry.
+        entry_words: usize,
+        /// Words of a bucket.
+        bucket_words: usize,
+        /// The highest bit of each byte of a header that is a place's tag.
+        places_mask: u64,
+    },
+    /// Arrays by the bits of the key.
+    Prefix {
+        /// Bits of the key, at most 32.
+        width: u32,
+        /// Words of a row of records.
+        row_words: usize,
+        /// Words of a row of cells, two cells in each.
+        deeper_words: usize,
+    },
+}
+
+impl Search {
+    /// The search of tables with this key and records of so many words; nothing when it is too long for machine code.
+    pub fn new(keys: &[KeySpec], record_words: usize) -> Option<Search> {
+        // Two cells make a word, the first one in its low half.
+        if cfg!(target_endian = "big") {
+            return None;
+        }
+        match Kind::of(keys) {
+            Kind::Keyless => Some(Search::Never),
+            Kind::Exact => Some(exact::search(KeyLayout::new(keys).words(), record_words)),
+            Kind::Direct(field) => Some(Search::Prefix {
+                width: field.width,
+                row_words: 1 + record_words,
+                deeper_words: direct_lpm::DEEPER_WORDS,
+            }),
+            Kind::Prefix(_) | Kind::Rules(_) => None,
+        }
+    }
+}
+
+/// Where a table is at the moment. Machine code knows the offsets of the fields.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Location {
+    /// The record of the default action.
+    pub default: *const u64,
+    /// Buckets, or the first array of cells.
+    pub array: *const u64,
+    /// The number of buckets; or by how much a key of 32 bits is shifted to become an index of the first array.
+    pub size: u64,
+    /// Chunks of the further arrays.
+    pub deeper: *const *const u64,
+    /// Chunks of records.
+    pub records: *const *const u64,
+    /// Bytes that searches read at random.
+    pub bytes: usize,
+}
+
+// SAFETY: addresses, which nothing here looks behind.
+unsafe impl Send for Location {}
+// SAFETY: as above.
+unsafe impl Sync for Location {}
+
+impl Location {
+    /// Of a table that has nothing but a default action.
+    pub(crate) fn of_default(default: *const u64) -> Location {
+        Location {
+            default,
+            array: std::ptr::null(),
+            size: 0,
+            deeper: std::ptr::null(),
+            records: std::ptr::null(),
+            bytes: 0,
+        }
+    }
+}
+
+/// The chunk of a row and the row's number in it: chunk c has [`FIRST_CHUNK`] * 2^c rows, so both stand in one sum.
+#[inline]
+pub fn chunk_of(row: u32) -> (usize, usize) {
+    let sum = row as usize + FIRST_CHUNK;
+    let highest = sum.ilog2();
+    ((highest - FIRST_CHUNK.ilog2()) as usize, sum ^ 1 << highest)
+}
