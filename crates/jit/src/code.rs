@@ -1,8 +1,9 @@
 //! Compiled programs, and one packet's way through them.
 
 use crate::context::{Context, Memory};
-use crate::lane::{BURST_MAX, Lanes, Shape, fate};
+use crate::lane::{BURST_MAX, Copy, Lanes, Shape, fate};
 use crate::pool::Pool;
+use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, Obstacle};
 use crate::tables::TableObjects;
 use cranelift_jit::JITModule;
@@ -94,6 +95,16 @@ impl Code {
         self.needs.headroom
     }
 
+    /// Whether packets may become copies on the short way.
+    pub fn makes_copies(&self) -> bool {
+        self.needs.copies
+    }
+
+    /// Bytes that a copy of a frame needs at most.
+    pub fn copy_bytes(frame_bytes: usize) -> usize {
+        frame_bytes + (COMPOSED_BITS_MAX / 8) as usize
+    }
+
     /// Why there is none although one was asked for.
     pub fn obstacle(&self) -> Option<&Obstacle> {
         self.obstacle.as_ref()
@@ -109,6 +120,8 @@ pub(crate) struct Needs {
     pub(crate) headroom: usize,
     /// Lanes and queues of the short way.
     pub(crate) shape: Shape,
+    /// Whether packets may become copies.
+    pub(crate) copies: bool,
     /// Registers and counters of the program.
     pub(crate) registers: usize,
     pub(crate) counters: usize,
@@ -259,8 +272,24 @@ pub enum Fate {
     DroppedInEgress,
     /// An assertion did not hold.
     AssertFailed,
+    /// It has become copies: so many, from this one on. See [`ShortWay::copy`].
+    Replicated {
+        /// The first.
+        first: usize,
+        /// How many.
+        count: usize,
+    },
     /// It has to take the long way. Nothing has been changed.
     GaveUp,
+}
+
+/// What became of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyFate {
+    /// Where it goes.
+    pub port: u32,
+    /// Its length in bytes; nothing when egress dropped it.
+    pub length: Option<usize>,
 }
 
 impl<'a> ShortWay<'a> {
@@ -278,6 +307,8 @@ impl<'a> ShortWay<'a> {
         let bytes = memory.locate(&code.needs.searched, objects);
         let entry = code.staged.filter(|_| bytes > NEAR_BYTES).unwrap_or(straight);
         let mut context = Context::new(objects, PacketFacts::default());
+        context.next_copy = memory.copies.as_mut_ptr();
+        context.copies_left = memory.copies.len() as u64;
         let arrays = objects.arrays();
         assert!(
             arrays.are_of(code.needs.registers, code.needs.counters),
@@ -310,7 +341,8 @@ impl<'a> ShortWay<'a> {
     ///
     /// # Safety
     ///
-    /// Each frame is in memory of the caller's, with [`Code::headroom`] more bytes before it, and no two share any.
+    /// Each frame is in memory of the caller's, with [`Code::headroom`] more bytes before it, and no two share any. The
+    /// addresses for copies ([`Memory::set_copy`]) are good for the longest of them.
     pub unsafe fn run(&mut self, frames: impl ExactSizeIterator<Item = Frame>, arguments: Arguments) -> usize {
         let count = frames.len().min(BURST_MAX);
         if count == 0 {
@@ -377,7 +409,22 @@ impl<'a> ShortWay<'a> {
             fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
             fate::ASSERT_FAILED => Fate::AssertFailed,
             fate::GAVE_UP => Fate::GaveUp,
+            fate::REPLICATED => {
+                let (address, count) = (lane.copies as usize, lane.copies_count as usize);
+                let first = (address - self.memory.copies.as_ptr().addr()) / size_of::<Copy>();
+                Fate::Replicated { first, count }
+            }
             other => unreachable!("the code of a short way does not end with {other}"),
+        }
+    }
+
+    /// What became of a copy that a burst has made.
+    #[inline]
+    pub fn copy(&self, index: usize) -> CopyFate {
+        let copy = &self.memory.copies[index];
+        CopyFate {
+            port: copy.egress_port as u32,
+            length: (copy.fate == fate::SENT).then_some(copy.length as usize),
         }
     }
 

@@ -114,6 +114,7 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         temporaries: environment.temporaries as usize,
         headroom: environment.headroom,
         shape: environment.shape,
+        copies: plan.as_ref().is_some_and(Plan::makes_copies),
         registers: program.registers.len(),
         counters: program.counters.len(),
         step_limit: options.step_limit,

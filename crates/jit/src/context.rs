@@ -4,7 +4,7 @@
 //! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls. On the short way there
 //! is one for a burst, and what differs between its packets is in their lanes ([`crate::lane`]).
 
-use crate::lane::Lanes;
+use crate::lane::{Copy, Lanes};
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, Objects, PacketFacts, Random, Requests};
@@ -50,6 +50,9 @@ pub(crate) struct Context<'a> {
     pub(crate) needs_locks: u64,
     /// On the short way: where the tables are that compiled code searches itself, in the order of [`crate::Code`]'s list.
     pub(crate) locations: *const Location,
+    /// On the short way: places for copies that are not in use yet.
+    pub(crate) next_copy: *mut Copy,
+    pub(crate) copies_left: u64,
     /// Tables and stateful objects.
     pub(crate) objects: &'a dyn Objects,
     /// On the short way: the same, with the views of tables.
@@ -99,6 +102,8 @@ impl<'a> Context<'a> {
             counters: ptr::null(),
             needs_locks: 1,
             locations: ptr::null(),
+            next_copy: ptr::null_mut(),
+            copies_left: 0,
             objects,
             tables: None,
             requests: ptr::null_mut(),
@@ -137,6 +142,8 @@ pub struct Memory {
     pub(crate) lanes: Lanes,
     /// See [`Context::locations`].
     pub(crate) locations: Vec<Location>,
+    /// Places for copies.
+    pub(crate) copies: Vec<Copy>,
 }
 
 impl Memory {
@@ -148,6 +155,27 @@ impl Memory {
             view.location(pin)
         }));
         self.locations.iter().map(|location| location.bytes).sum()
+    }
+
+    /// Says where the bytes of a copy are put, if so many are made. Copies before it have places already.
+    ///
+    /// # Safety
+    ///
+    /// From now on until another address is set for the copy, and when frames take a short way with this memory, the
+    /// address is that of as many bytes as [`crate::Code::copy_bytes`] says for the longest frame, which nobody else uses.
+    ///
+    /// # Panics
+    ///
+    /// When a copy before it has no place.
+    pub unsafe fn set_copy(&mut self, index: usize, target: *mut u8) {
+        let copy = Copy::at(target);
+        match self.copies.get_mut(index) {
+            Some(place) => *place = copy,
+            None => {
+                assert_eq!(index, self.copies.len(), "places are given in order");
+                self.copies.push(copy);
+            }
+        }
     }
 
     /// Makes sure that there are so many words of temporaries.

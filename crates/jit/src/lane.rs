@@ -33,11 +33,45 @@ pub(crate) struct Lane {
     pub(crate) output_start: u64,
     /// And how much.
     pub(crate) output_bits: u64,
+    /// The address of the first of its [copies](Copy), and how many there are.
+    pub(crate) copies: u64,
+    pub(crate) copies_count: u64,
     /// The record that the look-up found, or that of the default action.
     pub(crate) record: *const u64,
     /// Whether it hit.
     pub(crate) hit: u64,
 }
+
+/// A copy that is made of a packet. Compiled code knows the offsets of its fields.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    /// Where its bytes are put.
+    pub(crate) target: *mut u8,
+    /// What became of it: sent, or dropped behind egress.
+    pub(crate) fate: u64,
+    /// Where it leaves.
+    pub(crate) egress_port: u64,
+    /// Its length in bytes.
+    pub(crate) length: u64,
+}
+
+impl Copy {
+    /// A place for a copy.
+    pub(crate) fn at(target: *mut u8) -> Copy {
+        Copy {
+            target,
+            fate: fate::GAVE_UP,
+            egress_port: 0,
+            length: 0,
+        }
+    }
+}
+
+// SAFETY: an address; who uses it has said that it is good then.
+unsafe impl Send for Copy {}
+// SAFETY: as above.
+unsafe impl Sync for Copy {}
 
 /// What becomes of packets on the short way: the high half of [`Lane::fate`].
 pub(crate) mod fate {
@@ -55,6 +89,8 @@ pub(crate) mod fate {
     pub(crate) const ASSERT_FAILED: u64 = 5;
     /// The packet takes the long way.
     pub(crate) const GAVE_UP: u64 = 6;
+    /// It has become copies.
+    pub(crate) const REPLICATED: u64 = 7;
 }
 
 /// Words of the head; the key follows.

@@ -52,6 +52,9 @@
 //!   burst. A bucket's number is the high half of a product with the number of buckets, so it is smaller; an entry's place is
 //!   that of a bit under a mask of places. Numbers in cells are those that the table's writer published, after the rows
 //!   that they name; an index of cells has as many bits as the array was made for.
+//! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
+//!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much is
+//!   what [`Memory::set_copy`] is promised.
 //! * **The room before a packet.** A frame becomes longer by at most [`Code::headroom`] bytes, which who runs a short way
 //!   promises to be there.
 //!
@@ -73,7 +76,7 @@ mod tables;
 mod translate;
 
 pub use arrays::Arrays;
-pub use code::{Code, Execution, Fate, Frame, ShortWay};
+pub use code::{Code, CopyFate, Execution, Fate, Frame, ShortWay};
 pub use compile::{CompileError, Options, compile};
 pub use context::Memory;
 pub use lane::BURST_MAX;

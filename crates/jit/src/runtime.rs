@@ -48,6 +48,8 @@ functions! {
     FIND = find(3);
     FIND_ALL = find_all(5);
     HIT = hit(3) -> u64;
+    REPLICATE = replicate(3) -> u64;
+    COPY_BYTES = copy_bytes(3);
     OUTPUT_BEGIN = output_begin(2);
     OUTPUT_END = output_end(2);
     VALUE_SET_CONTAINS = value_set_contains(3) -> u64;
@@ -285,6 +287,27 @@ unsafe extern "C" fn hit(context: *const Context<'_>, table: u64, slot: u64) -> 
     let context = unsafe { &*context };
     let color = tables(context).hit(TableId(table as u32), slot as u32, context.facts);
     color.map_or(NO_COLOR, u64::from)
+}
+
+/// Hands out places for copies of a packet to the members of a group: they and their number stand in the lane afterwards.
+/// The address of the members.
+unsafe extern "C" fn replicate(context: *mut Context<'_>, lane: *mut Lane, group: u64) -> u64 {
+    // SAFETY: see the module.
+    let (context, lane) = unsafe { (&mut *context, &mut *lane) };
+    let members = tables(context).replicas(group as u16);
+    let count = members.len() as u64;
+    assert!(count <= context.copies_left, "there is room for all copies");
+    lane.copies = context.next_copy.expose_provenance() as u64;
+    lane.copies_count = count;
+    context.next_copy = context.next_copy.wrapping_add(members.len());
+    context.copies_left -= count;
+    members.as_ptr().expose_provenance() as u64
+}
+
+/// Copies bytes that do not overlap.
+unsafe extern "C" fn copy_bytes(target: *mut u8, source: *const u8, count: u64) {
+    // SAFETY: see the module.
+    unsafe { std::ptr::copy_nonoverlapping(source, target, count as usize) }
 }
 
 /// Begins what the deparser emits for a lane, behind what it emitted for others.

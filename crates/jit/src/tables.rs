@@ -1,6 +1,7 @@
 //! How compiled code reaches tables: by the words of a key.
 
 use crate::arrays::Arrays;
+use crate::route::Replica;
 use forebay_interp::{Objects, PacketFacts};
 use forebay_ir::{MatchKind, Program, TableId};
 use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
@@ -9,6 +10,9 @@ use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
 pub trait TableObjects: Objects {
     /// A table without action profile, made of the same declaration, and the pin that keeps what it finds.
     fn table(&self, table: TableId) -> (&TableView, &Pin<'_>);
+
+    /// The members of a multicast group; none when there is no such group.
+    fn replicas(&self, group: u16) -> &[Replica];
 
     /// The arrays of stateful objects.
     fn arrays(&self) -> &Arrays;

@@ -147,7 +147,7 @@ impl Packet {
     #[inline]
     pub fn start_with_headroom(&mut self, headroom: usize) -> *mut u8 {
         if headroom > self.start {
-            self.grow_front(headroom - self.start);
+            self.move_behind(headroom);
         }
         // From the address of the whole buffer, so that it may be used for what is before it.
         self.storage.as_mut_ptr().wrapping_add(self.start)
@@ -200,12 +200,32 @@ impl Packet {
         &mut self.storage[start..]
     }
 
+    /// Empties the packet and makes sure that [`Packet::receive_room`] has at least so many bytes; gives them.
+    #[inline]
+    pub fn room_for(&mut self, bytes: usize) -> &mut [u8] {
+        self.reset();
+        if self.storage.len() - self.start < bytes {
+            self.storage.resize(self.start + bytes, 0);
+        }
+        self.receive_room()
+    }
+
     /// Says that a receiver wrote `length` bytes into [`Packet::receive_room`], and sets the
     /// original length. A length beyond the room is taken as the room.
     #[inline]
     pub fn set_received(&mut self, length: usize) {
         self.end = self.storage.len().min(self.start.saturating_add(length));
         self.original_length = length_u32(length);
+    }
+
+    /// Moves the data so that it begins behind so many bytes.
+    fn move_behind(&mut self, headroom: usize) {
+        let end = headroom + self.len();
+        if end > self.storage.len() {
+            self.storage.resize(end, 0);
+        }
+        self.storage.copy_within(self.start..self.end, headroom);
+        (self.start, self.end) = (headroom, end);
     }
 
     /// Inserts `count` bytes of room in front of the whole storage.
@@ -286,6 +306,19 @@ mod tests {
         assert!(packet.data()[..1000].iter().all(|&byte| byte == 7));
         assert_eq!(&packet.data()[1000..], b"tail");
         assert!(packet.headroom() > 0, "growing leaves headroom for the next header");
+    }
+
+    #[test]
+    fn room_that_is_made_again_and_again_does_not_add_up() {
+        let mut packet = Packet::new();
+        for _ in 0..10 {
+            packet.set_data(b"frame");
+            packet.start_with_headroom(500);
+            assert_eq!((packet.data(), packet.headroom()), (&b"frame"[..], 500));
+        }
+        assert_eq!(packet.storage.len(), DEFAULT_HEADROOM + DEFAULT_ROOM);
+        packet.start_with_headroom(5000);
+        assert_eq!((packet.data(), packet.headroom()), (&b"frame"[..], 5000));
     }
 
     #[test]

@@ -32,4 +32,4 @@ pub use load::{Engine, Options, Pipeline};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
 pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};
 pub use replication::{CloneSession, Replica};
-pub use v1model::{Arrival, FlowKey, Passage, Worker};
+pub use v1model::{Arrival, Copied, FlowKey, Passage, Worker};

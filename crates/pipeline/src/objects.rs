@@ -6,7 +6,7 @@
 //! write (registers, counters, meters) is in [`Stateful`], shared by all and synchronised inside. No worker ever waits
 //! for the control plane.
 
-use crate::replication::ReplicationEngine;
+use crate::replication::{Replica, ReplicationEngine};
 use crate::sections::RegisterLocks;
 use forebay_bits::Bits;
 use forebay_interp::{Lookup, Objects, PacketFacts};
@@ -274,6 +274,10 @@ impl View<'_> {
 }
 
 impl forebay_jit::TableObjects for View<'_> {
+    fn replicas(&self, group: u16) -> &[Replica] {
+        self.snapshot.replication.members(group)
+    }
+
     fn arrays(&self) -> &Arrays {
         self.arrays
     }

@@ -1,15 +1,7 @@
 //! The packet replication engine: multicast groups and clone sessions, written by the control plane.
 
+pub use forebay_jit::route::Replica;
 use std::collections::BTreeMap;
-
-/// A copy that a multicast group makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Replica {
-    /// Where it goes.
-    pub egress_port: u32,
-    /// `standard_metadata.egress_rid` of the copy.
-    pub instance: u16,
-}
 
 /// What a clone session does with a clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,4 +30,27 @@ impl CloneSession {
 pub(crate) struct ReplicationEngine {
     pub(crate) multicast_groups: BTreeMap<u16, Vec<Replica>>,
     pub(crate) clone_sessions: BTreeMap<u32, CloneSession>,
+    /// Members of the largest group.
+    largest_group: usize,
+}
+
+impl ReplicationEngine {
+    /// Adds, replaces or, without members given, removes a group.
+    pub(crate) fn change_group(&mut self, group: u16, replicas: Option<Vec<Replica>>) {
+        match replicas {
+            Some(replicas) => self.multicast_groups.insert(group, replicas),
+            None => self.multicast_groups.remove(&group),
+        };
+        self.largest_group = self.multicast_groups.values().map(Vec::len).max().unwrap_or(0);
+    }
+
+    /// The members of a group; none when it does not exist.
+    pub(crate) fn members(&self, group: u16) -> &[Replica] {
+        self.multicast_groups.get(&group).map_or(&[], Vec::as_slice)
+    }
+
+    /// The most copies that a packet may become.
+    pub(crate) fn largest_group(&self) -> usize {
+        self.largest_group
+    }
 }

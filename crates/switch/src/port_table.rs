@@ -74,6 +74,11 @@ impl PortTable {
         self.slots.iter().all(|slot| slot.room() >= needed)
     }
 
+    /// Packets that every port would accept.
+    pub(crate) fn least_room(&self) -> usize {
+        self.slots.iter().map(PortSlot::room).min().unwrap_or(usize::MAX)
+    }
+
     /// Asks every port for up to `max` packets and gives what came, with the port's number, to `take`. `burst` is empty
     /// before and after.
     pub(crate) fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64, mut take: impl FnMut(u32, &Burst)) {

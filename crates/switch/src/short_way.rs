@@ -1,11 +1,12 @@
-//! Packets that neither wait nor are copied: from port to port in one step, in their own buffers.
+//! Packets that do not wait: from port to port in one step, in their own buffers, copies in buffers of the worker's.
 //!
 //! Used when nothing waits in the switch, so that no packet overtakes another. A packet that has to take the long way
 //! takes it in its turn, before those behind it leave.
 
+use crate::port_table::Sent;
 use crate::switch::{Activity, Switch};
 use forebay_packet::Burst;
-use forebay_pipeline::{Arrival, DropReason, Passage, Tracer};
+use forebay_pipeline::{Arrival, Copied, DropReason, Passage, Tracer};
 
 impl Switch {
     /// Receives a burst from every port and takes it the short way as far as possible.
@@ -39,8 +40,9 @@ impl Switch {
             timestamp_us: self.microseconds(now_ns),
         };
         let mut passages = std::mem::take(&mut self.stages.passages);
+        let room = self.room_for_copies();
         if self.is_empty()
-            && let Some(port) = self.worker.pass(burst.as_mut_slice(), arrival, &mut passages)
+            && let Some(port) = self.worker.pass(burst.as_mut_slice(), arrival, room, &mut passages)
         {
             self.hand_over_all(port, burst, ingress_port, now_ns, activity);
             self.stages.passages = passages;
@@ -48,9 +50,10 @@ impl Switch {
         }
         let mut packets = burst.as_mut_slice();
         while !packets.is_empty() {
+            let room = self.room_for_copies();
             if passages.is_empty()
                 && self.is_empty()
-                && let Some(port) = self.worker.pass(packets, arrival, &mut passages)
+                && let Some(port) = self.worker.pass(packets, arrival, room, &mut passages)
             {
                 passages.resize(packets.len(), Passage::Transmit(port));
             }
@@ -70,6 +73,12 @@ impl Switch {
                         self.take_tag();
                         self.book_drop(ingress_port, reason);
                     }
+                    Passage::Copies { first, count } => {
+                        let id = self.take_tag();
+                        activity.egress += u64::from(count);
+                        self.counters.copies += u64::from(count) - 1;
+                        self.hand_over_copies((first, count), id, ingress_port, now_ns);
+                    }
                     Passage::LongWay => {
                         self.arrive(packet.data(), ingress_port, arrival.timestamp_us);
                         // Counted as the others are, below.
@@ -81,6 +90,37 @@ impl Switch {
             }
         }
         self.stages.passages = passages;
+    }
+
+    /// Copies that every port takes, and that the queues would hold.
+    fn room_for_copies(&self) -> usize {
+        match self.worker.makes_copies() {
+            true => self.ports.least_room().min(self.config.queue_capacity),
+            false => 0,
+        }
+    }
+
+    /// The copies of a packet, each out of its port.
+    fn hand_over_copies(&mut self, (first, count): (u32, u32), id: u64, from: u32, now_ns: u64) {
+        let mut sent = Sent::default();
+        let mut drops = std::mem::take(&mut self.stages.dropped_copies);
+        let ports = &mut self.ports;
+        for (Copied { port, dropped }, packet) in self.worker.copies(first, count) {
+            packet.id = id;
+            match dropped {
+                None => match ports.exchange(port, packet, now_ns) {
+                    Some(flushed) => sent = sent + flushed,
+                    None => drops.push((from, DropReason::NoSuchPort)),
+                },
+                Some(reason) if ports.contains(port) => drops.push((port, reason)),
+                Some(_) => drops.push((from, DropReason::NoSuchPort)),
+            }
+        }
+        for (port, reason) in drops.drain(..) {
+            self.drop_here(port, reason);
+        }
+        self.stages.dropped_copies = drops;
+        self.count_sent(sent);
     }
 
     /// Out of one port, all of them.

@@ -5,8 +5,10 @@
 //! the ones whose value is not in the packet any more.
 
 use super::Route;
+use super::flow::{Flow, FlowBlock, Joint};
+use super::threading::written_by_actions;
 use crate::analysis::action_body;
-use forebay_ir::{BlockId, Body, BodyId, IndexSet, Op, Program, SlotId, TableId, Terminator};
+use forebay_ir::{BlockId, Body, IndexSet, Op, Program, SlotId, TableId, Terminator};
 use std::collections::HashMap;
 
 /// The slots that matter at a look-up. By number of the slot.
@@ -18,78 +20,22 @@ pub(crate) struct Crossing {
     pub(crate) written: IndexSet,
 }
 
-/// By the block that applies a table.
-pub(crate) type Crossings = HashMap<(BodyId, BlockId), Crossing>;
+/// By the block that applies a table. Copies of a packet do not wait.
+pub(crate) type Crossings = HashMap<BlockId, Crossing>;
 
-/// The crossings of the bodies behind the parser.
-pub(crate) fn crossings(program: &Program, route: &Route) -> Crossings {
-    let none = IndexSet::new(program.slots.len());
-    let mut found = Crossings::new();
-    let mut live = none.clone();
-    for (index, id) in route.bodies().into_iter().enumerate().rev() {
-        before_next_body(route, index, &mut live);
-        let body = &program.bodies[id.index()];
-        let mut solver = Liveness::new(program, body, live.clone(), live);
-        solver.solve(body);
-        for (block, terminator) in applications(body) {
-            let crossing = Crossing {
-                live: solver.behind_lookup(terminator),
-                written: none.clone(),
-            };
-            found.insert((id, block), crossing);
-        }
-        live = solver.at_start.swap_remove(0);
-    }
-    let mut written = none;
-    for (index, id) in route.bodies().into_iter().enumerate() {
-        written = writes_until(program, id, written, &mut found);
-        written_by_architecture(route, index, &mut written);
-    }
-    found
-}
-
-/// Places of [`Route::bodies`].
-const VERIFY_CHECKSUM: usize = 0;
-const INGRESS: usize = 1;
-const EGRESS: usize = 2;
-
-/// What the architecture reads behind a body, and what it overwrites there.
-fn before_next_body(route: &Route, body: usize, live: &mut IndexSet) {
-    match body {
-        VERIFY_CHECKSUM => route.checksum_error.iter().for_each(|slot| live.remove(slot.index())),
-        INGRESS => {
-            for (slot, _) in &route.before_egress {
-                live.remove(slot.index());
-            }
-            for slot in route.copying.iter().chain([&route.egress_spec]) {
-                live.insert(slot.index());
-            }
-        }
-        EGRESS => live.insert(route.egress_spec.index()),
-        _ => {}
-    }
-}
-
-fn written_by_architecture(route: &Route, body: usize, written: &mut IndexSet) {
-    match body {
-        VERIFY_CHECKSUM => route
-            .checksum_error
-            .iter()
-            .for_each(|slot| written.insert(slot.index())),
-        INGRESS => {
-            for (slot, _) in &route.before_egress {
-                written.insert(slot.index());
-            }
-        }
-        _ => {}
-    }
-}
-
-fn applications(body: &Body) -> impl Iterator<Item = (BlockId, &Terminator)> {
-    let blocks = body.blocks.iter().zip(0..);
-    blocks
-        .map(|(block, id)| (BlockId(id), &block.terminator))
-        .filter(|(_, terminator)| matches!(terminator, Terminator::Apply { .. }))
+/// The crossings of what follows the parser.
+pub(crate) fn crossings(program: &Program, route: &Route, flow: &Flow) -> Crossings {
+    let live = FlowLiveness::solved(program, route, flow);
+    let written = written_before(program, route, flow);
+    let blocks = flow.blocks.iter().zip(0..);
+    let waiting = blocks.filter(|(block, _)| block.exit.is_some() && block.copies.is_none());
+    let crossing = |(block, id): (&FlowBlock, u32)| {
+        let mut written = written[id as usize].clone();
+        write_statements(program, block, &mut written);
+        let live = live.behind_lookup(block);
+        (BlockId(id), Crossing { live, written })
+    };
+    waiting.map(crossing).collect()
 }
 
 /// The slots that a lookup writes before an action runs. The colour of a direct meter is not certain.
@@ -102,151 +48,212 @@ fn actions_of(program: &Program, table: TableId) -> impl Iterator<Item = &Body> 
     listed.map(|listed| action_body(program, &program.actions[listed.action.index()]))
 }
 
-/// Which slots are live at the beginning of each block of a body.
-struct Liveness<'a> {
+/// Which slots are live at the beginning of each block of a flow.
+struct FlowLiveness<'a> {
     program: &'a Program,
-    /// What is live where the body returns.
-    at_end: IndexSet,
-    /// What is live where it exits its control.
-    at_exit: IndexSet,
+    route: &'a Route,
     at_start: Vec<IndexSet>,
+    /// What the deparser reads.
+    at_deparser: IndexSet,
 }
 
-impl<'a> Liveness<'a> {
-    fn new(program: &'a Program, body: &Body, at_end: IndexSet, at_exit: IndexSet) -> Self {
-        Liveness {
+impl<'a> FlowLiveness<'a> {
+    fn solved(program: &'a Program, route: &'a Route, flow: &Flow) -> Self {
+        let none = IndexSet::new(program.slots.len());
+        let deparser = &program.bodies[route.deparser.index()];
+        let mut liveness = FlowLiveness {
             program,
-            at_start: vec![IndexSet::new(program.slots.len()); body.blocks.len()],
-            at_end,
-            at_exit,
-        }
-    }
-
-    /// Sets only grow, so this ends.
-    fn solve(&mut self, body: &Body) {
+            route,
+            at_start: vec![none.clone(); flow.blocks.len()],
+            at_deparser: live_before(program, deparser, &none, &none),
+        };
+        // Sets only grow, so this ends.
         loop {
             let mut changed = false;
-            for (index, block) in body.blocks.iter().enumerate().rev() {
-                let mut live = self.before_terminator(&block.terminator);
-                for statement in block.statements.iter().rev() {
-                    self.step(&statement.op, &mut live);
-                }
-                changed |= live != self.at_start[index];
-                self.at_start[index] = live;
+            for (index, block) in flow.blocks.iter().enumerate().rev() {
+                let live = liveness.before(block);
+                changed |= live != liveness.at_start[index];
+                liveness.at_start[index] = live;
             }
             if !changed {
-                return;
+                return liveness;
             }
         }
     }
 
-    fn before_terminator(&self, terminator: &Terminator) -> IndexSet {
-        let mut live = match terminator {
-            Terminator::Apply { .. } => self.behind_lookup(terminator),
-            _ => self.behind(terminator),
+    fn before(&self, block: &FlowBlock) -> IndexSet {
+        let mut live = match block.exit {
+            Some(_) => self.behind_lookup(block),
+            None => self.behind(&block.block.terminator),
         };
-        for expr in terminator.exprs() {
-            expr.for_each_slot(&mut |slot| live.insert(slot.index()));
+        if let Some(joint) = block.joint {
+            self.before_joint(joint, &mut live);
         }
-        if let Terminator::Apply { table, .. } = terminator {
-            for key in &self.program.tables[table.index()].keys {
-                key.expr.for_each_slot(&mut |slot| live.insert(slot.index()));
-            }
+        read_by_terminator(self.program, &block.block.terminator, &mut live);
+        for statement in block.block.statements.iter().rev() {
+            step(self.program, &statement.op, &mut live);
         }
         live
     }
 
-    /// What is live where control goes from a terminator.
     fn behind(&self, terminator: &Terminator) -> IndexSet {
-        match terminator {
-            Terminator::Return => return self.at_end.clone(),
-            Terminator::Exit => return self.at_exit.clone(),
-            _ => {}
-        }
-        let mut live = IndexSet::new(self.program.slots.len());
-        for successor in terminator.successors() {
-            live.extend(&self.at_start[successor.index()]);
-        }
-        live
+        live_behind(self.program, terminator, &self.at_start)
     }
 
     /// Between a lookup and its results.
-    fn behind_lookup(&self, terminator: &Terminator) -> IndexSet {
-        let mut live = self.behind(terminator);
+    fn behind_lookup(&self, block: &FlowBlock) -> IndexSet {
+        let behind = self.behind(&block.block.terminator);
         let Terminator::Apply {
             table, hit, action_run, ..
-        } = terminator
+        } = &block.block.terminator
         else {
-            return live;
+            return behind;
         };
-        let behind = live.clone();
+        let at_exit = block.exit.map_or(&behind, |exit| &self.at_start[exit.index()]);
+        let mut live = behind.clone();
         for action in actions_of(self.program, *table) {
-            let mut inside = Liveness::new(self.program, action, behind.clone(), self.at_exit.clone());
-            inside.solve(action);
-            live.extend(&inside.at_start[0]);
+            live.extend(&live_before(self.program, action, &behind, at_exit));
         }
         results(hit, action_run).for_each(|slot| live.remove(slot.index()));
         live
     }
 
-    /// From what is live after an operation to what is live before it.
-    fn step(&self, op: &Op, live: &mut IndexSet) {
-        // These may leave their target as it is.
-        let certain = !matches!(
-            op,
-            Op::Random { .. } | Op::ExecuteMeter { .. } | Op::UpdateChecksum { .. }
-        );
-        if let Some(slot) = op.target().filter(|_| certain) {
-            live.remove(slot.index());
-        }
-        if let Op::Emit { header } = op {
-            for slot in self.program.headers[header.index()].slots() {
-                live.insert(slot.index());
+    fn before_joint(&self, joint: Joint, live: &mut IndexSet) {
+        let route = self.route;
+        let remove = |live: &mut IndexSet, slots: &[(SlotId, super::Source)]| {
+            slots.iter().for_each(|(slot, _)| live.remove(slot.index()));
+        };
+        match joint {
+            Joint::Verified => route.checksum_error.iter().for_each(|slot| live.remove(slot.index())),
+            Joint::Decide { replicate } => {
+                remove(live, &route.before_egress);
+                replicate
+                    .iter()
+                    .for_each(|block| live.extend(&self.at_start[block.index()]));
+                let decide = route.copying.iter().chain([&route.egress_spec]).copied();
+                decide.chain(route.group()).for_each(|slot| live.insert(slot.index()));
             }
+            Joint::Replicate => {
+                remove(live, route.before_copy());
+                route.group().iter().for_each(|slot| live.insert(slot.index()));
+            }
+            Joint::Left => live.insert(route.egress_spec.index()),
+            Joint::Deparse => live.extend(&self.at_deparser),
         }
-        op.for_each_slot_read(&mut |slot| live.insert(slot.index()));
     }
 }
 
-/// What may have been written behind a body, when `before` may have been before it.
-fn writes_until(program: &Program, id: BodyId, before: IndexSet, found: &mut Crossings) -> IndexSet {
-    let body = &program.bodies[id.index()];
-    let mut at_start = vec![before.clone(); body.blocks.len()];
-    let mut at_end = before;
+fn read_by_terminator(program: &Program, terminator: &Terminator, live: &mut IndexSet) {
+    for expr in terminator.exprs() {
+        expr.for_each_slot(&mut |slot| live.insert(slot.index()));
+    }
+    if let Terminator::Apply { table, .. } = terminator {
+        for key in &program.tables[table.index()].keys {
+            key.expr.for_each_slot(&mut |slot| live.insert(slot.index()));
+        }
+    }
+}
+
+/// What is live where control goes from a terminator.
+fn live_behind(program: &Program, terminator: &Terminator, at_start: &[IndexSet]) -> IndexSet {
+    let mut live = IndexSet::new(program.slots.len());
+    for successor in terminator.successors() {
+        live.extend(&at_start[successor.index()]);
+    }
+    live
+}
+
+/// What is live at the beginning of an action or a deparser.
+fn live_before(program: &Program, body: &Body, at_end: &IndexSet, at_exit: &IndexSet) -> IndexSet {
+    let mut at_start = vec![IndexSet::new(program.slots.len()); body.blocks.len()];
     loop {
         let mut changed = false;
-        for (index, block) in body.blocks.iter().enumerate() {
+        for (index, block) in body.blocks.iter().enumerate().rev() {
+            let mut live = match &block.terminator {
+                Terminator::Return => at_end.clone(),
+                Terminator::Exit => at_exit.clone(),
+                terminator => live_behind(program, terminator, &at_start),
+            };
+            read_by_terminator(program, &block.terminator, &mut live);
+            for statement in block.statements.iter().rev() {
+                step(program, &statement.op, &mut live);
+            }
+            changed |= live != at_start[index];
+            at_start[index] = live;
+        }
+        if !changed {
+            return at_start.swap_remove(0);
+        }
+    }
+}
+
+/// From what is live after an operation to what is live before it.
+fn step(program: &Program, op: &Op, live: &mut IndexSet) {
+    // These may leave their target as it is.
+    let certain = !matches!(
+        op,
+        Op::Random { .. } | Op::ExecuteMeter { .. } | Op::UpdateChecksum { .. }
+    );
+    if let Some(slot) = op.target().filter(|_| certain) {
+        live.remove(slot.index());
+    }
+    if let Op::Emit { header } = op {
+        for slot in program.headers[header.index()].slots() {
+            live.insert(slot.index());
+        }
+    }
+    op.for_each_slot_read(&mut |slot| live.insert(slot.index()));
+}
+
+/// What may have been written between the parser and the beginning of each block.
+fn written_before(program: &Program, route: &Route, flow: &Flow) -> Vec<IndexSet> {
+    let mut at_start = vec![IndexSet::new(program.slots.len()); flow.blocks.len()];
+    loop {
+        let mut changed = false;
+        for (index, block) in flow.blocks.iter().enumerate() {
             let mut written = at_start[index].clone();
-            for statement in &block.statements {
-                let slots = statement.op.slots_written(program);
-                slots.iter().for_each(|slot| written.insert(slot.index()));
-            }
-            if let Terminator::Apply {
-                table, hit, action_run, ..
-            } = &block.terminator
-            {
-                if let Some(crossing) = found.get_mut(&(id, BlockId(index as u32))) {
-                    crossing.written.extend(&written);
-                }
-                let color = program.tables[table.index()].direct_meter.and_then(|meter| meter.slot);
-                results(hit, action_run)
-                    .chain(color)
-                    .for_each(|slot| written.insert(slot.index()));
-                let statements = actions_of(program, *table).flat_map(|action| &action.blocks);
-                for statement in statements.flat_map(|block| &block.statements) {
-                    let slots = statement.op.slots_written(program);
-                    slots.iter().for_each(|slot| written.insert(slot.index()));
-                }
-            }
-            for successor in block.terminator.successors() {
+            write_statements(program, block, &mut written);
+            written_at_end(program, route, block, &mut written);
+            for successor in block.successors() {
                 let known = at_start[successor.index()].clone();
                 at_start[successor.index()].extend(&written);
                 changed |= known != at_start[successor.index()];
             }
-            at_end.extend(&written);
         }
         if !changed {
-            return at_end;
+            return at_start;
         }
+    }
+}
+
+fn write_statements(program: &Program, block: &FlowBlock, written: &mut IndexSet) {
+    for statement in &block.block.statements {
+        let slots = statement.op.slots_written(program);
+        slots.iter().for_each(|slot| written.insert(slot.index()));
+    }
+}
+
+/// What the architecture writes at the end of a block, or a look-up and its actions.
+fn written_at_end(program: &Program, route: &Route, block: &FlowBlock, written: &mut IndexSet) {
+    let mut sources = |slots: &[(SlotId, super::Source)]| {
+        slots.iter().for_each(|(slot, _)| written.insert(slot.index()));
+    };
+    match block.joint {
+        Some(Joint::Decide { .. }) => sources(&route.before_egress),
+        Some(Joint::Replicate) => sources(route.before_copy()),
+        Some(Joint::Verified) => route
+            .checksum_error
+            .iter()
+            .for_each(|slot| written.insert(slot.index())),
+        Some(Joint::Left | Joint::Deparse) | None => {}
+    }
+    if let Terminator::Apply {
+        table, hit, action_run, ..
+    } = &block.block.terminator
+    {
+        let by_actions = written_by_actions(program, *table);
+        results(hit, action_run)
+            .chain(by_actions)
+            .for_each(|slot| written.insert(slot.index()));
     }
 }

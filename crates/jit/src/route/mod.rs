@@ -11,14 +11,18 @@
 //! * fields that it changes are changed in the packet, at once where nothing can make it give up any more, otherwise by
 //!   the deparser; headers that stay where they are in the packet are not copied.
 //!
-//! The function *gives up* where something rare happens: a parser error, a multicast group, a clone, a digest. Until then
+//! Copies for the members of a multicast group are made by a loop around what follows ingress. The function *gives up*
+//! where something rare happens: a parser error, a clone, a digest, a resubmission. Until then
 //! it has changed nothing, not even the packet, so the architecture takes the packet the long way, from the start. A
 //! program that changes something that outlives a packet (a register, a counter) before it may give up has no such
 //! function: see [`Obstacle`].
 
 pub(crate) mod crossings;
+mod facts;
+pub(crate) mod flow;
 pub(crate) mod plan;
 mod specialise;
+mod threading;
 
 use crate::analysis::longest_way;
 use forebay_bits::Bits;
@@ -53,10 +57,31 @@ pub struct Route {
     pub before_parser: Vec<(SlotId, Source)>,
     /// Values between ingress and egress.
     pub before_egress: Vec<(SlotId, Source)>,
+    /// How packets become several.
+    pub replication: Option<Replication>,
     /// Slots whose values the short way does not know: programs that read them cannot take it.
     pub unknown: Vec<SlotId>,
     /// Slots that programs that take the short way may not write: they choose among queues.
     pub fixed: Vec<SlotId>,
+}
+
+/// How a packet becomes copies for the members of a group, each of which goes through egress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replication {
+    /// The number of the group behind ingress; 0 when the packet is not copied.
+    pub group: SlotId,
+    /// Values between ingress and egress of a copy.
+    pub before_copy: Vec<(SlotId, Source)>,
+}
+
+/// A member of a group: a copy that it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct Replica {
+    /// Where the copy goes.
+    pub egress_port: u32,
+    /// What tells copies for one port apart: `standard_metadata.egress_rid`.
+    pub instance: u16,
 }
 
 /// The value of a slot.
@@ -66,8 +91,10 @@ pub enum Source {
     Number(u64),
     /// The low bits of an argument.
     Argument(Argument),
-    /// The value that `egress_spec` had behind ingress.
+    /// The value that `egress_spec` had behind ingress; the port of a copy.
     EgressPort,
+    /// Of a copy: see [`Replica::instance`].
+    Instance,
 }
 
 /// What is said of a packet that takes the short way.
@@ -127,6 +154,18 @@ impl fmt::Display for Obstacle {
 }
 
 impl Route {
+    /// The slot with the number of the group for whose members the packet is copied.
+    pub(crate) fn group(&self) -> Option<SlotId> {
+        self.replication.as_ref().map(|replication| replication.group)
+    }
+
+    /// Values between ingress and egress of a copy.
+    pub(crate) fn before_copy(&self) -> &[(SlotId, Source)] {
+        self.replication
+            .as_ref()
+            .map_or(&[], |replication| &replication.before_copy)
+    }
+
     /// The bodies behind the parser, in order.
     pub(crate) fn bodies(&self) -> [BodyId; 5] {
         [
@@ -147,7 +186,7 @@ impl Route {
                 Source::Number(number) => {
                     known.insert(*slot, Bits::new(program.slot(*slot).width, (*number).into()));
                 }
-                Source::Argument(_) | Source::EgressPort => {
+                Source::Argument(_) | Source::EgressPort | Source::Instance => {
                     known.remove(slot);
                 }
             }
@@ -159,7 +198,13 @@ impl Route {
     pub(crate) fn slots_read(&self, program: &Program) -> BTreeSet<SlotId> {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         let mut read = Use::of(program, &all).read;
-        read.extend(self.copying.iter().chain([&self.egress_spec]));
+        read.extend(
+            self.copying
+                .iter()
+                .copied()
+                .chain([self.egress_spec])
+                .chain(self.group()),
+        );
         read
     }
 
@@ -167,10 +212,12 @@ impl Route {
     pub(crate) fn burst_constants(&self, program: &Program) -> Vec<(SlotId, Source)> {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         let written = Use::of(program, &all).written;
-        let by_architecture = |slot| self.before_egress.iter().any(|(other, _)| *other == slot);
+        let set = || self.before_egress.iter().chain(self.before_copy());
+        let by_architecture = |slot| set().any(|(other, _)| *other == slot);
         let is_constant = |source: &Source| match source {
             Source::Argument(Argument::IngressPort | Argument::Timestamp) => true,
-            Source::Argument(Argument::PacketLength) | Source::Number(_) | Source::EgressPort => false,
+            Source::Argument(Argument::PacketLength) | Source::Number(_) => false,
+            Source::EgressPort | Source::Instance => false,
         };
         let arguments = self.before_parser.iter().copied();
         let arguments = arguments.filter(|(slot, source)| is_constant(source) && !written.contains(slot));
@@ -195,10 +242,27 @@ impl Route {
         Use::of(program, &all).ordered
     }
 
-    /// Whether a packet may give up behind the parser.
+    /// Whether a packet may give up behind the parser, when it need not for being replicated.
     pub(crate) fn may_give_up(&self, program: &Program) -> bool {
         let all = Use::of(program, &self.bodies());
         all.requests || self.copying.iter().any(|slot| all.may_be_set.contains(slot))
+    }
+
+    /// Whether a packet may be replicated.
+    pub(crate) fn may_replicate(&self, program: &Program) -> bool {
+        let ingress = Use::of(program, &[self.verify_checksum, self.ingress]);
+        self.group().is_some_and(|group| ingress.may_be_set.contains(&group))
+    }
+
+    /// Whether anything that outlives the packet is changed before egress.
+    pub(crate) fn has_effects(&self, program: &Program) -> bool {
+        Use::of(program, &[self.verify_checksum, self.ingress]).effects
+    }
+
+    /// Whether what follows ingress can be done for each copy of a packet.
+    pub(crate) fn copies_can_be_processed(&self, program: &Program) -> bool {
+        let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
+        !behind.asserts && !behind.requests
     }
 
     /// Why the program cannot take the short way, if so.
@@ -265,6 +329,7 @@ struct Use {
     /// Effects that do not give the same result in another order.
     ordered: bool,
     requests: bool,
+    asserts: bool,
     registers_read: BTreeSet<RegisterId>,
     registers_written: BTreeSet<RegisterId>,
 }
@@ -347,6 +412,7 @@ impl Use {
             op,
             Op::RegisterWrite { .. } | Op::ExecuteMeter { .. } | Op::EnterAtomic { .. }
         );
+        self.asserts |= matches!(op, Op::Assert { .. } | Op::Assume { .. });
         self.requests |= matches!(
             op,
             Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Digest { .. }

@@ -11,10 +11,13 @@
 
 use super::Route;
 use super::crossings::{Crossings, crossings};
-use super::specialise::{fold, specialise, substitute_op};
-use crate::analysis::CursorFact;
+use super::facts::Facts;
+use super::flow::{Flow, FlowBlock, Joint};
+use super::specialise::{Special, fold, specialise, substitute_op};
+use super::threading::Threading;
+use crate::analysis::{CursorFact, header_bits};
 use forebay_bits::Bits;
-use forebay_ir::{BlockId, Expr, HeaderId, KeySet, Op, Program, SlotId, Terminator};
+use forebay_ir::{BlockId, Expr, Header, HeaderId, KeySet, Op, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes that a plan may have.
@@ -25,6 +28,15 @@ const LEAVES_MAX: usize = 24;
 
 /// Statements that all copies of the controls may have together.
 const STATEMENTS_MAX: usize = 4_000;
+
+/// Blocks that all copies of the controls may have together for being taken apart.
+const THREADED_BLOCKS_MAX: usize = 1_000;
+
+/// Headers whose validity is not known for which there are copies of the deparser.
+pub(crate) const UNCERTAIN_MAX: usize = 3;
+
+/// Headers that are put together have at most so many bits.
+pub(crate) const COMPOSED_BITS_MAX: u64 = 8 * 256;
 
 /// The tree.
 #[derive(Debug)]
@@ -85,6 +97,8 @@ pub(crate) struct Leaf {
     pub(crate) contiguous: bool,
     /// Whether fields may be changed in the packet at once.
     pub(crate) in_place: bool,
+    /// What follows the parser.
+    pub(crate) flow: Flow,
     /// What packets take along to their look-ups.
     pub(crate) crossings: Crossings,
     /// The program as it is behind this way.
@@ -116,6 +130,7 @@ impl Plan {
             route,
             step_limit,
             statements: 0,
+            blocks_left: THREADED_BLOCKS_MAX,
             plan: Plan {
                 nodes: Vec::new(),
                 leaves: Vec::new(),
@@ -133,6 +148,12 @@ impl Plan {
         planner.plan
     }
 
+    /// Whether packets may become copies.
+    pub(crate) fn makes_copies(&self) -> bool {
+        let mut blocks = self.leaves.iter().flat_map(|leaf| &leaf.flow.blocks);
+        blocks.any(|block| block.joint == Some(Joint::Replicate))
+    }
+
     /// The node where the parser begins.
     pub(crate) fn root(&self) -> NodeId {
         NodeId(0)
@@ -145,6 +166,8 @@ struct Planner<'a> {
     step_limit: u64,
     /// Statements of all leaves' programs.
     statements: usize,
+    /// See [`THREADED_BLOCKS_MAX`].
+    blocks_left: usize,
     plan: Plan,
 }
 
@@ -272,18 +295,73 @@ impl Planner<'_> {
         }
         let special = specialise(self.program, self.route, &way.known);
         self.statements += special.statements;
+        let program = &special.program;
+        let replicates = self.route.may_replicate(program);
+        let Some(flow) = self.flow(&special, way, replicates) else {
+            return Next::GiveUp;
+        };
+        self.blocks_left = self.blocks_left.saturating_sub(flow.blocks.len());
         self.plan.leaves.push(Leaf {
             known: way.known.clone(),
             cursor: way.cursor,
             emitted: special.emitted,
             extracted: way.extracted.clone(),
             contiguous: way.contiguous,
-            in_place: !self.route.may_give_up(&special.program),
-            crossings: crossings(&special.program, self.route),
+            in_place: !replicates && !self.route.may_give_up(program),
+            crossings: crossings(program, self.route, &flow),
+            flow,
             program: special.program,
             written: special.written,
             changed: way.changed.clone(),
         });
         Next::Leaf(self.plan.leaves.len() - 1)
+    }
+
+    /// What follows the parser on this way. Where packets cannot be copied, those that would have to be give up behind
+    /// ingress; nothing when that is too late.
+    fn flow(&self, special: &Special, way: &Way, replicates: bool) -> Option<Flow> {
+        let (program, route) = (&special.program, self.route);
+        let plain = Flow::of_bodies(program, route);
+        let threading = Threading {
+            program,
+            route,
+            emitted: special.emitted.as_deref().unwrap_or(&[]),
+            blocks_max: plain.blocks.len() + self.blocks_left,
+        };
+        let facts = Facts::of(&way.known);
+        if !replicates {
+            return Some(threading.thread(&plain, facts));
+        }
+        let copied = threading.thread(&plain.clone().with_copies(), facts.clone());
+        if self.can_copy(special, way, &copied) {
+            return Some(copied);
+        }
+        (!route.has_effects(program)).then(|| threading.thread(&plain, facts))
+    }
+
+    /// Whether all copies can be put together: their headers are known, and have whole bytes.
+    fn can_copy(&self, special: &Special, way: &Way, flow: &Flow) -> bool {
+        let program = &special.program;
+        let Some(emitted) = &special.emitted else { return false };
+        let headers = || emitted.iter().map(|id| &program.headers[id.index()]);
+        let is_plain = |header: &Header| {
+            let has_varbit = header.fields.iter().any(|field| field.length.is_some());
+            !has_varbit && header_bits(program, header).0.is_multiple_of(8)
+        };
+        let bits: u64 = headers().map(|header| header_bits(program, header).0).sum();
+        let mut deparsed = flow
+            .blocks
+            .iter()
+            .filter(|block| block.copies.is_some() && block.joint == Some(Joint::Deparse));
+        let are_known = |block: &FlowBlock| {
+            let uncertain = headers()
+                .filter(|header| special.written.contains(&header.valid) && block.facts.value(header.valid).is_none());
+            uncertain.count() <= UNCERTAIN_MAX
+        };
+        self.route.copies_can_be_processed(program)
+            && headers().all(is_plain)
+            && bits <= COMPOSED_BITS_MAX
+            && way.cursor.bit_in_byte() == Some(0)
+            && deparsed.all(are_known)
     }
 }

@@ -123,7 +123,8 @@ fn reachable_bodies<'a>(program: &'a Program, route: &Route) -> Vec<&'a Body> {
 }
 
 fn written(program: &Program, route: &Route) -> BTreeSet<SlotId> {
-    let mut written: BTreeSet<SlotId> = route.before_egress.iter().map(|(slot, _)| *slot).collect();
+    let sources = route.before_egress.iter().chain(route.before_copy());
+    let mut written: BTreeSet<SlotId> = sources.map(|(slot, _)| *slot).collect();
     written.extend(route.checksum_error);
     for block in reachable_bodies(program, route).iter().flat_map(|body| &body.blocks) {
         for statement in &block.statements {

@@ -115,8 +115,7 @@ impl Translator<'_, '_, '_> {
             Some(found) => found,
             None => {
                 let key = self.key_words(id, &layout);
-                let place = self.leaf.zip(self.present_body);
-                let crossing = place.and_then(|(leaf, body)| leaf.crossings.get(&(body, block)));
+                let crossing = self.leaf.and_then(|leaf| leaf.crossings.get(&block));
                 self.find(id, layout.search, &key, crossing)
             }
         };

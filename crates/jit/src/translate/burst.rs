@@ -63,7 +63,8 @@ pub(super) struct Burst {
 }
 
 impl Burst {
-    fn reserve(&mut self, words: usize) -> i32 {
+    /// Room for so many words in every lane: its offset in bytes.
+    pub(super) fn reserve(&mut self, words: usize) -> i32 {
         let offset = self.words;
         self.words += words;
         (8 * offset) as i32
@@ -124,6 +125,11 @@ impl Translator<'_, '_, '_> {
 
     pub(super) fn burst_state(&mut self) -> &mut Burst {
         self.burst.as_mut().expect("only the short way has bursts")
+    }
+
+    /// Where the present lane's way has ended.
+    pub(super) fn next_lane_block(&mut self) -> ir::Block {
+        self.burst_state().next
     }
 
     /// Takes the lane that is next in the queue into its segment.

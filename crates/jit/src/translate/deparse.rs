@@ -11,25 +11,21 @@
 //! goes through the output.
 
 use super::homes::{Field, Home};
+use super::joints::CopyLoop;
+use super::pack::Packed;
 use super::route::{Parsed, Position};
 use super::value::Value;
 use super::{Translator, within_bounds};
 use crate::analysis::header_bits;
 use crate::lane::{Lane, fate};
 use crate::route::Route;
-use crate::route::plan::Leaf;
+use crate::route::plan::{COMPOSED_BITS_MAX, Leaf, UNCERTAIN_MAX};
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_bits::Bits;
 use forebay_ir::{HeaderId, Op, SlotId};
 use std::collections::BTreeSet;
 use std::mem::offset_of;
-
-/// Headers whose validity is not known for which there are copies.
-const UNCERTAIN_MAX: usize = 3;
-
-/// Headers that are put together have at most so many bits.
-const COMPOSED_BITS_MAX: u64 = 8 * 256;
 
 impl<'a> Translator<'_, 'a, '_> {
     /// Emits the headers and ends the packet's way.
@@ -94,6 +90,9 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Puts exactly these headers where they belong.
     fn place(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed, emitted: &[HeaderId]) {
         self.temporaries_used = 0;
+        if let Some(copies) = self.copy_loop {
+            return self.place_copy(copies, leaf, emitted);
+        }
         // A header that was extracted twice is what it was the last time, and only there.
         let mut before = BTreeSet::new();
         let stays = |pair: &(&HeaderId, &HeaderId)| {
@@ -120,6 +119,46 @@ impl<'a> Translator<'_, 'a, '_> {
             Some(start) => self.place_at(leaf, parsed, (composed, staying), start),
             None => self.deparse_to_output(route, leaf),
         }
+    }
+
+    /// Puts exactly these headers, and what the parser left, into the memory of a copy.
+    fn place_copy(&mut self, copies: CopyLoop, leaf: &Leaf, emitted: &[HeaderId]) {
+        let packed = self.pack_headers(emitted);
+        let headers = packed.bits / 8;
+        let target = self.copy_target(copies);
+        self.store_words(target, &packed.words, headers);
+        let parsed = match self.position_behind(leaf) {
+            Position::At(bits) => self.number((bits / 8) as i64),
+            Position::Behind { variable, .. } => {
+                let bits = self.builder.use_var(variable);
+                self.shifted_right(bits, 3)
+            }
+        };
+        let bits = self.packet_bits();
+        let bytes = self.shifted_right(bits, 3);
+        let left = self.builder.ins().isub(bytes, parsed);
+        // No more than leaves in the end.
+        let headers = self.number(headers.into());
+        let limit = self.load_lane(offset_of!(Lane, truncate_to));
+        let limit = self.builder.ins().umax(limit, headers);
+        let room = self.builder.ins().isub(limit, headers);
+        let count = self.builder.ins().umin(left, room);
+        self.when(count, |translator| {
+            let packet = translator.packet();
+            let source = translator.builder.ins().iadd(packet, parsed);
+            let target = translator.builder.ins().iadd(target, headers);
+            translator.call(runtime::COPY_BYTES, &[target, source, count]);
+        });
+        let length = self.builder.ins().iadd(headers, count);
+        self.finish_copy(copies, length);
+    }
+
+    /// The fields of headers, put together.
+    fn pack_headers(&mut self, headers: &[HeaderId]) -> Packed {
+        let program = self.program;
+        let fields = headers.iter().flat_map(|id| &program.headers[id.index()].fields);
+        let values: Vec<Value> = fields.map(|field| self.read_slot(field.slot)).collect();
+        self.pack(&values)
     }
 
     /// Where the parser stands behind the last header.
@@ -161,11 +200,8 @@ impl<'a> Translator<'_, 'a, '_> {
         (composed, staying): (&[HeaderId], &[HeaderId]),
         start: Position,
     ) {
-        let program = self.program;
-        let fields = composed.iter().flat_map(|id| &program.headers[id.index()].fields);
-        let values: Vec<Value> = fields.map(|field| self.read_slot(field.slot)).collect();
         // Everything is loaded before anything is stored: composed headers may lie over those that they replace.
-        let packed = self.pack(&values);
+        let packed = self.pack_headers(composed);
         for slot in self.changed_fields(staying, leaf) {
             if matches!(self.homes.of(slot), Home::Packet(_)) {
                 // Changed at once.
@@ -175,7 +211,11 @@ impl<'a> Translator<'_, 'a, '_> {
             self.store_field(&parsed.fields[&slot], value);
         }
         let length = packed.bits / 8;
-        self.environment.headroom = self.environment.headroom.max(length as usize);
+        let in_front = match start {
+            Position::At(bits) => u64::from(length).saturating_sub(bits / 8),
+            Position::Behind { .. } => length.into(),
+        };
+        self.environment.headroom = self.environment.headroom.max(in_front as usize);
         if let Position::At(bits) = start
             && bits == 8 * u64::from(length)
             && !self.truncates()

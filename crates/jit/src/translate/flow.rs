@@ -5,7 +5,7 @@ use super::{Ending, Translator};
 use crate::analysis::{CursorFact, cursor_facts, has_outside_effect};
 use crate::context::ending;
 use cranelift_codegen::ir::{self, InstBuilder};
-use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Terminator};
+use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Statement, Terminator};
 
 /// A body in the middle of a function.
 pub(super) struct Region {
@@ -17,6 +17,15 @@ pub(super) struct Region {
 }
 
 impl Region {
+    /// A region without action data, which does not return.
+    pub(super) fn of_blocks(blocks: Vec<ir::Block>) -> Region {
+        Region {
+            blocks,
+            data: None,
+            on_return: None,
+        }
+    }
+
     pub(super) fn block(&self, id: BlockId) -> ir::Block {
         self.blocks[id.index()]
     }
@@ -50,16 +59,22 @@ impl Translator<'_, '_, '_> {
     }
 
     fn block(&mut self, region: &Region, block: &Block, id: BlockId) {
-        for statement in &block.statements {
+        self.statements(region, &block.statements);
+        self.terminator(region, &block.terminator, id);
+    }
+
+    /// Operations, up to the terminator.
+    pub(super) fn statements(&mut self, region: &Region, statements: &[Statement]) {
+        for statement in statements {
             self.step(has_outside_effect(statement));
             self.statement(&statement.op, region.data());
             self.cursor = self.cursor.after(self.program, &statement.op);
         }
         self.step(true);
-        self.terminator(region, &block.terminator, id);
     }
 
-    fn terminator(&mut self, region: &Region, terminator: &Terminator, id: BlockId) {
+    /// The end of a block.
+    pub(super) fn terminator(&mut self, region: &Region, terminator: &Terminator, id: BlockId) {
         match terminator {
             Terminator::Jump(next) => {
                 self.builder.ins().jump(region.block(*next), &[]);

@@ -17,6 +17,7 @@
 //! | `stateful.rs` | the short way: registers and counters without calls |
 //! | `search.rs` | the short way: looking keys up in place |
 //! | `route.rs` | the short way: all bodies in one function |
+//! | `joints.rs` | the short way behind the parser: what the architecture does between controls, copies |
 //! | `burst.rs` | the short way: the loop over a burst, and where packets wait for each other |
 //! | `deparse.rs` | the short way: headers in their places |
 
@@ -30,6 +31,7 @@ mod expression;
 mod externs;
 mod flow;
 mod homes;
+mod joints;
 mod pack;
 mod parse;
 mod route;
@@ -53,6 +55,7 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use forebay_interp::StateLayout;
 use forebay_ir::{ActionId, Body, BodyId, Program, SlotId, TableId};
 use homes::Homes;
+use joints::CopyLoop;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
 
@@ -161,12 +164,13 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     burst: Option<Burst>,
     /// On the short way: where the parser stands, in bits.
     cursor_variable: Variable,
-    /// On the short way: the way through the parser behind which we are, and the present body.
+    /// On the short way: the way through the parser behind which we are.
     leaf: Option<&'a Leaf>,
     /// On the short way: sums that are needed again, and the slots that may change in between.
     bases: Vec<checksum::Base<'a>>,
     changing: checksum::Changing,
-    present_body: Option<BodyId>,
+    /// The loop that makes copies, where we are in one.
+    copy_loop: Option<CopyLoop>,
 }
 
 /// The signature of all compiled bodies.
@@ -259,7 +263,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             leaf: None,
             bases: Vec::new(),
             changing: checksum::Changing::new(),
-            present_body: None,
+            copy_loop: None,
         };
         translator.state = translator.load_state();
         translator.temporaries = translator.load_temporaries();

@@ -1,14 +1,15 @@
 //! The short way: see [`crate::route`].
 
 use super::homes::{Address, Field, Home, Homes};
+use super::joints::Destination;
 use super::{Ending, Order, Translator};
 use crate::analysis::{CursorFact, header_bits};
-use crate::lane::{Shape, fate};
+use crate::lane::Shape;
+use crate::route::flow::Stage;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan};
 use crate::route::{Argument, Route, Source};
 use crate::runtime::words;
 use crate::tables::TableLayout;
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
@@ -77,8 +78,12 @@ impl<'a> Translator<'_, 'a, '_> {
         let is_constant = |slot: SlotId| constants.iter().any(|(constant, _)| *constant == slot);
         self.homes = Homes::new(program.slots.len());
         let zero = self.number(0);
+        let nowhere = Destination {
+            port: zero,
+            instance: zero,
+        };
         for (slot, source) in &constants {
-            self.set_source(*slot, *source, zero);
+            self.set_source(*slot, *source, nowhere);
         }
         for id in route.tables(program) {
             let mut all_constant = true;
@@ -104,6 +109,10 @@ impl<'a> Translator<'_, 'a, '_> {
         self.checksum_failed = Some(failed);
         self.builder.def_var(self.cursor_variable, zero);
         let read = route.slots_read(self.program);
+        let nowhere = Destination {
+            port: zero,
+            instance: zero,
+        };
         for (slot, source) in &route.before_parser {
             match source {
                 Source::Number(number) => {
@@ -111,7 +120,7 @@ impl<'a> Translator<'_, 'a, '_> {
                     self.homes.set(*slot, Home::Constant(value));
                 }
                 _ if !read.contains(slot) => {}
-                _ => self.set_source(*slot, *source, zero),
+                _ => self.set_source(*slot, *source, nowhere),
             }
         }
         let parsed = Parsed {
@@ -121,7 +130,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.node(route, plan, plan.root(), parsed);
     }
 
-    fn set_source(&mut self, slot: SlotId, source: Source, egress_port: ir::Value) {
+    pub(super) fn set_source(&mut self, slot: SlotId, source: Source, destination: Destination) {
         let number = match source {
             Source::Number(number) => self.number(number as i64),
             Source::Argument(Argument::IngressPort) => self.load_ingress_port(),
@@ -130,11 +139,13 @@ impl<'a> Translator<'_, 'a, '_> {
                 let bits = self.packet_bits();
                 self.shifted_right(bits, 3)
             }
-            Source::EgressPort => egress_port,
+            Source::EgressPort => destination.port,
+            Source::Instance => destination.instance,
         };
         let value = self.value_of_u64(self.program.slot(slot).width, number);
         self.write_slot(slot, value);
     }
+
     /// A node of the parser's tree, and all below it.
     fn node(&mut self, route: &'a Route, plan: &'a Plan, id: NodeId, mut parsed: Parsed) {
         let node: &'a Node = &plan.nodes[id.0];
@@ -277,31 +288,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.cursor = leaf.cursor;
         self.begin_leaf(route, leaf, parsed);
         self.settle(leaf);
-        self.control(route.verify_checksum);
-        if let (Some(slot), Some(failed)) = (route.checksum_error, self.checksum_failed) {
-            let failed = self.builder.use_var(failed);
-            let value = self.value_of_u64(self.program.slot(slot).width, failed);
-            self.write_slot(slot, value);
-        }
-        let sums = self.sum_variables();
-        self.burst_state().carried.clone_from(&parsed.carried);
-        self.burst_state().carried.extend(sums);
-        self.carry_cursor(leaf);
-        self.control(route.ingress);
-        let egress_port = self.decide(route);
-        let read = route.slots_read(self.program);
-        let needed = route.before_egress.iter().filter(|(slot, _)| read.contains(slot));
-        for (slot, source) in needed {
-            self.set_source(*slot, *source, egress_port);
-        }
-        let chosen = self.builder.declare_var(types::I64);
-        self.builder.def_var(chosen, egress_port);
-        self.egress_port = Some(chosen);
-        self.burst_state().carried.push(chosen);
-        self.control(route.egress);
-        self.drop_if_asked(route, fate::DROPPED_IN_EGRESS);
-        self.control(route.compute_checksum);
-        self.deparse(route, leaf, parsed);
+        self.flow(route, leaf, parsed);
         self.egress_port = None;
         self.bases.clear();
         self.leaf = None;
@@ -311,19 +298,24 @@ impl<'a> Translator<'_, 'a, '_> {
     fn begin_leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         self.leaf = Some(leaf);
         self.begin_sums(route, leaf);
-        let failed = self.checksum_failed;
-        let burst = self.burst_state();
-        burst.parsed = parsed.homes.clone();
-        burst.carried.clone_from(&parsed.carried);
-        burst.carried.extend(failed);
-        self.carry_cursor(leaf);
+        let chosen = self.builder.declare_var(types::I64);
+        self.egress_port = Some(chosen);
+        self.burst_state().parsed = parsed.homes.clone();
     }
 
-    fn carry_cursor(&mut self, leaf: &Leaf) {
-        let cursor = self.cursor_variable;
-        if !matches!(leaf.cursor, CursorFact::At(_)) {
-            self.burst_state().carried.push(cursor);
+    /// What is needed behind a look-up besides slots.
+    pub(super) fn carry(&mut self, leaf: &Leaf, parsed: &Parsed, stage: Stage) {
+        let mut carried = parsed.carried.clone();
+        carried.extend(self.sum_variables());
+        match stage {
+            Stage::Verification => carried.extend(self.checksum_failed),
+            Stage::Ingress => {}
+            Stage::Egress => carried.extend(self.egress_port),
         }
+        if !matches!(leaf.cursor, CursorFact::At(_)) {
+            carried.push(self.cursor_variable);
+        }
+        self.burst_state().carried = carried;
     }
 
     /// Gives the slots that the bodies write their registers, with the values that they have now, but for those that are
@@ -348,43 +340,14 @@ impl<'a> Translator<'_, 'a, '_> {
         let program = self.program;
         let next = self.builder.create_block();
         self.on_exit = Some(next);
-        self.present_body = Some(id);
         self.body(&program.bodies[id.index()], None, Some(next));
-        self.present_body = None;
         self.on_exit = None;
         self.builder.switch_to_block(next);
         self.temporaries_used = 0;
     }
 
-    /// Behind ingress: whether the packet goes on this way; its port.
-    fn decide(&mut self, route: &Route) -> ir::Value {
-        for &slot in &route.copying {
-            if self.is_known_zero(slot) {
-                continue;
-            }
-            let copies = self.read_slot(slot);
-            let copies = self.low_word(copies);
-            self.refuse(copies, Ending::GaveUp);
-        }
-        self.drop_if_asked(route, fate::DROPPED_IN_INGRESS);
-        let port = self.read_slot(route.egress_spec);
-        self.low_word(port)
-    }
-
-    fn is_known_zero(&self, slot: SlotId) -> bool {
+    pub(super) fn is_known_zero(&self, slot: SlotId) -> bool {
         matches!(self.homes.of(slot), Home::Constant(value) if value.is_zero())
-    }
-
-    fn drop_if_asked(&mut self, route: &Route, how: u64) {
-        let spec = self.read_slot(route.egress_spec);
-        let spec = self.low_word(spec);
-        let drop_port = self.number(route.drop_port.into());
-        let dropped = self.builder.ins().icmp(IntCC::Equal, spec, drop_port);
-        let (end, next) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.ins().brif(dropped, end, &[], next, &[]);
-        self.builder.switch_to_block(end);
-        self.end_lane(how);
-        self.builder.switch_to_block(next);
     }
 
     /// The packet takes the long way from here on.

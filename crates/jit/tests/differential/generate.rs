@@ -15,11 +15,15 @@ pub const CONTROL: BodyId = BodyId(1);
 pub const DEPARSER: BodyId = BodyId(2);
 /// A control that does nothing.
 pub const EMPTY: BodyId = BodyId(3);
+/// Egress of a plain program.
+pub const EGRESS: BodyId = BodyId(4);
 
 /// Where the packet shall leave: of 9 bits, the first slot.
 pub const EGRESS_SPEC: SlotId = SlotId(0);
-/// Set when the packet is to be copied.
+/// The group for whose members the packet is to be copied, or 0.
 pub const COPIES: SlotId = SlotId(1);
+/// Which copy it is, of 16 bits.
+pub const INSTANCE: SlotId = SlotId(7);
 /// Slots of 1 and of 32 bits.
 const CONDITION: SlotId = SlotId(2);
 const NUMBER: SlotId = SlotId(8);
@@ -72,7 +76,7 @@ pub fn packet_byte(random: &mut Random) -> u8 {
 }
 
 /// A program with a parser, a control and a deparser. A plain one can take the short way: it has no loops outside the
-/// parser, draws no random numbers, and does not ask for copies.
+/// parser, draws no random numbers, and does not ask for clones. It may ask for copies.
 pub fn program(random: &mut Random, plain: bool) -> Program {
     let ordered = random.next_u64().is_multiple_of(2);
     let mut generator = Generator {
@@ -81,6 +85,7 @@ pub fn program(random: &mut Random, plain: bool) -> Program {
         program: Program::new(Architecture::V1Model),
         params: Vec::new(),
         plain,
+        pure: false,
     };
     generator.declarations();
     generator.bodies();
@@ -93,6 +98,8 @@ struct Generator<'a> {
     /// Widths of the parameters of the action that is being made.
     params: Vec<u32>,
     plain: bool,
+    /// Whether what is being made has no effect outside the packet.
+    pure: bool,
     /// Whether packets do to objects what depends on their order.
     ordered: bool,
 }
@@ -135,7 +142,7 @@ impl Generator<'_> {
         for (&width, id) in WIDTHS.iter().zip(0..) {
             // What the architecture reads is not local to a body.
             let kind = match SlotId(id) {
-                EGRESS_SPEC | COPIES => SlotKind::Intrinsic,
+                EGRESS_SPEC | COPIES | INSTANCE => SlotKind::Intrinsic,
                 _ => SlotKind::Local,
             };
             self.slot(width, kind);
@@ -153,9 +160,10 @@ impl Generator<'_> {
                 initial: Bits::zero(width),
             });
         }
+        let unit = self.pick(&[Unit::Packets, Unit::Bytes, Unit::PacketsAndBytes]);
         self.program.counters.push(Counter {
             name: "c".into(),
-            unit: Unit::Packets,
+            unit,
             size: Some(4),
         });
         self.program.meters.push(Meter {
@@ -232,13 +240,19 @@ impl Generator<'_> {
             empty("C", BodyKind::Control),
             empty("D", BodyKind::Deparser),
             empty("E", BodyKind::Control),
+            empty("G", BodyKind::Control),
         ];
         for index in 0..3 {
             self.action(index);
         }
         for index in 0..2 {
-            self.table(index);
+            self.table(index, 0..3);
         }
+        self.pure = true;
+        self.action(3);
+        self.table(2, 3..4);
+        self.program.bodies[EGRESS.index()].blocks = self.blocks(BodyKind::Control);
+        self.pure = false;
         self.program.bodies[3].blocks = vec![block(Vec::new(), Terminator::Return)];
         for body in [PARSER, CONTROL, DEPARSER] {
             self.params.clear();
@@ -285,7 +299,7 @@ impl Generator<'_> {
         self.params.clear();
     }
 
-    fn table(&mut self, index: usize) {
+    fn table(&mut self, index: usize, actions: std::ops::Range<u32>) {
         let keys = (0..1 + self.below(3))
             .map(|number| {
                 let width = self.pick(WIDTHS);
@@ -302,7 +316,7 @@ impl Generator<'_> {
             table_only: false,
             default_only: false,
         };
-        let args = self.program.actions[0]
+        let args = self.program.actions[actions.start as usize]
             .params
             .iter()
             .map(|param| Bits::zero(param.width))
@@ -310,7 +324,7 @@ impl Generator<'_> {
         self.program.tables.push(Table {
             name: format!("t{index}"),
             keys,
-            actions: (0..3).map(listed).collect(),
+            actions: actions.map(listed).collect(),
             default_action: ActionCall { action: 0, args },
             default_is_const: false,
             entries: Vec::new(),
@@ -365,17 +379,37 @@ impl Generator<'_> {
         match self.below(4) {
             0 => Terminator::Jump(next),
             1 => Terminator::Branch {
-                condition: self.expr(1, 3),
+                condition: self.decision(),
                 then_block: next,
                 else_block: self.any_block(kind, next, count),
             },
             2 if kind == BodyKind::Control => Terminator::Apply {
-                table: TableId(self.below(2) as u32),
+                table: TableId(if self.pure { 2 } else { self.below(2) as u32 }),
                 hit: self.chance(50).then_some(CONDITION),
                 action_run: self.chance(50).then_some(NUMBER),
                 next,
             },
             _ => self.select(kind, next, count),
+        }
+    }
+
+    /// A condition, often one that says something of another.
+    fn decision(&mut self) -> Expr {
+        let small = [COPIES, SlotId(5), SlotId(6)];
+        let is = |generator: &mut Self| {
+            let slot = generator.pick(&small);
+            let value = Bits::new(generator.program.slot(slot).width, generator.below(3) as u128);
+            let operator = generator.pick(&[BinaryOp::Eq, BinaryOp::Eq, BinaryOp::Ne]);
+            Expr::Binary(operator, Box::new(Expr::Slot(slot)), Box::new(Expr::Const(value)))
+        };
+        match self.below(6) {
+            0 | 1 => is(self),
+            2 => Expr::Unary(UnaryOp::Not, Box::new(is(self))),
+            3 => {
+                let operator = self.pick(&[BinaryOp::And, BinaryOp::Or]);
+                Expr::Binary(operator, Box::new(is(self)), Box::new(is(self)))
+            }
+            _ => self.expr(1, 3),
         }
     }
 
@@ -452,6 +486,20 @@ impl Generator<'_> {
         Op::Assign { slot, value }
     }
 
+    /// A slot that conditions are about gets a small number: a group in ingress, or a header becomes valid or invalid.
+    fn small_assignment(&mut self, kind: BodyKind) -> Op {
+        let valid = self.pick(&[0, 1, 2, 3]);
+        let valid = self.program.headers[valid].valid;
+        let slot = match kind {
+            BodyKind::Control if self.plain && !self.pure && self.chance(25) => COPIES,
+            BodyKind::Parser => SlotId(5),
+            _ => self.pick(&[SlotId(5), SlotId(6), valid]),
+        };
+        let width = self.program.slot(slot).width;
+        let value = Expr::Const(Bits::new(width, self.below(if width == 1 { 2 } else { 4 }) as u128));
+        Op::Assign { slot, value }
+    }
+
     /// A slot that programs may write: the length of a varbit field is a number of bits that fit.
     fn any_slot(&mut self) -> SlotId {
         loop {
@@ -466,6 +514,9 @@ impl Generator<'_> {
     }
 
     fn op(&mut self, kind: BodyKind) -> Op {
+        if self.chance(10) {
+            return self.small_assignment(kind);
+        }
         if self.chance(40) {
             return match kind {
                 BodyKind::Parser => self.parser_op(),
@@ -543,6 +594,7 @@ impl Generator<'_> {
         let choice = match kind {
             _ if !self.plain => self.below(9),
             BodyKind::Deparser => 5 + self.below(4),
+            _ if self.pure => self.pick(&[6, 7, 8]),
             _ if self.ordered => self.below(9),
             _ => self.pick(&[0, 2, 5, 6, 7, 8]),
         };

@@ -3,6 +3,7 @@
 use forebay_bits::Bits;
 use forebay_interp::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, Unit, ValueSetId};
+use forebay_jit::route::Replica;
 use forebay_jit::{Arrays, TableObjects};
 use forebay_tables::{
     ActionCall, ActionId, ActionRef, ActionScope, ActionSpec, CounterArray, CounterKind, CounterValue, Domain,
@@ -168,6 +169,13 @@ impl<'a> Recorder<'a> {
     }
 }
 
+/// Members of groups.
+const MEMBERS: [Replica; 3] = [member(4, 0), member(4, 1), member(9, 7)];
+
+const fn member(egress_port: u32, instance: u16) -> Replica {
+    Replica { egress_port, instance }
+}
+
 /// The shard in which is counted.
 const SHARD: usize = 0;
 
@@ -196,6 +204,13 @@ fn counter(declared: &forebay_ir::Counter) -> CounterArray {
 }
 
 impl TableObjects for Recorder<'_> {
+    fn replicas(&self, group: u16) -> &[Replica] {
+        match group % 4 {
+            0 => &[],
+            members => &MEMBERS[..usize::from(members)],
+        }
+    }
+
     fn arrays(&self) -> &Arrays {
         &self.arrays
     }

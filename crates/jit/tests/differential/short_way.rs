@@ -4,39 +4,50 @@ use crate::generate;
 use crate::objects::{Recorder, Tables};
 use crate::setting;
 use forebay_interp::{BitBuffer, Buffers, Ended, Execution, Input, NoTrace, PacketFacts, Random, Requests, State};
-use forebay_ir::{Program, text, verify};
-use forebay_jit::route::{Argument, Arguments, Route, Source};
-use forebay_jit::{Code, Fate, Frame, Memory, Options, ShortWay};
+use forebay_ir::{BodyId, Program, text, verify};
+use forebay_jit::route::{Argument, Arguments, Replication, Route, Source};
+use forebay_jit::{Code, CopyFate, Fate, Frame, Memory, Options, ShortWay, TableObjects};
 
 const DROP_PORT: u32 = 511;
 const STEP_LIMIT: u64 = 1000;
 const INGRESS_PORT: u32 = 3;
 const TIMESTAMP_US: u64 = 5;
+/// Bytes of a packet are fewer.
+const LENGTH_MAX: usize = 120;
+/// Copies of all packets together are fewer.
+const COPIES_MAX: usize = 64;
 
 fn route() -> Route {
     Route {
         parser: generate::PARSER,
         verify_checksum: generate::EMPTY,
         ingress: generate::CONTROL,
-        egress: generate::EMPTY,
+        egress: generate::EGRESS,
         compute_checksum: generate::EMPTY,
         deparser: generate::DEPARSER,
         checksum_error: None,
         egress_spec: generate::EGRESS_SPEC,
         drop_port: DROP_PORT,
-        copying: vec![generate::COPIES],
+        copying: Vec::new(),
         before_parser: vec![(generate::EGRESS_SPEC, Source::Argument(Argument::IngressPort))],
         before_egress: Vec::new(),
+        replication: Some(Replication {
+            group: generate::COPIES,
+            before_copy: vec![
+                (generate::EGRESS_SPEC, Source::EgressPort),
+                (generate::INSTANCE, Source::Instance),
+            ],
+        }),
         unknown: Vec::new(),
         fixed: Vec::new(),
     }
 }
 
 /// A port and the bytes that leave it, or where the packet was dropped.
-type Left<T> = Result<T, &'static str>;
+type Left = Result<(u32, Vec<u8>), &'static str>;
 
-/// The same with the port and the bytes; nothing for a packet that has to take the long way.
-type Outcome = Option<Left<(u32, Vec<u8>)>>;
+/// What a packet became: itself, or copies; nothing for a packet that has to take the long way.
+type Outcome = Option<Vec<Left>>;
 
 /// What became of packets, and what the program asked of its objects.
 #[derive(Debug, Default, PartialEq)]
@@ -63,59 +74,107 @@ fn interpreted(program: &Program, packets: &[Vec<u8>], given_up: &[bool], object
 }
 
 fn interpreted_packet(program: &Program, packet: &[u8], objects: &Recorder<'_>) -> Outcome {
-    let (mut state, mut requests, mut buffers) = (State::new(program), Requests::default(), Buffers::default());
-    let tracer = &mut NoTrace;
+    let mut state = State::new(program);
     state.set_number(generate::EGRESS_SPEC, INGRESS_PORT.into());
-    let input = Input {
-        packet,
-        cursor: 0,
-        facts: PacketFacts {
-            length_bytes: packet.len() as u32,
-            timestamp_us: TIMESTAMP_US,
-        },
-        random_seed: 0,
-        step_limit: STEP_LIMIT,
-    };
-    let mut execution = Execution::new(program, objects, input, &mut state, &mut requests, &mut buffers, tracer);
-    let fate = walk(&mut execution);
-    let cursor = execution.cursor();
-    fate.map(|fate| {
-        fate.map(|port| {
-            buffers.output.push_from(packet, cursor);
-            let limit = requests.truncate_to.map_or(usize::MAX, |limit| limit as usize);
-            let mut bytes = buffers.output.bytes().to_vec();
-            bytes.truncate(limit);
-            (port, bytes)
-        })
-    })
+    let mut ingress = Stage::new(program, packet, objects, Requests::default());
+    if ingress.run(generate::PARSER, &mut state) != Ended::Returned {
+        return None;
+    }
+    if ingress.run(generate::CONTROL, &mut state) == Ended::AssertFailed {
+        return Some(vec![Err("assertion")]);
+    }
+    let group = state.get_u64(generate::COPIES) as u16;
+    if group != 0 {
+        let members = objects.replicas(group).iter();
+        let copies = members.map(|member| {
+            let mut state = state.clone();
+            state.set_number(generate::EGRESS_SPEC, member.egress_port.into());
+            state.set_number(generate::INSTANCE, member.instance.into());
+            ingress.copy().egress(&mut state, member.egress_port)
+        });
+        return copies.collect();
+    }
+    let port = state.get_u64(generate::EGRESS_SPEC) as u32;
+    if port == DROP_PORT {
+        return Some(vec![Err("ingress")]);
+    }
+    ingress.egress(&mut state, port).map(|left| vec![left])
 }
 
-fn walk(execution: &mut Execution<'_, Recorder<'_>, NoTrace>) -> Option<Left<u32>> {
-    if execution.run(generate::PARSER) != Ended::Returned {
-        return None;
+/// One packet's, or copy's, way through some bodies.
+struct Stage<'a> {
+    program: &'a Program,
+    packet: &'a [u8],
+    objects: &'a Recorder<'a>,
+    requests: Requests,
+    buffers: Buffers,
+    cursor: usize,
+}
+
+impl<'a> Stage<'a> {
+    fn new(program: &'a Program, packet: &'a [u8], objects: &'a Recorder<'a>, requests: Requests) -> Self {
+        Stage {
+            program,
+            packet,
+            objects,
+            requests,
+            buffers: Buffers::default(),
+            cursor: 0,
+        }
     }
-    if execution.run(generate::CONTROL) == Ended::AssertFailed {
-        return Some(Err("assertion"));
+
+    fn copy(&self) -> Self {
+        Stage {
+            cursor: self.cursor,
+            ..Stage::new(self.program, self.packet, self.objects, self.requests.clone())
+        }
     }
-    if execution.state().is_set(generate::COPIES) {
-        return None;
+
+    fn run(&mut self, body: BodyId, state: &mut State) -> Ended {
+        let input = Input {
+            packet: self.packet,
+            cursor: self.cursor,
+            facts: PacketFacts {
+                length_bytes: self.packet.len() as u32,
+                timestamp_us: TIMESTAMP_US,
+            },
+            random_seed: 0,
+            step_limit: STEP_LIMIT,
+        };
+        let (requests, buffers, tracer) = (&mut self.requests, &mut self.buffers, &mut NoTrace);
+        let mut execution = Execution::new(self.program, self.objects, input, state, requests, buffers, tracer);
+        let ended = execution.run(body);
+        self.cursor = execution.cursor();
+        ended
     }
-    let port = execution.state().get_u64(generate::EGRESS_SPEC) as u32;
-    if port == DROP_PORT {
-        return Some(Err("ingress"));
-    }
-    if execution.run(generate::EMPTY) != Ended::Returned {
-        return None;
-    }
-    match execution.run(generate::DEPARSER) {
-        Ended::AssertFailed => Some(Err("assertion")),
-        _ => Some(Ok(port)),
+
+    /// Egress and deparser; nothing for what has to take the long way.
+    fn egress(mut self, state: &mut State, port: u32) -> Option<Left> {
+        if self.run(generate::EGRESS, state) == Ended::AssertFailed {
+            return Some(Err("assertion"));
+        }
+        if state.get_u64(generate::EGRESS_SPEC) as u32 == DROP_PORT {
+            return Some(Err("egress"));
+        }
+        if self.run(generate::DEPARSER, state) == Ended::AssertFailed {
+            return Some(Err("assertion"));
+        }
+        self.buffers.output.push_from(self.packet, self.cursor);
+        let limit = self.requests.truncate_to.map_or(usize::MAX, |limit| limit as usize);
+        let mut bytes = self.buffers.output.bytes().to_vec();
+        bytes.truncate(limit);
+        Some(Ok((port, bytes)))
     }
 }
 
 /// Packets in bursts of at most `burst`, that wait for each other at look-ups or do not.
 fn compiled(code: &Code, packets: &[Vec<u8>], burst: usize, staged: bool, objects: Recorder<'_>) -> Seen {
     let (mut requests, mut buffers, mut memory) = (Requests::default(), Buffers::default(), Memory::default());
+    let mut targets = vec![vec![0; Code::copy_bytes(LENGTH_MAX)]; COPIES_MAX];
+    for (index, target) in targets.iter_mut().enumerate() {
+        // SAFETY: every place is a vector of its own, as long as copies of the longest packet may be.
+        unsafe { memory.set_copy(index, target.as_mut_ptr()) };
+    }
     let way = ShortWay::new(code, &objects, &mut requests, &mut buffers, &mut memory);
     let mut way = way.expect("the program has no obstacle");
     way.set_staged(staged);
@@ -137,7 +196,7 @@ fn compiled(code: &Code, packets: &[Vec<u8>], burst: usize, staged: bool, object
         let ran = unsafe { way.run(places, arguments) };
         for (index, frame) in frames[..ran].iter().enumerate() {
             let fate = way.fate(index);
-            fates.push(left(&way, fate, frame, headroom, &rest[index]));
+            fates.push(left(&way, fate, frame, headroom, (&rest[index], &targets)));
         }
         let untouched = frames[ran..].iter().zip(&rest[ran..]);
         for (frame, packet) in untouched {
@@ -154,9 +213,16 @@ fn compiled(code: &Code, packets: &[Vec<u8>], burst: usize, staged: bool, object
     }
 }
 
-fn left(way: &ShortWay<'_>, fate: Fate, frame: &[u8], headroom: usize, packet: &[u8]) -> Outcome {
+fn left(
+    way: &ShortWay<'_>,
+    fate: Fate,
+    frame: &[u8],
+    headroom: usize,
+    (packet, targets): (&[u8], &[Vec<u8>]),
+) -> Outcome {
+    let dropped = |place| Some(vec![Err(place)]);
     match fate {
-        Fate::Plain { port } => Some(Ok((port, frame[headroom..].to_vec()))),
+        Fate::Plain { port } => Some(vec![Ok((port, frame[headroom..].to_vec()))]),
         Fate::Sent {
             port,
             start,
@@ -164,7 +230,7 @@ fn left(way: &ShortWay<'_>, fate: Fate, frame: &[u8], headroom: usize, packet: &
         } => {
             let mut bytes = frame[headroom.strict_add_signed(start)..].to_vec();
             bytes.truncate(length_max as usize);
-            Some(Ok((port, bytes)))
+            Some(vec![Ok((port, bytes))])
         }
         Fate::Rewritten {
             port,
@@ -178,11 +244,19 @@ fn left(way: &ShortWay<'_>, fate: Fate, frame: &[u8], headroom: usize, packet: &
             output.push_from(&frame[headroom..], parsed_bits);
             let mut bytes = output.bytes().to_vec();
             bytes.truncate(length_max as usize);
-            Some(Ok((port, bytes)))
+            Some(vec![Ok((port, bytes))])
         }
-        Fate::DroppedInIngress => Some(Err("ingress")),
-        Fate::DroppedInEgress => Some(Err("egress")),
-        Fate::AssertFailed => Some(Err("assertion")),
+        Fate::Replicated { first, count } => {
+            let copies = (first..first + count).map(|index| {
+                let CopyFate { port, length } = way.copy(index);
+                let bytes = length.map(|length| targets[index][..length].to_vec());
+                bytes.map(|bytes| (port, bytes)).ok_or("egress")
+            });
+            Some(copies.collect())
+        }
+        Fate::DroppedInIngress => dropped("ingress"),
+        Fate::DroppedInEgress => dropped("egress"),
+        Fate::AssertFailed => dropped("assertion"),
         Fate::GaveUp => {
             assert_eq!(
                 frame[headroom..],
@@ -221,7 +295,7 @@ const ONCE_DIFFERENT: [u64; 3] = [1_000_222, 2_004_267, 3_001_684];
 #[test]
 fn the_short_way_does_the_same() {
     let first = setting("FOREBAY_DIFFERENTIAL_SEED", 0);
-    let (mut taken, mut given_up, mut without) = (0, 0, 0);
+    let (mut taken, mut given_up, mut without, mut copied) = (0, 0, 0, 0);
     let rounds = setting("FOREBAY_DIFFERENTIAL_ROUNDS", 150);
     for seed in (first..first + rounds).chain(ONCE_DIFFERENT) {
         let mut random = Random::new(seed);
@@ -245,7 +319,7 @@ fn the_short_way_does_the_same() {
         }
         let packets: Vec<Vec<u8>> = (0..8)
             .map(|_| {
-                let length = random.next_u64() % 120;
+                let length = random.next_u64() % LENGTH_MAX as u64;
                 (0..length).map(|_| generate::packet_byte(&mut random)).collect()
             })
             .collect();
@@ -270,6 +344,8 @@ fn the_short_way_does_the_same() {
         expected.calls.sort();
         staged.calls.sort();
         agrees(&expected, &staged);
+        let outcomes = expected.fates.iter().flatten();
+        copied += outcomes.filter(|outcome| outcome.len() > 1).count();
         given_up += gave_up.iter().filter(|gave_up| **gave_up).count();
         taken += gave_up.iter().filter(|gave_up| !**gave_up).count();
     }
@@ -277,6 +353,7 @@ fn the_short_way_does_the_same() {
         taken > given_up,
         "{taken} packets took the short way, {given_up} did not"
     );
+    assert!(100 * copied > taken, "{copied} of {taken} packets were copied");
     // Programs that read from egress what ingress writes.
     assert!(
         10 * without <= rounds,

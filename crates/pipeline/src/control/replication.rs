@@ -48,7 +48,7 @@ impl Batch<'_> {
                 expected: "means no multicast: groups begin at 1",
             });
         }
-        self.change_replication(|engine| engine.multicast_groups.insert(group, replicas.to_vec()));
+        self.change_replication(|engine| engine.change_group(group, Some(replicas.to_vec())));
         Ok(())
     }
 
@@ -59,7 +59,7 @@ impl Batch<'_> {
             let known = groups.keys().map(u16::to_string).collect();
             return Err(unknown(ObjectKind::MulticastGroup, group.into(), known));
         }
-        self.change_replication(|engine| engine.multicast_groups.remove(&group));
+        self.change_replication(|engine| engine.change_group(group, None));
         Ok(())
     }
 

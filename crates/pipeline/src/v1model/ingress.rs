@@ -148,13 +148,7 @@ impl Worker {
         decisions: &mut Decisions<'_, IngressDecision>,
         tracer: &mut T,
     ) {
-        let replicas = burst
-            .view
-            .snapshot
-            .replication
-            .multicast_groups
-            .get(&group)
-            .map_or(&[][..], Vec::as_slice);
+        let replicas = burst.view.snapshot.replication.members(group);
         verdict(tracer, || {
             format!("multicast to group {group} of {} members", replicas.len())
         });

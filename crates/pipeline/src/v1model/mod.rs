@@ -37,6 +37,7 @@
 //! documentation says that nothing but `instance_type` changes. Here they stay. It also forgets `truncate` in replicas
 //! and recirculated packets; here the limit holds wherever the packet is deparsed.
 
+mod copies;
 mod egress;
 mod flow;
 mod ingress;
@@ -48,6 +49,8 @@ use crate::load::Pipeline;
 use crate::objects::{PresentSection, View};
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{EgressPacket, IngressPacket, Preserved, QueuedPacket};
+pub use copies::Copied;
+use copies::Copies;
 pub use flow::FlowKey;
 use forebay_interp::{Ended, Event, Preserve, State, Tracer};
 use forebay_jit::Arrays;
@@ -73,6 +76,8 @@ pub struct Worker {
     arrays: Arrays,
     pool: Pool,
     scratch: Scratch,
+    /// What packets became on the short way.
+    copies: Copies,
 }
 
 /// What is the same for all packets of a burst.
@@ -109,6 +114,7 @@ impl Worker {
             pipeline,
             pool: Pool::default(),
             scratch: Scratch::default(),
+            copies: Copies::default(),
         }
     }
 

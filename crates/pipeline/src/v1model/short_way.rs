@@ -4,15 +4,17 @@
 //! and no clones, in one step, in the packet's own buffer. Where a packet does not fit this, nothing has happened to it
 //! yet and it goes through the two entry points. See [`forebay_jit::route`].
 
+use super::copies::{COPIES_MAX, Copied};
 use super::pass::Scratch;
 use super::{DROP_PORT, Worker};
 use crate::layout::Layout;
 use crate::load::Pipeline;
 use crate::objects::{PresentSection, View};
 use crate::outcome::DropReason;
+use crate::packet::InstanceType;
 use forebay_interp::BitBuffer;
 use forebay_ir::{Program, SlotId, SlotKind};
-use forebay_jit::route::{Argument, Arguments, Route, Source};
+use forebay_jit::route::{Argument, Arguments, Replication, Route, Source};
 use forebay_jit::{Fate, Frame, ShortWay};
 use forebay_packet::Packet;
 
@@ -23,6 +25,13 @@ pub enum Passage {
     Transmit(u32),
     /// It is no more. Already counted.
     Drop(DropReason),
+    /// It has become copies, at least one: see [`Worker::copies`].
+    Copies {
+        /// The first of them.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
     /// It has not been touched, and goes through [`Worker::ingress`] and [`Worker::egress`].
     LongWay,
 }
@@ -42,12 +51,28 @@ impl Worker {
         self.pipeline.has_short_way()
     }
 
-    /// Takes packets the short way and appends what became of each. All of a burst go together, or so many that the last
-    /// one has to take the long way before the next may follow. When the queues of the traffic manager are empty, this is
-    /// the same as [`Worker::ingress`] and [`Worker::egress`].
+    /// Whether packets may become copies on the short way.
+    pub fn makes_copies(&self) -> bool {
+        self.pipeline.code.as_ref().is_some_and(forebay_jit::Code::makes_copies)
+    }
+
+    /// The copies that a packet of the last [`Worker::pass`] has become, in order. The packets may be exchanged for others.
+    pub fn copies(&mut self, first: u32, count: u32) -> impl Iterator<Item = (Copied, &mut Packet)> {
+        self.copies.iter(first as usize, count as usize)
+    }
+
+    /// Takes packets the short way and appends what became of each. All of a burst go together; or so many that the last
+    /// one has to take the long way before the next may follow; or so many that there are no more than `room` copies. When
+    /// the queues of the traffic manager are empty, this is the same as [`Worker::ingress`] and [`Worker::egress`].
     ///
     /// When all packets are ready to leave by one port, that is the result, and nothing is appended.
-    pub fn pass(&mut self, packets: &mut [Packet], arrival: Arrival, passages: &mut Vec<Passage>) -> Option<u32> {
+    pub fn pass(
+        &mut self,
+        packets: &mut [Packet],
+        arrival: Arrival,
+        room: usize,
+        passages: &mut Vec<Passage>,
+    ) -> Option<u32> {
         let code = self.pipeline.code.as_ref()?;
         let reader = self.reader.get_or_insert_with(|| self.pipeline.readers.reader());
         let pin = reader.pin();
@@ -67,6 +92,17 @@ impl Worker {
             memory,
             rewritten,
         } = &mut self.scratch;
+        let all = packets.len();
+        let packets = if code.makes_copies() {
+            let members = view.snapshot.replication.largest_group();
+            let fitting = room.min(COPIES_MAX).checked_div(members).unwrap_or(usize::MAX);
+            let packets = &mut packets[..fitting.min(all)];
+            let longest = packets.iter().map(|packet| packet.len()).max().unwrap_or(0);
+            self.copies.prepare(memory, members * packets.len(), longest);
+            packets
+        } else {
+            packets
+        };
         let mut short_way = ShortWay::new(code, &view, requests, buffers, memory)?;
         let arguments = Arguments {
             ingress_port: arrival.ingress_port,
@@ -87,7 +123,7 @@ impl Worker {
             });
             // SAFETY: every packet has its own buffer, with so much headroom.
             let ran = unsafe { short_way.run(frames, arguments) };
-            if ran == packets.len()
+            if ran == all
                 && longest <= length_max
                 && let Some(port) = short_way.only_port(ran)
             {
@@ -97,6 +133,10 @@ impl Worker {
             passages.reserve(ran);
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = short_way.fate(index);
+                if let Fate::Replicated { first, count } = fate {
+                    self.copies
+                        .take(&short_way, first, count, self.pipeline.options.packet_limit);
+                }
                 let passage = finish(&self.pipeline, &mut short_way, rewritten, packet, fate);
                 if let Passage::Drop(reason) = passage {
                     self.pipeline.drops().count(self.shard, reason);
@@ -157,6 +197,13 @@ fn finish(
         Fate::DroppedInIngress => return Passage::Drop(DropReason::IngressDrop),
         Fate::DroppedInEgress => return Passage::Drop(DropReason::EgressDrop),
         Fate::AssertFailed => return Passage::Drop(DropReason::AssertFailed),
+        Fate::Replicated { count: 0, .. } => return Passage::Drop(DropReason::NoMulticastMember),
+        Fate::Replicated { first, count } => {
+            return Passage::Copies {
+                first: first as u32,
+                count: count as u32,
+            };
+        }
         Fate::GaveUp => return Passage::LongWay,
     };
     packet.truncate(length_max as usize);
@@ -213,12 +260,28 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         checksum_error: slots.checksum_error,
         egress_spec: slots.egress_spec,
         drop_port: DROP_PORT,
-        copying: slots.mcast_grp.into_iter().collect(),
+        copying: Vec::new(),
+        replication: slots.mcast_grp.map(|group| Replication {
+            group,
+            before_copy: before_copy(layout, &before_egress),
+        }),
         before_parser,
         before_egress,
         unknown,
         fixed: slots.priority.into_iter().chain(slots.parser_error).collect(),
     }
+}
+
+/// What differs for copies: their origin, and who they are.
+fn before_copy(layout: &Layout, before_egress: &[(SlotId, Source)]) -> Vec<(SlotId, Source)> {
+    let slots = &layout.slots;
+    let origin = Source::Number(InstanceType::Replicated as u64);
+    let of_copy = |&(slot, source): &(SlotId, Source)| {
+        let is_origin = Some(slot) == slots.instance_type;
+        (slot, if is_origin { origin } else { source })
+    };
+    let instance = slots.egress_rid.map(|slot| (slot, Source::Instance));
+    before_egress.iter().map(of_copy).chain(instance).collect()
 }
 
 /// Whether anything but the parser adds headers, removes them or changes their lengths.

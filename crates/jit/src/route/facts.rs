@@ -1,0 +1,211 @@
+//! What is certain about slots at some place of a control.
+
+use forebay_bits::Bits;
+use forebay_interp::{State, eval};
+use forebay_ir::{BinaryOp, Expr, Program, SlotId, UnaryOp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Wider slots are not kept track of.
+const WIDTH_MAX: u32 = 64;
+
+/// Values that slots certainly have, and such that they certainly have not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Facts {
+    is: BTreeMap<SlotId, u64>,
+    is_not: BTreeSet<(SlotId, u64)>,
+}
+
+impl Facts {
+    /// The values of these slots.
+    pub(super) fn of(known: &BTreeMap<SlotId, Bits>) -> Facts {
+        let mut facts = Facts::default();
+        for (slot, value) in known {
+            facts.becomes(*slot, Some(value));
+        }
+        facts
+    }
+
+    /// The value of a slot.
+    pub(crate) fn value(&self, slot: SlotId) -> Option<u64> {
+        self.is.get(&slot).copied()
+    }
+
+    /// A slot gets a value; nothing is known of it without one.
+    pub(super) fn becomes(&mut self, slot: SlotId, value: Option<&Bits>) {
+        self.forget(slot);
+        if let Some(value) = value.filter(|value| value.width() <= WIDTH_MAX) {
+            self.is.insert(slot, value.to_u64());
+        }
+    }
+
+    /// Nothing is known of a slot any more.
+    pub(super) fn forget(&mut self, slot: SlotId) {
+        self.is.remove(&slot);
+        self.is_not.retain(|(of, _)| *of != slot);
+    }
+
+    /// Keeps what is known of some slots.
+    pub(super) fn retain(&mut self, keep: impl Fn(SlotId) -> bool) {
+        self.is.retain(|slot, _| keep(*slot));
+        self.is_not.retain(|(slot, _)| keep(*slot));
+    }
+
+    /// What follows from a condition being true, or not.
+    pub(super) fn learn(&mut self, condition: &Expr, holds: bool) {
+        match condition {
+            Expr::Slot(slot) => self.becomes(*slot, Some(&Bits::from_bool(holds))),
+            Expr::Unary(UnaryOp::Not, operand) => self.learn(operand, !holds),
+            Expr::Binary(BinaryOp::Eq, left, right) => self.learn_equality(left, right, holds),
+            Expr::Binary(BinaryOp::Ne, left, right) => self.learn_equality(left, right, !holds),
+            Expr::Binary(BinaryOp::And, left, right) if holds => {
+                self.learn(left, true);
+                self.learn(right, true);
+            }
+            Expr::Binary(BinaryOp::Or, left, right) if !holds => {
+                self.learn(left, false);
+                self.learn(right, false);
+            }
+            _ => {}
+        }
+    }
+
+    fn learn_equality(&mut self, left: &Expr, right: &Expr, holds: bool) {
+        let (Expr::Slot(slot), Expr::Const(value)) = (left, right) else {
+            return;
+        };
+        if holds {
+            self.becomes(*slot, Some(value));
+        } else if value.width() == 1 {
+            self.becomes(*slot, Some(&Bits::from_bool(value.is_zero())));
+        } else if value.width() <= WIDTH_MAX {
+            self.is_not.insert((*slot, value.to_u64()));
+        }
+    }
+
+    /// An expression with what is known in it.
+    pub(super) fn simplified(&self, expr: &Expr, program: &Program) -> Expr {
+        let mut expr = expr.clone();
+        self.simplify(&mut expr, program);
+        expr
+    }
+
+    fn simplify(&self, expr: &mut Expr, program: &Program) {
+        if let Expr::Slot(slot) = expr {
+            if let Some(value) = self.value(*slot) {
+                *expr = Expr::Const(Bits::new(program.slot(*slot).width, value.into()));
+            }
+            return;
+        }
+        let mut is_constant = !matches!(expr, Expr::Param { .. });
+        expr.for_each_operand_mut(&mut |operand| {
+            self.simplify(operand, program);
+            is_constant &= matches!(operand, Expr::Const(_));
+        });
+        if is_constant {
+            *expr = Expr::Const(eval(expr, &State::new(&Program::new(program.architecture)), &[]));
+        } else if let Some(simpler) = self.simpler(expr, program) {
+            *expr = simpler;
+        }
+    }
+
+    /// What an expression is whose operands are not all constant.
+    fn simpler(&self, expr: &Expr, program: &Program) -> Option<Expr> {
+        match expr {
+            Expr::Mux {
+                condition,
+                then_value,
+                else_value,
+            } => {
+                let Expr::Const(condition) = &**condition else {
+                    return None;
+                };
+                Some(
+                    if condition.is_zero() { else_value } else { then_value }
+                        .as_ref()
+                        .clone(),
+                )
+            }
+            Expr::Binary(BinaryOp::Eq, left, right) if self.differ(left, right) => Some(truth(false)),
+            Expr::Binary(BinaryOp::Ne, left, right) if self.differ(left, right) => Some(truth(true)),
+            Expr::Binary(operator @ (BinaryOp::And | BinaryOp::Or), left, right) if expr.width(program) == 1 => {
+                let (constant, other) = match (&**left, &**right) {
+                    (Expr::Const(constant), other) | (other, Expr::Const(constant)) => (constant, other),
+                    _ => return None,
+                };
+                let decides = constant.is_zero() == (*operator == BinaryOp::And);
+                Some(if decides {
+                    Expr::Const(constant.clone())
+                } else {
+                    other.clone()
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn differ(&self, left: &Expr, right: &Expr) -> bool {
+        match (left, right) {
+            (Expr::Slot(slot), Expr::Const(value)) if value.width() <= WIDTH_MAX => {
+                self.is_not.contains(&(*slot, value.to_u64()))
+            }
+            _ => false,
+        }
+    }
+}
+
+fn truth(holds: bool) -> Expr {
+    Expr::Const(Bits::from_bool(holds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_ir::{Architecture, Slot, SlotKind};
+
+    const COUNT: SlotId = SlotId(0);
+    const FLAG: SlotId = SlotId(1);
+
+    fn program() -> Program {
+        let mut program = Program::new(Architecture::V1Model);
+        for (name, width) in [("count", 8), ("flag", 1)] {
+            program.slots.push(Slot {
+                name: name.to_string(),
+                width,
+                signed: false,
+                kind: SlotKind::Local,
+            });
+        }
+        program
+    }
+
+    fn count_is(value: u128) -> Expr {
+        let value = Expr::Const(Bits::new(8, value));
+        Expr::Binary(BinaryOp::Eq, Box::new(Expr::Slot(COUNT)), Box::new(value))
+    }
+
+    #[test]
+    fn a_test_decides_later_ones() {
+        let (program, mut facts) = (program(), Facts::default());
+        facts.learn(&count_is(3), false);
+        assert_eq!(facts.simplified(&count_is(3), &program), truth(false));
+        assert_eq!(facts.simplified(&count_is(4), &program), count_is(4));
+        facts.learn(&count_is(4), true);
+        assert_eq!(facts.simplified(&count_is(4), &program), truth(true));
+        assert_eq!(facts.simplified(&count_is(8), &program), truth(false));
+        facts.forget(COUNT);
+        assert_eq!(facts, Facts::default());
+    }
+
+    #[test]
+    fn half_of_a_condition_may_be_enough() {
+        let (program, mut facts) = (program(), Facts::default());
+        facts.learn(&Expr::Slot(FLAG), true);
+        let flag = || Box::new(Expr::Slot(FLAG));
+        let either = Expr::Binary(BinaryOp::Or, flag(), Box::new(count_is(1)));
+        let both = Expr::Binary(BinaryOp::And, flag(), Box::new(count_is(1)));
+        assert_eq!(facts.simplified(&either, &program), truth(true));
+        assert_eq!(facts.simplified(&both, &program), count_is(1));
+        facts.learn(&both, true);
+        assert_eq!(facts.value(COUNT), Some(1));
+    }
+}

@@ -1,0 +1,239 @@
+//! All that follows the parser as one graph.
+//!
+//! ```text
+//!   verify checksum ─► Verified ─► ingress ─► Decide ─► egress ─► Left ─► compute checksum ─► Deparse
+//!                                               │
+//!                                               └► Replicate ─► egress ─► ... once for each copy
+//! ```
+//!
+//! Where control goes from one body to the next, and where the architecture does something between them, stands a
+//! [`Joint`]. [`super::threading`] then takes apart what is known to go different ways.
+
+use super::Route;
+use super::facts::Facts;
+use forebay_ir::{Block, BlockId, Expr, Program, SlotId, Terminator};
+
+/// The graph, from block 0 on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flow {
+    pub(crate) blocks: Vec<FlowBlock>,
+}
+
+/// A block and what is known of it.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowBlock {
+    /// Its statements, and where it leads. With a joint that does not end the way: a jump.
+    pub(crate) block: Block,
+    /// What the architecture does at its end.
+    pub(crate) joint: Option<Joint>,
+    /// Where an action that exits leads, when the block applies a table.
+    pub(crate) exit: Option<BlockId>,
+    /// For each copy of a packet: the block that begins to make copies.
+    pub(crate) copies: Option<BlockId>,
+    /// What is certain at its end, as far as it was asked for.
+    pub(crate) facts: Facts,
+}
+
+/// Where in a flow a block stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Checksums are being verified.
+    Verification,
+    /// It has not been decided whether and where the packet goes.
+    Ingress,
+    /// It has.
+    Egress,
+}
+
+/// What the architecture does between bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joint {
+    /// Checksums have been verified.
+    Verified,
+    /// Ingress has ended: copies, drop, or egress. `replicate` is there if copies are possible here.
+    Decide { replicate: Option<BlockId> },
+    /// Copies are made: egress follows for each.
+    Replicate,
+    /// Egress has ended: drop, or on.
+    Left,
+    /// The packet leaves.
+    Deparse,
+}
+
+impl FlowBlock {
+    fn of(block: Block) -> FlowBlock {
+        FlowBlock {
+            block,
+            joint: None,
+            exit: None,
+            copies: None,
+            facts: Facts::default(),
+        }
+    }
+
+    fn joint(joint: Joint, next: Option<BlockId>) -> FlowBlock {
+        FlowBlock {
+            joint: Some(joint),
+            ..FlowBlock::of(Block {
+                label: None,
+                statements: Vec::new(),
+                terminator: next.map_or(Terminator::Return, Terminator::Jump),
+                location: Default::default(),
+            })
+        }
+    }
+
+    /// Gives the blocks that this one names other numbers.
+    fn renumber(&mut self, number: impl Fn(BlockId) -> BlockId) {
+        for successor in self.block.terminator.successors_mut() {
+            *successor = number(*successor);
+        }
+        for id in self.exit.iter_mut().chain(&mut self.copies) {
+            *id = number(*id);
+        }
+        if let Some(Joint::Decide {
+            replicate: Some(replicate),
+        }) = &mut self.joint
+        {
+            *replicate = number(*replicate);
+        }
+    }
+
+    /// Where control may go from here.
+    pub(crate) fn successors(&self) -> Vec<BlockId> {
+        let mut successors = self.block.terminator.successors();
+        if let Some(Joint::Decide { replicate }) = self.joint {
+            successors.extend(replicate);
+        }
+        successors.extend(self.exit);
+        successors
+    }
+}
+
+impl Flow {
+    /// The bodies of a route one behind the other, without any joint where copies are made.
+    pub(super) fn of_bodies(program: &Program, route: &Route) -> Flow {
+        let bodies = [
+            (route.verify_checksum, Joint::Verified),
+            (route.ingress, Joint::Decide { replicate: None }),
+            (route.egress, Joint::Left),
+            (route.compute_checksum, Joint::Deparse),
+        ];
+        let mut flow = Flow::default();
+        for (body, joint) in bodies {
+            let blocks = &program.bodies[body.index()].blocks;
+            let first = flow.blocks.len() as u32;
+            let behind = BlockId(first + blocks.len() as u32);
+            for block in blocks {
+                let mut block = block.clone();
+                for successor in block.terminator.successors_mut() {
+                    successor.0 += first;
+                }
+                let exit = matches!(block.terminator, Terminator::Apply { .. }).then_some(behind);
+                if matches!(block.terminator, Terminator::Return | Terminator::Exit) {
+                    block.terminator = Terminator::Jump(behind);
+                }
+                flow.blocks.push(FlowBlock {
+                    exit,
+                    ..FlowBlock::of(block)
+                });
+            }
+            let next = (joint != Joint::Deparse).then_some(BlockId(behind.0 + 1));
+            flow.blocks.push(FlowBlock::joint(joint, next));
+        }
+        flow
+    }
+
+    /// The same with copies: behind each [`Joint::Decide`] there may be some.
+    pub(super) fn with_copies(mut self) -> Flow {
+        let replicate = BlockId(self.blocks.len() as u32);
+        let decide = self
+            .blocks
+            .iter_mut()
+            .find(|block| matches!(block.joint, Some(Joint::Decide { .. })));
+        let decide = decide.expect("every flow has one");
+        decide.joint = Some(Joint::Decide {
+            replicate: Some(replicate),
+        });
+        let egress = decide.block.terminator.successors()[0];
+        self.blocks.push(FlowBlock::joint(Joint::Replicate, Some(egress)));
+        self
+    }
+
+    /// The same with every block before those that follow it. Packets that wait at look-ups go on in this order.
+    pub(super) fn in_order(self) -> Flow {
+        let order = self.order();
+        let mut numbers = vec![BlockId(0); self.blocks.len()];
+        for (id, number) in order.iter().zip(0..) {
+            numbers[id.index()] = BlockId(number);
+        }
+        let mut blocks: Vec<Option<FlowBlock>> = self.blocks.into_iter().map(Some).collect();
+        let mut take = |id: &BlockId| {
+            let mut block = blocks[id.index()].take().expect("every block stands once in the order");
+            block.renumber(|id| numbers[id.index()]);
+            block
+        };
+        Flow {
+            blocks: order.iter().map(&mut take).collect(),
+        }
+    }
+
+    /// The blocks that are reached, each before those that follow it. There are no loops.
+    fn order(&self) -> Vec<BlockId> {
+        let mut seen = vec![false; self.blocks.len()];
+        let mut finished = Vec::new();
+        // Blocks with those of their successors that have not been looked at yet.
+        let mut path = vec![(BlockId(0), self.block(BlockId(0)).successors())];
+        seen[0] = true;
+        while let Some((id, successors)) = path.last_mut() {
+            match successors.pop() {
+                Some(next) if !seen[next.index()] => {
+                    seen[next.index()] = true;
+                    path.push((next, self.block(next).successors()));
+                }
+                Some(_) => {}
+                None => {
+                    finished.push(*id);
+                    path.pop();
+                }
+            }
+        }
+        finished.reverse();
+        finished
+    }
+
+    /// Where the blocks stand; they are in order.
+    pub(crate) fn stages(&self) -> Vec<Stage> {
+        let mut stages = vec![Stage::Verification; self.blocks.len()];
+        for (index, block) in self.blocks.iter().enumerate() {
+            let behind = match block.joint {
+                Some(Joint::Verified) => Stage::Ingress,
+                Some(Joint::Decide { .. }) => Stage::Egress,
+                _ => stages[index],
+            };
+            for successor in block.successors() {
+                stages[successor.index()] = behind;
+            }
+        }
+        stages
+    }
+
+    /// The block with a number.
+    pub(crate) fn block(&self, id: BlockId) -> &FlowBlock {
+        &self.blocks[id.index()]
+    }
+}
+
+/// The slots that a terminator decides by.
+pub(super) fn slots_of_decision(terminator: &Terminator) -> Vec<SlotId> {
+    let mut slots = Vec::new();
+    for expr in terminator.exprs() {
+        slots_of(expr, &mut slots);
+    }
+    slots
+}
+
+/// Appends the slots that an expression reads.
+pub(super) fn slots_of(expr: &Expr, slots: &mut Vec<SlotId>) {
+    expr.for_each_slot(&mut |slot| slots.push(slot));
+}

@@ -1,0 +1,303 @@
+//! Takes apart what goes different ways through a [`Flow`].
+//!
+//! A block of the result is a block of the original together with [`Facts`] that are certain there, as far as a later
+//! decision depends on them. A test that has been made is not made again, what one branch assigned is known where the
+//! branches have met, and where the deparser begins it is known which headers are valid:
+//!
+//! ```text
+//!   if (count == 8) { agg.setValid(); }                count == 8 ─┬─► agg valid ──► sum over agg ─► eight headers
+//!   ...                                        becomes             │
+//!   if (agg.isValid()) { sum over agg }                            └─► agg invalid ────────────────► one header
+//! ```
+//!
+//! Where so many blocks are made that it is not worth while, nothing more is kept apart.
+
+use super::facts::Facts;
+use super::flow::{Flow, FlowBlock, Joint, slots_of, slots_of_decision};
+use super::{Route, Source};
+use crate::analysis::action_body;
+use forebay_bits::Bits;
+use forebay_ir::{BlockId, Expr, HeaderId, KeySet, Op, Program, SelectCase, SlotId, TableId, Terminator};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An expression that reads more slots says little about any of them.
+const SLOTS_OF_VALUE_MAX: usize = 4;
+
+/// What is threaded, and what decides in it.
+pub(super) struct Threading<'a> {
+    pub(super) program: &'a Program,
+    pub(super) route: &'a Route,
+    /// The headers that the deparser emits if they are valid.
+    pub(super) emitted: &'a [HeaderId],
+    /// When there are so many blocks, what follows is not taken apart any more.
+    pub(super) blocks_max: usize,
+}
+
+/// A block with what is certain at its beginning.
+type State = (BlockId, Option<BlockId>, Facts);
+
+/// Blocks that are being made.
+struct Threader<'a> {
+    threading: &'a Threading<'a>,
+    original: &'a Flow,
+    /// By block: the slots on which later decisions depend.
+    relevant: Vec<BTreeSet<SlotId>>,
+    made: BTreeMap<State, BlockId>,
+    pending: Vec<(BlockId, State)>,
+    blocks: Vec<Option<FlowBlock>>,
+}
+
+impl Threading<'_> {
+    /// The flow with `facts` at its beginning.
+    pub(super) fn thread(&self, original: &Flow, facts: Facts) -> Flow {
+        let mut threader = Threader {
+            threading: self,
+            original,
+            relevant: self.relevant(original),
+            made: BTreeMap::new(),
+            pending: Vec::new(),
+            blocks: Vec::new(),
+        };
+        threader.block_of(BlockId(0), None, facts);
+        while let Some((id, state)) = threader.pending.pop() {
+            threader.blocks[id.index()] = Some(threader.threaded(id, state));
+        }
+        let blocks = threader.blocks.into_iter();
+        let flow = Flow {
+            blocks: blocks.map(|block| block.expect("every block is finished")).collect(),
+        };
+        flow.in_order()
+    }
+
+    /// By block: the slots on which decisions there and behind it depend.
+    fn relevant(&self, flow: &Flow) -> Vec<BTreeSet<SlotId>> {
+        let mut relevant = vec![BTreeSet::new(); flow.blocks.len()];
+        loop {
+            let mut changed = false;
+            for (index, block) in flow.blocks.iter().enumerate().rev() {
+                let mut slots = BTreeSet::new();
+                for successor in block.successors() {
+                    slots.extend(relevant[successor.index()].iter().copied());
+                }
+                self.before(block, &mut slots);
+                changed |= slots != relevant[index];
+                relevant[index] = slots;
+            }
+            if !changed {
+                return relevant;
+            }
+        }
+    }
+
+    /// From what is relevant behind a block to what is at its beginning.
+    fn before(&self, block: &FlowBlock, slots: &mut BTreeSet<SlotId>) {
+        if let Some(joint) = block.joint {
+            self.before_joint(joint, slots);
+        }
+        slots.extend(slots_of_decision(&block.block.terminator));
+        for statement in block.block.statements.iter().rev() {
+            let is_relevant = statement.op.target().is_some_and(|slot| slots.remove(&slot));
+            if let (Op::Assign { value, .. }, true) = (&statement.op, is_relevant) {
+                let mut read = Vec::new();
+                slots_of(value, &mut read);
+                if read.len() <= SLOTS_OF_VALUE_MAX {
+                    slots.extend(read);
+                }
+            }
+        }
+    }
+
+    fn before_joint(&self, joint: Joint, slots: &mut BTreeSet<SlotId>) {
+        let route = self.route;
+        match joint {
+            Joint::Verified => {
+                route.checksum_error.iter().for_each(|slot| _ = slots.remove(slot));
+            }
+            Joint::Decide { .. } => {
+                route.before_egress.iter().for_each(|(slot, _)| _ = slots.remove(slot));
+                slots.insert(route.egress_spec);
+                slots.extend(route.copying.iter().copied());
+                slots.extend(route.group());
+            }
+            Joint::Replicate => {
+                route.before_copy().iter().for_each(|(slot, _)| _ = slots.remove(slot));
+            }
+            Joint::Left => {
+                slots.insert(route.egress_spec);
+            }
+            Joint::Deparse => {
+                let headers = self.emitted.iter().map(|id| &self.program.headers[id.index()]);
+                slots.extend(headers.map(|header| header.valid));
+            }
+        }
+    }
+}
+
+impl Threader<'_> {
+    /// The block for a block of the original with these facts.
+    fn block_of(&mut self, original: BlockId, copies: Option<BlockId>, mut facts: Facts) -> BlockId {
+        let relevant = &self.relevant[original.index()];
+        facts.retain(|slot| relevant.contains(&slot));
+        if self.blocks.len() >= self.threading.blocks_max {
+            facts = Facts::default();
+        }
+        let state = (original, copies, facts);
+        if let Some(&known) = self.made.get(&state) {
+            return known;
+        }
+        let id = BlockId(self.blocks.len() as u32);
+        self.blocks.push(None);
+        self.made.insert(state.clone(), id);
+        self.pending.push((id, state));
+        id
+    }
+
+    fn threaded(&mut self, id: BlockId, (original, copies, mut facts): State) -> FlowBlock {
+        let mut made = self.original.block(original).clone();
+        made.copies = copies;
+        for statement in &mut made.block.statements {
+            simplify(&mut statement.op, &facts, self.threading.program);
+            learn_from(&statement.op, &mut facts);
+        }
+        made.facts.clone_from(&facts);
+        match made.joint {
+            Some(joint) => self.thread_joint(id, &mut made, joint, facts),
+            None => self.thread_terminator(&mut made, facts),
+        }
+        made
+    }
+
+    fn thread_terminator(&mut self, made: &mut FlowBlock, mut facts: Facts) {
+        let (program, copies) = (self.threading.program, made.copies);
+        match &mut made.block.terminator {
+            Terminator::Branch {
+                condition,
+                then_block,
+                else_block,
+            } => {
+                let simpler = facts.simplified(condition, program);
+                if let Expr::Const(value) = simpler {
+                    let target = if value.is_zero() { *else_block } else { *then_block };
+                    made.block.terminator = Terminator::Jump(self.block_of(target, copies, facts));
+                    return;
+                }
+                let mut otherwise = facts.clone();
+                facts.learn(&simpler, true);
+                otherwise.learn(&simpler, false);
+                *then_block = self.block_of(*then_block, copies, facts);
+                *else_block = self.block_of(*else_block, copies, otherwise);
+                *condition = simpler;
+            }
+            Terminator::Select { keys, cases, default } => {
+                for case in cases {
+                    case.target = self.block_of(case.target, copies, in_case(keys, case, &facts));
+                }
+                *default = self.block_of(*default, copies, facts);
+            }
+            Terminator::Apply {
+                table,
+                hit,
+                action_run,
+                next,
+            } => {
+                let results = [*hit, *action_run].into_iter().flatten();
+                results
+                    .chain(written_by_actions(program, *table))
+                    .for_each(|slot| facts.forget(slot));
+                *next = self.block_of(*next, copies, facts.clone());
+                made.exit = made.exit.map(|exit| self.block_of(exit, copies, facts));
+            }
+            Terminator::Jump(next) => *next = self.block_of(*next, copies, facts),
+            Terminator::Return | Terminator::Exit | Terminator::Reject(_) => {}
+        }
+    }
+
+    fn thread_joint(&mut self, id: BlockId, made: &mut FlowBlock, joint: Joint, mut facts: Facts) {
+        let route = self.threading.route;
+        let is_dropped = facts.value(route.egress_spec) == Some(route.drop_port.into());
+        let mut copies = made.copies;
+        let ends = match joint {
+            Joint::Verified => {
+                route.checksum_error.iter().for_each(|slot| facts.forget(*slot));
+                false
+            }
+            Joint::Decide { replicate } => {
+                let is_possible = route.group().is_some_and(|group| facts.value(group) != Some(0));
+                let replicate = replicate.filter(|_| is_possible);
+                let replicate = replicate.map(|block| self.block_of(block, None, facts.clone()));
+                made.joint = Some(Joint::Decide { replicate });
+                self.set_sources(&route.before_egress, &mut facts);
+                is_dropped
+            }
+            Joint::Replicate => {
+                copies = Some(id);
+                self.set_sources(route.before_copy(), &mut facts);
+                false
+            }
+            Joint::Left => is_dropped,
+            Joint::Deparse => true,
+        };
+        made.block.terminator = match &made.block.terminator {
+            Terminator::Jump(next) if !ends => Terminator::Jump(self.block_of(*next, copies, facts)),
+            _ => Terminator::Return,
+        };
+    }
+
+    fn set_sources(&self, sources: &[(SlotId, Source)], facts: &mut Facts) {
+        for (slot, source) in sources {
+            let number = match source {
+                Source::Number(number) => Some(Bits::new(self.threading.program.slot(*slot).width, (*number).into())),
+                _ => None,
+            };
+            facts.becomes(*slot, number.as_ref());
+        }
+    }
+}
+
+/// Puts what is known into an operation. The data of checksums stays, since it is often taken from the packet as a whole.
+fn simplify(op: &mut Op, facts: &Facts, program: &Program) {
+    match op {
+        Op::VerifyChecksum { condition, .. } | Op::UpdateChecksum { condition, .. } => {
+            *condition = facts.simplified(condition, program);
+        }
+        Op::Hash { .. } => {}
+        _ => {
+            for expr in op.exprs_mut() {
+                *expr = facts.simplified(expr, program);
+            }
+        }
+    }
+}
+
+fn learn_from(op: &Op, facts: &mut Facts) {
+    match op {
+        Op::Assign {
+            slot,
+            value: Expr::Const(value),
+        } => facts.becomes(*slot, Some(value)),
+        _ => op.target().into_iter().for_each(|slot| facts.forget(slot)),
+    }
+}
+
+/// What is certain where a case of a selection leads.
+fn in_case(keys: &[Expr], case: &SelectCase, facts: &Facts) -> Facts {
+    let mut facts = facts.clone();
+    for pair in keys.iter().zip(&case.keysets) {
+        if let (Expr::Slot(slot), KeySet::Exact(value)) = pair {
+            facts.becomes(*slot, Some(value));
+        }
+    }
+    facts
+}
+
+/// The slots that some action of a table writes, and the colour of its meter.
+pub(super) fn written_by_actions(program: &Program, table: TableId) -> impl Iterator<Item = SlotId> {
+    let table = &program.tables[table.index()];
+    let bodies = table
+        .actions
+        .iter()
+        .map(|listed| action_body(program, &program.actions[listed.action.index()]));
+    let statements = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
+    let written = statements.flat_map(|statement| statement.op.slots_written(program));
+    written.chain(table.direct_meter.and_then(|meter| meter.slot))
+}

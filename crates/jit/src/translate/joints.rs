@@ -1,0 +1,312 @@
+//! The short way behind the parser: the graph of [`crate::route::flow`], and what the architecture does at its joints.
+//!
+//! Copies of a packet are made by a loop around what follows ingress. What the packet's slots were at its beginning they
+//! are again for every copy; each is put together in memory of its own ([`crate::lane::Copy`]):
+//!
+//! ```text
+//!   replicate ─► more members? ─► port, instance ─► egress ─► Left ─► compute checksum ─► Deparse
+//!                   ▲     │ no                                 │ dropped                      │
+//!                   │     └──► next lane                       ▼                              ▼
+//!                   └──────────────────────────────────────── next ◄──────────────────────────┘
+//! ```
+
+use super::flow::Region;
+use super::homes::Home;
+use super::route::Parsed;
+use super::{Ending, Translator};
+use crate::lane::{Copy, Lane, fate};
+use crate::route::flow::{Flow, FlowBlock, Joint};
+use crate::route::plan::Leaf;
+use crate::route::{Replica, Route, Source};
+use crate::runtime::{self, words};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_frontend::Variable;
+use forebay_bits::Bits;
+use forebay_ir::{BlockId, SlotId, Terminator};
+use std::collections::HashMap;
+use std::mem::offset_of;
+
+/// The loop that makes the copies of a packet.
+#[derive(Clone, Copy)]
+pub(super) struct CopyLoop {
+    /// The address of the present copy.
+    copy: Variable,
+    /// Goes on with the next one.
+    next: ir::Block,
+}
+
+/// Where a packet, or a copy of it, goes.
+#[derive(Clone, Copy)]
+pub(super) struct Destination {
+    pub(super) port: ir::Value,
+    pub(super) instance: ir::Value,
+}
+
+impl<'a> Translator<'_, 'a, '_> {
+    /// All blocks of the graph.
+    pub(super) fn flow(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
+        let flow: &'a Flow = &leaf.flow;
+        let region = Region::of_blocks(flow.blocks.iter().map(|_| self.builder.create_block()).collect());
+        self.builder.ins().jump(region.block(BlockId(0)), &[]);
+        let mut loops = HashMap::new();
+        let stages = flow.stages();
+        for (block, id) in flow.blocks.iter().zip((0..).map(BlockId)) {
+            self.builder.switch_to_block(region.block(id));
+            self.carry(leaf, parsed, stages[id.index()]);
+            self.on_exit = block.exit.map(|exit| region.block(exit));
+            self.copy_loop = block.copies.map(|replicate| loops[&replicate]);
+            self.statements(&region, &block.block.statements);
+            self.temporaries_used = 0;
+            match block.joint {
+                None => self.terminator(&region, &block.block.terminator, id),
+                Some(Joint::Deparse) => self.deparse_with(route, leaf, parsed, block),
+                Some(Joint::Verified) => self.verified(route),
+                Some(Joint::Decide { replicate }) => {
+                    let replicate = replicate.map(|block| region.block(block));
+                    self.decide(route, block, replicate);
+                }
+                Some(Joint::Replicate) => {
+                    let copies = self.replicate(route, leaf);
+                    loops.insert(id, copies);
+                }
+                Some(Joint::Left) => self.leave(route, block),
+            }
+            if let (Some(_), Terminator::Jump(next)) = (block.joint, &block.block.terminator) {
+                self.builder.ins().jump(region.block(*next), &[]);
+            }
+        }
+        self.on_exit = None;
+        self.copy_loop = None;
+    }
+
+    fn verified(&mut self, route: &Route) {
+        if let (Some(slot), Some(failed)) = (route.checksum_error, self.checksum_failed) {
+            let failed = self.builder.use_var(failed);
+            let value = self.value_of_u64(self.program.slot(slot).width, failed);
+            self.write_slot(slot, value);
+        }
+    }
+
+    /// Behind ingress: whether and how the packet goes on.
+    fn decide(&mut self, route: &Route, block: &FlowBlock, replicate: Option<ir::Block>) {
+        for &slot in &route.copying {
+            if self.is_known_zero(slot) || block.facts.value(slot) == Some(0) {
+                continue;
+            }
+            let copies = self.read_slot(slot);
+            let copies = self.low_word(copies);
+            self.refuse(copies, Ending::GaveUp);
+        }
+        // A group, where there is no way to make copies.
+        let group = route
+            .group()
+            .filter(|group| block.facts.value(*group) != Some(0) && !self.is_known_zero(*group));
+        if let Some(group) = group {
+            let group = self.read_slot(group);
+            let group = self.low_word(group);
+            let unicast = self.builder.create_block();
+            let copies = replicate.unwrap_or_else(|| self.ending(Ending::GaveUp));
+            self.builder.ins().brif(group, copies, &[], unicast, &[]);
+            self.builder.switch_to_block(unicast);
+        }
+        self.drop_if_asked(route, block, fate::DROPPED_IN_INGRESS);
+        if block.block.terminator == Terminator::Return {
+            return;
+        }
+        let port = self.read_slot(route.egress_spec);
+        let port = self.low_word(port);
+        let instance = self.number(0);
+        self.set_sources(route, &route.before_egress, Destination { port, instance });
+        let chosen = self.egress_port.expect("every way through the parser has one");
+        self.builder.def_var(chosen, port);
+    }
+
+    /// Behind egress: whether the packet leaves.
+    fn leave(&mut self, route: &Route, block: &FlowBlock) {
+        self.drop_if_asked(route, block, fate::DROPPED_IN_EGRESS);
+    }
+
+    /// Ends the packet's way if the program dropped it. When that is certain, nothing follows.
+    fn drop_if_asked(&mut self, route: &Route, block: &FlowBlock, how: u64) {
+        let drop_port = u64::from(route.drop_port);
+        match block.facts.value(route.egress_spec) {
+            Some(port) if port == drop_port => return self.end_packet(how),
+            Some(_) => return,
+            None => {}
+        }
+        let spec = self.read_slot(route.egress_spec);
+        let spec = self.low_word(spec);
+        let drop_port = self.number(drop_port as i64);
+        let dropped = self.builder.ins().icmp(IntCC::Equal, spec, drop_port);
+        let (end, next) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.ins().brif(dropped, end, &[], next, &[]);
+        self.builder.switch_to_block(end);
+        self.end_packet(how);
+        self.builder.switch_to_block(next);
+    }
+
+    /// The way of the packet, or of the present copy, ends like this.
+    fn end_packet(&mut self, how: u64) {
+        match self.copy_loop {
+            Some(copies) => self.end_copy(copies, how),
+            None => self.end_lane(how),
+        }
+    }
+
+    fn end_copy(&mut self, copies: CopyLoop, how: u64) {
+        let copy = self.builder.use_var(copies.copy);
+        let how = self.number(how as i64);
+        self.store(how, copy, offset_of!(Copy, fate) as i32);
+        self.builder.ins().jump(copies.next, &[]);
+    }
+
+    fn set_sources(&mut self, route: &Route, sources: &[(SlotId, Source)], destination: Destination) {
+        let read = route.slots_read(self.program);
+        for (slot, source) in sources.iter().filter(|(slot, _)| read.contains(slot)) {
+            self.set_source(*slot, *source, destination);
+        }
+    }
+
+    /// Deparses with what is known of validities.
+    fn deparse_with(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed, block: &FlowBlock) {
+        let homes = self.homes.clone();
+        for id in leaf.emitted.iter().flatten() {
+            let valid = self.program.headers[id.index()].valid;
+            if let Some(value) = block.facts.value(valid) {
+                self.homes.set(valid, Home::Constant(Bits::from_bool(value != 0)));
+            }
+        }
+        self.deparse(route, leaf, parsed);
+        self.homes = homes;
+    }
+
+    /// Begins to make copies; goes on with the first thing that is done for each of them.
+    fn replicate(&mut self, route: &Route, leaf: &Leaf) -> CopyLoop {
+        let mut declare = || self.builder.declare_var(types::I64);
+        let (copy, member, end) = (declare(), declare(), declare());
+        let (head, body, next) = (
+            self.builder.create_block(),
+            self.builder.create_block(),
+            self.builder.create_block(),
+        );
+        self.begin_copies(route, copy, member, end);
+        let truncate_to = self.load_lane(offset_of!(Lane, truncate_to));
+        let values = self.values_to_restore(leaf);
+        self.builder.ins().jump(head, &[]);
+
+        self.builder.switch_to_block(next);
+        self.move_on(copy, size_of::<Copy>());
+        self.move_on(member, size_of::<Replica>());
+        self.builder.ins().jump(head, &[]);
+
+        self.builder.switch_to_block(head);
+        let (present, last) = (self.builder.use_var(member), self.builder.use_var(end));
+        let more = self.builder.ins().icmp(IntCC::NotEqual, present, last);
+        let next_lane = self.next_lane_block();
+        self.builder.ins().brif(more, body, &[], next_lane, &[]);
+
+        self.builder.switch_to_block(body);
+        self.store_lane(offset_of!(Lane, truncate_to), truncate_to);
+        self.restore(values);
+        let flags = super::within_bounds();
+        let offset = offset_of!(Replica, egress_port) as i32;
+        let port = self.builder.ins().uload32(flags, present, offset);
+        let offset = offset_of!(Replica, instance) as i32;
+        let instance = self.builder.ins().uload16(types::I64, flags, present, offset);
+        let place = self.builder.use_var(copy);
+        self.store(port, place, offset_of!(Copy, egress_port) as i32);
+        self.set_sources(route, route.before_copy(), Destination { port, instance });
+        CopyLoop { copy, next }
+    }
+
+    /// Finds the members of the group, and places for as many copies.
+    fn begin_copies(&mut self, route: &Route, copy: Variable, member: Variable, end: Variable) {
+        let group = route.group().expect("copies are made of packets with a group");
+        let group = self.read_slot(group);
+        let group = self.low_word(group);
+        let lane = self.lane();
+        let members = self.call_for_result(runtime::REPLICATE, &[self.context, lane, group]);
+        let first = self.load_lane(offset_of!(Lane, copies));
+        let count = self.load_lane(offset_of!(Lane, copies_count));
+        let size = self.number(size_of::<Replica>() as i64);
+        let bytes = self.builder.ins().imul(count, size);
+        let behind = self.builder.ins().iadd(members, bytes);
+        self.builder.def_var(copy, first);
+        self.builder.def_var(member, members);
+        self.builder.def_var(end, behind);
+        let replicated = self.number((fate::REPLICATED << 32) as i64);
+        self.store_lane(offset_of!(Lane, fate), replicated);
+    }
+
+    fn move_on(&mut self, variable: Variable, bytes: usize) {
+        let present = self.builder.use_var(variable);
+        let following = self.address(present, bytes as i32);
+        self.builder.def_var(variable, following);
+    }
+
+    /// The slots that may be written for a copy, with the values that they have now.
+    fn values_to_restore(&mut self, leaf: &Leaf) -> Vec<Restored> {
+        let mut values = Vec::new();
+        for &slot in &leaf.written {
+            match *self.homes.of(slot) {
+                Home::Register(variable) => values.push(Restored::Register(variable, self.builder.use_var(variable))),
+                Home::State => {
+                    let count = words(self.program.slot(slot).width);
+                    let (source, kept) = (self.lane_offset(slot), self.burst_state().reserve(count));
+                    self.copy_in_lane(kept, source, count);
+                    values.push(Restored::Lane {
+                        slot: source,
+                        kept,
+                        words: count,
+                    });
+                }
+                Home::Packet(_) | Home::Constant(_) => {}
+            }
+        }
+        values
+    }
+
+    fn restore(&mut self, values: Vec<Restored>) {
+        for value in values {
+            match value {
+                Restored::Register(variable, value) => self.builder.def_var(variable, value),
+                Restored::Lane { slot, kept, words } => self.copy_in_lane(slot, kept, words),
+            }
+        }
+    }
+
+    fn copy_in_lane(&mut self, target: i32, source: i32, words: usize) {
+        let lane = self.lane();
+        for word in 0..words as i32 {
+            let value = self.load(lane, source + 8 * word);
+            self.store(value, lane, target + 8 * word);
+        }
+    }
+
+    /// The present copy is complete: so many bytes, of which the least of the lengths asked for leave.
+    pub(super) fn finish_copy(&mut self, copies: CopyLoop, length: ir::Value) {
+        let limit = self.load_lane(offset_of!(Lane, truncate_to));
+        let length = self.builder.ins().umin(length, limit);
+        let copy = self.builder.use_var(copies.copy);
+        self.store(length, copy, offset_of!(Copy, length) as i32);
+        self.end_copy(copies, fate::SENT);
+    }
+
+    /// Where the bytes of the present copy are put together.
+    pub(super) fn copy_target(&mut self, copies: CopyLoop) -> ir::Value {
+        let copy = self.builder.use_var(copies.copy);
+        self.load(copy, offset_of!(Copy, target) as i32)
+    }
+}
+
+/// A value that a slot has again for every copy.
+enum Restored {
+    Register(Variable, ir::Value),
+    /// Words in the lane, and where they are kept in it.
+    Lane {
+        slot: i32,
+        kept: i32,
+        words: usize,
+    },
+}
