@@ -151,6 +151,16 @@ fn longest_action(program: &Program, terminator: &Terminator) -> Option<u64> {
         .try_fold(0, |longest, way| Some(longest.max(way?)))
 }
 
+/// Whether the program asks for packets to be truncated.
+pub(crate) fn truncates(program: &Program) -> bool {
+    let mut statements = program
+        .bodies
+        .iter()
+        .flat_map(|body| &body.blocks)
+        .flat_map(|block| &block.statements);
+    statements.any(|statement| matches!(statement.op, Op::Truncate { .. }))
+}
+
 /// The body of an action.
 pub(crate) fn action_body<'a>(program: &'a Program, action: &Action) -> &'a Body {
     &program.bodies[action.body.index()]

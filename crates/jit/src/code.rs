@@ -127,6 +127,8 @@ pub(crate) struct Needs {
     pub(crate) counters: usize,
     /// Steps that a body may take.
     pub(crate) step_limit: u64,
+    /// Whether packets may be truncated.
+    pub(crate) truncates: bool,
     /// Tables whose locations code wants to know.
     pub(crate) searched: Vec<TableId>,
 }
@@ -353,9 +355,11 @@ impl<'a> ShortWay<'a> {
             let lane = lanes.lane(index);
             lane.packet = frame.start;
             lane.packet_bits = frame.length as u64 * 8;
-            lane.truncate_to = u32::MAX.into();
+            if self.code.needs.truncates {
+                lane.truncate_to = u32::MAX.into();
+            }
         }
-        lanes.fill(count);
+        lanes.set_count(count);
         self.output.clear();
         let context = &mut self.context;
         context.ingress_port = arguments.ingress_port.into();
@@ -390,7 +394,11 @@ impl<'a> ShortWay<'a> {
     #[inline]
     pub fn fate(&mut self, index: usize) -> Fate {
         let lane = self.memory.lanes.lane(index);
-        let (port, length_max) = (lane.fate as u32, lane.truncate_to as u32);
+        let port = lane.fate as u32;
+        let length_max = match self.code.needs.truncates {
+            true => lane.truncate_to as u32,
+            false => u32::MAX,
+        };
         match lane.fate >> 32 {
             fate::PLAIN => Fate::Plain { port },
             fate::SENT => Fate::Sent {

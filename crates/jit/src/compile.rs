@@ -1,22 +1,25 @@
 //! From a program to [`Code`].
 
-use crate::analysis::{action_body, longest_way, size};
+use crate::analysis::{action_body, longest_way, size, truncates};
 use crate::code::{Addresses, Code, CodeMemory, Needs};
 use crate::lane::Shape;
 use crate::pool::Pool;
 use crate::route::Route;
 use crate::route::plan::Plan;
 use crate::translate::{Environment, Order, ParserErrors, StepCounting, Translator, Unit, body_signature};
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::UserFuncName;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{CodegenError, Context as CodegenContext};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
+use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc, default_libcall_names};
 use forebay_interp::StateLayout;
 use forebay_ir::{ActionId, Body, BodyId, BodyKind, Program, Terminator};
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 /// What compiled code needs to know besides the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,19 +84,19 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         outlined: &outlined,
     };
     let mut compiler = Compiler {
-        context: module.make_context(),
         builder_context: FunctionBuilderContext::new(),
         module: &mut module,
         step_limit: options.step_limit,
+        functions: Vec::new(),
     };
     for (&action, &function) in &outlined {
-        compiler.function(&mut environment, Unit::Action(action), function)?;
+        compiler.function(&mut environment, Unit::Action(action), function);
     }
     let mut bodies = HashMap::new();
     for body in (0..program.bodies.len() as u32).map(BodyId) {
         if program.bodies[body.index()].kind != BodyKind::Action {
             let function = compiler.declare()?;
-            compiler.function(&mut environment, Unit::Body(body), function)?;
+            compiler.function(&mut environment, Unit::Body(body), function);
             bodies.insert(body, function);
         }
     }
@@ -102,7 +105,7 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
             return Ok(None);
         };
         let function = compiler.declare()?;
-        compiler.function(&mut environment, Unit::Route(route, plan, order), function)?;
+        compiler.function(&mut environment, Unit::Route(route, plan, order), function);
         Ok(Some(function))
     };
     let straight = short_way(Order::Straight)?;
@@ -110,6 +113,7 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         Some(route) if !route.keeps_order(program) => short_way(Order::Staged)?,
         _ => None,
     };
+    let functions = compiler.functions;
     let needs = Needs {
         temporaries: environment.temporaries as usize,
         headroom: environment.headroom,
@@ -118,8 +122,10 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         registers: program.registers.len(),
         counters: program.counters.len(),
         step_limit: options.step_limit,
+        truncates: truncates(program),
         searched: environment.searched,
     };
+    generate(&mut module, functions)?;
     module
         .finalize_definitions()
         .map_err(|error| CompileError::Memory(error.to_string()))?;
@@ -206,12 +212,21 @@ fn step_counting(program: &Program, unit: Unit<'_>, limit: u64) -> StepCounting 
     }
 }
 
-/// Turns units into functions, one after the other, in the same memory.
+/// Turns units into functions, one after the other.
 struct Compiler<'m> {
     module: &'m mut JITModule,
-    context: CodegenContext,
     builder_context: FunctionBuilderContext,
     step_limit: u64,
+    /// The functions so far.
+    functions: Vec<Function>,
+}
+
+/// A function in Cranelift's representation.
+struct Function {
+    id: FuncId,
+    /// Of what was translated.
+    name: String,
+    context: CodegenContext,
 }
 
 impl Compiler<'_> {
@@ -222,25 +237,21 @@ impl Compiler<'_> {
             .map_err(|error| module_error(&error, ""))
     }
 
-    fn function<'a>(
-        &mut self,
-        environment: &mut Environment<'a>,
-        unit: Unit<'a>,
-        id: FuncId,
-    ) -> Result<(), CompileError> {
-        let name = unit_name(environment.program, unit);
-        self.context.func.signature = body_signature(self.module.isa().default_call_conv());
-        self.context.func.name = UserFuncName::user(0, id.as_u32());
-        let callees = self.callees(environment, unit);
-        let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
+    /// Translates a unit.
+    fn function<'a>(&mut self, environment: &mut Environment<'a>, unit: Unit<'a>, id: FuncId) {
+        let mut context = self.module.make_context();
+        context.func.signature = body_signature(self.module.isa().default_call_conv());
+        context.func.name = UserFuncName::user(0, id.as_u32());
+        let callees = self.callees(environment, unit, &mut context.func);
+        let builder = FunctionBuilder::new(&mut context.func, &mut self.builder_context);
         let counting = step_counting(environment.program, unit, self.step_limit);
         let builder = Translator::new(environment, builder, callees, counting).translate(unit);
         builder.finalize(self.module.target_config());
-        self.module
-            .define_function(id, &mut self.context)
-            .map_err(|error| module_error(&error, name))?;
-        self.module.clear_context(&mut self.context);
-        Ok(())
+        self.functions.push(Function {
+            id,
+            name: unit_name(environment.program, unit).to_owned(),
+            context,
+        });
     }
 
     /// References to the outlined actions of the tables that a body applies.
@@ -248,6 +259,7 @@ impl Compiler<'_> {
         &mut self,
         environment: &Environment<'_>,
         unit: Unit<'_>,
+        function: &mut cranelift_codegen::ir::Function,
     ) -> HashMap<ActionId, cranelift_codegen::ir::FuncRef> {
         let Unit::Body(body) = unit else {
             return HashMap::new();
@@ -259,7 +271,6 @@ impl Compiler<'_> {
             };
             for listed in &environment.program.tables[table.index()].actions {
                 if let Some(&id) = environment.outlined.get(&listed.action) {
-                    let function = &mut self.context.func;
                     let reference = || self.module.declare_func_in_func(id, function);
                     callees.entry(listed.action).or_insert_with(reference);
                 }
@@ -267,6 +278,53 @@ impl Compiler<'_> {
         }
         callees
     }
+}
+
+/// Programs with more of Cranelift's instructions are compiled by several threads.
+const SERIAL_MAX: usize = 2_000;
+
+/// Generates the machine code of functions and puts it into the module. This is what takes the time, and functions do not
+/// need one another for it.
+fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<(), CompileError> {
+    let instructions: usize = functions.iter().map(|f| f.context.func.dfg.num_insts()).sum();
+    let threads = match instructions > SERIAL_MAX {
+        true => thread::available_parallelism().map_or(1, |count| count.get().min(functions.len())),
+        false => 1,
+    };
+    let isa = module.isa();
+    // The last ones are the largest.
+    let queue = Mutex::new(functions.iter_mut().rev());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(function) = next() {
+            let compiled = function.context.compile(isa, &mut ControlPlane::default());
+            if let Err(error) = compiled {
+                return Err(module_error(&error.into(), &function.name));
+            }
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut result = work();
+        for other in others {
+            result = result.and(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        result
+    })?;
+    functions.iter().try_for_each(|function| define(module, function))
+}
+
+fn define(module: &mut JITModule, function: &Function) -> Result<(), CompileError> {
+    let code = function.context.compiled_code().expect("it was compiled");
+    let relocations = code.buffer.relocs().iter();
+    let relocations: Vec<ModuleReloc> = relocations
+        .map(|relocation| ModuleReloc::from_mach_reloc(relocation, &function.context.func, function.id))
+        .collect();
+    let alignment = u64::from(code.buffer.alignment);
+    module
+        .define_function_bytes(function.id, alignment, code.code_buffer(), &relocations)
+        .map_err(|error| module_error(&error, &function.name))
 }
 
 fn unit_name<'p>(program: &'p Program, unit: Unit<'_>) -> &'p str {

@@ -100,7 +100,7 @@ pub(crate) const HEAD_WORDS: usize = size_of::<Lane>() / 8;
 pub(crate) const QUEUE_WORDS: usize = 1 + BURST_MAX;
 
 /// Lanes and queues, kept from burst to burst.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Lanes {
     words: Vec<u64>,
     queues: Vec<u64>,
@@ -116,6 +116,13 @@ pub(crate) struct Shape {
     pub(crate) queues: usize,
 }
 
+/// Queues hold addresses of lanes, so a copy begins with none.
+impl Clone for Lanes {
+    fn clone(&self) -> Lanes {
+        Lanes::default()
+    }
+}
+
 impl Shape {
     /// Enough for one and the other.
     pub(crate) fn or(self, other: Shape) -> Shape {
@@ -127,21 +134,29 @@ impl Shape {
 }
 
 impl Lanes {
-    /// Makes room for the code's lanes, and empties the queues.
+    /// Makes room for the code's lanes, and empties the queues but for the first, which always holds all lanes in order.
     pub(crate) fn prepare(memory: &mut Memory, shape: Shape) {
         let lanes = &mut memory.lanes;
         if lanes.shape != shape {
             lanes.shape = shape;
             lanes.words = vec![0; shape.lane_words * BURST_MAX];
             lanes.queues = vec![0; shape.queues * QUEUE_WORDS];
+            lanes.fill();
         }
         let base = lanes.queues.as_mut_ptr();
-        for queue in 0..shape.queues {
+        for queue in 1..shape.queues {
             // SAFETY: there are so many queues.
             unsafe {
                 let queue = base.add(queue * QUEUE_WORDS);
                 queue.write(queue.add(1).expose_provenance() as u64);
             }
+        }
+    }
+
+    fn fill(&mut self) {
+        let lanes = self.words.as_mut_ptr();
+        for (index, place) in self.queues[1..QUEUE_WORDS].iter_mut().enumerate() {
+            *place = lanes.wrapping_add(index * self.shape.lane_words).expose_provenance() as u64;
         }
     }
 
@@ -166,13 +181,10 @@ impl Lanes {
         }
     }
 
-    /// Fills the first queue with the first lanes.
-    pub(crate) fn fill(&mut self, count: usize) {
-        let lanes = self.words.as_mut_ptr();
-        let (begin, rest) = self.queues.split_first_mut().expect("a queue for the burst");
-        for (index, place) in rest[..count].iter_mut().enumerate() {
-            *place = lanes.wrapping_add(index * self.shape.lane_words).expose_provenance() as u64;
-        }
-        *begin = rest.as_mut_ptr().wrapping_add(count).expose_provenance() as u64;
+    /// The first queue ends behind so many lanes.
+    pub(crate) fn set_count(&mut self, count: usize) {
+        assert!(count <= BURST_MAX, "there are {BURST_MAX} lanes");
+        let first = self.queues.as_mut_ptr().wrapping_add(1);
+        self.queues[0] = first.wrapping_add(count).expose_provenance() as u64;
     }
 }

@@ -16,14 +16,14 @@ use super::pack::Packed;
 use super::route::{Parsed, Position};
 use super::value::Value;
 use super::{Translator, within_bounds};
-use crate::analysis::header_bits;
+use crate::analysis::{header_bits, truncates};
 use crate::lane::{Lane, fate};
 use crate::route::Route;
 use crate::route::plan::{COMPOSED_BITS_MAX, Leaf, UNCERTAIN_MAX};
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_bits::Bits;
-use forebay_ir::{HeaderId, Op, SlotId};
+use forebay_ir::{HeaderId, SlotId};
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
@@ -218,7 +218,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.environment.headroom = self.environment.headroom.max(in_front as usize);
         if let Position::At(bits) = start
             && bits == 8 * u64::from(length)
-            && !self.truncates()
+            && !truncates(self.program)
         {
             let packet = self.packet();
             self.store_words(packet, &packed.words, length);
@@ -240,13 +240,6 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         self.store_lane(offset_of!(Lane, start), start);
         self.send_lane(fate::SENT);
-    }
-
-    /// Whether the program asks for packets to be truncated.
-    fn truncates(&self) -> bool {
-        let bodies = self.program.bodies.iter();
-        let mut statements = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
-        statements.any(|statement| matches!(statement.op, Op::Truncate { .. }))
     }
 
     /// Stores the first `length` bytes of words whose first byte is the most significant.

@@ -350,7 +350,7 @@ fn the_short_way_does_the_same() {
         taken += gave_up.iter().filter(|gave_up| !**gave_up).count();
     }
     assert!(
-        taken > given_up,
+        2 * taken > given_up,
         "{taken} packets took the short way, {given_up} did not"
     );
     assert!(100 * copied > taken, "{copied} of {taken} packets were copied");
