@@ -4,11 +4,13 @@
 //! thread finds it. With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`].
 
 use crate::output;
+use crate::program_slot::ProgramSlot;
 use crate::statistics::Statistics;
 use anyhow::{Context, Result, anyhow};
 use forebay_packet::{Port, PortError, Readiness};
 use forebay_pipeline::{NoTrace, Pipeline, TableMemory};
 use forebay_ports::{Clock, Poller, allowed_processors, pin_to_processor};
+use forebay_server::DigestSender;
 use forebay_switch::{Config, Counters, LaneConfig, LaneStatus, PortReport, QueueReport, Switch, lanes};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -83,9 +85,22 @@ pub struct Until {
     pub busy_poll: bool,
 }
 
+/// Is told the state of ports.
+pub type Watch<'a> = dyn Fn(&[PortReport]) + 'a;
+
+/// What joins the workers with a control plane that changes while they run.
+pub struct Controlled<'a> {
+    /// The program.
+    pub program: Arc<ProgramSlot>,
+    /// Where digests go; they are counted and lost when there is nobody.
+    pub digests: Option<DigestSender>,
+    /// Is told the state of ports several times a second.
+    pub watch: Option<&'a Watch<'a>>,
+}
+
 /// Forwards between the ports until there is a reason to stop. Returns what was reported at last, and why it ended.
 pub fn forward(
-    pipeline: &Arc<Pipeline>,
+    controlled: &Controlled<'_>,
     ports: Vec<(u32, Box<dyn Port>)>,
     config: Config,
     workers: &LaneConfig,
@@ -94,6 +109,7 @@ pub fn forward(
     statistics: &mut Statistics,
 ) -> Result<(Report, End)> {
     let desk = Arc::new(Desk::new(workers.workers));
+    let pipeline = &controlled.program.present();
     let (finished, ends) = channel();
     let mut threads = Vec::new();
     let processors = allowed_processors().unwrap_or_default();
@@ -102,7 +118,7 @@ pub fn forward(
         for (number, port) in lane.ports {
             switch.attach(number, port);
         }
-        let mut worker = Worker::new(index, switch, lane.status, clock, Arc::clone(&desk));
+        let mut worker = Worker::new(index, switch, lane.status, clock, Arc::clone(&desk), controlled);
         worker.alone = workers.workers == 1;
         worker.busy_poll = until.busy_poll;
         worker.processor = processors
@@ -120,7 +136,7 @@ pub fn forward(
         .collect();
     drop(finished);
     let threads = threads.into_iter().collect::<Result<Vec<_>>>()?;
-    let end = look_after(&desk, &ends, pipeline, clock, until, statistics, status);
+    let end = look_after(&desk, &ends, controlled, clock, until, statistics, status);
     desk.stop.store(true, Ordering::Relaxed);
     for thread in threads {
         let mut worker = thread.join().map_err(|_| anyhow!("a worker has panicked"))??;
@@ -128,7 +144,7 @@ pub fn forward(
         worker.switch.flush()?;
     }
     desk.tell_failures(statistics);
-    Ok((desk.report(pipeline), end?))
+    Ok((desk.report(&controlled.program.present()), end?))
 }
 
 /// Programs on different workers see different random numbers.
@@ -175,7 +191,7 @@ impl Drop for Farewell {
 fn look_after(
     desk: &Desk,
     ends: &Receiver<()>,
-    pipeline: &Pipeline,
+    controlled: &Controlled<'_>,
     clock: Clock,
     until: &Until,
     statistics: &mut Statistics,
@@ -194,7 +210,10 @@ fn look_after(
             return Ok(if closing_ns.is_some() { End::Told } else { End::NoInput });
         }
         desk.tell_failures(statistics);
-        statistics.tick(now_ns, || desk.fresh_report(pipeline))?;
+        statistics.tick(now_ns, || desk.fresh_report(&controlled.program.present()))?;
+        if let Some(watch) = controlled.watch {
+            watch(&desk.fresh_report(&controlled.program.present()).ports);
+        }
         let over = until.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
         match closing_ns {
             None if over || until.stop.load(Ordering::Relaxed) => {
@@ -278,11 +297,23 @@ struct Worker {
     processor: Option<usize>,
     digests: u64,
     digests_lost: u64,
+    /// Those that the switch itself has lost.
+    lost_in_switch: u64,
     reports: u64,
+    program: Arc<ProgramSlot>,
+    version: u64,
+    to_controllers: Option<DigestSender>,
 }
 
 impl Worker {
-    fn new(index: usize, switch: Switch, status: LaneStatus, clock: Clock, desk: Arc<Desk>) -> Worker {
+    fn new(
+        index: usize,
+        switch: Switch,
+        status: LaneStatus,
+        clock: Clock,
+        desk: Arc<Desk>,
+        controlled: &Controlled<'_>,
+    ) -> Worker {
         Worker {
             index,
             switch,
@@ -294,7 +325,11 @@ impl Worker {
             processor: None,
             digests: 0,
             digests_lost: 0,
+            lost_in_switch: 0,
             reports: 0,
+            program: Arc::clone(&controlled.program),
+            version: 0,
+            to_controllers: controlled.digests.clone(),
         }
     }
 
@@ -306,6 +341,10 @@ impl Worker {
         let mut idle_breaths = 0;
         while !self.desk.stop.load(Ordering::Relaxed) {
             let now_ns = self.clock.now_ns();
+            if let Some(pipeline) = self.program.newer(&mut self.version) {
+                self.switch.replace_pipeline(pipeline, now_ns);
+                self.program.arrive();
+            }
             let idle = self.switch.breathe(now_ns, &mut NoTrace).is_idle();
             self.take_digests();
             self.answer();
@@ -359,11 +398,20 @@ impl Worker {
         Ok(())
     }
 
-    /// Takes what the program has sent to the control plane. Nobody else is there to do so.
+    /// Hands on what the program has sent to the control plane.
     fn take_digests(&mut self) {
         let (messages, lost) = self.switch.take_digests();
-        self.digests += messages.len() as u64;
-        self.digests_lost = lost;
+        self.digests_lost += lost - self.lost_in_switch;
+        self.lost_in_switch = lost;
+        for message in messages {
+            let is_taken = self.to_controllers.as_ref().is_none_or(|sender| sender.send(message));
+            let counter = if is_taken {
+                &mut self.digests
+            } else {
+                &mut self.digests_lost
+            };
+            *counter += 1;
+        }
     }
 
     fn answer(&mut self) {

@@ -11,6 +11,7 @@
 
 mod bench_rows;
 mod commands;
+mod control_plane;
 mod event_words;
 mod files;
 mod forwarding;
@@ -20,6 +21,7 @@ mod output;
 mod parallel;
 mod port_table;
 mod program;
+mod program_slot;
 mod source_lines;
 mod statistics;
 mod stf_file;

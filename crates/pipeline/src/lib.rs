@@ -24,7 +24,7 @@ mod replication;
 mod sections;
 pub mod v1model;
 
-pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, MeterRates, TableMemory};
+pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};
 pub use error::{ControlError, LoadError, ObjectKind};
 pub use forebay_interp::{Event, NoTrace, Tracer};
 pub use forebay_tables::CounterValue;

@@ -75,6 +75,9 @@ drop_reasons! {
     NoSuchPort = "no_such_port",
     /// The port could not send. Counted by the switch.
     PortError = "port_error",
+    /// The packet was inside when another program took the place of its own, and could not leave in time. Counted by the
+    /// switch.
+    ProgramReplaced = "program_replaced",
 }
 
 impl DropReason {

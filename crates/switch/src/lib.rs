@@ -26,6 +26,7 @@
 mod counters;
 mod lanes;
 mod port_table;
+mod replace;
 mod ring;
 mod rss;
 mod short_way;

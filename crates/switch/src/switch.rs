@@ -113,9 +113,7 @@ impl Switch {
     /// A switch without ports.
     pub fn new(pipeline: Arc<Pipeline>, config: Config) -> Switch {
         Switch {
-            // A packet that is resubmitted goes through ingress again before the next one, as in BMv2: otherwise packets
-            // of a flow that are resubmitted would overtake one another. So they go one by one.
-            ingress_burst: if pipeline.resubmits() { 1 } else { config.burst },
+            ingress_burst: ingress_burst(pipeline.resubmits(), &config),
             resubmitted: VecDeque::new(),
             worker: Worker::new(pipeline),
             config,
@@ -362,7 +360,7 @@ impl Switch {
         }
     }
 
-    fn transmit(&mut self, now_ns: u64) {
+    pub(crate) fn transmit(&mut self, now_ns: u64) {
         let sent = self.ports.flush(now_ns);
         self.count_sent(sent);
     }
@@ -403,6 +401,28 @@ impl Switch {
         }
     }
 
+    /// Drops what is inside, whatever it is.
+    pub(crate) fn drop_all(&mut self, reason: DropReason) {
+        let mut waiting = Vec::new();
+        self.queues.dequeue(&mut waiting, self.queues.len(), 0, |_| usize::MAX);
+        for packet in waiting {
+            self.drop_here(packet.packet.egress_port, reason);
+        }
+        let around: Vec<u32> = self
+            .looping
+            .drain(..)
+            .chain(self.resubmitted.drain(..))
+            .chain(self.arrived.drain(..))
+            .map(|packet| packet.arguments.ingress_port)
+            .collect();
+        around.into_iter().for_each(|port| self.drop_here(port, reason));
+    }
+
+    /// Whether packets of the program go through ingress one by one.
+    pub(crate) fn enter_one_by_one(&mut self, resubmits: bool) {
+        self.ingress_burst = ingress_burst(resubmits, &self.config);
+    }
+
     /// A drop that the switch decides; the pipeline has counted its own.
     pub(crate) fn drop_here(&mut self, port: u32, reason: DropReason) {
         self.worker.count_drop(reason);
@@ -430,6 +450,12 @@ impl Switch {
     pub(crate) fn microseconds(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.config.start_ns) / 1_000
     }
+}
+
+/// Packets that go through ingress together. One that is resubmitted goes through ingress again before the next one, as
+/// in BMv2: otherwise packets of a flow that are resubmitted would overtake one another. So they go one by one.
+fn ingress_burst(resubmits: bool, config: &Config) -> usize {
+    if resubmits { 1 } else { config.burst }
 }
 
 /// A copy of a frame, about to enter ingress.

@@ -140,8 +140,9 @@ impl Entry {
         }
     }
 
-    /// This entry with another action.
-    pub(crate) fn with_action(&self, action: EntryAction) -> Entry {
+    /// This entry with another action, and with another idle timeout that is counted from a given time.
+    pub(crate) fn with_action(&self, action: EntryAction, timeout: Option<(u64, u64)>) -> Entry {
+        let (idle_timeout_ns, last_hit_ns) = timeout.unwrap_or((self.idle_timeout_ns, self.last_hit_ns()));
         Entry {
             id: self.id,
             slot: self.slot,
@@ -149,8 +150,8 @@ impl Entry {
             priority: self.priority,
             action,
             is_const: self.is_const,
-            idle_timeout_ns: self.idle_timeout_ns,
-            last_hit_ns: AtomicU64::new(self.last_hit_ns()),
+            idle_timeout_ns,
+            last_hit_ns: AtomicU64::new(last_hit_ns),
         }
     }
 

@@ -354,10 +354,21 @@ impl Table {
 
     /// Gives an entry another action; its key, slot and idle time stay.
     pub fn modify(&mut self, id: EntryId, action: EntryAction) -> Result<(), TableError> {
+        self.modify_with_timeout(id, action, None)
+    }
+
+    /// The same; with `timeout`, the entry has from then on this idle timeout, counted from this time on (both in
+    /// nanoseconds).
+    pub fn modify_with_timeout(
+        &mut self,
+        id: EntryId,
+        action: EntryAction,
+        timeout: Option<(u64, u64)>,
+    ) -> Result<(), TableError> {
         let entry = Arc::clone(self.changeable(id)?);
         self.check_entry_action(&action)?;
         self.collect();
-        let modified = Arc::new(entry.with_action(action));
+        let modified = Arc::new(entry.with_action(action, timeout));
         let record = self.encode(&modified);
         let entry_of_engine = engine_entry(&modified, &record);
         let Some(slot) = self.slots[modified.slot()].as_mut() else {

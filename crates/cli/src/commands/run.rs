@@ -1,11 +1,13 @@
 //! `forebay run`: a program as a switch between real interfaces.
 
 use super::Status;
+use crate::control_plane::{self, ControlOptions, Join};
 use crate::files;
-use crate::forwarding::{End, Until, forward};
+use crate::forwarding::{Controlled, End, Until, forward};
 use crate::numbers;
 use crate::output;
-use crate::program::{self, Engine, ProgramArguments};
+use crate::program::{CompileOptions, Engine};
+use crate::program_slot::ProgramSlot;
 use crate::statistics::Statistics;
 use crate::stf_file;
 use crate::switch_options::SwitchOptions;
@@ -15,6 +17,7 @@ use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{Port, PortState};
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
+use forebay_switch::PortReport;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -38,14 +41,19 @@ Examples:
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --entries entries.stf
   forebay run l3fwd.p4 -i 1@pcap:in.pcap, -i 2@pcap:,out.pcap --entries entries.stf --json
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --engine jit --workers 2 --rss ipv4.dst_addr
+  forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --grpc
+  forebay run -i 1@veth1 -i 2@veth2 --grpc 0.0.0.0:9559 --device-id 7 --cpu-port 255
   forebay run qos.p4 -i 1@veth1 -i 2@veth2 --queues 3 --queue-weights 1,4,strict --queue-depth 256
 
 It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input.")]
 pub struct Arguments {
+    /// The program: P4_16 source, or what `forebay build` made of it (ir.txt)
+    #[arg(value_name = "PROG.p4", required_unless_present = "grpc")]
+    program: Option<PathBuf>,
     #[command(flatten)]
-    program: ProgramArguments,
+    options: CompileOptions,
     /// A port; may be repeated
-    #[arg(short = 'i', value_name = "PORT@INTERFACE", required = true)]
+    #[arg(short = 'i', value_name = "PORT@INTERFACE", required_unless_present = "grpc")]
     interfaces: Vec<String>,
     /// Table entries, clone sessions and multicast groups: an STF file, whose packets are passed over
     #[arg(long, value_name = "FILE.stf")]
@@ -67,6 +75,8 @@ pub struct Arguments {
     busy_poll: bool,
     #[command(flatten)]
     switch: SwitchOptions,
+    #[command(flatten)]
+    control: ControlOptions,
     /// Write what each port receives and sends to DIR/portN.pcap
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
@@ -84,22 +94,40 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             DROP_PORT - 1
         );
     }
-    let Some(program) = program::compile(&arguments.program)? else {
+    let is_served = arguments.control.grpc.is_some();
+    let program = control_plane::load(
+        arguments.program.as_deref(),
+        &arguments.options,
+        arguments.engine,
+        is_served,
+    )?;
+    let Some(start) = program else {
         return Ok(Status::Bad);
     };
-    let pipeline = arguments.engine.load(program)?;
     if let Some(path) = &arguments.entries {
-        stf_file::apply_entries(path, &pipeline)?;
+        stf_file::apply_entries(path, &start.pipeline)?;
     }
     let clock = Clock::start();
     let config = arguments.switch.config(&clock);
-    let workers = arguments.switch.workers(&pipeline)?;
+    let workers = arguments.switch.workers(&start.pipeline)?;
     let options = OpenOptions {
         busy_poll: arguments.busy_poll,
     };
-    let (ports, means) = open(&ports, &options, arguments.pcap.as_deref())?;
+    let (mut ports, means) = open(&ports, &options, arguments.pcap.as_deref())?;
     if !arguments.json {
         announce(&means);
+    }
+    let program = ProgramSlot::new(Arc::clone(&start.pipeline), workers.workers);
+    let control_plane = match is_served {
+        false => None,
+        true => {
+            let (port, join) = Join::new()?.split();
+            ports.push((arguments.control.cpu_port, Box::new(port)));
+            Some(arguments.control.start(join, start, &program, clock, config.start_ns)?)
+        }
+    };
+    if let Some(control_plane) = control_plane.as_ref().filter(|_| !arguments.json) {
+        output::message(&format!("P4Runtime: {}\n", control_plane.server.address()));
     }
     let until = Until {
         stop: stop_on_signals()?,
@@ -109,7 +137,23 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         busy_poll: arguments.busy_poll,
     };
     let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means);
-    let (report, end) = forward(&pipeline, ports, config, &workers, clock, &until, &mut statistics)?;
+    let watch = |reports: &[PortReport]| {
+        let server = control_plane.as_ref().map(|control_plane| &control_plane.server);
+        for (server, report) in server
+            .into_iter()
+            .flat_map(|server| reports.iter().map(move |report| (server, report)))
+        {
+            server.port_changed(report.number, report.state == PortState::Up);
+        }
+    };
+    let controlled = Controlled {
+        program,
+        digests: control_plane
+            .as_ref()
+            .map(|control_plane| control_plane.digests.clone()),
+        watch: is_served.then_some(&watch),
+    };
+    let (report, end) = forward(&controlled, ports, config, &workers, clock, &until, &mut statistics)?;
     statistics.last(&report)?;
     if end == End::NoInput && report.ports.iter().any(|port| port.state == PortState::Gone) {
         bail!("no port is left that packets could come from");

@@ -33,7 +33,7 @@
 use crate::load::Pipeline;
 use crate::objects::{Control, Snapshot};
 use forebay_ir::TableId;
-use forebay_tables::{NewEntry, Table, TableError};
+use forebay_tables::{EntryId, NewEntry, Table, TableError};
 use std::sync::{Arc, MutexGuard};
 
 /// Writes to the tables and all else that is the control plane's, under one lock; see the [module](self).
@@ -137,19 +137,19 @@ impl Batch<'_> {
     }
 
     /// Adds an entry whose direct objects begin anew.
-    pub(super) fn insert(&mut self, id: TableId, new: NewEntry) -> Result<(), TableError> {
+    pub(super) fn insert(&mut self, id: TableId, new: NewEntry) -> Result<EntryId, TableError> {
         let pipeline = self.pipeline;
         if self.draft.is_none() {
             let reset = |slot| pipeline.reset_direct_objects(id, slot as u64);
-            return self.table_mut(id).insert_prepared(new, reset).map(drop);
+            return self.table_mut(id).insert_prepared(new, reset);
         }
         let mut taken = 0;
-        self.table_mut(id).insert_prepared(new, |slot| taken = slot)?;
+        let entry = self.table_mut(id).insert_prepared(new, |slot| taken = slot)?;
         match &mut self.draft {
             Some(draft) if self.control.tables[id.index()].uses_slot(taken) => draft.reused_slots.push((id, taken)),
             _ => pipeline.reset_direct_objects(id, taken as u64),
         }
-        Ok(())
+        Ok(entry)
     }
 
     fn publish(&self) {

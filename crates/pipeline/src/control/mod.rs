@@ -11,6 +11,7 @@ mod direct;
 pub(crate) mod names;
 mod objects;
 mod profiles;
+mod records;
 mod replication;
 mod tables;
 mod value_sets;
@@ -18,6 +19,7 @@ mod value_sets;
 pub use batch::Batch;
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;
+pub use records::{IdleTime, Record};
 
 /// A table entry.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -122,7 +122,7 @@ impl Batch<'_> {
         let action = convert::action_from_control(&self.pipeline.program, declared, &entry.action)?;
         self.acquire(id, action.as_ref())?;
         let new = NewEntry::new(key, priority, action.clone());
-        self.insert(id, new).map_err(|error| {
+        self.insert(id, new).map(drop).map_err(|error| {
             self.release(id, action.as_ref());
             convert::table_error(&self.pipeline.program, declared, error)
         })
@@ -191,7 +191,7 @@ impl Batch<'_> {
     }
 
     /// Notes in the table's profile that an entry uses a member or group.
-    fn acquire(&mut self, table: TableId, action: ActionRef<'_>) -> Result<(), ControlError> {
+    pub(super) fn acquire(&mut self, table: TableId, action: ActionRef<'_>) -> Result<(), ControlError> {
         let Some(profile) = self.pipeline.profile_of(table, action) else {
             return Ok(());
         };
@@ -200,7 +200,7 @@ impl Batch<'_> {
         acquired.map_err(|error| convert::profile_error(name, error))
     }
 
-    fn release(&mut self, table: TableId, action: ActionRef<'_>) {
+    pub(super) fn release(&mut self, table: TableId, action: ActionRef<'_>) {
         if let Some(profile) = self.pipeline.profile_of(table, action) {
             Arc::make_mut(&mut self.unpublished().profiles[profile.index()]).release(action);
         }

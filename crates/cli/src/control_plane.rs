@@ -1,0 +1,188 @@
+//! P4Runtime beside a running switch: options, the program to begin with, and the server.
+
+use crate::files;
+use crate::program::{self, CompileOptions, Engine};
+use crate::program_slot::ProgramSlot;
+use anyhow::{Context, Result, anyhow, bail};
+use forebay_control::{Device, Now, Settings};
+use forebay_ir::Program;
+use forebay_pipeline::Pipeline;
+use forebay_pipeline::v1model::DROP_PORT;
+use forebay_ports::Clock;
+use forebay_protocol::p4::config::v1::P4Info;
+use forebay_server::{CpuPort, DigestSender, Environment, Link, Options, Running, Tls};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// What runs until a controller pushes a program.
+const NO_PROGRAM: &str = include_str!("no_program.p4");
+
+/// Options of the P4Runtime server.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ControlOptions {
+    /// Serve P4Runtime; without an address, on 127.0.0.1:9559. The program may then be left out, for a controller to push
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:9559")]
+    pub grpc: Option<SocketAddr>,
+    /// The number by which controllers know the switch
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub device_id: u64,
+    /// The port by which programs send packets to controllers and get packets from them
+    #[arg(long, value_name = "PORT", default_value_t = DROP_PORT - 1, value_parser = clap::value_parser!(u32).range(0..i64::from(DROP_PORT)))]
+    pub cpu_port: u32,
+    /// The server's certificate (PEM); connections are encrypted then
+    #[arg(long, value_name = "FILE", requires = "grpc_key")]
+    pub grpc_cert: Option<PathBuf>,
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "grpc_cert")]
+    pub grpc_key: Option<PathBuf>,
+    /// The authority that certificates of controllers must come from (PEM)
+    #[arg(long, value_name = "FILE", requires = "grpc_cert")]
+    pub grpc_client_ca: Option<PathBuf>,
+    /// A role that may read and nothing else; may be repeated
+    #[arg(long, value_name = "ROLE")]
+    pub read_only_role: Vec<String>,
+}
+
+/// The program that a switch begins with.
+pub struct Start {
+    /// The program, loaded.
+    pub pipeline: Arc<Pipeline>,
+    /// How controllers know it; none while there is no program.
+    known: Option<(P4Info, Vec<u8>)>,
+}
+
+/// Loads the program of a command line, or one that drops everything when there is none.
+///
+/// # Errors
+/// When it cannot be read or loaded. None when it has mistakes, which have been printed.
+pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_served: bool) -> Result<Option<Start>> {
+    let Some(path) = path else {
+        let program = forebay_control::load(NO_PROGRAM.as_bytes())
+            .map_err(|error| anyhow!("{error}"))?
+            .program;
+        let pipeline = engine.load(program)?;
+        return Ok(Some(Start { pipeline, known: None }));
+    };
+    let compilation = program::compile_file(path, options)?;
+    compilation.report.print();
+    let Some(program) = compilation.program else {
+        return Ok(None);
+    };
+    let known = match (is_served, &compilation.p4info) {
+        (false, _) => None,
+        (true, Some(info)) => Some((forebay_protocol::p4info::from_compiler(info), blob(&program))),
+        (true, None) => Some((p4info_beside(path)?, blob(&program))),
+    };
+    let pipeline = engine.load(program)?;
+    Ok(Some(Start { pipeline, known }))
+}
+
+/// What a controller that asks for the program gets, and may push again.
+fn blob(program: &Program) -> Vec<u8> {
+    forebay_ir::text::write(program).into_bytes()
+}
+
+/// The P4Info that `forebay build` has written beside a compiled program.
+fn p4info_beside(path: &Path) -> Result<P4Info> {
+    let beside = path.with_file_name("p4info.txtpb");
+    let text = files::text(&beside, "P4Info of the program")?;
+    forebay_protocol::p4info::read(&text).with_context(|| beside.display().to_string())
+}
+
+/// A server of P4Runtime.
+pub struct ControlPlane {
+    /// Where it listens, and whom to tell of ports.
+    pub server: Running,
+    /// Takes digests.
+    pub digests: DigestSender,
+}
+
+/// What stands between the switch and the server; made before the switch, since it is a port of it.
+pub struct Join {
+    /// The port of the controllers.
+    pub port: CpuPort,
+    digests: DigestSender,
+    link: Link,
+}
+
+impl Join {
+    /// The port and the ways to the server.
+    ///
+    /// # Errors
+    /// When the system gives no more descriptors.
+    pub fn new() -> Result<Join> {
+        let (port, digests, link) = forebay_server::link().context("cannot make the port of the controllers")?;
+        Ok(Join { port, digests, link })
+    }
+}
+
+impl ControlOptions {
+    /// Starts the server, if one is wanted.
+    ///
+    /// # Errors
+    /// When certificates cannot be read or the address cannot be listened on.
+    pub fn start(
+        &self,
+        join: (DigestSender, Link),
+        start: Start,
+        slot: &Arc<ProgramSlot>,
+        clock: Clock,
+        start_ns: u64,
+    ) -> Result<ControlPlane> {
+        let Some(address) = self.grpc else {
+            bail!("there is no address to serve P4Runtime on");
+        };
+        let (digests, link) = join;
+        let options = *start.pipeline.options();
+        let mut device = Device::new(Settings {
+            device_id: self.device_id,
+            options,
+            cpu_port: Some(self.cpu_port),
+            read_only_roles: self.read_only_role.iter().cloned().collect(),
+        });
+        if let Some((p4info, blob)) = start.known {
+            let adopted = device.adopt(p4info, blob, start.pipeline);
+            adopted.map_err(|error| anyhow!("{error}"))?;
+        }
+        let slot = Arc::clone(slot);
+        let environment = Environment {
+            now: Box::new(move || now(&clock, start_ns)),
+            install: Box::new(move |pipeline| slot.install(pipeline)),
+        };
+        let options = Options {
+            address,
+            tls: self.tls()?,
+        };
+        let server = forebay_server::start(&options, device, link, environment)?;
+        Ok(ControlPlane { server, digests })
+    }
+
+    fn tls(&self) -> Result<Option<Tls>> {
+        let (Some(certificate), Some(key)) = (&self.grpc_cert, &self.grpc_key) else {
+            return Ok(None);
+        };
+        let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+        Ok(Some(Tls {
+            certificate: read(certificate)?,
+            key: read(key)?,
+            client_authority: self.grpc_client_ca.as_ref().map(read).transpose()?,
+        }))
+    }
+}
+
+impl Join {
+    /// The port for the switch, and what the server needs.
+    pub fn split(self) -> (CpuPort, (DigestSender, Link)) {
+        (self.port, (self.digests, self.link))
+    }
+}
+
+fn now(clock: &Clock, start_ns: u64) -> Now {
+    let epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Now {
+        switch_ns: clock.now_ns().saturating_sub(start_ns),
+        epoch_ns: epoch.map_or(0, |since| since.as_nanos() as i64),
+    }
+}

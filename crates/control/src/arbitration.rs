@@ -1,0 +1,274 @@
+//! Who may write: one primary controller for each role (P4Runtime §5).
+//!
+//! A controller is known by its stream. The primary of a role is the one with the highest election id that the role has
+//! ever seen; when it goes, the role has none until one comes with an id that is at least as high.
+
+use crate::StreamId;
+use crate::roles::RoleConfig;
+use crate::status::{Code, Error};
+use forebay_protocol::google::rpc::Status;
+use forebay_protocol::p4::v1::{MasterArbitrationUpdate, Role as RoleMessage, Uint128};
+use std::collections::BTreeMap;
+
+/// Streams that one role may have at a time.
+const STREAMS_MAX: usize = 4096;
+
+/// Roles that a device remembers.
+const ROLES_MAX: usize = 1024;
+
+/// A notice for a stream.
+pub(crate) type Notice = (StreamId, MasterArbitrationUpdate);
+
+/// The streams of a device and their roles.
+#[derive(Debug, Default)]
+pub(crate) struct Arbitration {
+    device_id: u64,
+    roles: BTreeMap<String, Role>,
+    streams: BTreeMap<StreamId, Controller>,
+}
+
+#[derive(Debug, Default)]
+struct Role {
+    /// The highest election id ever seen; none before the first primary.
+    highest: Option<u128>,
+    /// From the last primary that sent one.
+    config: RoleConfig,
+    primary: Option<StreamId>,
+}
+
+/// The controller behind a stream that takes part in a role.
+#[derive(Clone, Debug)]
+struct Controller {
+    role: String,
+    election: Option<u128>,
+}
+
+fn number(id: Uint128) -> u128 {
+    u128::from(id.high) << 64 | u128::from(id.low)
+}
+
+fn message(id: u128) -> Uint128 {
+    Uint128 {
+        high: (id >> 64) as u64,
+        low: id as u64,
+    }
+}
+
+impl Arbitration {
+    pub(crate) fn new(device_id: u64) -> Arbitration {
+        Arbitration {
+            device_id,
+            ..Arbitration::default()
+        }
+    }
+
+    /// Takes a claim. The notices are in the order in which they are to be sent.
+    ///
+    /// # Errors
+    /// The stream is to be ended with the error.
+    pub(crate) fn update(
+        &mut self,
+        stream: StreamId,
+        claim: &MasterArbitrationUpdate,
+        reads_only: impl Fn(&str) -> bool,
+    ) -> Result<Vec<Notice>, Error> {
+        let role = claim.role.clone().unwrap_or_default();
+        let election = claim.election_id.map(number);
+        self.check(stream, claim, &role.name, election)?;
+        let config = RoleConfig::new(role.config, reads_only(&role.name))?;
+        self.check_exclusive(&role.name, &config)?;
+        let controller = Controller {
+            role: role.name.clone(),
+            election,
+        };
+        self.streams.insert(stream, controller);
+        let entry = self.roles.entry(role.name.clone()).or_default();
+        let was_primary = entry.primary == Some(stream);
+        if election.is_some_and(|election| entry.highest.is_none_or(|highest| election >= highest)) {
+            entry.highest = election;
+            entry.primary = Some(stream);
+            entry.config = config;
+            return Ok(self.notices(&role.name));
+        }
+        if was_primary {
+            entry.primary = None;
+            return Ok(self.notices(&role.name));
+        }
+        Ok(vec![(stream, self.notice(&role.name, stream))])
+    }
+
+    fn check(
+        &self,
+        stream: StreamId,
+        claim: &MasterArbitrationUpdate,
+        role: &str,
+        election: Option<u128>,
+    ) -> Result<(), Error> {
+        let known = self.streams.get(&stream);
+        if claim.device_id != self.device_id {
+            let message = format!("there is no device {}; there is {}", claim.device_id, self.device_id);
+            return Err(match known {
+                None => Error::not_found(message),
+                Some(_) => Error::precondition(message),
+            });
+        }
+        if let Some(known) = known.filter(|known| known.role != role) {
+            return Err(Error::precondition(format!(
+                "this stream has role `{}`; open another stream for role `{role}`",
+                known.role
+            )));
+        }
+        let mut others = self
+            .streams
+            .iter()
+            .filter(|(id, other)| **id != stream && other.role == role);
+        if election.is_some() && others.any(|(_, other)| other.election == election) {
+            return Err(Error::invalid(format!(
+                "another controller of role `{role}` has election id {}",
+                election.unwrap_or_default()
+            )));
+        }
+        let streams = self.streams.values().filter(|other| other.role == role).count();
+        if known.is_none() && streams >= STREAMS_MAX {
+            return Err(Error::exhausted(format!("role `{role}` has {streams} streams already")));
+        }
+        if !self.roles.contains_key(role) && self.roles.len() >= ROLES_MAX {
+            return Err(Error::exhausted(format!("there are {ROLES_MAX} roles already")));
+        }
+        Ok(())
+    }
+
+    /// What one role writes alone, no other may claim for itself alone.
+    fn check_exclusive(&self, role: &str, config: &RoleConfig) -> Result<(), Error> {
+        let others = self.roles.iter().filter(|(name, _)| *name != role);
+        for (name, other) in others {
+            if let Some(id) = config.exclusive_with(&other.config) {
+                return Err(Error::invalid(format!(
+                    "role `{name}` has claimed the object with id {id:#010x} for itself alone"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// A stream has ended.
+    pub(crate) fn close(&mut self, stream: StreamId) -> Vec<Notice> {
+        let Some(controller) = self.streams.remove(&stream) else {
+            return Vec::new();
+        };
+        match self.roles.get_mut(&controller.role) {
+            Some(role) if role.primary == Some(stream) => {
+                role.primary = None;
+                self.notices(&controller.role)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The role of a request that changes something.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` for another device or an unknown role, `PERMISSION_DENIED` when the sender is not the primary.
+    pub(crate) fn primary_role(
+        &self,
+        device_id: u64,
+        role: &str,
+        election: Option<Uint128>,
+    ) -> Result<&RoleConfig, Error> {
+        self.check_device(device_id)?;
+        let found = self.roles.get(role);
+        if found.is_none() && !role.is_empty() {
+            return Err(Error::not_found(format!("there is no role `{role}`")));
+        }
+        let primary = found.and_then(|found| found.primary.map(|primary| (found, primary)));
+        let Some((found, primary)) = primary else {
+            return Err(Error::denied(
+                "there is no primary controller: open a stream and send an election id first",
+            ));
+        };
+        let of_primary = self.streams.get(&primary).and_then(|controller| controller.election);
+        match election.map(number) == of_primary {
+            true => Ok(&found.config),
+            false => Err(Error::denied(
+                "only the primary controller may do this; its election id is another",
+            )),
+        }
+    }
+
+    /// The configuration of a role that reads.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` for an unknown role.
+    pub(crate) fn reader(&self, role: &str) -> Result<Option<&RoleConfig>, Error> {
+        match (role, self.roles.get(role)) {
+            ("", _) => Ok(None),
+            (_, Some(found)) => Ok(Some(&found.config)),
+            (_, None) => Err(Error::not_found(format!("there is no role `{role}`"))),
+        }
+    }
+
+    /// Refuses other devices.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`.
+    pub(crate) fn check_device(&self, device_id: u64) -> Result<(), Error> {
+        match device_id == self.device_id {
+            true => Ok(()),
+            false => Err(Error::not_found(format!(
+                "there is no device {device_id}; there is {}",
+                self.device_id
+            ))),
+        }
+    }
+
+    /// The configuration of the role whose primary a stream is.
+    pub(crate) fn primary_on(&self, stream: StreamId) -> Option<&RoleConfig> {
+        let role = self.roles.get(&self.streams.get(&stream)?.role)?;
+        (role.primary == Some(stream)).then_some(&role.config)
+    }
+
+    /// The primaries of all roles.
+    pub(crate) fn primaries(&self) -> impl Iterator<Item = (StreamId, &RoleConfig)> {
+        self.roles
+            .values()
+            .filter_map(|role| Some((role.primary?, &role.config)))
+    }
+
+    /// Tells all controllers of a role who is primary, the primary last.
+    fn notices(&self, role: &str) -> Vec<Notice> {
+        let of_role = self.streams.iter().filter(|(_, controller)| controller.role == role);
+        let mut streams: Vec<StreamId> = of_role.map(|(stream, _)| *stream).collect();
+        let primary = self.roles.get(role).and_then(|role| role.primary);
+        streams.sort_by_key(|stream| Some(*stream) == primary);
+        streams
+            .into_iter()
+            .map(|stream| (stream, self.notice(role, stream)))
+            .collect()
+    }
+
+    fn notice(&self, name: &str, stream: StreamId) -> MasterArbitrationUpdate {
+        let role = self.roles.get(name);
+        let primary = role.and_then(|role| role.primary);
+        let (code, text) = match primary {
+            Some(primary) if primary == stream => (Code::Ok, "you are primary"),
+            Some(_) => (Code::AlreadyExists, "another controller is primary"),
+            None => (Code::NotFound, "there is no primary controller"),
+        };
+        let config = role.and_then(|role| role.config.sent.clone());
+        let is_default = name.is_empty() && config.is_none();
+        MasterArbitrationUpdate {
+            device_id: self.device_id,
+            role: (!is_default).then(|| RoleMessage {
+                name: name.to_string(),
+                config,
+                ..RoleMessage::default()
+            }),
+            election_id: role.and_then(|role| role.highest).map(message),
+            status: Some(Status {
+                code: code as i32,
+                message: text.to_string(),
+                details: Vec::new(),
+            }),
+        }
+    }
+}

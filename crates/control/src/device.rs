@@ -1,0 +1,390 @@
+//! A device: the state machine that serves P4Runtime.
+//!
+//! Whatever comes is a call, with the time where time matters; what is to be sent or done is in [`Device::take_outputs`]
+//! afterwards. A call never waits, and the data plane never waits for a call.
+
+use crate::arbitration::{Arbitration, Notice};
+use crate::forwarding::Forwarding;
+use crate::ports::Ports;
+use crate::roles::RoleConfig;
+use crate::status::{Error, Rejection};
+use crate::stream::digests::{Digests, Times};
+use crate::stream::idle::IdleScan;
+use forebay_pipeline::{DigestMessage, Options, Pipeline};
+use forebay_protocol::p4::config::v1::P4Info;
+use forebay_protocol::p4::v1::stream_error::Details;
+use forebay_protocol::p4::v1::stream_message_request::Update as Request;
+use forebay_protocol::p4::v1::stream_message_response::Update as Response;
+use forebay_protocol::p4::v1::{
+    DigestListAck, DigestListAckError, Entity, ForwardingPipelineConfig, PacketIn, PacketOut, PacketOutError,
+    ReadRequest, ReadResponse, StreamError, StreamMessageRequest, StreamMessageResponse, StreamOtherError,
+    WriteRequest,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Entities of one message of a read.
+const ENTITIES_PER_MESSAGE: usize = 256;
+
+/// A controller's stream, as the server numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u64);
+
+/// What a device is told once.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Its number in requests.
+    pub device_id: u64,
+    /// How programs are loaded.
+    pub options: Options,
+    /// The port by which packets go to controllers and come from them.
+    pub cpu_port: Option<u32>,
+    /// Names of roles that only read.
+    pub read_only_roles: BTreeSet<String>,
+}
+
+/// The time of a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Now {
+    /// Nanoseconds since the switch started: the clock of the data plane.
+    pub switch_ns: u64,
+    /// Nanoseconds since 1970, for controllers.
+    pub epoch_ns: i64,
+}
+
+/// What a call wants done.
+#[derive(Debug)]
+pub enum Output {
+    /// Send this to a controller.
+    Send(StreamId, StreamMessageResponse),
+    /// Let this packet arrive at the port of the controllers.
+    PacketOut(Vec<u8>),
+    /// Run this program from now on.
+    Install(Arc<Pipeline>),
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Device {
+    pub(crate) settings: Settings,
+    ports: Ports,
+    pub(crate) arbitration: Arbitration,
+    /// What packets go through.
+    pub(crate) running: Option<Forwarding>,
+    /// What was saved and is not yet committed: reads and writes are about it already.
+    pub(crate) saved: Option<Forwarding>,
+    pub(crate) digests: Digests,
+    pub(crate) idle: IdleScan,
+    outputs: Vec<Output>,
+    /// Packets for controllers that were shorter than their header.
+    short_packets: u64,
+}
+
+impl Device {
+    /// A device without a program.
+    pub fn new(settings: Settings) -> Device {
+        Device {
+            arbitration: Arbitration::new(settings.device_id),
+            ports: Ports {
+                cpu: settings.cpu_port,
+                ..Ports::default()
+            },
+            settings,
+            running: None,
+            saved: None,
+            digests: Digests::default(),
+            idle: IdleScan::default(),
+            outputs: Vec::new(),
+            short_packets: 0,
+        }
+    }
+
+    /// Serves a program that runs already. `blob` is what a controller that asks for the program gets.
+    ///
+    /// # Errors
+    /// When the P4Info is not that of the program.
+    pub fn adopt(&mut self, p4info: P4Info, blob: Vec<u8>, pipeline: Arc<Pipeline>) -> Result<(), Error> {
+        let config = ForwardingPipelineConfig {
+            p4info: Some(p4info),
+            p4_device_config: blob,
+            cookie: None,
+        };
+        self.running = Some(Forwarding::adopt(config, pipeline)?);
+        Ok(())
+    }
+
+    /// What is to be done, in order.
+    pub fn take_outputs(&mut self) -> Vec<Output> {
+        std::mem::take(&mut self.outputs)
+    }
+
+    /// When to call [`Device::tick`] again, in nanoseconds since the switch started; none when nothing is planned.
+    pub fn next_tick_ns(&self) -> Option<u64> {
+        let running = self.running.as_ref()?;
+        let idle = self.idle.next_ns(running);
+        let digests = self.digests.next_ns(running.ledger.digests());
+        idle.into_iter().chain(digests).min()
+    }
+
+    /// Does what time has made due: lists of digests, idle entries.
+    pub fn tick(&mut self, now: Now) {
+        let Some(running) = &self.running else { return };
+        let lists = self.digests.tick(&running.schema, running.ledger.digests(), times(now));
+        let idle = self.idle.scan(running, now.switch_ns, now.epoch_ns);
+        for list in lists {
+            self.notify(list.digest_id, Response::Digest(list));
+        }
+        for (table, notification) in idle {
+            self.notify(table, Response::IdleTimeoutNotification(notification));
+        }
+    }
+
+    /// A port exists, and carries packets or not.
+    pub fn port_changed(&mut self, port: u32, is_up: bool) {
+        if self.ports.up.insert(port, is_up) == Some(is_up) {
+            return;
+        }
+        for forwarding in self.running.iter_mut().chain(&mut self.saved) {
+            // What was written was checked then; ports of the ledger exist.
+            let _ = forwarding.ports_changed(&self.ports);
+        }
+    }
+
+    /// A stream has ended.
+    pub fn stream_closed(&mut self, stream: StreamId) {
+        let notices = self.arbitration.close(stream);
+        self.send_notices(notices);
+    }
+
+    /// A controller has sent something.
+    ///
+    /// # Errors
+    /// The stream is to be ended with this error.
+    pub fn stream_message(&mut self, stream: StreamId, message: StreamMessageRequest, now: Now) -> Result<(), Error> {
+        match message.update {
+            Some(Request::Arbitration(claim)) => {
+                let reads_only = |role: &str| self.settings.read_only_roles.contains(role);
+                let notices = self.arbitration.update(stream, &claim, reads_only)?;
+                self.send_notices(notices);
+            }
+            Some(Request::Packet(packet)) => self.packet_out(stream, packet),
+            Some(Request::DigestAck(ack)) => self.acknowledge(stream, ack, now),
+            Some(Request::Other(other)) => {
+                let error = Error::unimplemented("messages of other kinds are not understood");
+                let details = Details::Other(StreamOtherError { other: Some(other) });
+                self.send_error(stream, &error, details);
+            }
+            None => {
+                let error = Error::invalid("the message is empty");
+                self.send_error(stream, &error, Details::Other(StreamOtherError { other: None }));
+            }
+        }
+        Ok(())
+    }
+
+    fn packet_out(&mut self, stream: StreamId, packet: PacketOut) {
+        match self.check_packet_out(stream, &packet) {
+            Ok(mut bytes) => {
+                bytes.extend_from_slice(&packet.payload);
+                self.outputs.push(Output::PacketOut(bytes));
+            }
+            Err(error) => {
+                let details = Details::PacketOut(PacketOutError {
+                    packet_out: Some(packet),
+                });
+                self.send_error(stream, &error, details);
+            }
+        }
+    }
+
+    /// The header of a packet from a controller.
+    fn check_packet_out(&self, stream: StreamId, packet: &PacketOut) -> Result<Vec<u8>, Error> {
+        let role = self.arbitration.primary_on(stream);
+        if !role.is_some_and(RoleConfig::sends_packets) {
+            return Err(Error::denied("only a primary controller may send packets"));
+        }
+        let running = self.running.as_ref().ok_or_else(no_program)?;
+        if self.settings.cpu_port.is_none() {
+            return Err(Error::precondition(
+                "the switch runs without a port for controllers (--cpu-port)",
+            ));
+        }
+        match &running.schema.packet_out {
+            Some(header) => header.write(&packet.metadata),
+            None if packet.metadata.is_empty() => Ok(Vec::new()),
+            None => Err(Error::invalid(
+                "the program has no header \"packet_out\", so packets have no metadata",
+            )),
+        }
+    }
+
+    /// A packet has left by the port of the controllers.
+    pub fn packet_in(&mut self, packet: &[u8]) {
+        let Some(running) = &self.running else { return };
+        let (metadata, payload) = match &running.schema.packet_in {
+            None => (Vec::new(), packet),
+            Some(header) => match header.read(packet) {
+                Some(metadata) => (metadata, &packet[header.bytes()..]),
+                None => {
+                    self.short_packets += 1;
+                    return;
+                }
+            },
+        };
+        let receivers = self
+            .arbitration
+            .primaries()
+            .filter(|(_, role)| role.receives_packet(&metadata));
+        for (stream, _) in receivers {
+            let packet = PacketIn {
+                payload: payload.to_vec(),
+                metadata: metadata.clone(),
+            };
+            self.outputs
+                .push(Output::Send(stream, response(Response::Packet(packet))));
+        }
+    }
+
+    /// Packets for controllers that were dropped since they are shorter than the program's header for them.
+    pub fn short_packets(&self) -> u64 {
+        self.short_packets
+    }
+
+    /// The running program has sent a digest.
+    pub fn digest(&mut self, message: DigestMessage, now: Now) {
+        let Some(running) = &self.running else { return };
+        let id = running.schema.digest_ids.get(message.digest.index()).copied().flatten();
+        let Some((id, config)) = id.and_then(|id| Some((id, running.ledger.digests().get(&id)?))) else {
+            return;
+        };
+        let list = self
+            .digests
+            .receive(&running.schema, id, message.values, config, times(now));
+        if let Some(list) = list {
+            self.notify(id, Response::Digest(list));
+        }
+    }
+
+    fn acknowledge(&mut self, stream: StreamId, ack: DigestListAck, _now: Now) {
+        let is_known = self
+            .running
+            .as_ref()
+            .is_some_and(|running| running.schema.digests.contains_key(&ack.digest_id));
+        if !is_known {
+            let error = Error::invalid(format!("the program has no digest with id {:#010x}", ack.digest_id));
+            let details = Details::DigestListAck(DigestListAckError {
+                digest_list_ack: Some(ack),
+            });
+            return self.send_error(stream, &error, details);
+        }
+        if self.arbitration.primary_on(stream).is_some() {
+            self.digests.acknowledge(&ack);
+        }
+    }
+
+    /// Changes forwarding state.
+    ///
+    /// # Errors
+    /// See P4Runtime §12; when updates of the batch fail, the rejection has an error for each.
+    pub fn write(&mut self, request: &WriteRequest, now: Now) -> Result<(), Rejection> {
+        let role = self
+            .arbitration
+            .primary_role(request.device_id, &request.role, request.election_id)?;
+        let forwarding = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;
+        let atomicity = request.atomicity();
+        if request.atomicity != atomicity as i32 {
+            return Err(Error::invalid(format!("there is no atomicity {}", request.atomicity)).into());
+        }
+        let results = forwarding.write(&request.updates, atomicity, role, &self.ports, now.switch_ns);
+        Rejection::of_batch(&results)
+    }
+
+    /// Reads forwarding state; each message of the answer goes to `sink`.
+    ///
+    /// # Errors
+    /// See P4Runtime §13; when requests of the batch fail, the others are answered and the rejection has an error for each.
+    pub fn read(&self, request: &ReadRequest, now: Now, sink: &mut dyn FnMut(ReadResponse)) -> Result<(), Rejection> {
+        self.arbitration.check_device(request.device_id)?;
+        let forwarding = self.current().ok_or_else(no_program)?;
+        let role = self.arbitration.reader(&request.role)?;
+        let mut message = ReadResponse::default();
+        let results: Vec<Result<(), Error>> = request
+            .entities
+            .iter()
+            .map(|wanted| {
+                forwarding.read(wanted, now.switch_ns, &mut |entity| {
+                    if role.is_some_and(|role| !role.owns(&entity)) {
+                        return;
+                    }
+                    message.entities.push(Entity { entity: Some(entity) });
+                    if message.entities.len() >= ENTITIES_PER_MESSAGE {
+                        sink(std::mem::take(&mut message));
+                    }
+                })
+            })
+            .collect();
+        if !message.entities.is_empty() {
+            sink(message);
+        }
+        Rejection::of_batch(&results)
+    }
+
+    /// What reads and writes are about.
+    pub(crate) fn current(&self) -> Option<&Forwarding> {
+        self.saved.as_ref().or(self.running.as_ref())
+    }
+
+    /// Runs another program; what was gathered for controllers of the old one is forgotten.
+    pub(crate) fn run(&mut self, forwarding: Forwarding) {
+        self.outputs.push(Output::Install(Arc::clone(&forwarding.pipeline)));
+        self.running = Some(forwarding);
+        self.digests = Digests::default();
+        self.idle = IdleScan::default();
+    }
+
+    /// The ports, as entities name them.
+    pub(crate) fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    /// Tells the primaries that hear of an object.
+    fn notify(&mut self, object: u32, message: Response) {
+        let receivers = self.arbitration.primaries().filter(|(_, role)| role.hears_of(object));
+        for (stream, _) in receivers {
+            self.outputs.push(Output::Send(stream, response(message.clone())));
+        }
+    }
+
+    fn send_notices(&mut self, notices: Vec<Notice>) {
+        let notices = notices.into_iter();
+        let messages = notices.map(|(stream, notice)| Output::Send(stream, response(Response::Arbitration(notice))));
+        self.outputs.extend(messages);
+    }
+
+    fn send_error(&mut self, stream: StreamId, error: &Error, details: Details) {
+        let error = StreamError {
+            canonical_code: error.code as i32,
+            message: error.message.clone(),
+            space: "forebay".to_string(),
+            code: 0,
+            details: Some(details),
+        };
+        self.outputs
+            .push(Output::Send(stream, response(Response::Error(error))));
+    }
+}
+
+pub(crate) fn no_program() -> Error {
+    Error::precondition("the switch has no program yet: push one with SetForwardingPipelineConfig")
+}
+
+fn response(update: Response) -> StreamMessageResponse {
+    StreamMessageResponse { update: Some(update) }
+}
+
+fn times(now: Now) -> Times {
+    Times {
+        now_ns: now.switch_ns,
+        epoch_ns: now.epoch_ns,
+    }
+}

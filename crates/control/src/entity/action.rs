@@ -1,0 +1,95 @@
+//! Actions with their data (P4Runtime §9.1.2).
+
+use crate::schema::{ActionScope, Schema, TableSchema};
+use crate::status::Error;
+use forebay_bits::Bits;
+use forebay_pipeline::EntryAction;
+use forebay_protocol::p4::v1::Action;
+use forebay_protocol::p4::v1::action::Param;
+
+/// An action as the pipeline names it.
+pub(crate) struct Call {
+    pub(crate) action: String,
+    pub(crate) args: Vec<Bits>,
+}
+
+/// What an action is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Entry,
+    Default,
+}
+
+/// An action that a table may use.
+pub(crate) fn read(schema: &Schema, table: &TableSchema, action: &Action, for_what: Use) -> Result<Call, Error> {
+    let Some(scope) = table.scope(action.action_id) else {
+        return Err(not_listed(schema, table, action.action_id));
+    };
+    let declared = schema.action(action.action_id)?;
+    let denied = |why: &str| {
+        Err(Error::denied(format!(
+            "table `{}` cannot use `{}` {why}",
+            table.name, declared.name
+        )))
+    };
+    match (scope, for_what) {
+        (ActionScope::EntriesOnly, Use::Default) => return denied("as its default action: it is @tableonly"),
+        (ActionScope::DefaultOnly, Use::Entry) => return denied("in entries: it is @defaultonly"),
+        _ => {}
+    }
+    let what = |name: &str| format!("action `{}`: parameter `{name}`", declared.name);
+    for (index, given) in action.params.iter().enumerate() {
+        let is_known = declared.params.iter().any(|(id, ..)| *id == given.param_id);
+        let is_repeated = action.params[..index]
+            .iter()
+            .any(|earlier| earlier.param_id == given.param_id);
+        if !is_known || is_repeated {
+            let problem = if is_known { "is given twice" } else { "does not exist" };
+            return Err(Error::invalid(format!(
+                "action `{}`: parameter {} {problem}",
+                declared.name, given.param_id
+            )));
+        }
+    }
+    let args = declared.params.iter().map(|(id, name, value)| {
+        let given = action.params.iter().find(|given| given.param_id == *id);
+        let given = given.ok_or_else(|| Error::invalid(format!("{} is missing", what(name))))?;
+        value.read(&given.value, || what(name))
+    });
+    Ok(Call {
+        args: args.collect::<Result<_, Error>>()?,
+        action: declared.name.clone(),
+    })
+}
+
+fn not_listed(schema: &Schema, table: &TableSchema, action: u32) -> Error {
+    let known = table.actions.iter().filter_map(|(id, _)| schema.actions.get(id));
+    let known: Vec<String> = known.map(|action| format!("`{}`", action.name)).collect();
+    let given = match schema.actions.get(&action) {
+        Some(action) => format!("`{}`", action.name),
+        None => format!("with id {action:#010x}"),
+    };
+    Error::invalid(format!(
+        "table `{}` has no action {given}; it has {}",
+        table.name,
+        known.join(", ")
+    ))
+}
+
+/// A call in the form of the protocol; none when it is a member or a group.
+pub(crate) fn write(schema: &Schema, action: &EntryAction) -> Option<Action> {
+    let EntryAction::Call { action, args } = action else {
+        return None;
+    };
+    let declared = schema.actions.get(schema.action_ids.get(action)?)?;
+    let params = declared.params.iter().zip(args);
+    Some(Action {
+        action_id: declared.id,
+        params: params
+            .map(|((id, _, value), arg)| Param {
+                param_id: *id,
+                value: value.write(arg),
+            })
+            .collect(),
+    })
+}

@@ -1,0 +1,147 @@
+//! Direct counters and meters: those of table entries (P4Runtime §9.1.8, §9.3.1, §9.4.1).
+
+use super::meter::{check_config, rates_of};
+use super::{modify_only, table_entry};
+use crate::change::{Change, Later};
+use crate::schema::TableSchema;
+use crate::status::Error;
+use forebay_ir::Unit;
+use forebay_pipeline::CounterValue;
+use forebay_protocol::p4::config::v1::meter_spec::Type as MeterType;
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::{CounterData, DirectCounterEntry, DirectMeterEntry, TableEntry};
+
+/// What an entry says of its counter and meter must suit the table.
+pub(crate) fn check(table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    if entry.counter_data.is_some() && table.counter_unit.is_none() {
+        return Err(Error::invalid(format!("table `{}` has no direct counter", table.name)));
+    }
+    if entry.meter_counter_data.is_some() {
+        return Err(Error::unimplemented(format!(
+            "table `{}`: meters do not count by colour",
+            table.name
+        )));
+    }
+    match &entry.meter_config {
+        Some(_) if !table.has_meter => Err(Error::invalid(format!("table `{}` has no direct meter", table.name))),
+        Some(config) => check_config(&table.name, MeterType::TwoRateThreeColor, config),
+        None => Ok(()),
+    }
+}
+
+/// Sets the counter and the meter of a new entry.
+pub(crate) fn initialise(change: &mut Change<'_, '_>, table: &TableSchema, slot: u64, entry: &TableEntry) {
+    if entry.meter_config.is_some() {
+        push_meter(change, table, slot, entry);
+    }
+    push_counter(change, table, slot, entry);
+}
+
+/// Changes the counter of an entry if there is a value, and its meter in any case.
+pub(crate) fn modify(change: &mut Change<'_, '_>, table: &TableSchema, slot: u64, entry: &TableEntry) {
+    if table.has_meter {
+        push_meter(change, table, slot, entry);
+    }
+    push_counter(change, table, slot, entry);
+}
+
+fn push_meter(change: &mut Change<'_, '_>, table: &TableSchema, slot: u64, entry: &TableEntry) {
+    change.later.push(Later::DirectMeter {
+        table: table.index,
+        slot,
+        rates: entry.meter_config.as_ref().map(rates_of),
+    });
+}
+
+fn push_counter(change: &mut Change<'_, '_>, table: &TableSchema, slot: u64, entry: &TableEntry) {
+    if let Some(data) = &entry.counter_data {
+        change.later.push(Later::DirectCounter {
+            table: table.index,
+            slot,
+            value: counter_value(data),
+        });
+    }
+}
+
+/// A counter's value as the pipeline holds it.
+pub(crate) fn counter_value(data: &CounterData) -> CounterValue {
+    CounterValue {
+        packets: data.packet_count as u64,
+        bytes: data.byte_count as u64,
+    }
+}
+
+/// A counter's value as the protocol says it: only what the counter counts.
+pub(crate) fn counter_data(value: CounterValue, unit: Unit) -> CounterData {
+    let counts = |units: &[Unit]| units.contains(&unit);
+    CounterData {
+        packet_count: if counts(&[Unit::Packets, Unit::PacketsAndBytes]) {
+            value.packets as i64
+        } else {
+            0
+        },
+        byte_count: if counts(&[Unit::Bytes, Unit::PacketsAndBytes]) {
+            value.bytes as i64
+        } else {
+            0
+        },
+    }
+}
+
+/// Changes the direct counter of an entry.
+pub(crate) fn write_counter(change: &mut Change<'_, '_>, how: Type, written: &DirectCounterEntry) -> Result<(), Error> {
+    modify_only(how, "a direct counter")?;
+    let (table, entry) = named_entry(change, written.table_entry.as_ref())?;
+    if table.counter_unit.is_none() {
+        return Err(Error::invalid(format!("table `{}` has no direct counter", table.name)));
+    }
+    let found = table_entry::find(change, table, entry)?;
+    if let Some(data) = &written.data {
+        change.later.push(Later::DirectCounter {
+            table: table.index,
+            slot: found.slot,
+            value: counter_value(data),
+        });
+    }
+    Ok(())
+}
+
+/// Changes the direct meter of an entry.
+pub(crate) fn write_meter(change: &mut Change<'_, '_>, how: Type, written: &DirectMeterEntry) -> Result<(), Error> {
+    modify_only(how, "a direct meter")?;
+    let (table, entry) = named_entry(change, written.table_entry.as_ref())?;
+    if !table.has_meter {
+        return Err(Error::invalid(format!("table `{}` has no direct meter", table.name)));
+    }
+    if written.counter_data.is_some() {
+        return Err(Error::unimplemented(format!(
+            "table `{}`: meters do not count by colour",
+            table.name
+        )));
+    }
+    if let Some(config) = &written.config {
+        check_config(&table.name, MeterType::TwoRateThreeColor, config)?;
+    }
+    let found = table_entry::find(change, table, entry)?;
+    change.later.push(Later::DirectMeter {
+        table: table.index,
+        slot: found.slot,
+        rates: written.config.as_ref().map(rates_of),
+    });
+    Ok(())
+}
+
+fn named_entry<'a, 'e>(
+    change: &Change<'a, '_>,
+    entry: Option<&'e TableEntry>,
+) -> Result<(&'a TableSchema, &'e TableEntry), Error> {
+    let entry = entry.ok_or_else(|| Error::invalid("a direct counter or meter is named by its table entry"))?;
+    let table = change.schema.table(entry.table_id)?;
+    if entry.is_default_action {
+        return Err(Error::unimplemented(format!(
+            "table `{}`: v1model counts and meters hits only, so the default entry has no counter and no meter",
+            table.name
+        )));
+    }
+    Ok((table, entry))
+}

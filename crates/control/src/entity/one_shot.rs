@@ -1,0 +1,132 @@
+//! One-shot action selectors (P4Runtime §9.2.3): an entry that brings its group and members with it.
+//!
+//! In the pipeline they are members and a group with numbers that controllers cannot use; reads give back what was
+//! written. A selector is used either with one-shots or with members and groups, never with both.
+
+use super::{action, group};
+use crate::change::Change;
+use crate::ledger::OneShot;
+use crate::ports::Ports;
+use crate::schema::{ProfileSchema, TableSchema, find};
+use crate::status::Error;
+use forebay_protocol::p4::v1::ActionProfileActionSet;
+use forebay_protocol::p4::v1::action_profile_action_set::{ActionSelectionMode, SizeSemantics};
+
+/// That a selector cannot be used in both ways.
+pub(crate) fn mixed(profile: &str) -> Error {
+    Error::invalid(format!(
+        "`{profile}` is used either with sets of actions in its tables' entries, or with members and groups; not with both"
+    ))
+}
+
+/// Makes the members and the group.
+pub(crate) fn insert(
+    change: &mut Change<'_, '_>,
+    table: &TableSchema,
+    profile_id: u32,
+    set: &ActionProfileActionSet,
+) -> Result<OneShot, Error> {
+    let profile = find(&change.schema.profiles, profile_id, "action profile")?;
+    if !profile.has_selector {
+        return Err(Error::invalid(format!(
+            "`{}` is an action profile without selector: an entry names one member",
+            profile.name
+        )));
+    }
+    if change.ledger.has_members(profile_id) {
+        return Err(mixed(&profile.name));
+    }
+    check(profile, set)?;
+    let calls = set.action_profile_actions.iter().map(|listed| {
+        let written = listed.action.as_ref();
+        let written = written.ok_or_else(|| Error::invalid(format!("`{}`: an action is missing", profile.name)))?;
+        action::read(change.schema, table, written, action::Use::Entry)
+    });
+    let calls = calls.collect::<Result<Vec<_>, Error>>()?;
+    let mut one_shot = OneShot {
+        set: set.clone(),
+        group: change.ledger.take_hidden(),
+        members: Vec::new(),
+    };
+    live_members(change.ports, set, &vec![0; calls.len()])?;
+    for call in calls {
+        let member = change.ledger.take_hidden();
+        let inserted = change
+            .batch
+            .insert_member(&profile.name, member, &call.action, &call.args);
+        if let Err(error) = inserted {
+            remove_members(change, &profile.name, &one_shot)?;
+            return Err(error.into());
+        }
+        one_shot.members.push(member);
+    }
+    let live = live_members(change.ports, set, &one_shot.members)?;
+    if let Err(error) = change.batch.insert_group(&profile.name, one_shot.group, &live) {
+        remove_members(change, &profile.name, &one_shot)?;
+        return Err(error.into());
+    }
+    change.ledger.count_one_shot(profile_id, 1);
+    Ok(one_shot)
+}
+
+/// Removes the group and the members; no entry names the group any more.
+pub(crate) fn delete(change: &mut Change<'_, '_>, profile_id: u32, one_shot: &OneShot) -> Result<(), Error> {
+    let profile = find(&change.schema.profiles, profile_id, "action profile")?;
+    change.batch.delete_group(&profile.name, one_shot.group)?;
+    change.ledger.count_one_shot(profile_id, -1);
+    remove_members(change, &profile.name, one_shot)
+}
+
+fn remove_members(change: &mut Change<'_, '_>, profile: &str, one_shot: &OneShot) -> Result<(), Error> {
+    let mut members = one_shot.members.iter();
+    members.try_for_each(|member| Ok(change.batch.delete_member(profile, *member)?))
+}
+
+fn check(profile: &ProfileSchema, set: &ActionProfileActionSet) -> Result<(), Error> {
+    let unimplemented = |what: &str| Err(Error::unimplemented(format!("`{}`: {what}", profile.name)));
+    if set.action_selection_mode() == ActionSelectionMode::Random {
+        return unimplemented("a member is picked by a hash, not at random");
+    }
+    let own_semantics = match profile.max_member_weight {
+        Some(_) => SizeSemantics::SumOfMembers,
+        None => SizeSemantics::SumOfWeights,
+    };
+    let semantics = set.size_semantics();
+    if semantics != SizeSemantics::DefaultSizeDeterminedByActionSelector && semantics != own_semantics {
+        return unimplemented("what the size of a group counts is the program's choice");
+    }
+    if set.group_action.is_some() {
+        return unimplemented("a group has no action of its own");
+    }
+    let actions = &set.action_profile_actions;
+    actions
+        .iter()
+        .try_for_each(|listed| group::check_weight(profile, listed.weight))?;
+    let size = group::group_size(profile, actions.iter().map(|listed| listed.weight));
+    match profile.max_group_size {
+        limit @ 1.. if size > i64::from(limit) => Err(Error::invalid(format!(
+            "`{}`: a group has a size of at most {limit}, not {size}",
+            profile.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Members with weights, without those whose watch port is down.
+pub(crate) fn live_members(
+    ports: &Ports,
+    set: &ActionProfileActionSet,
+    members: &[u32],
+) -> Result<Vec<(u32, u32)>, Error> {
+    let mut live = Vec::with_capacity(members.len());
+    for (listed, member) in set.action_profile_actions.iter().zip(members) {
+        let is_up = match group::watched_by_one_shot(ports, listed.watch_kind.as_ref())? {
+            Some(port) => ports.is_up(port),
+            None => true,
+        };
+        if is_up {
+            live.push((*member, listed.weight.max(1) as u32));
+        }
+    }
+    Ok(live)
+}

@@ -1,0 +1,207 @@
+//! Multicast groups and clone sessions (P4Runtime §9.5).
+//!
+//! Of a replica with backups the pipeline has the first port that is up; when none is, its own port, which drops the copy.
+
+use crate::change::Change;
+use crate::ledger::Ledger;
+use crate::ports::Ports;
+use crate::status::Error;
+use forebay_pipeline::{Batch, CloneSession};
+use forebay_protocol::p4::v1::entity::Entity;
+use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Kind;
+use forebay_protocol::p4::v1::replica::PortKind;
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::{CloneSessionEntry, MulticastGroupEntry, PacketReplicationEngineEntry, Replica};
+
+/// Adds, changes or removes a group or session.
+pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &PacketReplicationEngineEntry) -> Result<(), Error> {
+    match &entry.r#type {
+        Some(Kind::MulticastGroupEntry(group)) => write_group(change, how, group),
+        Some(Kind::CloneSessionEntry(session)) => write_session(change, how, session),
+        None => Err(Error::invalid(
+            "a replication entry is a multicast group or a clone session",
+        )),
+    }
+}
+
+fn write_group(change: &mut Change<'_, '_>, how: Type, group: &MulticastGroupEntry) -> Result<(), Error> {
+    let what = format!("multicast group {}", group.multicast_group_id);
+    let number = match u16::try_from(group.multicast_group_id) {
+        Ok(number @ 1..) => number,
+        _ => return Err(Error::invalid(format!("{what}: groups are numbered 1 to {}", u16::MAX))),
+    };
+    let exists = change.ledger.multicast_groups().contains_key(&group.multicast_group_id);
+    check_existence(how, exists, &what)?;
+    if how == Type::Delete {
+        change.batch.delete_multicast_group(number)?;
+        change.ledger.multicast_groups_mut().remove(&group.multicast_group_id);
+        return Ok(());
+    }
+    check_unique(&group.replicas, change.ports, &what)?;
+    let replicas = copies(&group.replicas, change.ports, &what)?;
+    change.batch.set_multicast_group(number, &replicas)?;
+    let groups = change.ledger.multicast_groups_mut();
+    groups.insert(group.multicast_group_id, group.clone());
+    Ok(())
+}
+
+fn write_session(change: &mut Change<'_, '_>, how: Type, session: &CloneSessionEntry) -> Result<(), Error> {
+    let what = format!("clone session {}", session.session_id);
+    if session.session_id == 0 {
+        return Err(Error::invalid("a clone session is not numbered 0"));
+    }
+    let exists = change.ledger.clone_sessions().contains_key(&session.session_id);
+    check_existence(how, exists, &what)?;
+    if how == Type::Delete {
+        change.batch.delete_clone_session(session.session_id)?;
+        change.ledger.clone_sessions_mut().remove(&session.session_id);
+        return Ok(());
+    }
+    let config = clone_session(session, change.ports)?;
+    change.batch.set_clone_session(session.session_id, config)?;
+    change
+        .ledger
+        .clone_sessions_mut()
+        .insert(session.session_id, session.clone());
+    Ok(())
+}
+
+fn check_existence(how: Type, exists: bool, what: &str) -> Result<(), Error> {
+    match (how, exists) {
+        (Type::Insert, true) => Err(Error::already_exists(format!("{what} exists already"))),
+        (Type::Modify | Type::Delete, false) => Err(Error::not_found(format!("there is no {what}"))),
+        _ => Ok(()),
+    }
+}
+
+fn clone_session(session: &CloneSessionEntry, ports: &Ports) -> Result<CloneSession, Error> {
+    let what = format!("clone session {}", session.session_id);
+    if session.class_of_service != 0 {
+        return Err(Error::invalid(format!(
+            "{what}: v1model has no classes of service but 0"
+        )));
+    }
+    let length = u32::try_from(session.packet_length_bytes)
+        .map_err(|_| Error::invalid(format!("{what}: a packet's length is not negative")))?;
+    check_unique(&session.replicas, ports, &what)?;
+    Ok(CloneSession {
+        replicas: copies(&session.replicas, ports, &what)?,
+        packet_length_bytes: (length > 0).then_some(length),
+    })
+}
+
+/// The copies that a group makes now.
+fn copies(replicas: &[Replica], ports: &Ports, what: &str) -> Result<Vec<forebay_pipeline::Replica>, Error> {
+    replicas.iter().map(|replica| present(replica, ports, what)).collect()
+}
+
+/// The first of a replica and its backups whose port is up.
+fn present(replica: &Replica, ports: &Ports, what: &str) -> Result<forebay_pipeline::Replica, Error> {
+    let mut candidates = candidates(replica, ports, what)?.into_iter();
+    let own = candidates.next();
+    let chosen = own
+        .into_iter()
+        .chain(candidates)
+        .find(|(port, _)| ports.is_up(*port))
+        .or(own);
+    let (egress_port, instance) = chosen.ok_or_else(|| Error::invalid(format!("{what}: a replica has no port")))?;
+    Ok(forebay_pipeline::Replica { egress_port, instance })
+}
+
+/// Port and instance of a replica and its backups, in their order.
+#[allow(deprecated, reason = "old controllers write egress_port")]
+fn candidates(replica: &Replica, ports: &Ports, what: &str) -> Result<Vec<(u32, u16)>, Error> {
+    let own = match &replica.port_kind {
+        Some(PortKind::Port(port)) => ports.read(port, what)?,
+        Some(PortKind::EgressPort(port)) => ports.check((*port).into(), what)?,
+        None => return Err(Error::invalid(format!("{what}: a replica has no port"))),
+    };
+    let mut candidates = vec![(own, instance(replica.instance, what)?)];
+    for backup in &replica.backup_replicas {
+        let port = ports.read(&backup.port, what)?;
+        if port == own {
+            return Err(Error::invalid(format!(
+                "{what}: a backup has the port {port} of its replica"
+            )));
+        }
+        candidates.push((port, instance(backup.instance, what)?));
+    }
+    Ok(candidates)
+}
+
+fn instance(number: u32, what: &str) -> Result<u16, Error> {
+    u16::try_from(number).map_err(|_| Error::invalid(format!("{what}: instances are at most {}", u16::MAX)))
+}
+
+/// No port and instance may stand twice in a group.
+fn check_unique(replicas: &[Replica], ports: &Ports, what: &str) -> Result<(), Error> {
+    let mut seen = std::collections::BTreeSet::new();
+    for replica in replicas {
+        for (port, instance) in candidates(replica, ports, what)? {
+            if !seen.insert((port, instance)) {
+                return Err(Error::invalid(format!(
+                    "{what}: port {port} with instance {instance} is given twice"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives the pipeline the replicas whose ports are up now, after a port has changed.
+pub(crate) fn refresh(ledger: &Ledger, ports: &Ports, batch: &mut Batch<'_>) -> Result<(), Error> {
+    let has_backups = |replicas: &[Replica]| replicas.iter().any(|replica| !replica.backup_replicas.is_empty());
+    for (number, group) in ledger.multicast_groups() {
+        if has_backups(&group.replicas) {
+            let replicas = copies(&group.replicas, ports, "multicast group")?;
+            batch.set_multicast_group(*number as u16, &replicas)?;
+        }
+    }
+    for (number, session) in ledger.clone_sessions() {
+        if has_backups(&session.replicas) {
+            batch.set_clone_session(*number, clone_session(session, ports)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// One group or session, or all.
+pub(crate) fn read(
+    ledger: &Ledger,
+    wanted: &PacketReplicationEngineEntry,
+    sink: &mut dyn FnMut(Entity),
+) -> Result<(), Error> {
+    let mut give = |kind| {
+        sink(Entity::PacketReplicationEngineEntry(PacketReplicationEngineEntry {
+            r#type: Some(kind),
+        }));
+    };
+    match &wanted.r#type {
+        Some(Kind::MulticastGroupEntry(MulticastGroupEntry {
+            multicast_group_id: 0, ..
+        })) => {
+            let groups = ledger.multicast_groups().values();
+            groups.for_each(|group| give(Kind::MulticastGroupEntry(group.clone())));
+        }
+        Some(Kind::MulticastGroupEntry(group)) => {
+            let found = ledger.multicast_groups().get(&group.multicast_group_id);
+            let missing = || Error::not_found(format!("there is no multicast group {}", group.multicast_group_id));
+            give(Kind::MulticastGroupEntry(found.ok_or_else(missing)?.clone()));
+        }
+        Some(Kind::CloneSessionEntry(CloneSessionEntry { session_id: 0, .. })) => {
+            let sessions = ledger.clone_sessions().values();
+            sessions.for_each(|session| give(Kind::CloneSessionEntry(session.clone())));
+        }
+        Some(Kind::CloneSessionEntry(session)) => {
+            let found = ledger.clone_sessions().get(&session.session_id);
+            let missing = || Error::not_found(format!("there is no clone session {}", session.session_id));
+            give(Kind::CloneSessionEntry(found.ok_or_else(missing)?.clone()));
+        }
+        None => {
+            return Err(Error::invalid(
+                "say whether multicast groups or clone sessions are wanted",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,275 @@
+//! Writing table entries (P4Runtime §9.1).
+
+use super::{action, direct, key, one_shot};
+use crate::change::Change;
+use crate::ledger::{EntryNotes, FIRST_HIDDEN, OneShot};
+use crate::schema::TableSchema;
+use crate::status::Error;
+use forebay_pipeline::{Entry, EntryAction, IdleTime, Record};
+use forebay_protocol::p4::v1::table_action::Type as ActionType;
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::{TableAction, TableEntry};
+
+/// Adds, changes or removes an entry.
+pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &TableEntry) -> Result<(), Error> {
+    let table = change.schema.table(entry.table_id)?;
+    if entry.is_const {
+        return Err(Error::invalid(format!(
+            "table `{}`: is_const says what the program does, and cannot be written",
+            table.name
+        )));
+    }
+    if entry.is_default_action {
+        return write_default(change, table, how, entry);
+    }
+    match how {
+        Type::Insert => insert(change, table, entry),
+        Type::Modify => modify(change, table, entry),
+        Type::Delete => delete(change, table, entry),
+        Type::Unspecified => Ok(()),
+    }
+}
+
+fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    if table.fields.is_empty() {
+        return Err(Error::invalid(format!(
+            "table `{}` has no key, so it has a default entry only",
+            table.name
+        )));
+    }
+    if table.is_const {
+        return Err(Error::denied(format!("table `{}`: its entries are const", table.name)));
+    }
+    let matches = key::read(table, &entry.r#match)?;
+    let priority = priority(table, entry)?;
+    check(table, entry)?;
+    let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
+    let written = written.ok_or_else(|| Error::invalid(format!("table `{}`: the entry has no action", table.name)))?;
+    let resolved = resolve(change, table, written)?;
+    let new = Entry {
+        matches,
+        priority,
+        action: resolved.action,
+    };
+    let inserted = change.batch.insert_record(table.index, &new, idle_time(change, entry));
+    let (id, slot) = match inserted {
+        Ok(inserted) => inserted,
+        Err(error) => {
+            forget_one_shot(change, table, resolved.one_shot)?;
+            return Err(error.into());
+        }
+    };
+    change.ledger.set_entry(table.id, id, notes(entry, resolved.one_shot));
+    direct::initialise(change, table, slot, entry);
+    Ok(())
+}
+
+fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    let found = find(change, table, entry)?;
+    check(table, entry)?;
+    let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
+    if found.is_const {
+        if written.is_some() {
+            return Err(Error::denied(format!(
+                "table `{}`: the entry is const, so its action cannot be changed",
+                table.name
+            )));
+        }
+        direct::modify(change, table, found.slot, entry);
+        return Ok(());
+    }
+    let before = change
+        .ledger
+        .entry(table.id, found.id)
+        .and_then(|notes| notes.one_shot.clone());
+    let resolved = match written {
+        Some(written) => resolve(change, table, written)?,
+        None => Resolved {
+            action: found.entry.action,
+            one_shot: before.clone(),
+        },
+    };
+    let new = Entry {
+        action: resolved.action,
+        ..found.entry
+    };
+    let idle = idle_time(change, entry);
+    if let Err(error) = change.batch.modify_record(table.index, &new, idle) {
+        if written.is_some() {
+            forget_one_shot(change, table, resolved.one_shot)?;
+        }
+        return Err(error.into());
+    }
+    change
+        .ledger
+        .set_entry(table.id, found.id, notes(entry, resolved.one_shot));
+    if written.is_some() {
+        forget_one_shot(change, table, before)?;
+    }
+    direct::modify(change, table, found.slot, entry);
+    Ok(())
+}
+
+fn delete(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    let found = find(change, table, entry)?;
+    change
+        .batch
+        .delete_entry(&table.name, &found.entry.matches, found.entry.priority)?;
+    let notes = change.ledger.take_entry(table.id, found.id);
+    change.later.retain(|later| !later.is_of(table.index, found.slot));
+    forget_one_shot(change, table, notes.and_then(|notes| notes.one_shot))
+}
+
+/// The entry with the same key and priority.
+pub(crate) fn find(change: &Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<Record, Error> {
+    let matches = key::read(table, &entry.r#match)?;
+    let priority = priority(table, entry)?;
+    Ok(change.batch.record(table.index, &matches, priority)?)
+}
+
+/// The priority of an entry: there if the table has priorities, not there if not.
+pub(crate) fn priority(table: &TableSchema, entry: &TableEntry) -> Result<i64, Error> {
+    let invalid = |problem: &str| Err(Error::invalid(format!("table `{}`: {problem}", table.name)));
+    match (table.has_priorities, entry.priority) {
+        (true, ..=-1) => invalid("priorities are positive"),
+        (true, 0) => invalid("an entry needs a priority, since a field is matched as ternary, range or optional"),
+        (false, 1.. | ..=-1) => invalid("an entry has no priority, since all fields are matched as exact or lpm"),
+        (_, priority) => Ok(priority.into()),
+    }
+}
+
+/// What an entry says besides its key and action must suit the table.
+fn check(table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    let invalid = |problem: &str| Err(Error::invalid(format!("table `{}` {problem}", table.name)));
+    match entry.idle_timeout_ns {
+        1.. if !table.supports_timeout => return invalid("has no idle time-outs"),
+        ..=-1 => return invalid("is given a negative idle time-out"),
+        _ => {}
+    }
+    if entry.time_since_last_hit.is_some() {
+        return invalid("is given time_since_last_hit, which can only be read");
+    }
+    direct::check(table, entry)
+}
+
+fn idle_time(change: &Change<'_, '_>, entry: &TableEntry) -> IdleTime {
+    IdleTime {
+        timeout_ns: entry.idle_timeout_ns as u64,
+        last_hit_ns: change.now_ns,
+    }
+}
+
+#[allow(deprecated, reason = "old controllers write controller_metadata")]
+fn notes(entry: &TableEntry, one_shot: Option<OneShot>) -> EntryNotes {
+    EntryNotes {
+        metadata: entry.metadata.clone(),
+        controller_metadata: entry.controller_metadata,
+        one_shot,
+    }
+}
+
+/// What an entry invokes, with the group that was made for it.
+struct Resolved {
+    action: EntryAction,
+    one_shot: Option<OneShot>,
+}
+
+fn resolve(change: &mut Change<'_, '_>, table: &TableSchema, written: &ActionType) -> Result<Resolved, Error> {
+    let plain = |action| Resolved { action, one_shot: None };
+    match (written, table.profile) {
+        (ActionType::Action(written), None) => {
+            let call = action::read(change.schema, table, written, action::Use::Entry)?;
+            Ok(plain(EntryAction::Call {
+                action: call.action,
+                args: call.args,
+            }))
+        }
+        (ActionType::ActionProfileMemberId(member), Some(profile)) => {
+            by_number(change, profile, *member)?;
+            Ok(plain(EntryAction::Member(*member)))
+        }
+        (ActionType::ActionProfileGroupId(group), Some(profile)) => {
+            by_number(change, profile, *group)?;
+            Ok(plain(EntryAction::Group(*group)))
+        }
+        (ActionType::ActionProfileActionSet(set), Some(profile)) => {
+            let one_shot = one_shot::insert(change, table, profile, set)?;
+            Ok(Resolved {
+                action: EntryAction::Group(one_shot.group),
+                one_shot: Some(one_shot),
+            })
+        }
+        (_, None) => Err(Error::invalid(format!(
+            "table `{}` has no action profile: its entries name an action",
+            table.name
+        ))),
+        (ActionType::Action(_), Some(_)) => Err(Error::invalid(format!(
+            "table `{}` has an action profile: its entries name a member, a group or a set of actions",
+            table.name
+        ))),
+    }
+}
+
+/// Checks the number of a member or group that an entry names.
+fn by_number(change: &Change<'_, '_>, profile: u32, number: u32) -> Result<(), Error> {
+    let profile_schema = crate::schema::find(&change.schema.profiles, profile, "action profile")?;
+    if change.ledger.has_one_shots(profile) {
+        return Err(one_shot::mixed(&profile_schema.name));
+    }
+    match number {
+        0 => Err(Error::invalid(format!(
+            "`{}`: 0 is no member and no group",
+            profile_schema.name
+        ))),
+        FIRST_HIDDEN.. => Err(Error::not_found(format!("`{}` has no {number}", profile_schema.name))),
+        _ => Ok(()),
+    }
+}
+
+fn forget_one_shot(change: &mut Change<'_, '_>, table: &TableSchema, one_shot: Option<OneShot>) -> Result<(), Error> {
+    match (one_shot, table.profile) {
+        (Some(one_shot), Some(profile)) => one_shot::delete(change, profile, &one_shot),
+        _ => Ok(()),
+    }
+}
+
+/// The default entry (§9.1.3): always there, so it can only be modified; without an action it is reset.
+fn write_default(change: &mut Change<'_, '_>, table: &TableSchema, how: Type, entry: &TableEntry) -> Result<(), Error> {
+    let invalid = |problem: &str| Err(Error::invalid(format!("table `{}`: {problem}", table.name)));
+    if how != Type::Modify {
+        return invalid("the default entry is always there; it can only be modified");
+    }
+    if !entry.r#match.is_empty() || entry.priority != 0 {
+        return invalid("the default entry has no key and no priority");
+    }
+    if entry.idle_timeout_ns != 0 || entry.time_since_last_hit.is_some() {
+        return invalid("the default entry has no idle time-out");
+    }
+    if table.default_is_const {
+        return Err(Error::denied(format!(
+            "table `{}`: its default action is const",
+            table.name
+        )));
+    }
+    if entry.counter_data.is_some() || entry.meter_config.is_some() || entry.meter_counter_data.is_some() {
+        return Err(Error::unimplemented(format!(
+            "table `{}`: v1model counts and meters hits only, so the default entry has no counter and no meter",
+            table.name
+        )));
+    }
+    match &entry.action {
+        None | Some(TableAction { r#type: None }) => {
+            change.batch.reset_default_action(&table.name)?;
+            change.ledger.set_default_entry(table.id, EntryNotes::default());
+        }
+        Some(TableAction {
+            r#type: Some(ActionType::Action(written)),
+        }) if table.profile.is_none() => {
+            let call = action::read(change.schema, table, written, action::Use::Default)?;
+            change.batch.set_default_action(&table.name, &call.action, &call.args)?;
+            change.ledger.set_default_entry(table.id, notes(entry, None));
+        }
+        Some(_) => return invalid("its default entry names an action"),
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! A program with its forwarding state: what a controller writes to and reads from.
+
+use crate::change::Change;
+use crate::entity::{self, table_read};
+use crate::ledger::Ledger;
+use crate::ports::Ports;
+use crate::program;
+use crate::roles::RoleConfig;
+use crate::schema::Schema;
+use crate::status::Error;
+use forebay_ir::Program;
+use forebay_pipeline::{Options, Pipeline};
+use forebay_protocol::p4::v1::entity::Entity as Kind;
+use forebay_protocol::p4::v1::write_request::Atomicity;
+use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
+use std::sync::Arc;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Forwarding {
+    /// As it was pushed.
+    pub(crate) config: ForwardingPipelineConfig,
+    pub(crate) schema: Schema,
+    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) ledger: Ledger,
+}
+
+impl Forwarding {
+    /// Loads a configuration.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it cannot be realised, with the reason.
+    pub(crate) fn load(config: &ForwardingPipelineConfig, options: Options) -> Result<Forwarding, Error> {
+        let info = config
+            .p4info
+            .as_ref()
+            .ok_or_else(|| Error::invalid("the configuration has no p4info"))?;
+        let program = program::load(&config.p4_device_config)?.program;
+        let schema = Schema::new(info, &program)?;
+        Forwarding::with(config.clone(), schema, program, options)
+    }
+
+    /// A program that was loaded already, with a pipeline that may hold entries already.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when the P4Info is not that of the program.
+    pub(crate) fn adopt(config: ForwardingPipelineConfig, pipeline: Arc<Pipeline>) -> Result<Forwarding, Error> {
+        let info = config
+            .p4info
+            .as_ref()
+            .ok_or_else(|| Error::invalid("the configuration has no p4info"))?;
+        Ok(Forwarding {
+            schema: Schema::new(info, pipeline.program())?,
+            config,
+            pipeline,
+            ledger: Ledger::default(),
+        })
+    }
+
+    fn with(
+        config: ForwardingPipelineConfig,
+        schema: Schema,
+        program: Program,
+        options: Options,
+    ) -> Result<Forwarding, Error> {
+        let pipeline = Pipeline::load_with(program, options);
+        let pipeline = pipeline.map_err(|error| Error::invalid(format!("the program cannot be loaded: {error}")))?;
+        Ok(Forwarding {
+            config,
+            schema,
+            pipeline: Arc::new(pipeline),
+            ledger: Ledger::default(),
+        })
+    }
+
+    /// Does the updates of a batch in order. The result has one for each; when the batch is atomic, an error of one means
+    /// that none was done.
+    pub(crate) fn write(
+        &mut self,
+        updates: &[Update],
+        atomicity: Atomicity,
+        role: &RoleConfig,
+        ports: &Ports,
+        now_ns: u64,
+    ) -> Vec<Result<(), Error>> {
+        match atomicity {
+            Atomicity::ContinueOnError => {
+                let each = updates.iter();
+                each.map(|update| self.write_one(update, role, ports, now_ns)).collect()
+            }
+            Atomicity::RollbackOnError | Atomicity::DataplaneAtomic => {
+                self.write_atomically(updates, role, ports, now_ns)
+            }
+        }
+    }
+
+    fn write_one(&mut self, update: &Update, role: &RoleConfig, ports: &Ports, now_ns: u64) -> Result<(), Error> {
+        let Forwarding {
+            schema,
+            ledger,
+            pipeline,
+            ..
+        } = self;
+        role.check_write(update)?;
+        let mut later = Vec::new();
+        pipeline.batch(|batch| {
+            let change = &mut Change {
+                schema,
+                ports,
+                ledger,
+                batch,
+                later: &mut later,
+                now_ns,
+            };
+            entity::write(change, update)
+        })?;
+        later.into_iter().for_each(|later| later.apply(pipeline));
+        Ok(())
+    }
+
+    fn write_atomically(
+        &mut self,
+        updates: &[Update],
+        role: &RoleConfig,
+        ports: &Ports,
+        now_ns: u64,
+    ) -> Vec<Result<(), Error>> {
+        let Forwarding {
+            schema,
+            ledger,
+            pipeline,
+            ..
+        } = self;
+        let before = ledger.clone();
+        let mut later = Vec::new();
+        let done = pipeline.atomically(|batch| {
+            let mut change = Change {
+                schema,
+                ports,
+                ledger,
+                batch,
+                later: &mut later,
+                now_ns,
+            };
+            for (index, update) in updates.iter().enumerate() {
+                let done = role
+                    .check_write(update)
+                    .and_then(|()| entity::write(&mut change, update));
+                done.map_err(|error| (index, error))?;
+            }
+            Ok(())
+        });
+        match done {
+            Ok(()) => {
+                later.into_iter().for_each(|later| later.apply(pipeline));
+                updates.iter().map(|_| Ok(())).collect()
+            }
+            Err((failed, error)) => {
+                *ledger = before;
+                let others = |index| {
+                    if index == failed {
+                        Err(error.clone())
+                    } else {
+                        Err(Error::undone(failed))
+                    }
+                };
+                (0..updates.len()).map(others).collect()
+            }
+        }
+    }
+
+    /// Gives each entity that is asked for.
+    pub(crate) fn read(&self, wanted: &Entity, now_ns: u64, sink: &mut dyn FnMut(Kind)) -> Result<(), Error> {
+        let (schema, ledger, pipeline) = (&self.schema, &self.ledger, &*self.pipeline);
+        let source = table_read::Source {
+            schema,
+            ledger,
+            pipeline,
+            now_ns,
+        };
+        let Some(kind) = &wanted.entity else {
+            return Err(Error::invalid("a request must say which kind of entity is wanted"));
+        };
+        match kind {
+            Kind::TableEntry(wanted) => table_read::read(&source, wanted, sink),
+            Kind::DirectCounterEntry(wanted) => table_read::read_counters(&source, wanted, sink),
+            Kind::DirectMeterEntry(wanted) => table_read::read_meters(&source, wanted, sink),
+            Kind::ActionProfileMember(wanted) => entity::member::read(schema, ledger, wanted, sink),
+            Kind::ActionProfileGroup(wanted) => entity::group::read(schema, ledger, wanted, sink),
+            Kind::CounterEntry(wanted) => entity::counter::read(schema, pipeline, wanted, sink),
+            Kind::MeterEntry(wanted) => entity::meter::read(schema, pipeline, wanted, sink),
+            Kind::RegisterEntry(wanted) => entity::register::read(schema, pipeline, wanted, sink),
+            Kind::ValueSetEntry(wanted) => entity::value_set::read(schema, pipeline, wanted, sink),
+            Kind::PacketReplicationEngineEntry(wanted) => entity::replication::read(ledger, wanted, sink),
+            Kind::DigestEntry(wanted) => entity::digest::read(schema, ledger, wanted, sink),
+            Kind::ExternEntry(wanted) if wanted.extern_type_id == 0 => Ok(()),
+            Kind::ExternEntry(_) => Err(Error::unimplemented(
+                "v1model has no externs besides those of P4Runtime",
+            )),
+        }
+    }
+
+    /// Brings groups and sessions up to date after a port has gone down or come up.
+    pub(crate) fn ports_changed(&mut self, ports: &Ports) -> Result<(), Error> {
+        let Forwarding {
+            schema,
+            ledger,
+            pipeline,
+            ..
+        } = self;
+        pipeline.batch(|batch| {
+            entity::group::refresh(schema, ledger, ports, batch)?;
+            entity::replication::refresh(ledger, ports, batch)
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! P4Runtime 1.5 as a state machine: no sockets, no clock, no threads.
+//!
+//! ```text
+//!   calls ─► Device ─┬ arbitration, roles        who may write
+//!                    ├ pipeline_config           programs pushed, saved, committed
+//!                    ├ Forwarding ─┬ schema      ids of P4Info ↔ objects of the program
+//!                    │             ├ entity/     a file for each kind of entity: written, read
+//!                    │             ├ ledger      what readers want back and packets do not need
+//!                    │             └ forebay_pipeline::Pipeline
+//!                    └ stream/                   digests, idle entries
+//!   Device ─► outputs: messages for streams, packets for the data plane, programs to run
+//! ```
+//!
+//! The server around it (`forebay-server`) gives it what comes from the network, from the data plane and from the clock,
+//! and does what its outputs say. Everything that the specification says happens here, so that it can be tested without
+//! a network: see `tests/`.
+//!
+//! * Section numbers (§) are those of the P4Runtime specification 1.5.
+//! * An error is a code of the specification and a sentence that names the object of the program. A request that fails
+//!   has changed nothing.
+
+mod arbitration;
+mod bytestring;
+mod change;
+mod data;
+mod device;
+mod entity;
+mod forwarding;
+mod ledger;
+mod pipeline_config;
+mod ports;
+mod program;
+mod reconcile;
+mod roles;
+mod schema;
+mod status;
+mod stream;
+
+pub use device::{Device, Now, Output, Settings, StreamId};
+pub use program::{Loaded, load};
+pub use status::{Code, Error, Rejection};

@@ -1,0 +1,62 @@
+//! Ports as the control plane knows them: which there are, which carry packets, and how they are written.
+
+use crate::bytestring;
+use crate::status::Error;
+use forebay_pipeline::v1model::DROP_PORT;
+use std::collections::BTreeMap;
+
+/// `SDN_PORT_CPU`: however the switch numbers the controller's port, a controller may write it so.
+const SDN_PORT_CPU: u64 = 0xffff_fffd;
+
+/// The ports of a switch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ports {
+    /// The port to the controller.
+    pub(crate) cpu: Option<u32>,
+    /// Whether each carries packets. Empty when nobody has said which ports there are.
+    pub(crate) up: BTreeMap<u32, bool>,
+}
+
+impl Ports {
+    /// The port that a byte string names.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when there can be no such port.
+    pub(crate) fn read(&self, bytes: &[u8], what: &str) -> Result<u32, Error> {
+        let number = bytestring::read(bytes, 32, || what.to_string());
+        let number = number.map_err(|error| Error::invalid(error.message))?.to_u64();
+        self.check(number, what)
+    }
+
+    /// The same for a number.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when there can be no such port.
+    pub(crate) fn check(&self, number: u64, what: &str) -> Result<u32, Error> {
+        match (number, self.cpu) {
+            (SDN_PORT_CPU, Some(cpu)) => Ok(cpu),
+            (number, _) if number < u64::from(DROP_PORT) => Ok(number as u32),
+            _ => Err(Error::invalid(format!(
+                "{what}: there is no port {number}; ports are 0 to {}",
+                DROP_PORT - 1
+            ))),
+        }
+    }
+
+    /// The port that a member's liveness depends on; it must exist.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when there is no such port.
+    pub(crate) fn watched(&self, bytes: &[u8], what: &str) -> Result<u32, Error> {
+        let port = self.read(bytes, what)?;
+        match self.up.is_empty() || self.up.contains_key(&port) {
+            true => Ok(port),
+            false => Err(Error::invalid(format!("{what}: the switch has no port {port}"))),
+        }
+    }
+
+    /// Whether a port carries packets. One that nobody knows of is taken to.
+    pub(crate) fn is_up(&self, port: u32) -> bool {
+        self.up.get(&port).copied().unwrap_or(true)
+    }
+}

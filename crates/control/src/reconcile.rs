@@ -1,0 +1,118 @@
+//! A program in place of another, with the state that both have (P4Runtime §14, `RECONCILE_AND_COMMIT`).
+//!
+//! What a controller can read from the old program is written to the new one, entity by entity, as if the controller did
+//! so. What the new program has no place for makes the whole fail: nothing is lost silently.
+
+use crate::forwarding::Forwarding;
+use crate::ports::Ports;
+use crate::roles::RoleConfig;
+use crate::schema::TableSchema;
+use crate::status::{Code, Error};
+use forebay_pipeline::EntryAction;
+use forebay_protocol::p4::v1::entity::Entity as Kind;
+use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Replication;
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::write_request::Atomicity;
+use forebay_protocol::p4::v1::{
+    ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry, Entity,
+    MeterConfig, MeterEntry, MulticastGroupEntry, PacketReplicationEngineEntry, RegisterEntry, TableEntry, Update,
+    ValueSetEntry,
+};
+
+/// Writes the state of `old` to `new`, which has none yet.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` when the new program has no place for something; the message says for what.
+pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, now_ns: u64) -> Result<(), Error> {
+    let updates = state(old)?;
+    let role = RoleConfig::default();
+    let mut write = |update: &Update| {
+        let results = new.write(
+            std::slice::from_ref(update),
+            Atomicity::ContinueOnError,
+            &role,
+            ports,
+            now_ns,
+        );
+        results.into_iter().collect::<Result<(), Error>>()
+    };
+    for mut update in updates {
+        let mut done = write(&update);
+        if done.as_ref().is_err_and(|error| error.code == Code::AlreadyExists) {
+            // An entry that the new program begins with.
+            update.r#type = Type::Modify as i32;
+            done = write(&update);
+        }
+        done.map_err(|error| Error::invalid(format!("the forwarding state cannot be kept: {error}")))?;
+    }
+    Ok(())
+}
+
+/// Whether a default action is another than the program says.
+fn is_default_changed(old: &Forwarding, table: &TableSchema) -> bool {
+    let program = old.pipeline.program();
+    let declared = &program.tables[table.index.index()];
+    let listed = declared.actions[declared.default_action.action as usize].action;
+    let initial = EntryAction::Call {
+        action: program.actions[listed.index()].name.clone(),
+        args: declared.default_action.args.clone(),
+    };
+    old.pipeline
+        .default_action(&table.name)
+        .is_ok_and(|present| present != initial)
+}
+
+/// Updates that make the state anew, those first that others name.
+fn state(old: &Forwarding) -> Result<Vec<Update>, Error> {
+    let mut updates = Vec::new();
+    for wanted in everything() {
+        let wanted = Entity { entity: Some(wanted) };
+        old.read(&wanted, 0, &mut |entity| updates.push(entity))?;
+    }
+    Ok(updates.into_iter().filter_map(|entity| update(old, entity)).collect())
+}
+
+/// Requests that read everything that can be written.
+fn everything() -> Vec<Kind> {
+    let replication = |kind| Kind::PacketReplicationEngineEntry(PacketReplicationEngineEntry { r#type: Some(kind) });
+    vec![
+        replication(Replication::MulticastGroupEntry(MulticastGroupEntry::default())),
+        replication(Replication::CloneSessionEntry(CloneSessionEntry::default())),
+        Kind::ValueSetEntry(ValueSetEntry::default()),
+        Kind::DigestEntry(DigestEntry::default()),
+        Kind::RegisterEntry(RegisterEntry::default()),
+        Kind::CounterEntry(CounterEntry::default()),
+        Kind::MeterEntry(MeterEntry::default()),
+        Kind::ActionProfileMember(ActionProfileMember::default()),
+        Kind::ActionProfileGroup(ActionProfileGroup::default()),
+        Kind::TableEntry(TableEntry {
+            counter_data: Some(CounterData::default()),
+            meter_config: Some(MeterConfig::default()),
+            ..TableEntry::default()
+        }),
+        Kind::TableEntry(TableEntry {
+            is_default_action: true,
+            ..TableEntry::default()
+        }),
+    ]
+}
+
+/// The update that writes an entity as it was read; none for what the program itself says.
+fn update(old: &Forwarding, entity: Kind) -> Option<Update> {
+    let how = match &entity {
+        Kind::TableEntry(entry) if entry.is_const => return None,
+        Kind::TableEntry(entry) if entry.is_default_action => {
+            let table = old.schema.tables.get(&entry.table_id)?;
+            if table.default_is_const || !is_default_changed(old, table) {
+                return None;
+            }
+            Type::Modify
+        }
+        Kind::ValueSetEntry(_) | Kind::RegisterEntry(_) | Kind::CounterEntry(_) | Kind::MeterEntry(_) => Type::Modify,
+        _ => Type::Insert,
+    };
+    Some(Update {
+        r#type: how as i32,
+        entity: Some(Entity { entity: Some(entity) }),
+    })
+}

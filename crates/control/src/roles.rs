@@ -1,0 +1,140 @@
+//! What a role may do (P4Runtime §5.2).
+//!
+//! A controller may describe its role when it asks for it, as `stratum.P4RoleConfig`: ids that it may write, whether it gets
+//! packets, whether it may push a program. A role without description may do everything, unless the operator has said
+//! that roles of this name only read.
+
+use crate::status::Error;
+use forebay_protocol::p4::v1::entity::Entity as Kind;
+use forebay_protocol::p4::v1::{Entity, PacketMetadata, Update};
+use forebay_protocol::stratum::P4RoleConfig;
+use prost::Message;
+use prost_types::Any;
+
+/// See the [module](self).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RoleConfig {
+    /// As the controller sent it.
+    pub(crate) sent: Option<Any>,
+    described: Option<P4RoleConfig>,
+    /// The operator allows reading only.
+    reads_only: bool,
+}
+
+impl RoleConfig {
+    /// The configuration that a controller has sent.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it is not of the type that is understood here.
+    pub(crate) fn new(sent: Option<Any>, reads_only: bool) -> Result<RoleConfig, Error> {
+        let described = match &sent {
+            None => None,
+            Some(any) if any.type_url.ends_with("P4RoleConfig") => Some(
+                P4RoleConfig::decode(any.value.as_slice())
+                    .map_err(|error| Error::invalid(format!("role.config is no P4RoleConfig: {error}")))?,
+            ),
+            Some(any) => {
+                return Err(Error::invalid(format!(
+                    "role.config is of type `{}`; this switch understands stratum.P4RoleConfig",
+                    any.type_url
+                )));
+            }
+        };
+        Ok(RoleConfig {
+            sent,
+            described,
+            reads_only,
+        })
+    }
+
+    /// An object that both roles claim for themselves alone.
+    pub(crate) fn exclusive_with(&self, other: &RoleConfig) -> Option<u32> {
+        let (own, other) = (self.described.as_ref()?, other.described.as_ref()?);
+        own.exclusive_p4_ids
+            .iter()
+            .find(|id| other.exclusive_p4_ids.contains(id))
+            .copied()
+    }
+
+    /// Whether the role may do an update.
+    ///
+    /// # Errors
+    /// `PERMISSION_DENIED` when it may not.
+    pub(crate) fn check_write(&self, update: &Update) -> Result<(), Error> {
+        if self.reads_only {
+            return Err(Error::denied("this role only reads"));
+        }
+        let (Some(config), Some(entity)) = (&self.described, &update.entity) else {
+            return Ok(());
+        };
+        match object(entity) {
+            Some(id) if !config.exclusive_p4_ids.contains(&id) && !config.shared_p4_ids.contains(&id) => Err(
+                Error::denied(format!("this role may not write to the object with id {id:#010x}")),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an entity belongs to the role, for reads.
+    pub(crate) fn owns(&self, entity: &Kind) -> bool {
+        let Some(config) = &self.described else { return true };
+        let entity = Entity {
+            entity: Some(entity.clone()),
+        };
+        object(&entity).is_none_or(|id| config.exclusive_p4_ids.contains(&id) || config.shared_p4_ids.contains(&id))
+    }
+
+    /// Whether the role may push a program.
+    ///
+    /// # Errors
+    /// `PERMISSION_DENIED` when it may not.
+    pub(crate) fn check_push(&self) -> Result<(), Error> {
+        match &self.described {
+            _ if self.reads_only => Err(Error::denied("this role only reads")),
+            Some(config) if !config.can_push_pipeline => Err(Error::denied("this role may not push a program")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a packet with these metadata goes to the role's primary.
+    pub(crate) fn receives_packet(&self, metadata: &[PacketMetadata]) -> bool {
+        let Some(config) = &self.described else { return true };
+        let Some(filter) = &config.packet_in_filter else {
+            return config.receives_packet_ins;
+        };
+        let passes = metadata
+            .iter()
+            .any(|given| given.metadata_id == filter.metadata_id && given.value == filter.value);
+        config.receives_packet_ins && passes
+    }
+
+    /// Whether the role may send packets.
+    pub(crate) fn sends_packets(&self) -> bool {
+        !self.reads_only
+    }
+
+    /// Whether notifications about an object go to the role's primary.
+    pub(crate) fn hears_of(&self, id: u32) -> bool {
+        let Some(config) = &self.described else { return true };
+        config.exclusive_p4_ids.contains(&id) || config.shared_p4_ids.contains(&id)
+    }
+}
+
+/// The object of the program that an entity belongs to; groups and sessions belong to none.
+fn object(entity: &Entity) -> Option<u32> {
+    let of_table = |entry: &Option<forebay_protocol::p4::v1::TableEntry>| entry.as_ref().map(|entry| entry.table_id);
+    Some(match entity.entity.as_ref()? {
+        Kind::TableEntry(entry) => entry.table_id,
+        Kind::DirectCounterEntry(entry) => of_table(&entry.table_entry)?,
+        Kind::DirectMeterEntry(entry) => of_table(&entry.table_entry)?,
+        Kind::ActionProfileMember(member) => member.action_profile_id,
+        Kind::ActionProfileGroup(group) => group.action_profile_id,
+        Kind::MeterEntry(entry) => entry.meter_id,
+        Kind::CounterEntry(entry) => entry.counter_id,
+        Kind::ValueSetEntry(entry) => entry.value_set_id,
+        Kind::RegisterEntry(entry) => entry.register_id,
+        Kind::DigestEntry(entry) => entry.digest_id,
+        Kind::ExternEntry(entry) => entry.extern_id,
+        Kind::PacketReplicationEngineEntry(_) => return None,
+    })
+}

@@ -1,0 +1,244 @@
+//! Tables and actions.
+
+use super::differs;
+use super::value::{Translations, ValueType};
+use crate::status::Error;
+use forebay_ir::{Program, TableId, Unit};
+use forebay_protocol::p4::config::v1 as config;
+use forebay_protocol::p4::config::v1::P4Info;
+use forebay_protocol::p4::config::v1::action_ref::Scope;
+use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
+use forebay_protocol::p4::config::v1::table::IdleTimeoutBehavior;
+use std::collections::BTreeMap;
+
+/// A table.
+#[derive(Debug)]
+pub(crate) struct TableSchema {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    /// Where it is in the program.
+    pub(crate) index: TableId,
+    /// Match fields in the program's order.
+    pub(crate) fields: Vec<Field>,
+    pub(crate) actions: Vec<(u32, ActionScope)>,
+    /// Whether entries have priorities.
+    pub(crate) has_priorities: bool,
+    /// Id of its action profile or selector.
+    pub(crate) profile: Option<u32>,
+    pub(crate) counter_unit: Option<Unit>,
+    pub(crate) has_meter: bool,
+    pub(crate) supports_timeout: bool,
+    pub(crate) is_const: bool,
+    pub(crate) default_is_const: bool,
+}
+
+/// A match field of a table, or a component of a value set.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    pub(crate) kind: MatchType,
+    pub(crate) value: ValueType,
+}
+
+/// Where a table may use an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ActionScope {
+    Anywhere,
+    EntriesOnly,
+    DefaultOnly,
+}
+
+/// An action.
+#[derive(Debug)]
+pub(crate) struct ActionSchema {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    /// Parameters in the program's order: id, name, type.
+    pub(crate) params: Vec<(u32, String, ValueType)>,
+}
+
+impl TableSchema {
+    /// Where the table may use an action; none when it may not.
+    pub(crate) fn scope(&self, action: u32) -> Option<ActionScope> {
+        let mut actions = self.actions.iter();
+        actions.find(|(id, _)| *id == action).map(|(_, scope)| *scope)
+    }
+}
+
+/// All actions of a P4Info.
+pub(super) fn actions(
+    info: &P4Info,
+    program: &Program,
+    translations: &Translations,
+) -> Result<BTreeMap<u32, ActionSchema>, Error> {
+    let actions = info.actions.iter();
+    let schemas = actions.map(|action| Ok((id(&action.preamble), action_schema(action, program, translations)?)));
+    schemas.collect()
+}
+
+fn action_schema(
+    action: &config::Action,
+    program: &Program,
+    translations: &Translations,
+) -> Result<ActionSchema, Error> {
+    let name = name(&action.preamble);
+    let known = program.actions.iter().find(|known| known.name == name);
+    let widths: Vec<u32> = match known {
+        Some(known) => known.params.iter().map(|param| param.width).collect(),
+        // No table that is applied uses it.
+        None => action.params.iter().map(|param| param.bitwidth as u32).collect(),
+    };
+    if widths.len() != action.params.len() {
+        let (has, says) = (widths.len(), action.params.len());
+        return Err(differs(format!("action `{name}` has {has} parameters, not {says}")));
+    }
+    let params = action.params.iter().zip(widths);
+    Ok(ActionSchema {
+        id: id(&action.preamble),
+        params: params
+            .map(|(param, width)| {
+                let value = translations.value_type(param.type_name.as_ref(), width);
+                check_width(&format!("`{name}`"), &param.name, &value, param.bitwidth)?;
+                Ok((param.id, param.name.clone(), value))
+            })
+            .collect::<Result<_, Error>>()?,
+        name,
+    })
+}
+
+/// All tables of a P4Info.
+pub(super) fn tables(
+    info: &P4Info,
+    program: &Program,
+    translations: &Translations,
+    actions: &BTreeMap<u32, ActionSchema>,
+) -> Result<BTreeMap<u32, TableSchema>, Error> {
+    let tables = info.tables.iter();
+    let schemas = tables.filter_map(|table| {
+        let name = name(&table.preamble);
+        // A table that is never applied has nothing that could be written.
+        let index = program.tables.iter().position(|known| known.name == name)?;
+        let schema = table_schema(table, index, program, translations, actions);
+        Some(schema.map(|schema| (schema.id, schema)))
+    });
+    let schemas: BTreeMap<u32, TableSchema> = schemas.collect::<Result<_, Error>>()?;
+    match schemas.len() == program.tables.len() {
+        true => Ok(schemas),
+        false => {
+            let is_missing = |name: &str| !schemas.values().any(|schema| schema.name == name);
+            let missing = program.tables.iter().find(|table| is_missing(&table.name));
+            Err(differs(format!(
+                "it does not mention table `{}`",
+                missing.map_or("", |table| &table.name)
+            )))
+        }
+    }
+}
+
+fn table_schema(
+    table: &config::Table,
+    index: usize,
+    program: &Program,
+    translations: &Translations,
+    actions: &BTreeMap<u32, ActionSchema>,
+) -> Result<TableSchema, Error> {
+    let declared = &program.tables[index];
+    let keys: Vec<&forebay_ir::TableKey> = declared
+        .keys
+        .iter()
+        .filter(|key| key.match_kind != forebay_ir::MatchKind::Selector)
+        .collect();
+    if keys.len() != table.match_fields.len() {
+        let (has, says) = (keys.len(), table.match_fields.len());
+        return Err(differs(format!(
+            "table `{}` has {has} match fields, not {says}",
+            declared.name
+        )));
+    }
+    let fields = table.match_fields.iter().zip(keys);
+    let fields = fields.map(|(field, key)| field_schema(&declared.name, field, key.width, translations));
+    let fields = fields.collect::<Result<Vec<_>, Error>>()?;
+    if let Some(unknown) = table.action_refs.iter().find(|used| !actions.contains_key(&used.id)) {
+        return Err(differs(format!(
+            "table `{}` lists action {:#x}, which it does not describe",
+            declared.name, unknown.id
+        )));
+    }
+    Ok(TableSchema {
+        id: id(&table.preamble),
+        name: declared.name.clone(),
+        index: TableId(index as u32),
+        has_priorities: fields.iter().any(|field| needs_priority(field.kind)),
+        fields,
+        actions: table
+            .action_refs
+            .iter()
+            .map(|used| (used.id, scope(used.scope())))
+            .collect(),
+        profile: (table.implementation_id != 0).then_some(table.implementation_id),
+        counter_unit: declared
+            .direct_counter
+            .map(|counter| program.counters[counter.index()].unit),
+        has_meter: declared.direct_meter.is_some(),
+        supports_timeout: table.idle_timeout_behavior() == IdleTimeoutBehavior::NotifyControl,
+        is_const: declared.entries_are_const,
+        default_is_const: declared.default_is_const,
+    })
+}
+
+fn needs_priority(kind: MatchType) -> bool {
+    matches!(kind, MatchType::Ternary | MatchType::Range | MatchType::Optional)
+}
+
+fn scope(scope: Scope) -> ActionScope {
+    match scope {
+        Scope::TableAndDefault | Scope::GroupAction => ActionScope::Anywhere,
+        Scope::TableOnly => ActionScope::EntriesOnly,
+        Scope::DefaultOnly => ActionScope::DefaultOnly,
+    }
+}
+
+/// A match field whose width in the data plane is `width`.
+pub(super) fn field_schema(
+    of: &str,
+    field: &config::MatchField,
+    width: u32,
+    translations: &Translations,
+) -> Result<Field, Error> {
+    let kind = match &field.r#match {
+        Some(Match::MatchType(kind)) => MatchType::try_from(*kind).unwrap_or_default(),
+        _ => MatchType::Unspecified,
+    };
+    if kind == MatchType::Unspecified {
+        return Err(differs(format!("`{of}`: `{}` has no match type", field.name)));
+    }
+    let value = translations.value_type(field.type_name.as_ref(), width);
+    check_width(&format!("`{of}`"), &field.name, &value, field.bitwidth)?;
+    Ok(Field {
+        id: field.id,
+        name: field.name.clone(),
+        kind,
+        value,
+    })
+}
+
+fn check_width(of: &str, field: &str, value: &ValueType, says: i32) -> Result<(), Error> {
+    match value.control_plane_width() == says as u32 {
+        true => Ok(()),
+        false => Err(differs(format!(
+            "{of}: `{field}` has {} bits, not {says}",
+            value.control_plane_width()
+        ))),
+    }
+}
+
+pub(super) fn id(preamble: &Option<config::Preamble>) -> u32 {
+    preamble.as_ref().map_or(0, |preamble| preamble.id)
+}
+
+pub(super) fn name(preamble: &Option<config::Preamble>) -> String {
+    preamble
+        .as_ref()
+        .map_or_else(String::new, |preamble| preamble.name.clone())
+}

@@ -1,0 +1,12 @@
+//! The control plane without a network: what each section of the P4Runtime specification demands. `docs/p4runtime.md` names
+//! the test of each demand.
+
+mod arbitration;
+mod batches;
+mod objects;
+mod pipeline_config;
+mod profiles;
+mod replication;
+mod streams;
+mod support;
+mod tables;

@@ -1,0 +1,170 @@
+//! Table entries with all that a controller may ask of them: idle time-outs, direct counters and meters, an identity.
+//!
+//! What [`crate::Entry`] says of an entry is what the data plane does. A [`Record`] adds what it remembers of it.
+
+use crate::control::convert;
+use crate::control::{Batch, Entry, MeterRates};
+use crate::error::ControlError;
+use crate::load::Pipeline;
+use forebay_ir::{EntryMatch, TableId};
+use forebay_tables::{CounterValue, NewEntry};
+
+/// A table entry and what the data plane remembers of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Never used twice in a table, and larger for entries that were added later.
+    pub id: u64,
+    /// The element of the table's direct counter and meter that is the entry's.
+    pub slot: u64,
+    /// What it matches and does.
+    pub entry: Entry,
+    /// Whether the program forbids changing it.
+    pub is_const: bool,
+    /// When it is idle, and since when no packet has hit it.
+    pub idle: IdleTime,
+}
+
+/// How long an entry may go without a packet. Times are nanoseconds since the switch started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IdleTime {
+    /// Time without a packet after which the entry is idle; 0 for never.
+    pub timeout_ns: u64,
+    /// When the last packet hit it, or when it was added.
+    pub last_hit_ns: u64,
+}
+
+impl Pipeline {
+    /// All entries of a table in the order in which they were added.
+    pub fn records(&self, table: TableId) -> Vec<Record> {
+        let control = self.control();
+        let entries = control.tables[table.index()].entries();
+        entries.map(|entry| self.record_of(table, entry)).collect()
+    }
+
+    /// The entry with that match and priority.
+    ///
+    /// # Errors
+    /// When there is none, or the match does not fit the table.
+    pub fn record(&self, table: TableId, matches: &[EntryMatch], priority: i64) -> Result<Record, ControlError> {
+        let entry = self.find(&self.control().tables[table.index()], table, matches, priority)?;
+        Ok(self.record_of(table, &entry))
+    }
+
+    /// Each entry that may become idle, by its [`Record::id`].
+    pub fn idle_times(&self, table: TableId) -> Vec<(u64, IdleTime)> {
+        let control = self.control();
+        let entries = control.tables[table.index()].entries();
+        let times = entries.map(|entry| (entry.id().0, idle_time(entry)));
+        times.filter(|(_, idle)| idle.timeout_ns > 0).collect()
+    }
+
+    /// The direct counter of the entry with this [`Record::slot`]; none when the table has none.
+    pub fn direct_counter_at(&self, table: TableId, slot: u64) -> Option<CounterValue> {
+        let counter = self.program.tables[table.index()].direct_counter?;
+        Some(self.stateful.counters[counter.index()].read(slot))
+    }
+
+    /// Changes the direct counter of an entry. Does nothing when the table has none.
+    pub fn set_direct_counter_at(&self, table: TableId, slot: u64, value: CounterValue) {
+        if let Some(counter) = self.program.tables[table.index()].direct_counter {
+            self.stateful.counters[counter.index()].write(slot, value);
+        }
+    }
+
+    /// The rates of the direct meter of an entry, if the table has one and it was configured.
+    pub fn direct_meter_at(&self, table: TableId, slot: u64) -> Option<MeterRates> {
+        let direct = self.program.tables[table.index()].direct_meter?;
+        let config = self.stateful.meters[direct.meter.index()].config(slot)?;
+        Some(super::objects::rates_from_tables(config))
+    }
+
+    /// Sets the rates of an entry's direct meter; without rates it is always green.
+    ///
+    /// # Errors
+    /// When the committed rate is above the peak rate.
+    pub fn set_direct_meter_at(
+        &self,
+        table: TableId,
+        slot: u64,
+        rates: Option<MeterRates>,
+    ) -> Result<(), ControlError> {
+        let Some(direct) = self.program.tables[table.index()].direct_meter else {
+            return Ok(());
+        };
+        let rates = rates.map(super::objects::rates_to_tables);
+        let configured = self.stateful.meters[direct.meter.index()].configure(slot, rates);
+        let name = &self.program.meters[direct.meter.index()].name;
+        configured.map_err(|error| super::objects::meter_error(name, slot, error))
+    }
+
+    fn record_of(&self, table: TableId, entry: &forebay_tables::Entry) -> Record {
+        let declared = &self.program.tables[table.index()];
+        Record {
+            id: entry.id().0,
+            slot: entry.slot() as u64,
+            entry: convert::entry_to_control(&self.program, declared, entry),
+            is_const: entry.is_const() || declared.entries_are_const,
+            idle: idle_time(entry),
+        }
+    }
+}
+
+fn idle_time(entry: &forebay_tables::Entry) -> IdleTime {
+    IdleTime {
+        timeout_ns: entry.idle_timeout_ns(),
+        last_hit_ns: entry.last_hit_ns(),
+    }
+}
+
+impl Batch<'_> {
+    /// Adds an entry with an idle time-out. Returns its [`Record::id`] and [`Record::slot`].
+    ///
+    /// # Errors
+    /// As [`Pipeline::insert_entry`].
+    pub fn insert_record(&mut self, table: TableId, entry: &Entry, idle: IdleTime) -> Result<(u64, u64), ControlError> {
+        let declared = &self.pipeline.program.tables[table.index()];
+        let key = convert::key_from_control(declared, &entry.matches)?;
+        let priority = convert::priority(declared, entry.priority)?;
+        let action = convert::action_from_control(&self.pipeline.program, declared, &entry.action)?;
+        self.acquire(table, action.as_ref())?;
+        let mut new = NewEntry::new(key, priority, action.clone());
+        new.idle_timeout_ns = idle.timeout_ns;
+        new.inserted_ns = idle.last_hit_ns;
+        let inserted = self.insert(table, new).map_err(|error| {
+            self.release(table, action.as_ref());
+            convert::table_error(&self.pipeline.program, declared, error)
+        })?;
+        let slot = self.table(table).get(inserted).map_or(0, |entry| entry.slot() as u64);
+        Ok((inserted.0, slot))
+    }
+
+    /// Changes the action and the idle time-out of the entry with the same match and priority. The time since its last
+    /// packet begins anew when the time-out changes.
+    ///
+    /// # Errors
+    /// As [`Pipeline::modify_entry`].
+    pub fn modify_record(&mut self, table: TableId, entry: &Entry, idle: IdleTime) -> Result<(), ControlError> {
+        let declared = &self.pipeline.program.tables[table.index()];
+        let action = convert::action_from_control(&self.pipeline.program, declared, &entry.action)?;
+        let found = self
+            .pipeline
+            .find(self.table(table), table, &entry.matches, entry.priority)?;
+        self.acquire(table, action.as_ref())?;
+        let timeout = (found.idle_timeout_ns() != idle.timeout_ns).then_some((idle.timeout_ns, idle.last_hit_ns));
+        let modified = self
+            .table_mut(table)
+            .modify_with_timeout(found.id(), action.clone(), timeout);
+        let unused = if modified.is_ok() { found.action() } else { &action };
+        self.release(table, unused.as_ref());
+        modified.map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
+    }
+
+    /// The entry with that match and priority, with what the batch has written so far.
+    ///
+    /// # Errors
+    /// When there is none, or the match does not fit the table.
+    pub fn record(&self, table: TableId, matches: &[EntryMatch], priority: i64) -> Result<Record, ControlError> {
+        let entry = self.pipeline.find(self.table(table), table, matches, priority)?;
+        Ok(self.pipeline.record_of(table, &entry))
+    }
+}

@@ -1,0 +1,26 @@
+//! The messages of P4Runtime 1.5 and their text form.
+//!
+//! ```text
+//!   proto/*.proto ─► build.rs ─┬► Rust types   p4::v1, p4::config::v1, google::rpc, stratum
+//!                              └► descriptors ─► text form, binary form of P4Info
+//! ```
+//!
+//! * [`p4`], [`google`] and [`stratum`]: the types, made of the `.proto` files in `proto/` without a program from outside.
+//! * [`text`]: any of the messages from and to the text form of protocol buffers.
+//! * [`p4info`]: between the P4Info of the compiler (`forebay_p4info`) and that of the protocol.
+//! * [`DESCRIPTORS`]: the schema itself; `tests/descriptors.rs` compares it with that of the protocol's own packages.
+//!
+//! There is no service here: it needs a network, and is in `forebay-server`.
+
+#[allow(missing_docs, reason = "generated; the .proto files have the comments")]
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+}
+
+pub mod p4info;
+pub mod text;
+
+pub use generated::{google, p4, stratum};
+
+/// All `.proto` files and what they import, as an encoded `google.protobuf.FileDescriptorSet`.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -1,0 +1,148 @@
+//! P4Runtime over gRPC.
+//!
+//! ```text
+//!   controllers ◄─ gRPC ─► Service ─┐            ┌─► packets out ─► CpuPort ─► switch
+//!                                   ├─ Shared ───┤
+//!   switch ─► Link: packets, digests┘  (Device)  └─► programs ────► install
+//! ```
+//!
+//! * [`start`] listens and serves in threads of its own; [`Running`] ends that when it is dropped.
+//! * [`link()`] makes what joins a switch and the server: a port for packets, and a way for digests. The switch never waits
+//!   for either: what has no room is dropped and counted.
+//! * Everything that P4Runtime means is in `forebay_control::Device`, behind one lock that the data plane never takes.
+
+mod link;
+mod service;
+mod shared;
+mod status;
+mod tls;
+
+#[allow(missing_docs, clippy::all, reason = "generated")]
+mod generated {
+    tonic::include_proto!("p4.v1");
+}
+
+pub use generated::p4_runtime_client::P4RuntimeClient;
+pub use link::{CpuPort, DigestSender, Link, link};
+pub use shared::Environment;
+pub use tls::Tls;
+
+use forebay_control::Device;
+use generated::p4_runtime_server::P4RuntimeServer;
+use service::Service;
+use shared::Shared;
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tonic::transport::server::TcpIncoming;
+
+/// Bytes that a message from a controller may have (P4Runtime, appendix on message sizes).
+const MESSAGE_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// Where and how to listen.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The address; port 0 for any that is free.
+    pub address: SocketAddr,
+    /// Certificates, if the connection is to be encrypted.
+    pub tls: Option<Tls>,
+}
+
+/// Why the server could not be started.
+#[derive(Debug)]
+pub struct StartError(String);
+
+impl fmt::Display for StartError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// A server that listens. Dropping it ends all connections.
+pub struct Running {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    runtime: Option<Runtime>,
+}
+
+impl Running {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Tells controllers' groups and replicas that a port carries packets or not.
+    pub fn port_changed(&self, port: u32, is_up: bool) {
+        self.shared.call(|device, _| device.port_changed(port, is_up));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // The server may have ended already.
+            let _ = stop.send(());
+        }
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Listens, and serves the device.
+///
+/// # Errors
+/// When the address cannot be listened on, the certificates cannot be used, or threads cannot be started.
+pub fn start(options: &Options, device: Device, link: Link, environment: Environment) -> Result<Running, StartError> {
+    let failed = |what: &str, error: &dyn fmt::Display| StartError(format!("{what}: {error}"));
+    let listener = TcpListener::bind(options.address)
+        .map_err(|error| failed(&format!("cannot listen on {}", options.address), &error))?;
+    let address = listener.local_addr().map_err(|error| failed("cannot listen", &error))?;
+    listener
+        .set_nonblocking(true)
+        .map_err(|error| failed("cannot listen", &error))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("grpc")
+        .enable_all()
+        .build()
+        .map_err(|error| failed("cannot start threads for gRPC", &error))?;
+    let (shared, inputs) = Shared::new(device, link, environment);
+    let service = P4RuntimeServer::new(Service::new(Arc::clone(&shared)))
+        .max_decoding_message_size(MESSAGE_BYTES_MAX)
+        .max_encoding_message_size(usize::MAX);
+    let mut builder = tonic::transport::Server::builder();
+    if let Some(tls) = &options.tls {
+        let config = tls.config();
+        builder = builder
+            .tls_config(config)
+            .map_err(|error| failed("the certificates cannot be used", &error))?;
+    }
+    let (stop, stopped) = oneshot::channel::<()>();
+    let incoming = {
+        let _inside = runtime.enter();
+        let listener = tokio::net::TcpListener::from_std(listener);
+        TcpIncoming::from(listener.map_err(|error| failed("cannot listen", &error))?).with_nodelay(Some(true))
+    };
+    runtime.spawn(inputs.pump(Arc::clone(&shared)));
+    runtime.spawn(Arc::clone(&shared).keep_time());
+    runtime.spawn(
+        builder
+            .add_service(service)
+            .serve_with_incoming_shutdown(incoming, async {
+                // Ends also when the sender is dropped.
+                let _ = stopped.await;
+            }),
+    );
+    Ok(Running {
+        address,
+        shared,
+        stop: Some(stop),
+        runtime: Some(runtime),
+    })
+}

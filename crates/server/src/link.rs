@@ -1,0 +1,167 @@
+//! Between a switch and the server: packets in both directions, and digests.
+//!
+//! The switch's side never waits. It counts what it had to drop, and a descriptor tells its worker, which may be waiting for
+//! packets, that there is one from a controller.
+
+use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, Readiness};
+use forebay_pipeline::DigestMessage;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use tokio::sync::mpsc;
+
+/// Packets that may wait in each direction.
+const PACKETS_MAX: usize = 4096;
+
+/// Digests that may wait for the server.
+const DIGESTS_MAX: usize = 65_536;
+
+/// The port of the controllers: what the switch sends to it becomes a packet-in, a packet-out is received from it.
+pub struct CpuPort {
+    to_server: mpsc::Sender<Vec<u8>>,
+    from_server: Receiver<Vec<u8>>,
+    wake: UnixStream,
+    counters: PortCounters,
+}
+
+/// Takes digests of a switch.
+#[derive(Clone, Debug)]
+pub struct DigestSender(mpsc::Sender<DigestMessage>);
+
+impl DigestSender {
+    /// Hands a digest over; false when there is no room, and it is lost.
+    pub fn send(&self, message: DigestMessage) -> bool {
+        self.0.try_send(message).is_ok()
+    }
+}
+
+/// The server's side.
+pub struct Link {
+    pub(crate) packets_in: mpsc::Receiver<Vec<u8>>,
+    pub(crate) digests: mpsc::Receiver<DigestMessage>,
+    pub(crate) packets_out: PacketsOut,
+}
+
+/// Packets of controllers, on their way to the switch.
+pub(crate) struct PacketsOut {
+    to_port: SyncSender<Vec<u8>>,
+    wake: UnixStream,
+}
+
+impl PacketsOut {
+    /// Hands a packet over; false when there is no room.
+    pub(crate) fn send(&self, packet: Vec<u8>) -> bool {
+        let sent = self.to_port.try_send(packet).is_ok();
+        // A full pipe will wake the worker just as well.
+        let _ = (&self.wake).write(&[0]);
+        sent
+    }
+}
+
+/// A port for controllers, a way for digests, and the server's side of both.
+///
+/// # Errors
+/// When the system gives no more descriptors.
+pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
+    let (to_server, packets_in) = mpsc::channel(PACKETS_MAX);
+    let (to_port, from_server) = sync_channel(PACKETS_MAX);
+    let (digests_to_server, digests) = mpsc::channel(DIGESTS_MAX);
+    let (sender, wake) = UnixStream::pair()?;
+    sender.set_nonblocking(true)?;
+    wake.set_nonblocking(true)?;
+    let port = CpuPort {
+        to_server,
+        from_server,
+        wake,
+        counters: PortCounters::default(),
+    };
+    let packets_out = PacketsOut { to_port, wake: sender };
+    let link = Link {
+        packets_in,
+        digests,
+        packets_out,
+    };
+    Ok((port, DigestSender(digests_to_server), link))
+}
+
+impl Port for CpuPort {
+    fn name(&self) -> &str {
+        "controllers"
+    }
+
+    fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        let mut received = 0;
+        while received < max.min(burst.room()) {
+            let Ok(frame) = self.from_server.try_recv() else { break };
+            let mut packet = Packet::from_bytes(&frame);
+            packet.timestamp_ns = now_ns;
+            packet.original_length = packet.len() as u32;
+            self.counters.count_received(packet.len());
+            burst.push_exchange(&mut packet);
+            received += 1;
+        }
+        if received > 0 {
+            self.be_quiet();
+        }
+        Ok(received)
+    }
+
+    fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
+        let mut accepted = 0;
+        for packet in burst.as_mut_slice() {
+            match self.to_server.try_send(packet.data().to_vec()) {
+                Ok(()) => {
+                    self.counters.count_sent(packet.len());
+                    accepted += 1;
+                }
+                Err(_) => self.counters.count_drops(DropReason::QueueFull, 1),
+            }
+        }
+        burst.clear();
+        Ok(accepted)
+    }
+
+    fn counters(&self) -> PortCounters {
+        self.counters
+    }
+
+    fn readiness(&self) -> Readiness {
+        Readiness::Descriptor(self.wake.as_raw_fd())
+    }
+}
+
+impl CpuPort {
+    /// Takes what has woken the worker.
+    fn be_quiet(&mut self) {
+        let mut bytes = [0; 256];
+        while self.wake.read(&mut bytes).is_ok_and(|read| read == bytes.len()) {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_cross_in_both_directions() {
+        let (mut port, _, mut link) = link().unwrap();
+        let mut burst = Burst::new(8);
+        assert_eq!(port.receive(&mut burst, 8, 0), Ok(0));
+        assert!(link.packets_out.send(vec![1; 60]));
+        assert_eq!(port.receive(&mut burst, 8, 7), Ok(1));
+        assert_eq!(port.send(&mut burst, 7), Ok(1));
+        assert_eq!(link.packets_in.try_recv().unwrap(), vec![1; 60]);
+    }
+
+    #[test]
+    fn what_has_no_room_is_counted() {
+        let (mut port, _, _link) = link().unwrap();
+        let mut burst = Burst::new(1);
+        for _ in 0..PACKETS_MAX + 3 {
+            burst.push_exchange(&mut Packet::from_bytes(&[0; 60]));
+            port.send(&mut burst, 0).unwrap();
+        }
+        assert_eq!(port.counters().drops(DropReason::QueueFull), 3);
+    }
+}

@@ -1,0 +1,130 @@
+//! The calls of gRPC.
+
+use crate::generated::p4_runtime_server::P4Runtime;
+use crate::shared::{Shared, ToStream};
+use crate::status::{of_error, of_rejection};
+use forebay_control::StreamId;
+use forebay_protocol::p4::v1::{
+    CapabilitiesRequest, CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, SetForwardingPipelineConfigResponse,
+    StreamMessageRequest, StreamMessageResponse, WriteRequest, WriteResponse,
+};
+use std::sync::Arc;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+/// Batches of more updates than this get a thread of their own, so that others are served meanwhile.
+const SMALL_BATCH: usize = 16;
+
+/// Serves calls by a device.
+pub(crate) struct Service {
+    shared: Arc<Shared>,
+}
+
+impl Service {
+    pub(crate) fn new(shared: Arc<Shared>) -> Service {
+        Service { shared }
+    }
+}
+
+#[tonic::async_trait]
+impl P4Runtime for Service {
+    async fn write(&self, request: Request<WriteRequest>) -> Result<Response<WriteResponse>, Status> {
+        let request = request.into_inner();
+        let write = || self.shared.call(|device, now| device.write(&request, now));
+        let written = match request.updates.len() <= SMALL_BATCH {
+            true => write(),
+            false => tokio::task::block_in_place(write),
+        };
+        written
+            .map(|()| Response::new(WriteResponse {}))
+            .map_err(|rejection| of_rejection(&rejection))
+    }
+
+    type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<ReadResponse, Status>>>;
+
+    async fn read(&self, request: Request<ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
+        let request = request.into_inner();
+        let mut messages = Vec::new();
+        let read = || {
+            self.shared
+                .call(|device, now| device.read(&request, now, &mut |message| messages.push(Ok(message))))
+        };
+        if let Err(rejection) = tokio::task::block_in_place(read) {
+            messages.push(Err(of_rejection(&rejection)));
+        }
+        Ok(Response::new(tokio_stream::iter(messages)))
+    }
+
+    async fn set_forwarding_pipeline_config(
+        &self,
+        request: Request<SetForwardingPipelineConfigRequest>,
+    ) -> Result<Response<SetForwardingPipelineConfigResponse>, Status> {
+        let request = request.into_inner();
+        let set = || {
+            self.shared
+                .call(|device, now| device.set_pipeline_config(&request, now))
+        };
+        tokio::task::block_in_place(set)
+            .map(|()| Response::new(SetForwardingPipelineConfigResponse {}))
+            .map_err(|error| of_error(&error))
+    }
+
+    async fn get_forwarding_pipeline_config(
+        &self,
+        request: Request<GetForwardingPipelineConfigRequest>,
+    ) -> Result<Response<GetForwardingPipelineConfigResponse>, Status> {
+        let request = request.into_inner();
+        let config = self.shared.call(|device, _| device.pipeline_config(&request));
+        config.map(Response::new).map_err(|error| of_error(&error))
+    }
+
+    type StreamChannelStream = ReceiverStream<Result<StreamMessageResponse, Status>>;
+
+    async fn stream_channel(
+        &self,
+        request: Request<Streaming<StreamMessageRequest>>,
+    ) -> Result<Response<Self::StreamChannelStream>, Status> {
+        let (stream, responses, sender) = self.shared.open_stream();
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            serve_stream(&shared, stream, request.into_inner(), &sender).await;
+            shared.close_stream(stream);
+        });
+        Ok(Response::new(ReceiverStream::new(responses)))
+    }
+
+    async fn capabilities(
+        &self,
+        request: Request<CapabilitiesRequest>,
+    ) -> Result<Response<CapabilitiesResponse>, Status> {
+        let request = request.into_inner();
+        let capabilities = self.shared.call(|device, _| device.capabilities(request));
+        capabilities.map(Response::new).map_err(|error| of_error(&error))
+    }
+}
+
+/// Takes a controller's messages until it goes, or sends something that ends the stream.
+async fn serve_stream(
+    shared: &Shared,
+    stream: StreamId,
+    requests: impl Stream<Item = Result<StreamMessageRequest, Status>>,
+    sender: &ToStream,
+) {
+    let mut requests = std::pin::pin!(requests);
+    loop {
+        let next = tokio_stream::StreamExt::next(&mut requests);
+        let message = tokio::select! {
+            message = next => message,
+            () = sender.closed() => return,
+        };
+        let Some(Ok(message)) = message else { return };
+        let taken = shared.call(|device, now| device.stream_message(stream, message, now));
+        if let Err(error) = taken {
+            // The controller may have gone already.
+            let _ = sender.send(Err(of_error(&error))).await;
+            return;
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The device and those who take part in it: streams, the data plane, time.
+
+use crate::link::{Link, PacketsOut};
+use forebay_control::{Device, Now, Output, StreamId};
+use forebay_pipeline::{DigestMessage, Pipeline};
+use forebay_protocol::p4::v1::StreamMessageResponse;
+use forebay_protocol::p4::v1::stream_message_response::Update;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+use tonic::Status;
+
+/// Messages that may wait for a controller that does not read.
+const MESSAGES_MAX: usize = 1024;
+
+/// What the server asks of the program that it runs in.
+pub struct Environment {
+    /// The time.
+    pub now: Box<dyn Fn() -> Now + Send + Sync>,
+    /// Runs another program; returns when packets go through it.
+    pub install: Box<dyn Fn(Arc<Pipeline>) + Send + Sync>,
+}
+
+/// What goes to a stream.
+pub(crate) type ToStream = mpsc::Sender<Result<StreamMessageResponse, Status>>;
+
+/// See the [module](self).
+pub(crate) struct Shared {
+    inner: Mutex<Inner>,
+    environment: Environment,
+    last_stream: AtomicU64,
+    /// When time is looked at next, in nanoseconds since the switch started.
+    planned_ns: AtomicU64,
+    replan: Notify,
+}
+
+struct Inner {
+    device: Device,
+    streams: HashMap<StreamId, ToStream>,
+    packets_out: PacketsOut,
+}
+
+/// What comes from the data plane.
+pub(crate) struct Inputs {
+    packets_in: mpsc::Receiver<Vec<u8>>,
+    digests: mpsc::Receiver<DigestMessage>,
+}
+
+impl Shared {
+    pub(crate) fn new(device: Device, link: Link, environment: Environment) -> (Arc<Shared>, Inputs) {
+        let shared = Shared {
+            inner: Mutex::new(Inner {
+                device,
+                streams: HashMap::new(),
+                packets_out: link.packets_out,
+            }),
+            environment,
+            last_stream: AtomicU64::new(0),
+            planned_ns: AtomicU64::new(u64::MAX),
+            replan: Notify::new(),
+        };
+        let inputs = Inputs {
+            packets_in: link.packets_in,
+            digests: link.digests,
+        };
+        (Arc::new(shared), inputs)
+    }
+
+    /// Does something with the device, and what comes of it, before anybody else does.
+    pub(crate) fn call<R>(&self, action: impl FnOnce(&mut Device, Now) -> R) -> R {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = (self.environment.now)();
+        let result = action(&mut inner.device, now);
+        for output in inner.device.take_outputs() {
+            inner.deliver(output, &self.environment);
+        }
+        let next_ns = inner.device.next_tick_ns().unwrap_or(u64::MAX);
+        if next_ns < self.planned_ns.load(Ordering::Relaxed) {
+            self.planned_ns.store(next_ns, Ordering::Relaxed);
+            self.replan.notify_one();
+        }
+        result
+    }
+
+    /// A number for a new stream, and what is to be sent to it.
+    pub(crate) fn open_stream(
+        &self,
+    ) -> (
+        StreamId,
+        mpsc::Receiver<Result<StreamMessageResponse, Status>>,
+        ToStream,
+    ) {
+        let stream = StreamId(self.last_stream.fetch_add(1, Ordering::Relaxed) + 1);
+        let (sender, receiver) = mpsc::channel(MESSAGES_MAX);
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.streams.insert(stream, sender.clone());
+        (stream, receiver, sender)
+    }
+
+    /// The stream has ended.
+    pub(crate) fn close_stream(&self, stream: StreamId) {
+        self.inner
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .streams
+            .remove(&stream);
+        self.call(|device, _| device.stream_closed(stream));
+    }
+
+    /// Calls the device when time has made something due.
+    pub(crate) async fn keep_time(self: Arc<Self>) {
+        loop {
+            let now_ns = (self.environment.now)().switch_ns;
+            let planned_ns = self.planned_ns.load(Ordering::Relaxed);
+            if planned_ns <= now_ns {
+                self.planned_ns.store(u64::MAX, Ordering::Relaxed);
+                self.call(|device, now| device.tick(now));
+                continue;
+            }
+            let wait = Duration::from_nanos((planned_ns - now_ns).min(3_600_000_000_000));
+            // Either way the plan is looked at again.
+            let _ = tokio::time::timeout(wait, self.replan.notified()).await;
+        }
+    }
+}
+
+impl Inner {
+    fn deliver(&mut self, output: Output, environment: &Environment) {
+        match output {
+            Output::Send(stream, message) => self.send(stream, message),
+            Output::PacketOut(packet) => {
+                // The port counts nothing that never came to it; a controller sees no answer to a packet-out either way.
+                let _ = self.packets_out.send(packet);
+            }
+            Output::Install(pipeline) => tokio::task::block_in_place(|| (environment.install)(pipeline)),
+        }
+    }
+
+    /// A controller that does not read loses packets and notifications; one that would miss who is primary is
+    /// disconnected.
+    fn send(&mut self, stream: StreamId, message: StreamMessageResponse) {
+        let is_arbitration = matches!(message.update, Some(Update::Arbitration(_)));
+        let Some(sender) = self.streams.get(&stream) else {
+            return;
+        };
+        if sender.try_send(Ok(message)).is_err() && is_arbitration {
+            self.streams.remove(&stream);
+        }
+    }
+}
+
+impl Inputs {
+    /// Hands to the device what comes from the data plane.
+    pub(crate) async fn pump(mut self, shared: Arc<Shared>) {
+        loop {
+            tokio::select! {
+                Some(packet) = self.packets_in.recv() => shared.call(|device, _| device.packet_in(&packet)),
+                Some(digest) = self.digests.recv() => shared.call(|device, now| device.digest(digest, now)),
+                else => return,
+            }
+        }
+    }
+}

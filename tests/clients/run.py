@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Runs controllers that others wrote against `forebay run --grpc`.
+
+    tests/clients/run.py [CLIENT...]
+
+Each client gets a virtual environment in target/clients and runs in a network namespace of its own. What cannot be done
+here (no PyPI, no root) is said and skipped; a failed test ends with code 1.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+ENVIRONMENTS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "clients"
+
+# Script, and what it needs from PyPI.
+CLIENTS = {
+    "shell": ["p4runtime-shell==0.0.6"],
+    "finsy": ["finsy==0.30"],
+    "ptf": ["ptf==0.12.0", "p4runtime-shell==0.0.6", "scapy"],
+    "p4net": ["p4net==1.8"],
+}
+
+
+def environment(client):
+    """The Python of a client's virtual environment, or None when it cannot be made."""
+    folder = ENVIRONMENTS / client
+    python = folder / "bin" / "python"
+    if (folder / "complete").exists():
+        return python
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *CLIENTS[client]]
+    if subprocess.run(install).returncode != 0:
+        return None
+    (folder / "complete").touch()
+    return python
+
+
+def forebay():
+    """The program under test."""
+    given = os.environ.get("FOREBAY")
+    if given:
+        return given
+    subprocess.run(["cargo", "build", "--quiet", "--package", "forebay-cli"], cwd=ROOT, check=True)
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    return f"{target}/debug/forebay"
+
+
+def run(client):
+    script = HERE / f"{client}_client.py"
+    if os.geteuid() != 0:
+        return f"{client}: skipped: network namespaces need root"
+    python = environment(client)
+    if python is None:
+        return f"{client}: skipped: PyPI cannot be reached, or has not {' '.join(CLIENTS[client])}"
+    print(f"{client}:", flush=True)
+    words = ["unshare", "--net", "--mount", str(python), str(script)]
+    done = subprocess.run(words, env={**os.environ, "FOREBAY": FOREBAY}, timeout=600)
+    return f"{client}: passed" if done.returncode == 0 else f"{client}: FAILED"
+
+
+FOREBAY = forebay()
+results = [run(client) for client in sys.argv[1:] or CLIENTS]
+print("\n".join(results))
+sys.exit(any(result.endswith("FAILED") for result in results))
