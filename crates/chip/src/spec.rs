@@ -142,7 +142,7 @@ impl ChipSpec {
     /// When the text is no TOML, a key is missing or unknown, or a value is impossible.
     pub fn from_toml(text: &str) -> Result<ChipSpec, SpecError> {
         let spec: ChipSpec = toml::from_str(text).map_err(|error| SpecError {
-            line: error.span().map(|span| text[..span.start].lines().count().max(1)),
+            line: error.span().map(|span| 1 + text[..span.start].matches('\n').count()),
             message: error.message().to_string(),
         })?;
         match spec.problem() {

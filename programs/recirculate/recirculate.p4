@@ -1,0 +1,147 @@
+// Computes on the first 64 bytes of IP payload in RECIRCULATIONS + 1 passes, recirculating whole packets: what p4qrs is compared
+// with. The last pass computes nothing but takes the packet to its output port, as there.
+
+#include <core.p4>
+#include <v1model.p4>
+#include "../common/rendezvous.p4"
+
+#define PRESERVED_BY_RECIRCULATION 1
+
+struct headers_t {
+    ethernet_t ethernet;
+    ipv4_t ipv4;
+    data_t data;
+}
+
+struct metadata_t {
+#if COMPUTATION == CHACHA
+    // The packet's own data, while `hdr.data` is what is computed.
+    @field_list(PRESERVED_BY_RECIRCULATION)
+    bit<512> own;
+#endif
+    @field_list(PRESERVED_BY_RECIRCULATION)
+    bit<8> passes;
+    // Taken in turn with the unit's other port.
+    @field_list(PRESERVED_BY_RECIRCULATION)
+    bit<9> recirculation_port;
+}
+
+parser RecirculateParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
+                         inout standard_metadata_t standard_metadata) {
+    state start {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ether_type) {
+            ETHERTYPE_IPV4: parse_ipv4;
+            default: accept;
+        }
+    }
+
+    state parse_ipv4 {
+        packet.extract(hdr.ipv4);
+        transition select(hdr.ipv4.version, hdr.ipv4.ihl) {
+            (4, 5): parse_data;
+            default: accept;
+        }
+    }
+
+    state parse_data {
+        packet.extract(hdr.data);
+        transition accept;
+    }
+}
+
+control RecirculateVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
+    apply {
+    }
+}
+
+control RecirculateIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    register<bit<1>>(512) turns;
+    bit<9> output_port = 0;
+    bit<9> other_port = 0;
+
+    action drop() {
+        mark_to_drop(standard_metadata);
+    }
+
+    action join_unit(bit<9> recirculation_port_0, bit<9> recirculation_port_1, bit<9> out_port) {
+        meta.recirculation_port = recirculation_port_0;
+        other_port = recirculation_port_1;
+        output_port = out_port;
+    }
+
+    table units {
+        key = {
+            standard_metadata.ingress_port: exact;
+        }
+        actions = {
+            join_unit;
+            drop;
+        }
+        default_action = drop();
+        size = 512;
+    }
+
+    action take_turn() {
+        @atomic {
+            bit<1> turn;
+            turns.read(turn, (bit<32>) standard_metadata.ingress_port);
+            turns.write((bit<32>) standard_metadata.ingress_port, turn + 1);
+            if (turn == 1) {
+                meta.recirculation_port = other_port;
+            }
+        }
+    }
+
+    apply {
+        if (!hdr.data.isValid() || standard_metadata.parser_error != error.NoError) {
+            drop();
+        } else {
+            bit<9> port = meta.recirculation_port;
+            if (units.apply().hit) {
+                if (standard_metadata.instance_type == INSTANCE_NORMAL) {
+                    take_turn();
+                    KEEP_DATA(meta.own)
+                    begin_computation(hdr.data, hdr.ipv4);
+                } else {
+                    meta.recirculation_port = port;
+                }
+                if (meta.passes == RECIRCULATIONS) {
+                    standard_metadata.egress_spec = output_port;
+                } else {
+                    compute(hdr.data, meta.passes + 1);
+                    if (meta.passes + 1 == RECIRCULATIONS) {
+                        end_computation(hdr.data, hdr.ipv4);
+                        COMBINE_DATA(meta.own)
+                    }
+                    standard_metadata.egress_spec = meta.recirculation_port;
+                }
+            }
+        }
+    }
+}
+
+control RecirculateEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        if (meta.passes < RECIRCULATIONS) {
+            meta.passes = meta.passes + 1;
+            recirculate_preserving_field_list(PRESERVED_BY_RECIRCULATION);
+        }
+    }
+}
+
+control RecirculateComputeChecksum(inout headers_t hdr, inout metadata_t meta) {
+    apply {
+    }
+}
+
+control RecirculateDeparser(packet_out packet, in headers_t hdr) {
+    apply {
+        packet.emit(hdr.ethernet);
+        packet.emit(hdr.ipv4);
+        packet.emit(hdr.data);
+    }
+}
+
+V1Switch(RecirculateParser(), RecirculateVerifyChecksum(), RecirculateIngress(), RecirculateEgress(),
+         RecirculateComputeChecksum(), RecirculateDeparser()) main;
