@@ -11,7 +11,7 @@
 //! | `multicast` | min(`theory`, 100/(N − 1)) | replication bus: N − 1 copies |
 //! | `ring-resubmit`, `ring-multicast` | min(`aggregate`, C/(`theory`/100)) | whichever of both switches |
 //!
-//! and `naive`: ports·100/(n + 1) for recirculation of whole packets.
+//! and `naive-P`: P·100/(n + 1) for recirculation of whole packets with P ports.
 
 use std::collections::BTreeMap;
 
@@ -26,9 +26,9 @@ const SHORT_PACKET_BYTES: usize = 76;
 /// The value of a formula; none when there is no formula of this name, or a parameter is missing.
 pub(crate) fn value(name: &str, parameters: &BTreeMap<String, String>) -> Option<f64> {
     let number = |key: &str| parameters.get(key)?.parse::<usize>().ok();
-    if name == "naive" {
+    if let Some(ports) = name.strip_prefix("naive-") {
         let recirculations = number("n")? as f64;
-        return Some(LINE * 3.0 / (recirculations + 1.0));
+        return Some(ports.parse::<f64>().ok()? * LINE / (recirculations + 1.0));
     }
     let (count, payload) = (number("N")?, number("S")? - 6);
     match name {

@@ -31,6 +31,8 @@ impl Found {
         let results = self.results.as_ref()?;
         let source = results.sources.first()?;
         match name {
+            "thirty_ports_gbps" => Some(THIRTY_PORTS * results.output_gbps() / ports_needed(results)),
+            "settled_us" => settled_us(results),
             "lost" => Some(results.lost() as f64),
             "delivered_share" => Some(results.delivered() as f64 / results.sent().max(1) as f64),
             "output_gbps" => Some(results.output_gbps()),
@@ -45,6 +47,37 @@ impl Found {
         }
     }
 }
+
+/// Ports of the published comparison, and of what it compares.
+const THIRTY_PORTS: f64 = 30.0;
+
+/// Wires that are taken, in ports that would be full.
+fn ports_needed(results: &Results) -> f64 {
+    let ports = results.chips.iter().flat_map(|chip| &chip.ports);
+    ports.map(|port| port.wire_utilisation).sum()
+}
+
+/// The longest time after a change of the rate until the output is, and stays, what it is at the end of the same step.
+fn settled_us(results: &Results) -> Option<f64> {
+    let samples = &results.outputs.first()?.samples_gbps;
+    let steps = samples.chunks(SAMPLES_OF_STEP).skip(1);
+    let unsettled = steps.filter_map(|step| {
+        let last = step.last()?;
+        Some(
+            step.iter()
+                .rposition(|rate| (rate - last).abs() > SETTLED_GBPS)
+                .map_or(0, |place| place + 1),
+        )
+    });
+    Some(unsettled.max()? as f64 * SAMPLE_US)
+}
+
+/// The scenario of the figure: samples of 100 us, steps of four.
+const SAMPLE_US: f64 = 100.0;
+const SAMPLES_OF_STEP: usize = 4;
+
+/// What arrivals and their delays make the rate of a sample differ by.
+const SETTLED_GBPS: f64 = 5.0;
 
 /// `latency_p50_ns`.
 fn percentile(results: &Results, name: &str) -> Option<f64> {

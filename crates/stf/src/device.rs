@@ -2,10 +2,10 @@
 
 use crate::bench::{Bench, Sent};
 use crate::runner::Observer;
-use forebay_chip::{ChipConfig, ChipSpec, Loss, Network, Picos, Place};
+use forebay_chip::{ChipConfig, ChipSpec, Loss, Network, Picos, Place, PortConfig, QueueConfig, Service};
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_pipeline::{DigestMessage, Pipeline};
-use forebay_switch::{Config, Settled, Switch};
+use forebay_switch::{Config, QUEUES_MAX, Settled, Switch};
 use std::sync::Arc;
 
 /// Breaths after which a packet that still moves in the software switch is taken to move for ever.
@@ -110,18 +110,32 @@ impl ChipDevice {
         let mut network = Network::new();
         let ports = spec.ports.count.into();
         let config = ChipConfig {
+            ports: (0..spec.ports.count).map(fair_port).collect(),
             spec,
             pipeline,
-            ports: Vec::new(),
             seed: 0,
         };
-        network.add_chip(config).expect("no port is configured");
+        network.add_chip(config).expect("every port that is configured exists");
         ChipDevice {
             network,
             ports,
             departures: Departures::default(),
             packets: 0,
         }
+    }
+}
+
+/// A port whose queues take turns by bytes. With strict priorities a packet that goes round could keep another one of the test from
+/// ever moving, which in the software switch, where all move together, does not happen.
+fn fair_port(number: u16) -> PortConfig {
+    let queue = QueueConfig {
+        service: Service::Quantum(1),
+        capacity_bytes: 0,
+    };
+    PortConfig {
+        number,
+        queues: vec![queue; QUEUES_MAX],
+        ..PortConfig::default()
     }
 }
 
