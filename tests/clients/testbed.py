@@ -17,13 +17,13 @@ ADDRESS = "127.0.0.1:9559"
 ETH_P_ALL = 3
 
 
-def command(*words):
-    subprocess.run(words, check=True)
+def command(*words, output=None):
+    subprocess.run(words, check=True, stdout=output)
 
 
 def build(program, folder):
     """Compiles a program; gives the path of its P4Info."""
-    command(FOREBAY, "build", str(program), "-o", str(folder))
+    command(FOREBAY, "build", str(program), "-o", str(folder), output=subprocess.DEVNULL)
     return pathlib.Path(folder) / "p4info.txtpb"
 
 

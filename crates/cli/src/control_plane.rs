@@ -65,6 +65,9 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_se
         let pipeline = engine.load(program)?;
         return Ok(Some(Start { pipeline, known: None }));
     };
+    if path.extension().is_some_and(|extension| extension == "json") {
+        return load_pushed(path, engine).map(Some);
+    }
     let compilation = program::compile_file(path, options)?;
     compilation.report.print();
     let Some(program) = compilation.program else {
@@ -77,6 +80,15 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_se
     };
     let pipeline = engine.load(program)?;
     Ok(Some(Start { pipeline, known }))
+}
+
+/// Loads a file that is called like BMv2's, and holds what a controller could push.
+fn load_pushed(path: &Path, engine: Engine) -> Result<Start> {
+    let blob = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let loaded = forebay_control::load(&blob).map_err(|error| anyhow!("{}: {error}", path.display()))?;
+    let pipeline = engine.load(loaded.program)?;
+    let known = loaded.p4info.map(|p4info| (p4info, blob));
+    Ok(Start { pipeline, known })
 }
 
 /// What a controller that asks for the program gets, and may push again.

@@ -37,6 +37,11 @@ pub fn load(blob: &[u8]) -> Result<Loaded, Error> {
     let text = std::str::from_utf8(blob).map_err(|_| {
         Error::invalid("p4_device_config is no text; it must hold P4_16 source or ir.txt of `forebay build`")
     })?;
+    if text.trim_start().starts_with('{') {
+        return Err(Error::invalid(
+            "p4_device_config is JSON, as p4c writes it for BMv2, which is not read; push the P4_16 source instead",
+        ));
+    }
     if text.trim_start().starts_with("program v1model") {
         return load_ir(text);
     }

@@ -25,6 +25,9 @@ use forebay_protocol::p4::v1::{
 /// `INVALID_ARGUMENT` when the new program has no place for something; the message says for what.
 pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, now_ns: u64) -> Result<(), Error> {
     let updates = state(old)?;
+    for update in &updates {
+        check_meaning(old, new, update)?;
+    }
     let role = RoleConfig::default();
     let mut write = |update: &Update| {
         let results = new.write(
@@ -46,6 +49,27 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
         done.map_err(|error| Error::invalid(format!("the forwarding state cannot be kept: {error}")))?;
     }
     Ok(())
+}
+
+/// A table that means something else in the new program cannot keep its entries, even if they would fit.
+fn check_meaning(old: &Forwarding, new: &Forwarding, update: &Update) -> Result<(), Error> {
+    let Some(Kind::TableEntry(entry)) = update.entity.as_ref().and_then(|entity| entity.entity.as_ref()) else {
+        return Ok(());
+    };
+    let (before, after) = (old.schema.table(entry.table_id)?, new.schema.table(entry.table_id)?);
+    let key = |table: &TableSchema| -> Vec<(String, i32, u32)> {
+        let fields = table.fields.iter();
+        fields
+            .map(|field| (field.name.clone(), field.kind as i32, field.value.width))
+            .collect()
+    };
+    match key(before) == key(after) {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "the forwarding state cannot be kept: the key of table `{}` has changed",
+            before.name
+        ))),
+    }
 }
 
 /// Whether a default action is another than the program says.

@@ -35,7 +35,11 @@ fn message(message: &MessageDescriptor) -> Value {
 
 fn enumeration(enumeration: &EnumDescriptor) -> Value {
     let values = enumeration.values();
-    Value::Object(values.map(|value| (value.name().to_string(), json!(value.number()))).collect())
+    Value::Object(
+        values
+            .map(|value| (value.name().to_string(), json!(value.number())))
+            .collect(),
+    )
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod experiment;
 mod explain;
 mod run;
 mod sim;
+mod simple_switch;
 mod test;
 mod trace;
 mod traffic;
@@ -48,6 +49,8 @@ pub enum Command {
     Test(test::Arguments),
     /// Run a program as a switch between interfaces
     Run(run::Arguments),
+    /// The same with the command line of BMv2's simple_switch_grpc
+    SimpleSwitch(simple_switch::Arguments),
     /// Show step by step what a program does with packets
     Trace(trace::Arguments),
     /// Measure how fast packets go through a program, beside the same function written by hand
@@ -72,6 +75,7 @@ impl Command {
             Command::Build(arguments) => build::run(&arguments),
             Command::Test(arguments) => test::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),
+            Command::SimpleSwitch(arguments) => simple_switch::run(&arguments),
             Command::Trace(arguments) => trace::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Demo(arguments) => demo::run(&arguments),

@@ -30,6 +30,8 @@ pub const PRIMARY: StreamId = StreamId(1);
 
 pub struct Switch {
     pub device: Device,
+    /// What packets go through, once something was installed.
+    pub pipeline: Option<Arc<Pipeline>>,
     pub now: Now,
     pub ids: BTreeMap<String, u32>,
 }
@@ -43,7 +45,7 @@ impl Switch {
         let mut switch = Switch::empty();
         switch.arbitrate(PRIMARY, "", Some(1)).unwrap();
         switch.push(Action::VerifyAndCommit, Some(config())).unwrap();
-        switch.device.take_outputs();
+        switch.pipeline = installed(&mut switch.device);
         switch
     }
 
@@ -55,6 +57,7 @@ impl Switch {
                 cpu_port: Some(510),
                 ..Settings::default()
             }),
+            pipeline: None,
             now: Now {
                 switch_ns: 1_000,
                 epoch_ns: 5_000_000,
@@ -213,6 +216,30 @@ impl Switch {
             found.remove(position);
         }
         assert!(found.is_empty(), "not expected: {}", show(&found));
+    }
+
+    fn running(&self) -> &Pipeline {
+        self.pipeline.as_ref().expect("a program was pushed")
+    }
+
+    /// Members that the pipeline itself has in the selector.
+    pub fn device_members(&self) -> usize {
+        self.running().members("EntityIngress.next_hop_selector").unwrap().len()
+    }
+
+    /// Members that the pipeline itself has in a group of the selector.
+    pub fn live_members(&self, group: u32) -> Vec<u32> {
+        let members = self.running().group("EntityIngress.next_hop_selector", group).unwrap();
+        members.into_iter().map(|(member, _)| member).collect()
+    }
+
+    /// Ports and instances of the copies that the pipeline makes for a multicast group.
+    pub fn copies(&self, group: u16) -> Vec<(u32, u16)> {
+        let replicas = self.running().multicast_group(group).unwrap();
+        replicas
+            .iter()
+            .map(|replica| (replica.egress_port, replica.instance))
+            .collect()
     }
 
     /// All that can be read.

@@ -1,0 +1,210 @@
+//! Over real connections: what the state machine says arrives, errors in the form of the specification.
+
+use forebay_control::{Device, Now, Settings};
+use forebay_packet::{Burst, Packet, Port};
+use forebay_pipeline::Pipeline;
+use forebay_protocol::google::rpc;
+use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
+use forebay_protocol::p4::v1::stream_message_request::Update as Request;
+use forebay_protocol::p4::v1::stream_message_response::Update as Response;
+use forebay_protocol::p4::v1::{
+    CapabilitiesRequest, Error, ForwardingPipelineConfig, MasterArbitrationUpdate, ReadRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest,
+};
+use forebay_protocol::text;
+use forebay_server::{CpuPort, Environment, Options, P4RuntimeClient, Running, link, start};
+use prost::Message;
+use std::sync::{Arc, Mutex};
+use tokio::sync::mpsc;
+use tonic::transport::Channel;
+use tonic::{Code, Streaming};
+
+const PROGRAM: &str = include_str!("../../../tests/clients/entities.p4");
+const ELECTION: Uint128 = Uint128 { high: 0, low: 1 };
+
+struct Bed {
+    server: Running,
+    port: CpuPort,
+    installed: Arc<Mutex<Vec<Arc<Pipeline>>>>,
+}
+
+fn bed() -> Bed {
+    let (port, _, link) = link().unwrap();
+    let device = Device::new(Settings {
+        device_id: 1,
+        cpu_port: Some(510),
+        ..Settings::default()
+    });
+    let installed = Arc::new(Mutex::new(Vec::new()));
+    let list = Arc::clone(&installed);
+    let environment = Environment {
+        now: Box::new(Now::default),
+        install: Box::new(move |pipeline| list.lock().unwrap().push(pipeline)),
+    };
+    let options = Options {
+        address: "127.0.0.1:0".parse().unwrap(),
+        tls: None,
+    };
+    let server = start(&options, device, link, environment).unwrap();
+    Bed {
+        server,
+        port,
+        installed,
+    }
+}
+
+async fn connect(bed: &Bed) -> P4RuntimeClient<Channel> {
+    P4RuntimeClient::connect(format!("http://{}", bed.server.address()))
+        .await
+        .unwrap()
+}
+
+/// Opens a stream with an election id.
+async fn stream(
+    client: &mut P4RuntimeClient<Channel>,
+    device_id: u64,
+    election: Uint128,
+) -> (mpsc::Sender<StreamMessageRequest>, Streaming<StreamMessageResponse>) {
+    let (requests, to_send) = mpsc::channel(8);
+    let claim = Request::Arbitration(MasterArbitrationUpdate {
+        device_id,
+        election_id: Some(election),
+        ..MasterArbitrationUpdate::default()
+    });
+    requests
+        .send(StreamMessageRequest { update: Some(claim) })
+        .await
+        .unwrap();
+    let responses = client
+        .stream_channel(tokio_stream::wrappers::ReceiverStream::new(to_send))
+        .await;
+    (requests, responses.unwrap().into_inner())
+}
+
+async fn next(responses: &mut Streaming<StreamMessageResponse>) -> Response {
+    responses.message().await.unwrap().unwrap().update.unwrap()
+}
+
+async fn push(client: &mut P4RuntimeClient<Channel>) {
+    let loaded = forebay_control::load(PROGRAM.as_bytes()).unwrap();
+    let request = SetForwardingPipelineConfigRequest {
+        device_id: 1,
+        election_id: Some(ELECTION),
+        action: Action::VerifyAndCommit as i32,
+        config: Some(ForwardingPipelineConfig {
+            p4info: loaded.p4info,
+            p4_device_config: PROGRAM.as_bytes().to_vec(),
+            cookie: None,
+        }),
+        ..SetForwardingPipelineConfigRequest::default()
+    };
+    client.set_forwarding_pipeline_config(request).await.unwrap();
+}
+
+fn write_request(updates: &str) -> WriteRequest {
+    let text = format!("device_id: 1 election_id {{ low: 1 }} {updates}");
+    text::read("p4.v1.WriteRequest", &text).unwrap()
+}
+
+const GROUP: &str = r#"updates { type: INSERT entity { packet_replication_engine_entry {
+    multicast_group_entry { multicast_group_id: 1 replicas { port: "\x01" } } } } }"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session() {
+    let mut bed = bed();
+    let mut client = connect(&bed).await;
+    let version = client
+        .capabilities(CapabilitiesRequest::default())
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(version.p4runtime_api_version, "1.5.0");
+    let (requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    let Response::Arbitration(notice) = next(&mut responses).await else {
+        panic!()
+    };
+    assert_eq!(notice.status.unwrap().code, 0);
+    push(&mut client).await;
+    assert_eq!(bed.installed.lock().unwrap().len(), 1);
+    client.write(write_request(GROUP)).await.unwrap();
+    let read: ReadRequest = text::read(
+        "p4.v1.ReadRequest",
+        "device_id: 1 entities { packet_replication_engine_entry { multicast_group_entry {} } }",
+    )
+    .unwrap();
+    let mut entities = client.read(read).await.unwrap().into_inner();
+    assert_eq!(entities.message().await.unwrap().unwrap().entities.len(), 1);
+    let mut burst = Burst::new(4);
+    burst.push_exchange(&mut Packet::from_bytes(&[0x00, 0x80, 7, 7]));
+    bed.port.send(&mut burst, 0).unwrap();
+    let Response::Packet(packet) = next(&mut responses).await else {
+        panic!()
+    };
+    assert_eq!(packet.payload, [7, 7]);
+    let out = r#"packet { payload: "abc" metadata { metadata_id: 1 value: "\x01" } metadata { metadata_id: 2 value: "\x00" } }"#;
+    requests
+        .send(text::read("p4.v1.StreamMessageRequest", out).unwrap())
+        .await
+        .unwrap();
+    while bed.port.receive(&mut burst, 4, 0).unwrap() == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    assert_eq!(burst.iter().next().unwrap().data(), b"\x00\x80abc");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_a_batch_have_details() {
+    let bed = bed();
+    let mut client = connect(&bed).await;
+    let early = client.write(write_request(GROUP)).await.unwrap_err();
+    assert_eq!((early.code(), early.details().len()), (Code::PermissionDenied, 0));
+    let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    let status = client
+        .write(write_request(&format!("{GROUP} {GROUP}")))
+        .await
+        .unwrap_err();
+    assert_eq!(status.code(), Code::Unknown);
+    let details = rpc::Status::decode(status.details()).unwrap();
+    assert_eq!((details.code, details.message.as_str()), (2, status.message()));
+    assert!(
+        details
+            .details
+            .iter()
+            .all(|any| any.type_url == "type.googleapis.com/p4.v1.Error")
+    );
+    let codes = details
+        .details
+        .iter()
+        .map(|any| Error::decode(any.value.as_slice()).unwrap().canonical_code);
+    assert_eq!(codes.collect::<Vec<_>>(), [0, 6]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_is_refused_ends_with_the_error() {
+    let bed = bed();
+    let mut client = connect(&bed).await;
+    let (_requests, mut responses) = stream(&mut client, 9, ELECTION).await;
+    let status = responses.message().await.unwrap_err();
+    assert_eq!(status.code(), Code::NotFound);
+    assert!(status.message().contains("there is no device 9"), "{status}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_backup_takes_over_when_the_primary_goes() {
+    let bed = bed();
+    let (mut first, mut second) = (connect(&bed).await, connect(&bed).await);
+    let (requests, mut of_first) = stream(&mut first, 1, Uint128 { high: 0, low: 2 }).await;
+    next(&mut of_first).await;
+    let (_second, mut of_second) = stream(&mut second, 1, ELECTION).await;
+    let Response::Arbitration(notice) = next(&mut of_second).await else {
+        panic!()
+    };
+    assert_eq!(notice.status.unwrap().code, Code::AlreadyExists as i32);
+    drop((requests, of_first, first));
+    let Response::Arbitration(notice) = next(&mut of_second).await else {
+        panic!()
+    };
+    assert_eq!(notice.status.unwrap().code, Code::NotFound as i32);
+}
