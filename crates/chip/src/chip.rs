@@ -94,6 +94,13 @@ impl<O> Context<'_, O> {
         let chip = self.chip;
         self.events.schedule(time, kind, Subject { chip, index });
     }
+
+    /// For what comes behind all other events of this chip's line.
+    #[inline]
+    pub(crate) fn schedule_in_line(&mut self, time: Picos, kind: Kind) {
+        let chip = self.chip;
+        self.events.schedule_in_line(time, kind, Subject { chip, index: 0 });
+    }
 }
 
 impl Chip {

@@ -15,7 +15,6 @@ use std::collections::VecDeque;
 
 /// A packet inside.
 struct Inside {
-    leaves: Picos,
     port: u16,
     tag: u64,
 }
@@ -86,15 +85,9 @@ impl Chip {
 
     fn enter_ingress<O: Observer>(&mut self, port: u16, packet: IngressPacket, context: &mut Context<'_, O>) {
         let leaves = context.now + self.spec.pipelines.ingress_latency_ps;
-        if self.line.inside.is_empty() {
-            context.schedule(leaves, Kind::IngressDone, 0);
-        }
+        context.schedule_in_line(leaves, Kind::IngressDone);
         self.books.ingress_passes += 1;
-        self.line.inside.push_back(Inside {
-            leaves,
-            port,
-            tag: packet.tag,
-        });
+        self.line.inside.push_back(Inside { port, tag: packet.tag });
         self.line.waiting.push(packet);
         if !self.line.in_bursts {
             self.execute_ingress();
@@ -118,12 +111,9 @@ impl Chip {
             self.execute_ingress();
         }
         let line = &mut self.line;
-        let Inside { port, tag, .. } = line.inside.pop_front().expect("a packet leaves that is inside");
+        let Inside { port, tag } = line.inside.pop_front().expect("a packet leaves that is inside");
         let number = line.first;
         line.first += 1;
-        if let Some(next) = line.inside.front() {
-            context.schedule(next.leaves, Kind::IngressDone, 0);
-        }
         let (mut fates, mut replicas) = (0, 0);
         while let Some(decision) = self.line.next_decision(number) {
             fates += u64::from(!matches!(decision, IngressDecision::Digest(_)));

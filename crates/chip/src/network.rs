@@ -112,6 +112,7 @@ impl Network {
             return Err(NetworkError::NoSuchPort(Place { chip, port }));
         }
         self.chips.push(Chip::new(chip, config));
+        self.events.add_line();
         Ok(chip)
     }
 

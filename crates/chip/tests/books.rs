@@ -41,7 +41,31 @@ const SUBJECTS: &[Subject] = &[
         commands: "add units ingress_port:0 join_unit(number:0, recirculation_port_0:1, recirculation_port_1:2, output_port:3)\n\
                    mirroring_add 1001 1 114\nmirroring_add 1002 2 114\n",
     },
+    Subject {
+        program: "iot_disaggregate",
+        defines: &["N=2", "METHOD=1", "RESUBMISSIONS=2"],
+        commands: "add ipv4_lpm ipv4.dst_addr:0x0A000000/8 to_next_hop(next_hop_id:7, port:2)\n\
+                   add next_hops next_hop:7 set_macs(src_addr:1, dst_addr:2)\nmirroring_add 1002 2\n",
+    },
 ];
+
+/// Index of disaggregation as it was published, for two messages: resubmitted twice.
+const PUBLISHED_ROUNDS: usize = 3;
+
+/// Two messages of 16 bytes without a UDP checksum.
+const N_PACKET: [u8; 80] = {
+    let mut bytes = [0; 80];
+    let head = [
+        2, 0, 0, 0, 0, 0xfe, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 0x42, 0, 0, 0, 0, 0x40, 0x11, 0x63, 0xa9, 10, 0, 1, 1,
+        10, 0, 2, 2, 0x0f, 0xa1, 0x23, 0x28, 0, 0x2e, 0, 0, 0xfc,
+    ];
+    let mut index = 0;
+    while index < head.len() {
+        bytes[index] = head[index];
+        index += 1;
+    }
+    bytes
+};
 
 fn compiled(index: usize) -> Program {
     static PROGRAMS: OnceLock<Vec<Program>> = OnceLock::new();
@@ -245,6 +269,35 @@ fn a_rendezvous_is_never_wrong() {
     for (_, frame, tag, _) in &overloaded.0 {
         assert_eq!(expected.get(tag), Some(&frame));
     }
+}
+
+/// A little over the limit N-packets lose some of their messages, far over it also all of them (Wang et al. 2019, section 9).
+#[test]
+fn too_many_n_packets_are_lost_in_part_and_as_a_whole() {
+    let spec = ChipSpec::known("tofino").unwrap();
+    let losses = |load: f64| {
+        let mut network = Network::new();
+        network
+            .add_chip(config(&spec, PUBLISHED_ROUNDS, Engine::Jit, 1_500))
+            .unwrap();
+        let mut record = Record::default();
+        // 80 bytes, three passes of 8.7 ns each.
+        let gap = 3.0 * 1e6 / 115.0 / load;
+        for tag in 0..4_000u64 {
+            network.advance((tag as f64 * gap) as Picos, &mut record);
+            network.arrive(Place { chip: 0, port: 0 }, &N_PACKET, tag, &mut record);
+        }
+        network.settle(Picos::MAX, &mut record);
+        let mut messages = vec![0; 4_000];
+        record.0.iter().for_each(|(_, _, tag, _)| messages[*tag as usize] += 1);
+        let count = |wanted| messages.iter().filter(|count| **count == wanted).count();
+        (count(0), count(1), count(2))
+    };
+    assert_eq!(losses(0.99), (0, 0, 4_000));
+    let (whole, part, _) = losses(1.1);
+    assert!(part > 0, "{whole} {part}");
+    let (whole, part, _) = losses(3.5);
+    assert!(whole > 0 && part > 0, "{whole} {part}");
 }
 
 #[test]

@@ -112,16 +112,25 @@ impl State {
     /// Changes a slot to a number, of which the bits that fit count.
     #[inline]
     pub fn set_number(&mut self, slot: SlotId, value: u128) {
-        let width = self.layout.places[slot.index()].width;
-        self.set(slot, Bits::new(width, value));
+        let Place { first, width } = self.layout.places[slot.index()];
+        match width {
+            1..=64 => self.words[first as usize] = value as u64 & (u64::MAX >> (64 - width)),
+            _ => self.set(slot, Bits::new(width, value)),
+        }
     }
 
     /// Whether a slot is other than zero: the validity of a header, a condition.
     #[inline]
     pub fn is_set(&self, slot: SlotId) -> bool {
         let Place { first, width } = self.layout.places[slot.index()];
-        let words = width.div_ceil(64) as usize;
-        self.words[first as usize..][..words].iter().any(|&word| word != 0)
+        match width {
+            0 => false,
+            1..=64 => self.words[first as usize] != 0,
+            _ => {
+                let words = width.div_ceil(64) as usize;
+                self.words[first as usize..][..words].iter().any(|&word| word != 0)
+            }
+        }
     }
 
     /// Becomes equal to `other`, a state of the same program, in its own memory.
