@@ -167,13 +167,13 @@ impl Memory {
     /// # Panics
     ///
     /// When a copy before it has no place.
+    #[inline]
     pub unsafe fn set_copy(&mut self, index: usize, target: *mut u8) {
-        let copy = Copy::at(target);
         match self.copies.get_mut(index) {
-            Some(place) => *place = copy,
+            Some(place) => place.target = target,
             None => {
                 assert_eq!(index, self.copies.len(), "places are given in order");
-                self.copies.push(copy);
+                self.copies.push(Copy::at(target));
             }
         }
     }

@@ -102,12 +102,22 @@ impl Burst {
     /// Returns false, and changes nothing, when the burst is full.
     #[inline]
     pub fn push_exchange(&mut self, packet: &mut Packet) -> bool {
+        self.exchange(packet).is_some()
+    }
+
+    /// The same; gives the packet in its new place.
+    #[inline]
+    pub fn exchange(&mut self, packet: &mut Packet) -> Option<&mut Packet> {
         if self.is_full() {
-            return false;
+            return None;
         }
-        std::mem::swap(self.spare(self.length), packet);
+        let position = self.length;
+        self.make_spare(position);
+        // Emptied afterwards: fields that have just been stored one by one are slow to load together.
+        std::mem::swap(&mut self.buffers[position], packet);
+        packet.reset();
         self.length += 1;
-        true
+        Some(&mut self.buffers[position])
     }
 
     /// Removes and returns the last packet.
@@ -191,13 +201,19 @@ impl Burst {
         self.created
     }
 
-    /// The spare at a position, emptied; made if there is none.
+    /// Makes the spare at a position if there is none.
     #[inline]
-    fn spare(&mut self, position: usize) -> &mut Packet {
+    fn make_spare(&mut self, position: usize) {
         if position == self.buffers.len() {
             self.created += 1;
             self.buffers.push(Packet::new());
         }
+    }
+
+    /// The spare at a position, emptied.
+    #[inline]
+    fn spare(&mut self, position: usize) -> &mut Packet {
+        self.make_spare(position);
         let spare = &mut self.buffers[position];
         spare.reset();
         spare

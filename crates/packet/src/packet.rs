@@ -130,7 +130,7 @@ impl Packet {
     /// Their content is unspecified (whatever the buffer held).
     pub fn prepend(&mut self, count: usize) -> &mut [u8] {
         if count > self.start {
-            self.grow_front(count - self.start + DEFAULT_HEADROOM);
+            self.move_behind(count + DEFAULT_HEADROOM);
         }
         self.start -= count;
         &mut self.storage[self.start..self.start + count]
@@ -227,13 +227,6 @@ impl Packet {
         self.storage.copy_within(self.start..self.end, headroom);
         (self.start, self.end) = (headroom, end);
     }
-
-    /// Inserts `count` bytes of room in front of the whole storage.
-    fn grow_front(&mut self, count: usize) {
-        self.storage.splice(0..0, std::iter::repeat_n(0, count));
-        self.start += count;
-        self.end += count;
-    }
 }
 
 /// A length as it is kept in packet metadata; lengths over 4 GiB do not occur and saturate.
@@ -315,6 +308,8 @@ mod tests {
             packet.set_data(b"frame");
             packet.start_with_headroom(500);
             assert_eq!((packet.data(), packet.headroom()), (&b"frame"[..], 500));
+            packet.prepend(600).fill(1);
+            assert_eq!((packet.len(), packet.headroom()), (605, DEFAULT_HEADROOM));
         }
         assert_eq!(packet.storage.len(), DEFAULT_HEADROOM + DEFAULT_ROOM);
         packet.start_with_headroom(5000);

@@ -126,7 +126,13 @@ impl DropCounters {
     /// One more, counted by the worker that has this shard.
     #[inline]
     pub(crate) fn count(&self, shard: usize, reason: DropReason) {
-        self.0.count(shard, reason.index() as u64, 0);
+        self.count_many(shard, reason, 1);
+    }
+
+    /// So many more.
+    #[inline]
+    pub(crate) fn count_many(&self, shard: usize, reason: DropReason, packets: u64) {
+        self.0.count_many(shard, reason.index() as u64, packets, 0);
     }
 
     /// How many so far.

@@ -126,10 +126,10 @@ impl PortTable {
         Some(before + slot.transmit(burst, now_ns, &mut self.failures))
     }
 
-    /// Queues a packet for the port and leaves an empty one in its place. When the port's burst is full that is sent
+    /// Queues a packet with a tag for the port and leaves an empty one in its place. When the port's burst is full that is sent
     /// first. `None`, and the packet stays, when there is no such port.
     #[inline]
-    pub(crate) fn exchange(&mut self, number: u32, packet: &mut Packet, now_ns: u64) -> Option<Sent> {
+    pub(crate) fn exchange(&mut self, number: u32, packet: &mut Packet, tag: u64, now_ns: u64) -> Option<Sent> {
         let place = self.place(number)?;
         let slot = &mut self.slots[place];
         let sent = if slot.outgoing.is_full() {
@@ -137,10 +137,10 @@ impl PortTable {
         } else {
             Sent::default()
         };
-        packet.port = number;
-        packet.timestamp_ns = now_ns;
-        let has_room = slot.outgoing.push_exchange(packet);
-        debug_assert!(has_room, "a flushed burst has room");
+        let queued = slot.outgoing.exchange(packet).expect("a flushed burst has room");
+        queued.id = tag;
+        queued.port = number;
+        queued.timestamp_ns = now_ns;
         Some(sent)
     }
 
@@ -169,10 +169,10 @@ impl PortTable {
             .fold(Sent::default(), |sum, slot| sum + slot.flush(now_ns, failures))
     }
 
-    /// Counts a drop for a port; nothing happens when there is no such port.
-    pub(crate) fn count_drop(&mut self, number: u32, reason: DropReason) {
+    /// Counts drops for a port; nothing happens when there is no such port.
+    pub(crate) fn count_drops(&mut self, number: u32, reason: DropReason, count: u64) {
         if let Some(slot) = self.slot_mut(number) {
-            slot.drops.count(reason, 1);
+            slot.drops.count(reason, count);
         }
     }
 

@@ -5,7 +5,7 @@
 
 use crate::port_table::Sent;
 use crate::switch::{Activity, Switch};
-use forebay_packet::Burst;
+use forebay_packet::{Burst, Packet};
 use forebay_pipeline::{Arrival, Copied, DropReason, Passage, Tracer};
 
 impl Switch {
@@ -60,36 +60,56 @@ impl Switch {
             if passages.is_empty() {
                 passages.push(Passage::LongWay);
             }
-            let (passed, rest) = packets.split_at_mut(passages.len());
+            let (mut passed, rest) = packets.split_at_mut(passages.len());
             packets = rest;
-            for (passage, packet) in passages.drain(..).zip(passed) {
-                match passage {
-                    Passage::Transmit(port) => {
-                        packet.id = self.take_tag();
-                        activity.egress += 1;
-                        self.hand_over(port, packet, ingress_port, now_ns);
-                    }
-                    Passage::Drop(reason) => {
-                        self.take_tag();
-                        self.book_drop(ingress_port, reason);
-                    }
-                    Passage::Copies { first, count } => {
-                        let id = self.take_tag();
-                        activity.egress += u64::from(count);
-                        self.counters.copies += u64::from(count) - 1;
-                        self.hand_over_copies((first, count), id, ingress_port, now_ns);
-                    }
-                    Passage::LongWay => {
-                        self.arrive(packet.data(), ingress_port, arrival.timestamp_us);
-                        // Counted as the others are, below.
-                        activity.ingress += self.ingress(now_ns, tracer) - 1;
-                        activity.egress += self.egress(now_ns, tracer);
-                    }
-                }
-                activity.ingress += 1;
+            for run in passages.chunk_by(|one, next| one == next) {
+                let (these, behind) = passed.split_at_mut(run.len());
+                passed = behind;
+                self.settle_run(run[0], these, arrival, now_ns, tracer, activity);
             }
+            passages.clear();
         }
         self.stages.passages = passages;
+    }
+
+    /// Does with packets what became of all of them.
+    fn settle_run<T: Tracer>(
+        &mut self,
+        passage: Passage,
+        packets: &mut [Packet],
+        arrival: Arrival,
+        now_ns: u64,
+        tracer: &mut T,
+        activity: &mut Activity,
+    ) {
+        let (from, count) = (arrival.ingress_port, packets.len() as u64);
+        match passage {
+            Passage::Transmit(port) => {
+                activity.egress += count;
+                for packet in packets {
+                    self.hand_over(port, packet, from, now_ns);
+                }
+            }
+            Passage::Drop(reason) => {
+                self.take_tags(count);
+                self.book_drops(from, reason, count);
+            }
+            Passage::Copies { first, count } => {
+                let id = self.take_tag();
+                activity.egress += u64::from(count);
+                self.counters.copies += u64::from(count) - 1;
+                self.hand_over_copies((first, count), id, from, now_ns);
+            }
+            Passage::LongWay => {
+                for packet in packets {
+                    self.arrive(packet.data(), from, arrival.timestamp_us);
+                    // Counted as the others are, below.
+                    activity.ingress += self.ingress(now_ns, tracer) - 1;
+                    activity.egress += self.egress(now_ns, tracer);
+                }
+            }
+        }
+        activity.ingress += count;
     }
 
     /// Copies that every port takes, and that the queues would hold.
@@ -106,9 +126,8 @@ impl Switch {
         let mut drops = std::mem::take(&mut self.stages.dropped_copies);
         let ports = &mut self.ports;
         for (Copied { port, dropped }, packet) in self.worker.copies(first, count) {
-            packet.id = id;
             match dropped {
-                None => match ports.exchange(port, packet, now_ns) {
+                None => match ports.exchange(port, packet, id, now_ns) {
                     Some(flushed) => sent = sent + flushed,
                     None => drops.push((from, DropReason::NoSuchPort)),
                 },
@@ -136,8 +155,9 @@ impl Switch {
     }
 
     /// Out of a port, without a copy.
-    fn hand_over(&mut self, port: u32, packet: &mut forebay_packet::Packet, from: u32, now_ns: u64) {
-        match self.ports.exchange(port, packet, now_ns) {
+    fn hand_over(&mut self, port: u32, packet: &mut Packet, from: u32, now_ns: u64) {
+        let tag = self.take_tag();
+        match self.ports.exchange(port, packet, tag, now_ns) {
             Some(sent) => self.count_sent(sent),
             None => self.drop_here(from, DropReason::NoSuchPort),
         }

@@ -430,8 +430,12 @@ impl Switch {
     }
 
     pub(crate) fn book_drop(&mut self, port: u32, reason: DropReason) {
-        self.counters.dropped += 1;
-        self.ports.count_drop(port, reason);
+        self.book_drops(port, reason, 1);
+    }
+
+    pub(crate) fn book_drops(&mut self, port: u32, reason: DropReason, count: u64) {
+        self.counters.dropped += count;
+        self.ports.count_drops(port, reason, count);
     }
 
     pub(crate) fn count_sent(&mut self, sent: crate::port_table::Sent) {

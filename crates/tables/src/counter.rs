@@ -100,14 +100,20 @@ impl CounterArray {
     /// Counts one packet of `packet_bytes` bytes in a shard. Nobody else counts in it at the same time.
     #[inline]
     pub fn count(&self, shard: usize, index: u64, packet_bytes: u64) {
+        self.count_many(shard, index, 1, packet_bytes);
+    }
+
+    /// The same for several packets of so many bytes together.
+    #[inline]
+    pub fn count_many(&self, shard: usize, index: u64, packets: u64, bytes: u64) {
         let own = self.shards.get(shard).and_then(OnceLock::get);
         match own.and_then(|shard| element(shard.words(), index)) {
-            Some(words) => self.add(words, packet_bytes, |word, amount| {
+            Some(words) => self.add(words, packets, bytes, |word, amount| {
                 word.store(word.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
             }),
             None => {
                 if let Some(words) = element(&self.base, index) {
-                    self.add(words, packet_bytes, |word, amount| {
+                    self.add(words, packets, bytes, |word, amount| {
                         word.fetch_add(amount, Ordering::Relaxed);
                     });
                 }
@@ -116,12 +122,12 @@ impl CounterArray {
     }
 
     #[inline]
-    fn add(&self, [packets, bytes]: &[AtomicU64; 2], packet_bytes: u64, add: impl Fn(&AtomicU64, u64)) {
+    fn add(&self, words: &[AtomicU64; 2], packets: u64, bytes: u64, add: impl Fn(&AtomicU64, u64)) {
         if self.kind != CounterKind::Bytes {
-            add(packets, 1);
+            add(&words[0], packets);
         }
         if self.kind != CounterKind::Packets {
-            add(bytes, packet_bytes);
+            add(&words[1], bytes);
         }
     }
 

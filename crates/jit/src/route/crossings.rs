@@ -23,10 +23,9 @@ pub(crate) struct Crossing {
 /// By the block that applies a table. Copies of a packet do not wait.
 pub(crate) type Crossings = HashMap<BlockId, Crossing>;
 
-/// The crossings of what follows the parser.
-pub(crate) fn crossings(program: &Program, route: &Route, flow: &Flow) -> Crossings {
+/// The crossings of what follows the parser. `written` is what [`written_before`] says.
+pub(crate) fn crossings(program: &Program, route: &Route, flow: &Flow, written: &[IndexSet]) -> Crossings {
     let live = FlowLiveness::solved(program, route, flow);
-    let written = written_before(program, route, flow);
     let blocks = flow.blocks.iter().zip(0..);
     let waiting = blocks.filter(|(block, _)| block.exit.is_some() && block.copies.is_none());
     let crossing = |(block, id): (&FlowBlock, u32)| {
@@ -206,14 +205,13 @@ fn step(program: &Program, op: &Op, live: &mut IndexSet) {
 }
 
 /// What may have been written between the parser and the beginning of each block.
-fn written_before(program: &Program, route: &Route, flow: &Flow) -> Vec<IndexSet> {
+pub(crate) fn written_before(program: &Program, route: &Route, flow: &Flow) -> Vec<IndexSet> {
     let mut at_start = vec![IndexSet::new(program.slots.len()); flow.blocks.len()];
     loop {
         let mut changed = false;
         for (index, block) in flow.blocks.iter().enumerate() {
             let mut written = at_start[index].clone();
-            write_statements(program, block, &mut written);
-            written_at_end(program, route, block, &mut written);
+            write_all(program, route, block, &mut written);
             for successor in block.successors() {
                 let known = at_start[successor.index()].clone();
                 at_start[successor.index()].extend(&written);
@@ -224,6 +222,12 @@ fn written_before(program: &Program, route: &Route, flow: &Flow) -> Vec<IndexSet
             return at_start;
         }
     }
+}
+
+/// Adds what a block may write, and what the architecture and actions write at its end.
+pub(crate) fn write_all(program: &Program, route: &Route, block: &FlowBlock, written: &mut IndexSet) {
+    write_statements(program, block, written);
+    written_at_end(program, route, block, written);
 }
 
 fn write_statements(program: &Program, block: &FlowBlock, written: &mut IndexSet) {

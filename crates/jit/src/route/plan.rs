@@ -10,14 +10,14 @@
 //! where a stack is full, or at [`NODES_MAX`]; what is beyond the limits takes the long way.
 
 use super::Route;
-use super::crossings::{Crossings, crossings};
+use super::crossings::{Crossings, crossings, written_before};
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint};
 use super::specialise::{Special, fold, specialise, substitute_op};
 use super::threading::Threading;
 use crate::analysis::{CursorFact, header_bits};
 use forebay_bits::Bits;
-use forebay_ir::{BlockId, Expr, Header, HeaderId, KeySet, Op, Program, SlotId, Terminator};
+use forebay_ir::{BlockId, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes that a plan may have.
@@ -36,7 +36,7 @@ const THREADED_BLOCKS_MAX: usize = 1_000;
 pub(crate) const UNCERTAIN_MAX: usize = 3;
 
 /// Headers that are put together have at most so many bits.
-pub(crate) const COMPOSED_BITS_MAX: u64 = 8 * 256;
+pub(crate) const COMPOSED_BITS_MAX: u64 = 8 * 1024;
 
 /// The tree.
 #[derive(Debug)]
@@ -99,6 +99,8 @@ pub(crate) struct Leaf {
     pub(crate) in_place: bool,
     /// What follows the parser.
     pub(crate) flow: Flow,
+    /// By block of the flow: slots that may have been written behind the parser when it begins.
+    pub(crate) written_before: Vec<IndexSet>,
     /// What packets take along to their look-ups.
     pub(crate) crossings: Crossings,
     /// The program as it is behind this way.
@@ -300,6 +302,7 @@ impl Planner<'_> {
         let Some(flow) = self.flow(&special, way, replicates) else {
             return Next::GiveUp;
         };
+        let written_before = written_before(program, self.route, &flow);
         self.blocks_left = self.blocks_left.saturating_sub(flow.blocks.len());
         self.plan.leaves.push(Leaf {
             known: way.known.clone(),
@@ -308,7 +311,8 @@ impl Planner<'_> {
             extracted: way.extracted.clone(),
             contiguous: way.contiguous,
             in_place: !replicates && !self.route.may_give_up(program),
-            crossings: crossings(program, self.route, &flow),
+            crossings: crossings(program, self.route, &flow, &written_before),
+            written_before,
             flow,
             program: special.program,
             written: special.written,
@@ -348,7 +352,10 @@ impl Planner<'_> {
             let has_varbit = header.fields.iter().any(|field| field.length.is_some());
             !has_varbit && header_bits(program, header).0.is_multiple_of(8)
         };
-        let bits: u64 = headers().map(|header| header_bits(program, header).0).sum();
+        let bits_at = |block: &FlowBlock| -> u64 {
+            let emitted = headers().filter(|header| block.facts.value(header.valid) != Some(0));
+            emitted.map(|header| header_bits(program, header).0).sum()
+        };
         let mut deparsed = flow
             .blocks
             .iter()
@@ -356,11 +363,10 @@ impl Planner<'_> {
         let are_known = |block: &FlowBlock| {
             let uncertain = headers()
                 .filter(|header| special.written.contains(&header.valid) && block.facts.value(header.valid).is_none());
-            uncertain.count() <= UNCERTAIN_MAX
+            uncertain.count() <= UNCERTAIN_MAX && bits_at(block) <= COMPOSED_BITS_MAX
         };
         self.route.copies_can_be_processed(program)
             && headers().all(is_plain)
-            && bits <= COMPOSED_BITS_MAX
             && way.cursor.bit_in_byte() == Some(0)
             && deparsed.all(are_known)
     }

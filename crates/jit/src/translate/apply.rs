@@ -116,7 +116,7 @@ impl Translator<'_, '_, '_> {
             None => {
                 let key = self.key_words(id, &layout);
                 let crossing = self.leaf.and_then(|leaf| leaf.crossings.get(&block));
-                self.find(id, layout.search, &key, crossing)
+                self.find_for_packet(id, layout.search, &key, crossing)
             }
         };
         let record = found.record;

@@ -199,37 +199,34 @@ impl<'a> Translator<'_, 'a, '_> {
         let mut open: Group<'d> = Group::default();
         for (piece, width, changes) in self.pieces(data)? {
             let mut done = 0;
-            while let (Piece::Packet(field), true) = (piece, width - done > 64) {
-                if open.bits > 0 {
+            while done < width {
+                let part = match piece {
+                    Piece::Packet(field) => Piece::Packet(field.moved(done)),
+                    Piece::Expr(_) => piece,
+                };
+                let bits = match (piece, open.bits % 16) {
+                    (Piece::Expr(_), _) => width,
+                    (Piece::Packet(_), 0) => (width - done).min(64),
+                    // No more than makes the word complete.
+                    (Piece::Packet(_), filled) => (width - done).min(16 - filled),
+                };
+                open.pieces.push((part, bits));
+                open.bits += bits;
+                open.changes |= changes;
+                done += bits;
+                if open.bits > 64 {
                     return None;
                 }
-                let part = Piece::Packet(field.moved(done));
-                groups.push(Group {
-                    pieces: vec![(part, 64)],
-                    bits: 64,
-                    changes,
-                });
-                done += 64;
-            }
-            let rest = match piece {
-                Piece::Packet(field) => Piece::Packet(field.moved(done)),
-                Piece::Expr(_) => piece,
-            };
-            open.pieces.push((rest, width - done));
-            open.bits += width - done;
-            open.changes |= changes;
-            if open.bits > 64 {
-                return None;
-            }
-            if open.bits.is_multiple_of(16) {
-                groups.push(std::mem::take(&mut open));
+                if open.bits.is_multiple_of(16) {
+                    groups.push(std::mem::take(&mut open));
+                }
             }
         }
         (open.bits == 0).then_some(groups)
     }
 
     /// The data with their widths and whether they may be changed; fields that are one behind the other in the packet, and
-    /// are not changed, are taken together.
+    /// have not been changed, are taken together.
     fn pieces<'d>(&self, data: &'d [DataItem]) -> Option<Vec<(Piece<'d>, u32, bool)>> {
         let mut pieces: Vec<(Piece<'d>, u32, bool)> = Vec::new();
         for item in data {
@@ -240,12 +237,12 @@ impl<'a> Translator<'_, 'a, '_> {
             }
             let changes = self.may_change(expr);
             match (self.field_in_packet(expr), pieces.last_mut()) {
-                (Some(field), Some((Piece::Packet(first), bits, false)))
-                    if !changes && first.is_followed_by(*bits, &field) =>
+                (Some((field, true)), Some((Piece::Packet(first), bits, others)))
+                    if *others == changes && first.is_followed_by(*bits, &field) =>
                 {
                     *bits += width;
                 }
-                (Some(field), _) => pieces.push((Piece::Packet(field), width, changes)),
+                (Some((field, _)), _) => pieces.push((Piece::Packet(field), width, changes)),
                 (None, _) => pieces.push((Piece::Expr(expr), width, changes)),
             }
         }
@@ -258,13 +255,16 @@ impl<'a> Translator<'_, 'a, '_> {
         changes
     }
 
-    /// Where in the packet the value is, if it is a field that is there now.
-    fn field_in_packet(&self, expr: &Expr) -> Option<Field> {
+    /// Where in the packet the value is, if it is a field that is there now, and whether it has not been changed.
+    fn field_in_packet(&self, expr: &Expr) -> Option<(Field, bool)> {
         let (Expr::Slot(slot), Some(_)) = (expr, self.leaf) else {
             return None;
         };
+        if let Some(field) = self.unchanged(*slot) {
+            return Some((field, true));
+        }
         match self.homes.of(*slot) {
-            Home::Packet(field) => Some(*field),
+            Home::Packet(field) => Some((*field, false)),
             _ => None,
         }
     }

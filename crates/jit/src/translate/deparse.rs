@@ -157,8 +157,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn pack_headers(&mut self, headers: &[HeaderId]) -> Packed {
         let program = self.program;
         let fields = headers.iter().flat_map(|id| &program.headers[id.index()].fields);
-        let values: Vec<Value> = fields.map(|field| self.read_slot(field.slot)).collect();
-        self.pack(&values)
+        self.pack_slots(fields.map(|field| field.slot))
     }
 
     /// Where the parser stands behind the last header.

@@ -104,26 +104,67 @@ impl Translator<'_, '_, '_> {
 
     /// `width` bits from bit `lo` on.
     pub(super) fn double_slice(&mut self, width: u32, double: ir::Value, lo: u32) -> Value {
-        let amount = self.number(lo.into());
-        let moved = self.builder.ins().ushr(double, amount);
-        if width > 64 {
-            let result = self.double_masked(width, moved);
-            return Value::double(width, result);
+        let (low, high) = self.builder.ins().isplit(double);
+        if lo >= 64 {
+            let word = self.shifted_right(high, lo - 64);
+            let word = self.masked(width, word);
+            return Value::word(width, word);
         }
-        let word = self.builder.ins().ireduce(types::I64, moved);
-        let word = self.masked(width, word);
-        Value::word(width, word)
+        let first = self.joined(high, low, lo);
+        if width <= 64 {
+            let word = self.masked(width, first);
+            return Value::word(width, word);
+        }
+        let second = self.shifted_right(high, lo);
+        let second = self.masked(width - 64, second);
+        let result = self.builder.ins().iconcat(first, second);
+        Value::double(width, result)
+    }
+
+    /// The low word of two that are moved down by less than a word.
+    fn joined(&mut self, high: ir::Value, low: ir::Value, amount: u32) -> ir::Value {
+        if amount == 0 {
+            return low;
+        }
+        let low = self.shifted_right(low, amount);
+        let high = self.shifted_left(high, 64 - amount);
+        self.builder.ins().bor(high, low)
     }
 
     /// `high ++ low` of 65 to 128 bits together.
     pub(super) fn double_concat(&mut self, width: u32, high: Value, low: Value) -> Value {
-        let (a, b) = (self.low_double(high), self.low_double(low));
-        if low.width >= 128 {
-            return Value::double(width, b);
+        if low.width == 0 || high.width == 0 {
+            let whole = if low.width == 0 { high } else { low };
+            let double = self.low_double(whole);
+            return Value::double(width, double);
         }
-        let amount = self.number(low.width.into());
-        let moved = self.builder.ins().ishl(a, amount);
-        let result = self.builder.ins().bor(moved, b);
+        let first_of_high = self.limb(high, 0);
+        let first_of_low = self.limb(low, 0);
+        let (first, second) = if low.width < 64 {
+            let moved = self.shifted_left(first_of_high, low.width);
+            let first = self.builder.ins().bor(moved, first_of_low);
+            let rest = self.shifted_right(first_of_high, 64 - low.width);
+            let second = match high.place {
+                Place::Double(_) => {
+                    let second = self.limb(high, 1);
+                    let moved = self.shifted_left(second, low.width);
+                    self.builder.ins().bor(moved, rest)
+                }
+                _ => rest,
+            };
+            (first, second)
+        } else {
+            let moved = self.shifted_left(first_of_high, low.width - 64);
+            let second = match low.place {
+                Place::Double(_) => {
+                    let second = self.limb(low, 1);
+                    self.builder.ins().bor(moved, second)
+                }
+                _ => moved,
+            };
+            (first_of_low, second)
+        };
+        let result = self.builder.ins().iconcat(first, second);
         Value::double(width, result)
     }
 

@@ -51,6 +51,9 @@ impl Translator<'_, '_, '_> {
                 then_value,
                 else_value,
             } => {
+                if let Some(element) = self.element_of_stack(expr, data) {
+                    return element;
+                }
                 let condition = self.condition(condition, data);
                 let (then_value, else_value) = (self.value(then_value, data), self.value(else_value, data));
                 self.select_value(condition, then_value, else_value)

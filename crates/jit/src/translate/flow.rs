@@ -5,7 +5,7 @@ use super::{Ending, Translator};
 use crate::analysis::{CursorFact, cursor_facts, has_outside_effect};
 use crate::context::ending;
 use cranelift_codegen::ir::{self, InstBuilder};
-use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Statement, Terminator};
+use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Op, Statement, Terminator};
 
 /// A body in the middle of a function.
 pub(super) struct Region {
@@ -68,9 +68,18 @@ impl Translator<'_, '_, '_> {
         for statement in statements {
             self.step(has_outside_effect(statement));
             self.statement(&statement.op, region.data());
+            self.note_written(&statement.op);
             self.cursor = self.cursor.after(self.program, &statement.op);
         }
         self.step(true);
+    }
+
+    /// On the short way: fields that were written are not taken from the packet together with others.
+    fn note_written(&mut self, op: &Op) {
+        if self.leaf.is_some() {
+            let slots = op.slots_written(self.program);
+            slots.iter().for_each(|slot| self.changed.insert(slot.index()));
+        }
     }
 
     /// The end of a block.

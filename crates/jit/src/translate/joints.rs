@@ -13,8 +13,10 @@
 use super::flow::Region;
 use super::homes::Home;
 use super::route::Parsed;
+use super::search::Match;
 use super::{Ending, Translator};
 use crate::lane::{Copy, Lane, fate};
+use crate::route::crossings::{Crossing, write_all};
 use crate::route::flow::{Flow, FlowBlock, Joint};
 use crate::route::plan::Leaf;
 use crate::route::{Replica, Route, Source};
@@ -23,8 +25,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
-use forebay_ir::{BlockId, SlotId, Terminator};
-use std::collections::HashMap;
+use forebay_ir::{BlockId, IndexSet, Program, SlotId, TableId, Terminator};
+use forebay_tables::Search;
+use std::collections::{BTreeSet, HashMap};
 use std::mem::offset_of;
 
 /// The loop that makes the copies of a packet.
@@ -34,6 +37,15 @@ pub(super) struct CopyLoop {
     copy: Variable,
     /// Goes on with the next one.
     next: ir::Block,
+}
+
+/// What a look-up found whose key is the same for all copies of a packet.
+#[derive(Clone, Copy)]
+pub(super) struct FoundOnce {
+    /// Whether it has been found.
+    known: Variable,
+    record: Variable,
+    hit: Variable,
 }
 
 /// Where a packet, or a copy of it, goes.
@@ -56,6 +68,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.carry(leaf, parsed, stages[id.index()]);
             self.on_exit = block.exit.map(|exit| region.block(exit));
             self.copy_loop = block.copies.map(|replicate| loops[&replicate]);
+            self.changed.clone_from(&leaf.written_before[id.index()]);
             self.statements(&region, &block.block.statements);
             self.temporaries_used = 0;
             match block.joint {
@@ -67,7 +80,7 @@ impl<'a> Translator<'_, 'a, '_> {
                     self.decide(route, block, replicate);
                 }
                 Some(Joint::Replicate) => {
-                    let copies = self.replicate(route, leaf);
+                    let copies = self.replicate(route, leaf, id);
                     loops.insert(id, copies);
                 }
                 Some(Joint::Left) => self.leave(route, block),
@@ -182,7 +195,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Begins to make copies; goes on with the first thing that is done for each of them.
-    fn replicate(&mut self, route: &Route, leaf: &Leaf) -> CopyLoop {
+    fn replicate(&mut self, route: &Route, leaf: &Leaf, id: BlockId) -> CopyLoop {
         let mut declare = || self.builder.declare_var(types::I64);
         let (copy, member, end) = (declare(), declare(), declare());
         let (head, body, next) = (
@@ -193,6 +206,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.begin_copies(route, copy, member, end);
         let truncate_to = self.load_lane(offset_of!(Lane, truncate_to));
         let values = self.values_to_restore(leaf);
+        let copies = CopyLoop { copy, next };
+        self.prepare_look_ups(route, leaf, id, copies);
         self.builder.ins().jump(head, &[]);
 
         self.builder.switch_to_block(next);
@@ -217,7 +232,61 @@ impl<'a> Translator<'_, 'a, '_> {
         let place = self.builder.use_var(copy);
         self.store(port, place, offset_of!(Copy, egress_port) as i32);
         self.set_sources(route, route.before_copy(), Destination { port, instance });
-        CopyLoop { copy, next }
+        copies
+    }
+
+    /// Look-ups whose keys nothing behind ingress writes are made once for all copies.
+    fn prepare_look_ups(&mut self, route: &Route, leaf: &Leaf, replicate: BlockId, copies: CopyLoop) {
+        let written = written_for_copies(self.program, route, leaf, replicate);
+        for table in tables_for_copies(leaf, replicate) {
+            let keys = &self.program.tables[table.index()].keys;
+            let mut is_same = true;
+            for key in keys {
+                key.expr
+                    .for_each_slot(&mut |slot| is_same &= !written.contains(slot.index()));
+            }
+            if !is_same {
+                continue;
+            }
+            let zero = self.number(0);
+            let [known, record, hit] = std::array::from_fn(|_| {
+                let variable = self.builder.declare_var(types::I64);
+                self.builder.def_var(variable, zero);
+                variable
+            });
+            self.found_once
+                .insert((copies.copy.as_u32(), table), FoundOnce { known, record, hit });
+        }
+    }
+
+    /// Looks a key up, unless that has been done for another copy of the packet. Packets may wait here.
+    pub(super) fn find_for_packet(
+        &mut self,
+        table: TableId,
+        search: Option<Search>,
+        key: &[ir::Value],
+        crossing: Option<&Crossing>,
+    ) -> Match {
+        let once = self.copy_loop.map(|copies| (copies.copy.as_u32(), table));
+        let once = once.and_then(|place| self.found_once.get(&place).copied());
+        let Some(FoundOnce { known, record, hit }) = once else {
+            return self.find(table, search, key, crossing);
+        };
+        let (first, next) = (self.builder.create_block(), self.builder.create_block());
+        let is_known = self.builder.use_var(known);
+        self.builder.ins().brif(is_known, next, &[], first, &[]);
+        self.builder.switch_to_block(first);
+        let found = self.find(table, search, key, crossing);
+        let one = self.number(1);
+        for (variable, value) in [(known, one), (record, found.record), (hit, found.hit)] {
+            self.builder.def_var(variable, value);
+        }
+        self.builder.ins().jump(next, &[]);
+        self.builder.switch_to_block(next);
+        Match {
+            record: self.builder.use_var(record),
+            hit: self.builder.use_var(hit),
+        }
     }
 
     /// Finds the members of the group, and places for as many copies.
@@ -309,4 +378,31 @@ enum Restored {
         kept: i32,
         words: usize,
     },
+}
+
+/// The blocks that are executed for each copy.
+fn blocks_for_copies(leaf: &Leaf, replicate: BlockId) -> impl Iterator<Item = &FlowBlock> {
+    let blocks = leaf.flow.blocks.iter();
+    blocks.filter(move |block| block.copies == Some(replicate))
+}
+
+fn tables_for_copies(leaf: &Leaf, replicate: BlockId) -> BTreeSet<TableId> {
+    let tables = blocks_for_copies(leaf, replicate).filter_map(|block| match block.block.terminator {
+        Terminator::Apply { table, .. } => Some(table),
+        _ => None,
+    });
+    tables.collect()
+}
+
+/// The slots that differ between copies, or may.
+fn written_for_copies(program: &Program, route: &Route, leaf: &Leaf, replicate: BlockId) -> IndexSet {
+    let mut written = IndexSet::new(program.slots.len());
+    route
+        .before_copy()
+        .iter()
+        .for_each(|(slot, _)| written.insert(slot.index()));
+    for block in blocks_for_copies(leaf, replicate) {
+        write_all(program, route, block, &mut written);
+    }
+    written
 }

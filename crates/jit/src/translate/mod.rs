@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `value.rs`, `homes.rs` | values in registers and in memory, and where slots are |
 //! | `expression.rs`, `word.rs`, `double.rs` | expressions; of up to 64 bits; of up to 128 bits |
+//! | `element.rs` | an element of a stack in the packet, by a computed index |
 //! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
 //! | `parse.rs` | extract, advance, lookahead |
 //! | `pack.rs` | emit, and the data of hashes and checksums |
@@ -27,6 +28,7 @@ mod checksum;
 mod crc;
 mod deparse;
 mod double;
+mod element;
 mod expression;
 mod externs;
 mod flow;
@@ -53,9 +55,9 @@ use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use forebay_interp::StateLayout;
-use forebay_ir::{ActionId, Body, BodyId, Program, SlotId, TableId};
+use forebay_ir::{ActionId, Body, BodyId, IndexSet, Program, SlotId, TableId};
 use homes::Homes;
-use joints::CopyLoop;
+use joints::{CopyLoop, FoundOnce};
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
 
@@ -169,8 +171,12 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     /// On the short way: sums that are needed again, and the slots that may change in between.
     bases: Vec<checksum::Base<'a>>,
     changing: checksum::Changing,
+    /// Slots that may have been written behind the parser.
+    changed: IndexSet,
     /// The loop that makes copies, where we are in one.
     copy_loop: Option<CopyLoop>,
+    /// What look-ups found that are the same for all copies, by the loop's register and table.
+    found_once: HashMap<(u32, TableId), FoundOnce>,
 }
 
 /// The signature of all compiled bodies.
@@ -263,7 +269,9 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             leaf: None,
             bases: Vec::new(),
             changing: checksum::Changing::new(),
+            changed: IndexSet::new(0),
             copy_loop: None,
+            found_once: HashMap::new(),
         };
         translator.state = translator.load_state();
         translator.temporaries = translator.load_temporaries();

@@ -3,6 +3,7 @@
 //! Values of fixed width are put together in registers, 64 bits at a time; the first bit is the most significant.
 
 use super::Translator;
+use super::homes::{Field, Home};
 use super::value::{ActionData, Place, Value};
 use crate::crc::Crc;
 use crate::runtime::{self, target, words};
@@ -194,14 +195,39 @@ impl Translator<'_, '_, '_> {
     /// Puts values together.
     pub(super) fn pack(&mut self, values: &[Value]) -> Packed {
         let mut packer = Packer::default();
-        for &value in values {
-            for index in (0..words(value.width)).rev() {
-                let width = (value.width - 64 * index as u32).min(64);
-                let limb = self.limb(value, index);
-                packer.push(self, limb, width);
-            }
-        }
+        values.iter().for_each(|value| packer.push_value(self, *value));
         packer.finish(self)
+    }
+
+    /// Puts the values of slots together. Fields that lie in the packet one behind the other are loaded as one.
+    pub(super) fn pack_slots(&mut self, slots: impl Iterator<Item = SlotId>) -> Packed {
+        let mut packer = Packer::default();
+        let mut run: Option<(Field, u32)> = None;
+        for slot in slots {
+            let width = self.program.slot(slot).width;
+            run = match (run.take(), self.unchanged(slot)) {
+                (Some((first, bits)), Some(field)) if first.is_followed_by(bits, &field) => Some((first, bits + width)),
+                (before, field) => {
+                    packer.push_run(self, before);
+                    if field.is_none() {
+                        let value = self.read_slot(slot);
+                        packer.push_value(self, value);
+                    }
+                    field.map(|field| (field, width))
+                }
+            };
+        }
+        packer.push_run(self, run);
+        packer.finish(self)
+    }
+
+    /// Where in the packet the value of a slot is, if it is a field that nobody has changed.
+    pub(super) fn unchanged(&self, slot: SlotId) -> Option<Field> {
+        let burst = self.burst.as_ref().filter(|_| self.leaf.is_some())?;
+        match burst.parsed.of(slot) {
+            Home::Packet(field) if !self.changed.contains(slot.index()) => Some(*field),
+            _ => None,
+        }
     }
 }
 
@@ -230,6 +256,28 @@ struct Packer {
 }
 
 impl Packer {
+    fn push_value(&mut self, translator: &mut Translator<'_, '_, '_>, value: Value) {
+        for index in (0..words(value.width)).rev() {
+            let width = (value.width - 64 * index as u32).min(64);
+            let limb = translator.limb(value, index);
+            self.push(translator, limb, width);
+        }
+    }
+
+    /// Appends bits of the packet, in parts that fill words.
+    fn push_run(&mut self, translator: &mut Translator<'_, '_, '_>, run: Option<(Field, u32)>) {
+        let Some((field, bits)) = run else { return };
+        let address = translator.address_of_field(&field);
+        let mut done = 0;
+        while done < bits {
+            let filled = self.open.map_or(0, |(_, filled)| filled);
+            let width = (bits - done).min(64 - filled);
+            let part = translator.load_bits(address, field.bytes, field.first_bit + done, width);
+            self.push(translator, part, width);
+            done += width;
+        }
+    }
+
     /// Appends the low `width` bits (1 to 64) of a word whose other bits are zero.
     fn push(&mut self, translator: &mut Translator<'_, '_, '_>, word: ir::Value, width: u32) {
         self.bits += width;

@@ -4,8 +4,18 @@ use crate::outcome::DropReason;
 use forebay_jit::{Code, CopyFate, Memory, ShortWay};
 use forebay_packet::Packet;
 
-/// Copies that a burst may become at most.
-pub(super) const COPIES_MAX: usize = 1024;
+/// Copies that packets may become together at most.
+const COPIES_MAX: usize = 1024;
+
+/// So many are made together when it is possible: their first lines are in the first-level cache then.
+const COPIES_NEAR: usize = 128;
+
+/// Packets that may be taken together when each may become so many copies and there is room for so many.
+pub(super) fn packets_together(members: usize, room: usize) -> usize {
+    let most = room.min(COPIES_MAX).checked_div(members).unwrap_or(usize::MAX);
+    let near = COPIES_NEAR.checked_div(members).unwrap_or(usize::MAX);
+    most.min(near.max(1))
+}
 
 /// Where a copy goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! and no clones, in one step, in the packet's own buffer. Where a packet does not fit this, nothing has happened to it
 //! yet and it goes through the two entry points. See [`forebay_jit::route`].
 
-use super::copies::{COPIES_MAX, Copied};
+use super::copies::{Copied, packets_together};
 use super::pass::Scratch;
 use super::{DROP_PORT, Worker};
 use crate::layout::Layout;
@@ -95,8 +95,7 @@ impl Worker {
         let all = packets.len();
         let packets = if code.makes_copies() {
             let members = view.snapshot.replication.largest_group();
-            let fitting = room.min(COPIES_MAX).checked_div(members).unwrap_or(usize::MAX);
-            let packets = &mut packets[..fitting.min(all)];
+            let packets = &mut packets[..packets_together(members, room).min(all)];
             let longest = packets.iter().map(|packet| packet.len()).max().unwrap_or(0);
             self.copies.prepare(memory, members * packets.len(), longest);
             packets
@@ -130,6 +129,7 @@ impl Worker {
                 return Some(port);
             }
             let rest = &mut packets[done..];
+            let first = passages.len();
             passages.reserve(ran);
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = short_way.fate(index);
@@ -138,10 +138,12 @@ impl Worker {
                         .take(&short_way, first, count, self.pipeline.options.packet_limit);
                 }
                 let passage = finish(&self.pipeline, &mut short_way, rewritten, packet, fate);
-                if let Passage::Drop(reason) = passage {
-                    self.pipeline.drops().count(self.shard, reason);
-                }
                 passages.push(passage);
+            }
+            for run in passages[first..].chunk_by(|one, next| one == next) {
+                if let Passage::Drop(reason) = run[0] {
+                    self.pipeline.drops().count_many(self.shard, reason, run.len() as u64);
+                }
             }
             done += ran;
             if passages.last() == Some(&Passage::LongWay) {

@@ -1,0 +1,146 @@
+//! An element of a header stack that is chosen when a packet is there.
+//!
+//! Lowering writes `stack[index].field` as a chain of choices: `index == 0 ? stack[0].field : index == 1 ? ...`. Where the
+//! fields lie in the packet, one as far behind the other as the next, it is a load from a place that is computed.
+
+use super::Translator;
+use super::homes::{Address, Field};
+use super::value::{ActionData, Value};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use forebay_ir::{BinaryOp, Expr, SlotId};
+
+/// Fewer elements are chosen among as they stand there.
+const ELEMENTS_MIN: usize = 3;
+
+/// A chain of choices by an index that counts from 0.
+struct Chain<'e> {
+    index: SlotId,
+    elements: Vec<SlotId>,
+    /// What it is when the index is none of these.
+    otherwise: &'e Expr,
+}
+
+/// Places in the packet at equal distances.
+struct Places {
+    /// Where the first begins, and how far the next is behind it, in bytes.
+    first: u64,
+    distance: u64,
+    /// Bits of each, whole bytes.
+    width: u32,
+}
+
+impl Translator<'_, '_, '_> {
+    /// The value of an expression that is an element of a stack in the packet.
+    pub(super) fn element_of_stack(&mut self, expr: &Expr, action: Option<&ActionData>) -> Option<Value> {
+        let chain = Chain::of(expr).filter(|chain| chain.elements.len() >= ELEMENTS_MIN)?;
+        let places = self.places(&chain.elements)?;
+        let kind = if places.width <= 64 { types::I64 } else { types::I128 };
+        let result = self.builder.declare_var(kind);
+        let index = self.read_slot(chain.index);
+        let index = self.low_word(index);
+        let count = self.number(chain.elements.len() as i64);
+        let is_element = self.builder.ins().icmp(IntCC::UnsignedLessThan, index, count);
+        let (element, otherwise, next) = (
+            self.builder.create_block(),
+            self.builder.create_block(),
+            self.builder.create_block(),
+        );
+        self.builder.ins().brif(is_element, element, &[], otherwise, &[]);
+        self.builder.switch_to_block(element);
+        let value = self.load_element(&places, index);
+        self.define(result, value);
+        self.builder.ins().jump(next, &[]);
+        self.builder.switch_to_block(otherwise);
+        let value = self.value(chain.otherwise, action);
+        self.define(result, value);
+        self.builder.ins().jump(next, &[]);
+        self.builder.switch_to_block(next);
+        let chosen = self.builder.use_var(result);
+        Some(match kind {
+            types::I64 => Value::word(places.width, chosen),
+            _ => Value::double(places.width, chosen),
+        })
+    }
+
+    fn load_element(&mut self, places: &Places, index: ir::Value) -> Value {
+        let distance = self.number(places.distance as i64);
+        let offset = self.builder.ins().imul(index, distance);
+        let packet = self.packet();
+        let first = self.address(packet, places.first as i32);
+        let address = self.builder.ins().iadd(first, offset);
+        let (width, bytes) = (places.width, places.width / 8);
+        if width <= 64 {
+            let word = self.load_bits(address, bytes, 0, width);
+            return Value::word(width, word);
+        }
+        let high = self.load_bits(address, bytes, 0, width - 64);
+        let low = self.load_bits(address, bytes, width - 64, 64);
+        let double = self.builder.ins().iconcat(low, high);
+        Value::double(width, double)
+    }
+
+    /// Where fields are, if they lie as elements of a stack do. All of them are in the packet, so whatever the index, what is
+    /// loaded is.
+    fn places(&self, elements: &[SlotId]) -> Option<Places> {
+        let width = self.program.slot(elements[0]).width;
+        let starts = elements.iter().map(|slot| {
+            let has_width = self.program.slot(*slot).width == width;
+            first_byte(self.unchanged(*slot).filter(|_| has_width)?)
+        });
+        let starts = starts.collect::<Option<Vec<u64>>>()?;
+        let distance = starts[1].checked_sub(starts[0])?;
+        let are_equal = starts.windows(2).all(|pair| pair[0] + distance == pair[1]);
+        let fits = (1..=128).contains(&width) && width.is_multiple_of(8);
+        (are_equal && fits).then_some(Places {
+            first: starts[0],
+            distance,
+            width,
+        })
+    }
+}
+
+/// The byte of the packet with which a field begins, if it is known and begins with one.
+fn first_byte(field: Field) -> Option<u64> {
+    match field.address {
+        Address::InPacket(bytes) if field.first_bit.is_multiple_of(8) => Some(bytes + u64::from(field.first_bit / 8)),
+        _ => None,
+    }
+}
+
+impl<'e> Chain<'e> {
+    fn of(expr: &'e Expr) -> Option<Chain<'e>> {
+        let (index, first) = (index_of_choice(expr)?.0, expr);
+        let mut chain = Chain {
+            index,
+            elements: Vec::new(),
+            otherwise: first,
+        };
+        while let Expr::Mux {
+            then_value, else_value, ..
+        } = chain.otherwise
+        {
+            let (Some((slot, number)), Expr::Slot(element)) = (index_of_choice(chain.otherwise), &**then_value) else {
+                break;
+            };
+            if slot != index || number != chain.elements.len() as u64 {
+                break;
+            }
+            chain.elements.push(*element);
+            chain.otherwise = else_value;
+        }
+        Some(chain)
+    }
+}
+
+/// Slot and number, when an expression is a choice by whether the one is the other.
+fn index_of_choice(expr: &Expr) -> Option<(SlotId, u64)> {
+    let Expr::Mux { condition, .. } = expr else { return None };
+    let Expr::Binary(BinaryOp::Eq, left, right) = &**condition else {
+        return None;
+    };
+    match (&**left, &**right) {
+        (Expr::Slot(slot), Expr::Const(number)) if number.width() <= 64 => Some((*slot, number.to_u64())),
+        _ => None,
+    }
+}
