@@ -274,7 +274,7 @@ pub enum Fate {
     DroppedInEgress,
     /// An assertion did not hold.
     AssertFailed,
-    /// It has become copies: so many, from this one on. See [`ShortWay::copy`].
+    /// It has become copies: so many, from this one on. See [`Memory::copy`].
     Replicated {
         /// The first.
         first: usize,
@@ -426,14 +426,9 @@ impl<'a> ShortWay<'a> {
         }
     }
 
-    /// What became of a copy that a burst has made.
-    #[inline]
+    /// See [`Memory::copy`].
     pub fn copy(&self, index: usize) -> CopyFate {
-        let copy = &self.memory.copies[index];
-        CopyFate {
-            port: copy.egress_port as u32,
-            length: (copy.fate == fate::SENT).then_some(copy.length as usize),
-        }
+        self.memory.copy(index)
     }
 
     /// What the deparser emitted for the packets of the last burst that are [rewritten](Fate::Rewritten).

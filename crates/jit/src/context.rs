@@ -4,7 +4,8 @@
 //! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls. On the short way there
 //! is one for a burst, and what differs between its packets is in their lanes ([`crate::lane`]).
 
-use crate::lane::{Copy, Lanes};
+use crate::code::CopyFate;
+use crate::lane::{Copy, Lanes, fate};
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, Objects, PacketFacts, Random, Requests};
@@ -175,6 +176,16 @@ impl Memory {
                 assert_eq!(index, self.copies.len(), "places are given in order");
                 self.copies.push(Copy::at(target));
             }
+        }
+    }
+
+    /// What became of a copy that the last bursts have made.
+    #[inline]
+    pub fn copy(&self, index: usize) -> CopyFate {
+        let copy = &self.copies[index];
+        CopyFate {
+            port: copy.egress_port as u32,
+            length: (copy.fate == fate::SENT).then_some(copy.length as usize),
         }
     }
 

@@ -313,7 +313,7 @@ mod tests {
         }
         assert_eq!(packet.storage.len(), DEFAULT_HEADROOM + DEFAULT_ROOM);
         packet.start_with_headroom(5000);
-        assert_eq!((packet.data(), packet.headroom()), (&b"frame"[..], 5000));
+        assert_eq!((packet.len(), packet.headroom()), (605, 5000));
     }
 
     #[test]

@@ -45,8 +45,9 @@ impl PortTable {
         }
     }
 
+    /// Where a port is in their order.
     #[inline]
-    fn place(&self, number: u32) -> Option<usize> {
+    pub(crate) fn place(&self, number: u32) -> Option<usize> {
         match self.places.get(number as usize) {
             Some(place) => usize::from(*place).checked_sub(1),
             None => self.slots.binary_search_by_key(&number, |slot| slot.number).ok(),
@@ -126,11 +127,23 @@ impl PortTable {
         Some(before + slot.transmit(burst, now_ns, &mut self.failures))
     }
 
-    /// Queues a packet with a tag for the port and leaves an empty one in its place. When the port's burst is full that is sent
-    /// first. `None`, and the packet stays, when there is no such port.
+    /// Queues a packet with a tag for the port and leaves an empty one in its place. When the port's burst is full that is
+    /// sent first. `None`, and the packet stays, when there is no such port.
     #[inline]
     pub(crate) fn exchange(&mut self, number: u32, packet: &mut Packet, tag: u64, now_ns: u64) -> Option<Sent> {
         let place = self.place(number)?;
+        Some(self.exchange_at(place, packet, tag, now_ns).0)
+    }
+
+    /// The same for the port at a place in their order; gives also the packet in the queue.
+    #[inline]
+    pub(crate) fn exchange_at(
+        &mut self,
+        place: usize,
+        packet: &mut Packet,
+        tag: u64,
+        now_ns: u64,
+    ) -> (Sent, &mut Packet) {
         let slot = &mut self.slots[place];
         let sent = if slot.outgoing.is_full() {
             slot.flush(now_ns, &mut self.failures)
@@ -139,9 +152,9 @@ impl PortTable {
         };
         let queued = slot.outgoing.exchange(packet).expect("a flushed burst has room");
         queued.id = tag;
-        queued.port = number;
+        queued.port = slot.number;
         queued.timestamp_ns = now_ns;
-        Some(sent)
+        (sent, queued)
     }
 
     /// Queues a frame for the port. When its burst is full that is sent first. `None` when there is no such port.

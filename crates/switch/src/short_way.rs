@@ -125,14 +125,19 @@ impl Switch {
         let mut sent = Sent::default();
         let mut drops = std::mem::take(&mut self.stages.dropped_copies);
         let ports = &mut self.ports;
-        for (Copied { port, dropped }, packet) in self.worker.copies(first, count) {
-            match dropped {
-                None => match ports.exchange(port, packet, id, now_ns) {
-                    Some(flushed) => sent = sent + flushed,
-                    None => drops.push((from, DropReason::NoSuchPort)),
-                },
-                Some(reason) if ports.contains(port) => drops.push((port, reason)),
-                Some(_) => drops.push((from, DropReason::NoSuchPort)),
+        for (Copied { port, length }, packet) in self.worker.copies(first, count) {
+            let reason = match (ports.place(port), length) {
+                (None, _) => Err((from, DropReason::NoSuchPort)),
+                (Some(_), Err(reason)) => Err((port, reason)),
+                (Some(place), Ok(length)) => Ok((place, length)),
+            };
+            match reason {
+                Ok((place, length)) => {
+                    let (flushed, queued) = ports.exchange_at(place, packet, id, now_ns);
+                    queued.set_received(length);
+                    sent = sent + flushed;
+                }
+                Err(drop) => drops.push(drop),
             }
         }
         for (port, reason) in drops.drain(..) {

@@ -491,7 +491,7 @@ impl Generator<'_> {
         let valid = self.pick(&[0, 1, 2, 3]);
         let valid = self.program.headers[valid].valid;
         let slot = match kind {
-            BodyKind::Control if self.plain && !self.pure && self.chance(60) => COPIES,
+            BodyKind::Control if self.plain && !self.pure && self.chance(40) => COPIES,
             BodyKind::Parser => SlotId(5),
             _ => self.pick(&[SlotId(5), SlotId(6), valid]),
         };

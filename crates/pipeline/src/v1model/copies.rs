@@ -1,7 +1,7 @@
 //! Copies that packets become on the short way, in buffers of their own.
 
 use crate::outcome::DropReason;
-use forebay_jit::{Code, CopyFate, Memory, ShortWay};
+use forebay_jit::{Code, CopyFate, Memory};
 use forebay_packet::Packet;
 
 /// Copies that packets may become together at most.
@@ -22,15 +22,16 @@ pub(super) fn packets_together(members: usize, room: usize) -> usize {
 pub struct Copied {
     /// The port of the group's member.
     pub port: u32,
-    /// Why it does not leave, if so. Not counted yet.
-    pub dropped: Option<DropReason>,
+    /// The bytes that leave, or why it does not leave. Not counted yet.
+    pub length: Result<usize, DropReason>,
 }
 
-/// Buffers for copies, and what became of those of the last burst.
+/// Buffers for copies.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     packets: Vec<Packet>,
-    copied: Vec<Copied>,
+    /// How many the last burst has used.
+    used: usize,
     /// Bytes for which every buffer has room.
     room: usize,
 }
@@ -40,7 +41,7 @@ impl Copies {
     pub(super) fn prepare(&mut self, memory: &mut Memory, count: usize, frame_bytes: usize) {
         let room = Code::copy_bytes(frame_bytes);
         // Buffers of the last burst have changed places with others.
-        let mut stale = self.copied.len().min(self.packets.len());
+        let mut stale = std::mem::take(&mut self.used);
         if room > self.room {
             self.room = room;
             stale = self.packets.len();
@@ -54,28 +55,30 @@ impl Copies {
             // SAFETY: the buffer is ours, stays where it is until the next call, and has room for copies of the frames.
             unsafe { memory.set_copy(index, target) };
         }
-        self.copied.clear();
     }
 
-    /// Takes over what became of copies.
-    pub(super) fn take(&mut self, short_way: &ShortWay<'_>, first: usize, count: usize, packet_limit: u32) {
-        let unused = Copied { port: 0, dropped: None };
-        self.copied.resize(self.copied.len().max(first + count), unused);
-        for index in first..first + count {
-            let CopyFate { port, length } = short_way.copy(index);
-            let dropped = match length {
-                None => Some(DropReason::EgressDrop),
-                Some(length) if length > packet_limit as usize => Some(DropReason::PacketTooLong),
-                Some(_) => None,
+    /// Says that all copies before this one have been made.
+    pub(super) fn made(&mut self, behind: usize) {
+        self.used = self.used.max(behind);
+    }
+
+    /// Copies from a place on, in order, in empty packets whose [`Packet::set_received`] is still to be told.
+    pub(super) fn iter<'a>(
+        &'a mut self,
+        memory: &'a Memory,
+        first: usize,
+        count: usize,
+        length_max: usize,
+    ) -> impl Iterator<Item = (Copied, &'a mut Packet)> {
+        let packets = self.packets[first..][..count].iter_mut();
+        packets.zip(first..).map(move |(packet, index)| {
+            let CopyFate { port, length } = memory.copy(index);
+            let length = match length {
+                None => Err(DropReason::EgressDrop),
+                Some(length) if length > length_max => Err(DropReason::PacketTooLong),
+                Some(length) => Ok(length),
             };
-            self.packets[index].set_received(length.unwrap_or(0));
-            self.copied[index] = Copied { port, dropped };
-        }
-    }
-
-    /// Copies from a place on, in order.
-    pub(super) fn iter(&mut self, first: usize, count: usize) -> impl Iterator<Item = (Copied, &mut Packet)> {
-        let copied = self.copied[first..][..count].iter().copied();
-        copied.zip(&mut self.packets[first..][..count])
+            (Copied { port, length }, packet)
+        })
     }
 }

@@ -56,9 +56,12 @@ impl Worker {
         self.pipeline.code.as_ref().is_some_and(forebay_jit::Code::makes_copies)
     }
 
-    /// The copies that a packet of the last [`Worker::pass`] has become, in order. The packets may be exchanged for others.
+    /// The copies that a packet of the last [`Worker::pass`] has become, in order: their bytes are in the room of empty
+    /// packets, to be [received](Packet::set_received). The packets may be exchanged for others.
     pub fn copies(&mut self, first: u32, count: u32) -> impl Iterator<Item = (Copied, &mut Packet)> {
-        self.copies.iter(first as usize, count as usize)
+        let length_max = self.pipeline.options.packet_limit as usize;
+        let (first, count) = (first as usize, count as usize);
+        self.copies.iter(&self.scratch.memory, first, count, length_max)
     }
 
     /// Takes packets the short way and appends what became of each. All of a burst go together; or so many that the last
@@ -134,8 +137,7 @@ impl Worker {
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = short_way.fate(index);
                 if let Fate::Replicated { first, count } = fate {
-                    self.copies
-                        .take(&short_way, first, count, self.pipeline.options.packet_limit);
+                    self.copies.made(first + count);
                 }
                 let passage = finish(&self.pipeline, &mut short_way, rewritten, packet, fate);
                 passages.push(passage);
