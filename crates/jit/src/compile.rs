@@ -122,7 +122,8 @@ pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileE
         registers: program.registers.len(),
         counters: program.counters.len(),
         step_limit: options.step_limit,
-        truncates: truncates(program),
+        // Copies compare their lengths with the limit without asking whether there is one.
+        truncates: truncates(program) || plan.as_ref().is_some_and(Plan::makes_copies),
         searched: environment.searched,
     };
     generate(&mut module, functions)?;

@@ -1,9 +1,10 @@
-//! Every program of the repository does the same before and after the passes of the IR, by its own tests.
+//! Every program of the repository does the same before the passes of the IR in the interpreter and behind them in machine
+//! code, by its own tests.
 
 use forebay_files::FileSources;
 use forebay_frontend::Options;
 use forebay_ir::{Program, passes, verify};
-use forebay_pipeline::Pipeline;
+use forebay_pipeline::{Engine, Pipeline};
 use forebay_stf::{options, parse, run_both};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ const FOLDERS: [&str; 2] = ["tests/stf", "programs"];
 const ENTRIES: &str = "entries.stf";
 
 #[test]
-fn passes_change_nothing_that_a_test_sees() {
+fn passes_and_machine_code_change_nothing_that_a_test_sees() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut tests = Vec::new();
     for folder in FOLDERS {
@@ -60,8 +61,14 @@ fn differences_of(path: &Path) -> Vec<String> {
     let mut optimized = program.clone();
     passes::optimize(&mut optimized);
     assert_eq!(verify::verify(&optimized), [], "{}", path.display());
-    let load = |program| Arc::new(Pipeline::load(program).expect("a program that can be loaded"));
-    let outcome = run_both(&test, load(program), load(optimized));
+    let load = |program, engine| {
+        let options = forebay_pipeline::Options {
+            engine,
+            ..Default::default()
+        };
+        Arc::new(Pipeline::load_with(program, options).expect("a program that can be loaded"))
+    };
+    let outcome = run_both(&test, load(program, Engine::Interpreter), load(optimized, Engine::Jit));
     let failures = outcome.failures.iter();
     failures
         .map(|failure| format!("{}: {failure}", path.display()))
