@@ -11,6 +11,7 @@ const ORDER: &[&str] = &[
     "forebay-syntax",
     "forebay-check",
     "forebay-ir",
+    "forebay-resources",
     "forebay-p4info",
     "forebay-lower",
     "forebay-frontend",
@@ -46,6 +47,7 @@ const ISOLATED: &[(&str, &[&str])] = &[
     ("forebay-handwritten", &["forebay-packet"]),
     ("forebay-traffic", &["forebay-packet"]),
     ("forebay-ir", &["forebay-bits"]),
+    ("forebay-resources", &["forebay-ir"]),
     ("forebay-interp", &["forebay-bits", "forebay-ir", "forebay-tables"]),
 ];
 

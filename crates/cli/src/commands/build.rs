@@ -7,6 +7,7 @@ use crate::program::{self, Compilation, ProgramArguments};
 use anyhow::{Context, Result};
 use forebay_ir::{Program, Role};
 use forebay_p4info::model::P4Info;
+use forebay_resources::Machine;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -17,15 +18,23 @@ What is written:
   p4info.txtpb    tables, actions and other objects with their ids, for P4Runtime
   ir.txt          the program as it is executed; every command takes it in place of the source
   *.dot           graphs of the parser and the controls: dot -Tsvg parser.dot -o parser.svg
+With --chip also what the program takes of the chip's match-action stages, which is printed too:
+  resources.txt   stages, tables, registers, the longest way, and what does not fit
+  resources.json  the same for programs
+  placement.svg   a drawing of what stands in which stage
 
-Example:
-  forebay build l3fwd.p4 -o out")]
+Examples:
+  forebay build l3fwd.p4 -o out
+  forebay build iot_aggregate_tofino.p4 -D N=4 --chip tofino -o out")]
 pub struct Arguments {
     #[command(flatten)]
     program: ProgramArguments,
     /// The folder to write to; made if it does not exist
     #[arg(short = 'o', value_name = "DIR")]
     output: PathBuf,
+    /// Say whether the program fits this chip, and how: tofino, tofino2
+    #[arg(long, value_name = "NAME")]
+    chip: Option<String>,
     /// Print the names of the files as JSON
     #[arg(long)]
     json: bool,
@@ -42,20 +51,35 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let Some(program) = program else {
         return Ok(Status::Bad);
     };
+    let machine = arguments.chip.as_deref().map(Machine::named).transpose()?;
+    let resources = machine.map(|machine| forebay_resources::report(&program, &machine));
     let folder = &arguments.output;
     files::make_folder(folder)?;
     let mut written = Vec::new();
-    for (name, text) in files(&program, p4info.as_ref()) {
+    let mut all = files(&program, p4info.as_ref());
+    if let Some(resources) = &resources {
+        all.push(("resources.txt".to_string(), resources.to_string()));
+        all.push(("resources.json".to_string(), serde_json::to_string_pretty(resources)?));
+        all.push(("placement.svg".to_string(), resources.drawing()));
+    }
+    for (name, text) in all {
         let path = folder.join(name);
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         written.push(path.display().to_string());
     }
     if arguments.json {
-        output::print_json(&json!({ "files": written }))?;
+        let fits = resources.as_ref().map(|resources| resources.fits);
+        output::print_json(&json!({ "files": written, "fits": fits }))?;
     } else {
+        if let Some(resources) = &resources {
+            output::print(&format!("{resources}\n"))?;
+        }
         output::print(&written.iter().map(|path| format!("{path}\n")).collect::<String>())?;
     }
-    Ok(Status::Good)
+    Ok(match resources {
+        Some(resources) if !resources.fits => Status::Bad,
+        _ => Status::Good,
+    })
 }
 
 /// Names and contents.

@@ -1,0 +1,270 @@
+//! What came out: for people ([`Report`] prints itself), and for programs (it can be serialised).
+
+use crate::conditions::Conditions;
+use crate::demand::Demand;
+use crate::dependencies::{Dependency, Kind, dependencies};
+use crate::fields;
+use crate::machine::{Machine, REGISTER_ALU_BITS};
+use crate::placement::{Span, Taken, place, tails};
+use crate::units::{Unit, units_of};
+use forebay_ir::{Program, Role};
+use serde::Serialize;
+use std::fmt;
+
+/// Whether a program fits a machine, and how.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The machine.
+    pub machine: String,
+    /// Whether it fits, in one pass.
+    pub fits: bool,
+    /// Passes that a packet would have to make; 0 when something fits no stage at all.
+    pub passes: usize,
+    /// Why it does not fit.
+    pub problems: Vec<String>,
+    /// What is taken of each stage; more than the machine has when it takes several passes.
+    pub stages: Vec<Demand>,
+    /// What stands where.
+    pub placed: Vec<Placed>,
+    /// The longest way of units that wait for one another, of ingress or egress.
+    pub critical_path: Vec<Step>,
+    /// Bytes of fields in ingress and egress.
+    pub field_bytes: u32,
+    /// Bytes that can be used for fields.
+    pub field_bytes_max: u32,
+    #[serde(skip)]
+    pub(crate) description: Machine,
+}
+
+/// A unit on its stages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Placed {
+    /// Table, register, counter, or the place of operations in the source.
+    pub name: String,
+    /// `ingress` or `egress`.
+    pub control: &'static str,
+    /// The first of its stages, from 0.
+    pub first_stage: usize,
+    /// The last of them.
+    pub last_stage: usize,
+    /// What it takes of them together.
+    pub demand: Demand,
+}
+
+/// A step of the critical path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The unit.
+    pub name: String,
+    /// Its first stage.
+    pub stage: usize,
+    /// Why it stands behind the step before: the kind of dependency, and the field.
+    pub because: Option<(Kind, String)>,
+}
+
+/// A control with its units.
+struct Control {
+    name: &'static str,
+    units: Vec<Unit>,
+    dependencies: Vec<Dependency>,
+    spans: Vec<Span>,
+}
+
+/// Maps a program that the verifier of `forebay-ir` accepts onto a machine.
+pub fn report(program: &Program, machine: &Machine) -> Report {
+    let mut problems = Vec::new();
+    let mut stages: Vec<Taken> = Vec::new();
+    let mut controls = Vec::new();
+    let mut impossible = false;
+    for (role, name) in [(Role::Ingress, "ingress"), (Role::Egress, "egress")] {
+        let Some(body) = program.stage(role) else { continue };
+        let conditions = Conditions::of(body);
+        let found = units_of(program, body, &conditions);
+        let (dependencies, contradictions) = dependencies(program, &found.units, &conditions);
+        impossible |= !contradictions.is_empty() || !found.problems.is_empty();
+        problems.extend(found.problems);
+        problems.extend(contradictions);
+        match place(machine, &found.units, &dependencies, &mut stages) {
+            Ok(spans) => controls.push(Control {
+                name,
+                units: found.units,
+                dependencies,
+                spans,
+            }),
+            Err(units) => {
+                impossible = true;
+                problems.extend(
+                    units
+                        .into_iter()
+                        .filter_map(|unit| too_large(machine, &found.units[unit])),
+                );
+            }
+        }
+    }
+    let passes = stages.len().div_ceil(machine.stages).max(1);
+    if passes > 1 {
+        problems.push(too_long(machine, &stages));
+    }
+    let field_bytes = controls
+        .iter()
+        .map(|control| fields::bytes(program, &control.units))
+        .sum();
+    if field_bytes > machine.fields.usable_bytes {
+        problems.push(format!(
+            "the fields of ingress and egress take {field_bytes} bytes of the packet header vector, of whose {} bytes {} can be used",
+            machine.fields.bytes, machine.fields.usable_bytes
+        ));
+    }
+    Report {
+        machine: machine.name.clone(),
+        fits: problems.is_empty(),
+        passes: if impossible { 0 } else { passes },
+        problems,
+        stages: stages.iter().map(|taken| taken.demand).collect(),
+        critical_path: critical_path(program, &controls),
+        placed: controls.iter().flat_map(placed).collect(),
+        field_bytes,
+        field_bytes_max: machine.fields.usable_bytes,
+        description: machine.clone(),
+    }
+}
+
+/// Why a unit fits no stage; nothing when only what it waits for does not.
+fn too_large(machine: &Machine, unit: &Unit) -> Option<String> {
+    let what = unit.demand.lacking(&machine.stage)?;
+    Some(format!("`{}` wants more {what} than a stage has", unit.name))
+}
+
+fn too_long(machine: &Machine, stages: &[Taken]) -> String {
+    let wide = stages.iter().filter(|taken| taken.has_wide_register).count();
+    let needed = stages.len();
+    let registers = match wide {
+        0 => String::new(),
+        _ => format!(", {wide} of them for registers wider than {REGISTER_ALU_BITS} bits"),
+    };
+    format!("{needed} stages are needed{registers}; there are {}", machine.stages)
+}
+
+fn placed(control: &Control) -> Vec<Placed> {
+    let units = control.units.iter().zip(&control.spans);
+    units
+        .map(|(unit, span)| Placed {
+            name: unit.name.clone(),
+            control: control.name,
+            first_stage: span.first,
+            last_stage: span.last,
+            demand: unit.demand,
+        })
+        .collect()
+}
+
+/// Units one behind the other, each with the reason.
+type Way<'c> = Vec<(usize, Option<&'c Dependency>)>;
+
+/// The longest of the longest ways of all controls.
+fn critical_path(program: &Program, controls: &[Control]) -> Vec<Step> {
+    let ways = controls
+        .iter()
+        .filter_map(|control| Some((control, longest_way(control)?)));
+    let Some((control, (_, way))) = ways.max_by_key(|(_, (length, _))| *length) else {
+        return Vec::new();
+    };
+    let step = |(unit, why): (usize, Option<&Dependency>)| Step {
+        name: control.units[unit].name.clone(),
+        stage: control.spans[unit].first,
+        because: why.map(|dependency| (dependency.kind, program.slot(dependency.slot).name.clone())),
+    };
+    way.into_iter().map(step).collect()
+}
+
+/// From a unit that waits for none to the end; how many stages it takes.
+fn longest_way(control: &Control) -> Option<(usize, Way<'_>)> {
+    let tails = tails(&control.units, &control.dependencies);
+    let mut present = (0..control.units.len()).max_by_key(|unit| (tails[*unit], std::cmp::Reverse(*unit)))?;
+    let length = tails[present];
+    let mut way = vec![(present, None)];
+    loop {
+        let rest = tails[present] - control.units[present].stages;
+        let leads = |dependency: &&Dependency| {
+            dependency.before == present && dependency.kind.is_strict() && tails[dependency.behind] == rest
+        };
+        let Some(dependency) = control.dependencies.iter().find(leads).filter(|_| rest > 0) else {
+            return Some((length, way));
+        };
+        present = dependency.behind;
+        way.push((present, Some(dependency)));
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.fits {
+            true => writeln!(
+                formatter,
+                "{}: it fits, {} of {} stages",
+                self.machine,
+                self.stages.len(),
+                self.description.stages
+            )?,
+            false => writeln!(formatter, "{}: it does not fit", self.machine)?,
+        }
+        for problem in &self.problems {
+            writeln!(formatter, "  {problem}")?;
+        }
+        if !self.fits && self.passes > 1 {
+            writeln!(formatter, "  In {} passes (with recirculation) it would.", self.passes)?;
+        }
+        self.write_stages(formatter)?;
+        self.write_units(formatter)?;
+        self.write_path(formatter)?;
+        writeln!(
+            formatter,
+            "\nFields: {} of {} usable bytes of the packet header vector.",
+            self.field_bytes, self.field_bytes_max
+        )
+    }
+}
+
+impl Report {
+    fn write_stages(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stage = &self.description.stage;
+        let names = Demand::default().rows(stage).map(|(name, ..)| name);
+        writeln!(formatter, "\nstage  {}", names.join("  "))?;
+        for (number, taken) in self.stages.iter().enumerate() {
+            write!(formatter, "{number:>5}")?;
+            for (name, taken, available) in taken.rows(stage) {
+                let cell = format!("{taken}/{available}");
+                write!(formatter, "  {cell:>width$}", width = name.len())?;
+            }
+            writeln!(formatter)?;
+        }
+        Ok(())
+    }
+
+    fn write_units(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut placed: Vec<&Placed> = self.placed.iter().collect();
+        placed.sort_by_key(|unit| (unit.first_stage, unit.control != "ingress"));
+        writeln!(formatter, "\nstages  control  what")?;
+        for unit in placed {
+            let span = match unit.first_stage == unit.last_stage {
+                true => unit.first_stage.to_string(),
+                false => format!("{}-{}", unit.first_stage, unit.last_stage),
+            };
+            writeln!(formatter, "{span:>6}  {:<7}  {}", unit.control, unit.name)?;
+        }
+        Ok(())
+    }
+
+    fn write_path(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "\nThe longest way:")?;
+        for step in &self.critical_path {
+            match &step.because {
+                None => writeln!(formatter, "  {:>2}  {}", step.stage, step.name)?,
+                Some((kind, field)) => {
+                    writeln!(formatter, "  {:>2}  {}, which {kind} `{field}`", step.stage, step.name)?
+                }
+            }
+        }
+        Ok(())
+    }
+}
