@@ -1,4 +1,4 @@
-//! Numbers as byte strings (P4Runtime §8.4): the most significant byte first, the shortest string that holds the value.
+//! Numbers as byte strings (P4Runtime §8.3): the most significant byte first, the shortest string that holds the value.
 //!
 //! Strings of any length are taken as long as the value fits; what is sent is always the shortest.
 

@@ -296,6 +296,7 @@ impl Device {
             return Err(Error::invalid(format!("there is no atomicity {}", request.atomicity)).into());
         }
         let results = forwarding.write(&request.updates, atomicity, role, &self.ports, now.switch_ns);
+        self.idle.hurry(now.switch_ns);
         Rejection::of_batch(&results)
     }
 

@@ -117,13 +117,14 @@ async fn serve_stream(
         let next = tokio_stream::StreamExt::next(&mut requests);
         let message = tokio::select! {
             message = next => message,
-            () = sender.closed() => return,
+            () = sender.messages.closed() => return,
+            () = sender.end.notified() => return,
         };
         let Some(Ok(message)) = message else { return };
         let taken = shared.call(|device, now| device.stream_message(stream, message, now));
         if let Err(error) = taken {
             // The controller may have gone already.
-            let _ = sender.send(Err(of_error(&error))).await;
+            let _ = sender.messages.send(Err(of_error(&error))).await;
             return;
         }
     }

@@ -24,7 +24,12 @@ pub struct Environment {
 }
 
 /// What goes to a stream.
-pub(crate) type ToStream = mpsc::Sender<Result<StreamMessageResponse, Status>>;
+#[derive(Clone)]
+pub(crate) struct ToStream {
+    pub(crate) messages: mpsc::Sender<Result<StreamMessageResponse, Status>>,
+    /// Told when the controller is to be disconnected.
+    pub(crate) end: Arc<Notify>,
+}
 
 /// See the [module](self).
 pub(crate) struct Shared {
@@ -93,7 +98,11 @@ impl Shared {
         ToStream,
     ) {
         let stream = StreamId(self.last_stream.fetch_add(1, Ordering::Relaxed) + 1);
-        let (sender, receiver) = mpsc::channel(MESSAGES_MAX);
+        let (messages, receiver) = mpsc::channel(MESSAGES_MAX);
+        let sender = ToStream {
+            messages,
+            end: Arc::default(),
+        };
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.streams.insert(stream, sender.clone());
         (stream, receiver, sender)
@@ -145,8 +154,8 @@ impl Inner {
         let Some(sender) = self.streams.get(&stream) else {
             return;
         };
-        if sender.try_send(Ok(message)).is_err() && is_arbitration {
-            self.streams.remove(&stream);
+        if sender.messages.try_send(Ok(message)).is_err() && is_arbitration {
+            sender.end.notify_one();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Direct counters and meters: those of table entries (P4Runtime §9.1.8, §9.3.1, §9.4.1).
+//! Direct counters and meters: those of table entries (P4Runtime §9.1.7, §9.3.1, §9.4.1).
 
 use super::meter::{check_config, rates_of};
 use super::{modify_only, table_entry};

@@ -10,8 +10,10 @@ use forebay_pipeline::IdleTime;
 use forebay_protocol::p4::v1::{IdleTimeoutNotification, TableEntry};
 use std::collections::HashMap;
 
-/// Time between two looks, in nanoseconds.
-const INTERVAL_NS: u64 = 10_000_000;
+/// The shortest and the longest time between two looks, in nanoseconds. In between it is a quarter of the shortest
+/// time-out, so that large tables are not looked through for nothing.
+const INTERVAL_MIN_NS: u64 = 10_000_000;
+const INTERVAL_MAX_NS: u64 = 1_000_000_000;
 
 /// When idle entries were told of.
 #[derive(Debug, Default)]
@@ -19,9 +21,16 @@ pub(crate) struct IdleScan {
     /// By table id and [`forebay_pipeline::Record::id`].
     told_ns: HashMap<(u32, u64), u64>,
     next_ns: u64,
+    /// The shortest time-out of the last look.
+    shortest_ns: u64,
 }
 
 impl IdleScan {
+    /// Entries may have changed: looks again soon.
+    pub(crate) fn hurry(&mut self, now_ns: u64) {
+        self.next_ns = self.next_ns.min(now_ns + INTERVAL_MIN_NS);
+    }
+
     /// When to look next, if a table of the program allows time-outs.
     pub(crate) fn next_ns(&self, forwarding: &Forwarding) -> Option<u64> {
         tables(forwarding).next().map(|_| self.next_ns)
@@ -37,14 +46,16 @@ impl IdleScan {
         if now_ns < self.next_ns {
             return Vec::new();
         }
-        self.next_ns = now_ns + INTERVAL_NS;
+        self.shortest_ns = u64::MAX;
         let before = std::mem::take(&mut self.told_ns);
         let idle = tables(forwarding).filter_map(|table| {
             let table_entry = self.idle_entries(forwarding, table, &before, now_ns);
             let notification = IdleTimeoutNotification { table_entry, timestamp };
             (!notification.table_entry.is_empty()).then_some((table.id, notification))
         });
-        idle.collect()
+        let idle = idle.collect();
+        self.next_ns = now_ns + (self.shortest_ns / 4).clamp(INTERVAL_MIN_NS, INTERVAL_MAX_NS);
+        idle
     }
 
     fn idle_entries(
@@ -63,6 +74,7 @@ impl IdleScan {
             },
         ) in forwarding.pipeline.idle_times(table.index)
         {
+            self.shortest_ns = self.shortest_ns.min(timeout_ns);
             let told_ns = before.get(&(table.id, id)).copied();
             let since_ns = last_hit_ns.max(told_ns.unwrap_or(0));
             if now_ns.saturating_sub(since_ns) >= timeout_ns {

@@ -3,6 +3,7 @@
 
 mod arbitration;
 mod batches;
+mod matrix;
 mod objects;
 mod pipeline_config;
 mod profiles;
