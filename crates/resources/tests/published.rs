@@ -66,6 +66,9 @@ fn disaggregation_fits_as_published() {
             .iter()
             .flat_map(|size| BATCHES.iter().map(move |batch| (*size, *batch)));
         let published: Vec<_> = all.filter(|cell| !blank.contains(cell)).collect();
-        assert_eq!(fitting("iot_disaggregate_tofino/iot_disaggregate_tofino.p4", Some(method)), published);
+        assert_eq!(
+            fitting("iot_disaggregate_tofino/iot_disaggregate_tofino.p4", Some(method)),
+            published
+        );
     }
 }
