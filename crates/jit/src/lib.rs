@@ -39,7 +39,9 @@
 //!   lookahead) at the present position. The position is at most the packet's length: it begins there or at 0 and moves
 //!   only past bits that were tested. The tests cannot overflow: what is added to a position is a constant, or a number
 //!   that was first found to be at most the packet's length. A load that covers more than its field stays between the
-//!   header's first and last byte. On the short way, changed fields are written to where they were read.
+//!   header's first and last byte. On the short way, changed fields are written to where they were read. An element of a
+//!   stack that is chosen by a computed index is loaded when the index is smaller than their number, all of them having
+//!   been extracted.
 //! * **Action data.** Offsets are those of the parameters of the action. Which action runs is what the table said together
 //!   with the data, and tables check the number and widths of arguments when an entry is written. Records of tables have
 //!   as many words as the layout says that compiler and table make of the same declaration.

@@ -28,6 +28,9 @@ pub const INSTANCE: SlotId = SlotId(7);
 const CONDITION: SlotId = SlotId(2);
 const NUMBER: SlotId = SlotId(8);
 
+/// Headers that are alike.
+const STACK: [u32; 3] = [4, 5, 6];
+
 /// Widths of local slots, where representations change among them.
 const WIDTHS: &[u32] = &[
     9, 16, 1, 1, 7, 8, 13, 16, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 200, 256, 600,
@@ -150,6 +153,10 @@ impl Generator<'_> {
         for index in 0..4 {
             self.header(index);
         }
+        let width = self.pick(&[8, 16, 24, 64, 80, 128]);
+        for index in STACK {
+            self.element(index, width);
+        }
         let wide = self.pick(&[9, 64, 65, 128, 300]);
         for (index, width) in [16, wide].into_iter().enumerate() {
             self.program.registers.push(Register {
@@ -186,6 +193,42 @@ impl Generator<'_> {
             receiver: 1,
             fields: vec![("a".into(), 9), ("b".into(), 70), ("c".into(), 200)],
         });
+    }
+
+    /// A header of a stack.
+    fn element(&mut self, index: u32, width: u32) {
+        let id = HeaderId(index);
+        let valid = self.slot(1, SlotKind::Valid(id));
+        let field = HeaderField {
+            name: "f0".into(),
+            slot: self.slot(width, SlotKind::Field(id)),
+            length: None,
+        };
+        self.program.headers.push(Header {
+            name: format!("h{index}"),
+            type_name: "element_t".into(),
+            valid,
+            fields: vec![field],
+        });
+    }
+
+    /// A field of an element that is chosen by an index, as lowering writes it; nothing of these when the index is too large.
+    fn chosen_element(&mut self) -> Op {
+        let index = self.pick(&[SlotId(5), SlotId(6)]);
+        let fields = STACK.map(|header| self.program.headers[header as usize].fields[0].slot);
+        let width = self.program.slot(fields[0]).width;
+        let mut value = self.expr(width, 1);
+        for (number, field) in fields.into_iter().enumerate().rev() {
+            let number = Bits::new(self.program.slot(index).width, number as u128);
+            let is = Expr::Binary(BinaryOp::Eq, Box::new(Expr::Slot(index)), Box::new(Expr::Const(number)));
+            value = Expr::Mux {
+                condition: Box::new(is),
+                then_value: Box::new(Expr::Slot(field)),
+                else_value: Box::new(value),
+            };
+        }
+        let slot = self.slot(width, SlotKind::Local);
+        Op::Assign { slot, value }
     }
 
     fn header(&mut self, index: u32) {
@@ -258,6 +301,16 @@ impl Generator<'_> {
             self.params.clear();
             let kind = self.program.bodies[body.index()].kind;
             self.program.bodies[body.index()].blocks = self.blocks(kind);
+        }
+        if self.chance(30) {
+            let extracts = STACK.map(|header| {
+                Statement::new(Op::Extract {
+                    header: HeaderId(header),
+                    varbit_bits: None,
+                })
+            });
+            let parser = &mut self.program.bodies[PARSER.index()].blocks;
+            parser[0].statements.splice(0..0, extracts);
         }
         let roles = [
             (Role::Parser, PARSER),
@@ -516,6 +569,9 @@ impl Generator<'_> {
     fn op(&mut self, kind: BodyKind) -> Op {
         if self.chance(10) {
             return self.small_assignment(kind);
+        }
+        if self.chance(5) && kind == BodyKind::Control {
+            return self.chosen_element();
         }
         if self.chance(40) {
             return match kind {
