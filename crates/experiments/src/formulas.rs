@@ -11,8 +11,9 @@
 //! | `multicast` | min(`theory`, 100/(N − 1)) | replication bus: N − 1 copies |
 //! | `ring-resubmit`, `ring-multicast` | min(`aggregate`, C/(`theory`/100)) | whichever of both switches |
 //!
-//! and `naive-P`: P·100/(n + 1) for recirculation of whole packets with P ports.
+//! `payload-recirculations` is the analytical model of a rendezvous unit (`unit_model`), and `naive-P`: P·100/(n + 1) for recirculation of whole packets with P ports.
 
+use crate::unit_model::Unit;
 use std::collections::BTreeMap;
 
 /// Rate of a port, in Gbps.
@@ -30,6 +31,9 @@ pub(crate) fn value(name: &str, parameters: &BTreeMap<String, String>) -> Option
         let recirculations = number("n")? as f64;
         return Some(ports.parse::<f64>().ok()? * LINE / (recirculations + 1.0));
     }
+    if name == "payload-recirculations" {
+        return unit(parameters)?.payload_recirculations();
+    }
     let (count, payload) = (number("N")?, number("S")? - 6);
     match name {
         "aggregate" => Some(aggregate(payload)),
@@ -41,6 +45,20 @@ pub(crate) fn value(name: &str, parameters: &BTreeMap<String, String>) -> Option
         _ => None,
     }
 }
+
+fn unit(parameters: &BTreeMap<String, String>) -> Option<Unit> {
+    let number = |key: &str| parameters.get(key)?.parse::<f64>().ok();
+    Some(Unit {
+        n: number("n")?,
+        gbps: number("GBPS")?,
+        weight: WEIGHT,
+        packet_bytes: PACKET_BYTES,
+    })
+}
+
+/// Headers for each payload, and the length of packets, in the figures of the analytical model.
+const WEIGHT: f64 = 20.0;
+const PACKET_BYTES: f64 = 1500.0;
 
 /// What a parser channel takes, in Gbps, of frames of this length.
 fn parser(frame_bytes: usize) -> f64 {

@@ -19,6 +19,7 @@ mod definition;
 mod formulas;
 mod metrics;
 mod report;
+mod unit_model;
 
 pub use cells::{Basis, Cell};
 pub use definition::Definition;

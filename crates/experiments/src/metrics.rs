@@ -32,6 +32,7 @@ impl Found {
         let source = results.sources.first()?;
         match name {
             "thirty_ports_gbps" => Some(THIRTY_PORTS * results.output_gbps() / ports_needed(results)),
+            "payload_recirculations" => payload_recirculations(results),
             "settled_us" => settled_us(results),
             "lost" => Some(results.lost() as f64),
             "delivered_share" => Some(results.delivered() as f64 / results.sent().max(1) as f64),
@@ -55,6 +56,17 @@ const THIRTY_PORTS: f64 = 30.0;
 fn ports_needed(results: &Results) -> f64 {
     let ports = results.chips.iter().flat_map(|chip| &chip.ports);
     ports.map(|port| port.wire_utilisation).sum()
+}
+
+/// How often a payload has left queue 1, on average: both recirculation ports are followed.
+fn payload_recirculations(results: &Results) -> Option<f64> {
+    let queues = &results.chips.first()?.queues;
+    let taken: u64 = queues
+        .iter()
+        .filter(|queue| queue.queue == 1)
+        .map(|queue| queue.taken)
+        .sum();
+    Some(taken as f64 / results.sent().max(1) as f64)
 }
 
 /// The longest time after a change of the rate until the output is, and stays, what it is at the end of the same step.

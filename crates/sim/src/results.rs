@@ -140,6 +140,8 @@ pub struct QueueResults {
     pub port: u16,
     /// The queue: the priority of its packets.
     pub queue: usize,
+    /// Packets that it has taken in the whole run.
+    pub taken: u64,
     /// Mean wait of the packets that left it after the warm-up.
     pub mean_wait_ns: f64,
     /// The most bytes seen in a sample.
