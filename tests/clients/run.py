@@ -22,6 +22,7 @@ CLIENTS = {
     "finsy": ["finsy==0.30"],
     "ptf": ["ptf==0.12.0", "p4runtime-shell==0.0.6", "scapy"],
     "p4net": ["p4net==1.8"],
+    "tls": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
 
 
