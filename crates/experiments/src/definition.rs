@@ -28,6 +28,10 @@ pub struct Definition {
     /// Parameters that tell lines apart.
     #[serde(default)]
     pub lines: Vec<String>,
+    /// The parameter whose values stand beside one another in a table of their own, which has the formula but once; none
+    /// when it is empty.
+    #[serde(default)]
+    pub columns: String,
     /// The unit of the values.
     pub unit: String,
     /// Parameters for a quick run.

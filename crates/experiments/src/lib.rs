@@ -19,6 +19,7 @@ mod definition;
 mod formulas;
 mod metrics;
 mod report;
+mod side_by_side;
 mod unit_model;
 
 pub use cells::{Basis, Cell};

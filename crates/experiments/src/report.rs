@@ -2,6 +2,7 @@
 
 use crate::cells::Basis;
 use crate::definition::Definition;
+use crate::side_by_side::side_by_side;
 use forebay_sim::plot::{Chart, Line};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -97,6 +98,10 @@ impl Report {
         let mut text = format!("# {title}\n\nPublished: {source}. Values in {unit}. Written by `{command}`.\n");
         if !notes.is_empty() {
             put(&mut text, &format!("\n{}\n", notes.trim()));
+        }
+        if !self.definition.columns.is_empty() {
+            let table = side_by_side(&self.rows, &self.definition.columns, &self.shown_parameters());
+            put(&mut text, &format!("\n{table}"));
         }
         put(&mut text, &format!("\n{}", self.table()));
         if let Some((mean, largest)) = self.mean_error() {
@@ -201,7 +206,7 @@ fn put(text: &mut String, more: &str) {
 }
 
 /// Three digits.
-fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     match value {
         None => String::new(),
         Some(value) if value.abs() >= 100.0 || value == value.round() => format!("{value:.0}"),
