@@ -6,8 +6,8 @@ use crate::program_slot::ProgramSlot;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_control::{Device, Now, Settings};
 use forebay_ir::Program;
-use forebay_pipeline::Pipeline;
 use forebay_pipeline::v1model::DROP_PORT;
+use forebay_pipeline::{Pipeline, ShortWay};
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_server::{CpuPort, DigestSender, Environment, Link, Options, Running, Tls};
@@ -62,7 +62,7 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_se
         let program = forebay_control::load(NO_PROGRAM.as_bytes())
             .map_err(|error| anyhow!("{error}"))?
             .program;
-        let pipeline = engine.load(program)?;
+        let pipeline = engine.load(program, ShortWay::BesidePackets)?;
         return Ok(Some(Start { pipeline, known: None }));
     };
     if path.extension().is_some_and(|extension| extension == "json") {
@@ -78,7 +78,7 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_se
         (true, Some(info)) => Some((forebay_protocol::p4info::from_compiler(info), blob(&program))),
         (true, None) => Some((p4info_beside(path)?, blob(&program))),
     };
-    let pipeline = engine.load(program)?;
+    let pipeline = engine.load(program, ShortWay::BesidePackets)?;
     Ok(Some(Start { pipeline, known }))
 }
 
@@ -86,7 +86,7 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_se
 fn load_pushed(path: &Path, engine: Engine) -> Result<Start> {
     let blob = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let loaded = forebay_control::load(&blob).map_err(|error| anyhow!("{}: {error}", path.display()))?;
-    let pipeline = engine.load(loaded.program)?;
+    let pipeline = engine.load(loaded.program, ShortWay::BesidePackets)?;
     let known = loaded.p4info.map(|p4info| (p4info, blob));
     Ok(Start { pipeline, known })
 }

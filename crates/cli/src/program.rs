@@ -8,7 +8,7 @@ use forebay_files::FileSources;
 use forebay_frontend::{Checked, Compiled, Options};
 use forebay_ir::Program;
 use forebay_p4info::model::P4Info;
-use forebay_pipeline::Pipeline;
+use forebay_pipeline::{Pipeline, ShortWay};
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::render;
 use forebay_syntax::source::SourceMap;
@@ -59,9 +59,10 @@ impl Engine {
     ///
     /// # Errors
     /// When the program cannot be loaded.
-    pub fn load(self, program: Program) -> Result<Arc<Pipeline>> {
+    pub fn load(self, program: Program, short_way: ShortWay) -> Result<Arc<Pipeline>> {
         let options = forebay_pipeline::Options {
             engine: self.of_pipeline(),
+            short_way,
             ..Default::default()
         };
         let pipeline = Pipeline::load_with(program, options).context("the program cannot be loaded")?;

@@ -1,14 +1,16 @@
 //! From a program to [`Code`].
 
 use crate::analysis::{action_body, longest_way, size, truncates};
-use crate::code::{Addresses, Code, CodeMemory, Needs};
+use crate::code::{Code, CodeMemory, Entry, entry};
 use crate::lane::Shape;
 use crate::pool::Pool;
-use crate::route::Route;
 use crate::route::plan::Plan;
-use crate::translate::{Environment, Order, ParserErrors, StepCounting, Translator, Unit, body_signature};
+use crate::route::{Order, Route};
+use crate::short_way::{Needs, ShortCode};
+use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::UserFuncName;
+use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{CodegenError, Context as CodegenContext};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -20,15 +22,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-
-/// What compiled code needs to know besides the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options<'a> {
-    /// Statements and terminators that one body may execute for one packet.
-    pub step_limit: u64,
-    /// The short way that packets may take, if the program has one.
-    pub route: Option<&'a Route>,
-}
 
 /// Why a program could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,88 +54,102 @@ impl std::error::Error for CompileError {}
 /// An action of this size or less is copied to wherever its table is applied.
 const INLINED_SIZE_MAX: usize = 64;
 
-/// Compiles a program that the verifier of `forebay-ir` accepts.
-pub fn compile(program: &Program, options: Options<'_>) -> Result<Code, CompileError> {
+/// Compiles the bodies of a program that the verifier of `forebay-ir` accepts. For one packet, each may execute so many
+/// statements and terminators.
+pub fn compile(program: &Program, step_limit: u64) -> Result<Code, CompileError> {
     let mut module = new_module()?;
     let outlined = declare_actions(program, &mut module)?;
     let layout = StateLayout::new(program);
-    let obstacle = options
-        .route
-        .and_then(|route| route.obstacle(program, options.step_limit));
-    let routed = options.route.filter(|_| obstacle.is_none());
-    let plan = routed.map(|route| Plan::new(program, route, route.known(program), options.step_limit));
     let mut pool = Pool::default();
-    let mut environment = Environment {
-        program,
-        layout: &layout,
-        errors: parser_errors(program),
-        pool: &mut pool,
-        temporaries: 0,
-        headroom: 0,
-        shape: Shape::default(),
-        searched: Vec::new(),
-        outlined: &outlined,
-    };
-    let mut compiler = Compiler {
-        builder_context: FunctionBuilderContext::new(),
-        module: &mut module,
-        step_limit: options.step_limit,
-        functions: Vec::new(),
-    };
+    let mut environment = environment(program, &layout, &mut pool, &outlined);
+    let mut compiler = Compiler::new(&mut module, step_limit);
     for (&action, &function) in &outlined {
         compiler.function(&mut environment, Unit::Action(action), function);
     }
-    let mut bodies = HashMap::new();
+    let mut bodies = vec![None; program.bodies.len()];
     for body in (0..program.bodies.len() as u32).map(BodyId) {
         if program.bodies[body.index()].kind != BodyKind::Action {
             let function = compiler.declare()?;
             compiler.function(&mut environment, Unit::Body(body), function);
-            bodies.insert(body, function);
+            bodies[body.index()] = Some(function);
         }
     }
-    let mut short_way = |order| -> Result<Option<FuncId>, CompileError> {
-        let (Some(plan), Some(route)) = (&plan, routed) else {
-            return Ok(None);
-        };
-        let function = compiler.declare()?;
-        compiler.function(&mut environment, Unit::Route(route, plan, order), function);
-        Ok(Some(function))
-    };
-    let straight = short_way(Order::Straight)?;
-    let staged = match routed {
-        Some(route) if !route.keeps_order(program) => short_way(Order::Staged)?,
-        _ => None,
-    };
+    let functions = compiler.functions;
+    let temporaries = environment.temporaries as usize;
+    generate(&mut module, functions)?;
+    let entries = bodies
+        .into_iter()
+        .map(|function| function.map(|id| entry_of(&module, id)))
+        .collect();
+    // SAFETY: the entries are in the module, and the environment has counted.
+    Ok(unsafe { Code::new(CodeMemory::new(module, pool), entries, temporaries, step_limit) })
+}
+
+/// Compiles the short way through a program, in one of its forms.
+///
+/// # Panics
+/// When there is an [obstacle](Route::obstacle), or the order of packets can be seen
+/// ([`Route::keeps_order`]) and would not be kept.
+pub fn compile_short_way(
+    program: &Program,
+    route: &Route,
+    order: Order,
+    step_limit: u64,
+) -> Result<ShortCode, CompileError> {
+    assert_eq!(route.obstacle(program, step_limit), None, "there is a short way");
+    assert!(
+        order == Order::Straight || !route.keeps_order(program),
+        "the order of packets cannot be seen"
+    );
+    let mut module = new_module()?;
+    let layout = StateLayout::new(program);
+    let plan = Plan::new(program, route, route.known(program), step_limit);
+    let (mut pool, outlined) = (Pool::default(), HashMap::new());
+    let mut environment = environment(program, &layout, &mut pool, &outlined);
+    let mut compiler = Compiler::new(&mut module, step_limit);
+    let function = compiler.declare()?;
+    compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
     let functions = compiler.functions;
     let needs = Needs {
         temporaries: environment.temporaries as usize,
         headroom: environment.headroom,
         shape: environment.shape,
-        copies: plan.as_ref().is_some_and(Plan::makes_copies),
+        copies: plan.makes_copies(),
         registers: program.registers.len(),
         counters: program.counters.len(),
-        step_limit: options.step_limit,
         // Copies compare their lengths with the limit without asking whether there is one.
-        truncates: truncates(program) || plan.as_ref().is_some_and(Plan::makes_copies),
+        truncates: truncates(program) || plan.makes_copies(),
         searched: environment.searched,
     };
     generate(&mut module, functions)?;
-    module
-        .finalize_definitions()
-        .map_err(|error| CompileError::Memory(error.to_string()))?;
-    let entries = (0..program.bodies.len() as u32)
-        .map(|body| {
-            bodies
-                .get(&BodyId(body))
-                .map(|&function| module.get_finalized_function(function))
-        })
-        .collect();
-    let addresses = Addresses {
-        bodies: entries,
-        straight: straight.map(|function| module.get_finalized_function(function)),
-        staged: staged.map(|function| module.get_finalized_function(function)),
-    };
-    Ok(Code::new(CodeMemory::new(module), pool, addresses, needs, obstacle))
+    let entry = entry_of(&module, function);
+    // SAFETY: the entry is in the module, and the environment has counted.
+    Ok(unsafe { ShortCode::new(CodeMemory::new(module, pool), entry, needs) })
+}
+
+/// What functions of a program have in common; nothing is needed yet.
+fn environment<'a>(
+    program: &'a Program,
+    layout: &'a StateLayout,
+    pool: &'a mut Pool,
+    outlined: &'a HashMap<ActionId, FuncId>,
+) -> Environment<'a> {
+    Environment {
+        program,
+        layout,
+        errors: parser_errors(program),
+        pool,
+        temporaries: 0,
+        headroom: 0,
+        shape: Shape::default(),
+        searched: Vec::new(),
+        outlined,
+    }
+}
+
+fn entry_of(module: &JITModule, function: FuncId) -> Entry {
+    // SAFETY: all functions have this signature; who gets the entry gets the module with it.
+    unsafe { entry(module.get_finalized_function(function)) }
 }
 
 /// An empty module for this machine.
@@ -230,7 +237,16 @@ struct Function {
     context: CodegenContext,
 }
 
-impl Compiler<'_> {
+impl<'m> Compiler<'m> {
+    fn new(module: &'m mut JITModule, step_limit: u64) -> Self {
+        Compiler {
+            module,
+            builder_context: FunctionBuilderContext::new(),
+            step_limit,
+            functions: Vec::new(),
+        }
+    }
+
     fn declare(&mut self) -> Result<FuncId, CompileError> {
         let signature = body_signature(self.module.isa().default_call_conv());
         self.module
@@ -284,17 +300,24 @@ impl Compiler<'_> {
 /// Programs with more of Cranelift's instructions are compiled by several threads.
 const SERIAL_MAX: usize = 2_000;
 
-/// Generates the machine code of functions and puts it into the module. This is what takes the time, and functions do not
-/// need one another for it.
+/// Generates the machine code of functions and makes it executable.
 fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<(), CompileError> {
+    generate_each(module.isa(), &mut functions)?;
+    for function in &functions {
+        define(module, function)?;
+    }
+    let finished = module.finalize_definitions();
+    finished.map_err(|error| CompileError::Memory(error.to_string()))
+}
+
+/// This is what takes the time, and functions do not need one another for it.
+fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), CompileError> {
     let instructions: usize = functions.iter().map(|f| f.context.func.dfg.num_insts()).sum();
     let threads = match instructions > SERIAL_MAX {
         true => thread::available_parallelism().map_or(1, |count| count.get().min(functions.len())),
         false => 1,
     };
-    let isa = module.isa();
-    // The last ones are the largest.
-    let queue = Mutex::new(functions.iter_mut().rev());
+    let queue = Mutex::new(functions.iter_mut());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
         while let Some(function) = next() {
@@ -312,8 +335,7 @@ fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<(), 
             result = result.and(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         result
-    })?;
-    functions.iter().try_for_each(|function| define(module, function))
+    })
 }
 
 fn define(module: &mut JITModule, function: &Function) -> Result<(), CompileError> {

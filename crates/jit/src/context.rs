@@ -4,8 +4,8 @@
 //! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls. On the short way there
 //! is one for a burst, and what differs between its packets is in their lanes ([`crate::lane`]).
 
-use crate::code::CopyFate;
 use crate::lane::{Copy, Lanes, fate};
+use crate::short_way::CopyFate;
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, Objects, PacketFacts, Random, Requests};
@@ -49,7 +49,7 @@ pub(crate) struct Context<'a> {
     pub(crate) counters: *const u64,
     /// Whether atomic sections need locks.
     pub(crate) needs_locks: u64,
-    /// On the short way: where the tables are that compiled code searches itself, in the order of [`crate::Code`]'s list.
+    /// On the short way: where the tables are that compiled code searches itself, in the order of [`crate::ShortCode`]'s list.
     pub(crate) locations: *const Location,
     /// On the short way: places for copies that are not in use yet.
     pub(crate) next_copy: *mut Copy,
@@ -163,7 +163,7 @@ impl Memory {
     /// # Safety
     ///
     /// From now on until another address is set for the copy, and when frames take a short way with this memory, the
-    /// address is that of as many bytes as [`crate::Code::copy_bytes`] says for the longest frame, which nobody else uses.
+    /// address is that of as many bytes as [`crate::ShortCode::copy_bytes`] says for the longest frame, which nobody else uses.
     ///
     /// # Panics
     ///

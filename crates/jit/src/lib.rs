@@ -2,7 +2,8 @@
 //!
 //! [`compile`] turns a [`forebay_ir::Program`] into [`Code`]; an [`Execution`] takes a packet through its bodies, with the
 //! same state, objects and requests as [`forebay_interp::Execution`], and the same result for every packet: bytes, drops,
-//! registers, counters, step limits. Only tracing is the interpreter's alone.
+//! registers, counters, step limits. Only tracing is the interpreter's alone. [`compile_short_way`] makes one function of
+//! a whole program ([`route`]), through which a [`ShortWay`] takes bursts. That takes longer, and packets need not wait for it.
 //!
 //! ```text
 //!   Program ──► analysis ──► translate ──► Cranelift ──► Code
@@ -17,7 +18,8 @@
 //! | `translate/` | bodies to Cranelift's own representation |
 //! | `compile.rs` | the module, its functions |
 //! | `route/` | the short way: what is known of packets behind each way through the parser |
-//! | `code.rs` | finished code, and its use for one packet |
+//! | `code.rs` | finished bodies, and their use for one packet |
+//! | `short_way.rs` | the finished short way, and its use for a burst |
 //! | `context.rs` | what generated code knows of the packet |
 //! | `arrays.rs` | where it finds registers and counters |
 //! | `crc.rs` | the tables of remainders for CRCs in generated code |
@@ -57,7 +59,7 @@
 //! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
 //!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much is
 //!   what [`Memory::set_copy`] is promised.
-//! * **The room before a packet.** A frame becomes longer by at most [`Code::headroom`] bytes, which who runs a short way
+//! * **The room before a packet.** A frame becomes longer by at most [`ShortCode::headroom`] bytes, which who runs a short way
 //!   promises to be there.
 //!
 //! Keys, indices of meters and the like are not addresses here: they go to the runtime as values, and tables and arrays
@@ -74,12 +76,14 @@ mod lane;
 mod pool;
 pub mod route;
 mod runtime;
+mod short_way;
 mod tables;
 mod translate;
 
 pub use arrays::Arrays;
-pub use code::{Code, CopyFate, Execution, Fate, Frame, ShortWay};
-pub use compile::{CompileError, Options, compile};
+pub use code::{Code, Execution};
+pub use compile::{CompileError, compile, compile_short_way};
 pub use context::Memory;
 pub use lane::BURST_MAX;
+pub use short_way::{CopyFate, Fate, Frame, ShortCode, ShortWay};
 pub use tables::TableObjects;

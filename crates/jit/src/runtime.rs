@@ -3,7 +3,7 @@
 //! # Safety
 //!
 //! All of them take pointers that only [`crate::translate`] makes up: a [`Context`] is the one that the compiled function
-//! was called with, descriptions ([`TableShape`], [`WideOperation`], ...) are kept by the [`crate::Code`] that holds the
+//! was called with, descriptions ([`TableShape`], [`WideOperation`], ...) are kept beside the machine code, for the
 //! calling function, and values are in the state or in temporaries, with as many words as their width needs. Nobody else
 //! calls them.
 

@@ -17,6 +17,7 @@ mod control;
 mod error;
 mod layout;
 mod load;
+mod machine_code;
 mod objects;
 mod outcome;
 mod packet;
@@ -28,7 +29,7 @@ pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, IdleTime,
 pub use error::{ControlError, LoadError, ObjectKind};
 pub use forebay_interp::{Event, NoTrace, Tracer};
 pub use forebay_tables::CounterValue;
-pub use load::{Engine, Options, Pipeline};
+pub use load::{Engine, Options, Pipeline, ShortWay};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
 pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};
 pub use replication::{CloneSession, Replica};

@@ -3,11 +3,11 @@
 use crate::control::convert;
 use crate::error::{ControlError, LoadError};
 use crate::layout::Layout;
+use crate::machine_code::MachineCode;
 use crate::objects::{Control, CustomCrcs, LookupPlan, Snapshot, Stateful};
 use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
 use crate::sections::{self, RegisterLocks};
-use crate::v1model;
 use forebay_ir::{MatchKind, Op, Program, Unit};
 use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, Implementation, KeySpec, MeterArray,
@@ -26,6 +26,19 @@ pub enum Engine {
     Jit,
 }
 
+/// When the short way of [`Engine::Jit`] is compiled: the whole program as one function, which takes longer than its
+/// bodies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShortWay {
+    /// Loading waits for it.
+    #[default]
+    BeforePackets,
+    /// In a thread of its own; packets go the long way until it is ready.
+    BesidePackets,
+    /// Not at all: nobody calls [`crate::Worker::pass`].
+    Never,
+}
+
 /// Limits, and which executor runs the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -41,6 +54,8 @@ pub struct Options {
     pub clone_limit: u32,
     /// Bytes that a packet may have.
     pub packet_limit: u32,
+    /// When machine code of the short way is made.
+    pub short_way: ShortWay,
 }
 
 impl Default for Options {
@@ -52,6 +67,7 @@ impl Default for Options {
             recirculate_limit: 10_000,
             clone_limit: 100,
             packet_limit: 65_535,
+            short_way: ShortWay::BeforePackets,
         }
     }
 }
@@ -63,7 +79,7 @@ pub struct Pipeline {
     pub(crate) options: Options,
     pub(crate) layout: Layout,
     /// The program as machine code, when [`Options::engine`] asks for it.
-    pub(crate) code: Option<forebay_jit::Code>,
+    pub(crate) code: Option<MachineCode>,
     pub(crate) plan: LookupPlan,
     pub(crate) stateful: Stateful,
     /// The workers that read tables and snapshots.
@@ -102,7 +118,8 @@ impl Pipeline {
             custom_crcs: Arc::new(CustomCrcs::default()),
         });
         Ok(Pipeline {
-            code: compile(&program, &layout, &options, sections.contain_lookups)?,
+            code: MachineCode::new(&program, &layout, &options, sections.contain_lookups)
+                .map_err(LoadError::Compile)?,
             layout,
             plan: LookupPlan::new(&program),
             stateful: load_stateful(&program, sections.locks)?,
@@ -156,27 +173,6 @@ impl Pipeline {
     /// Exclusive access to the tables, for the control plane. Workers go on reading.
     pub(crate) fn control(&self) -> MutexGuard<'_, Control> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Packets of a burst may change places at lookups, which a section does not allow: such programs have no short way.
-fn compile(
-    program: &Program,
-    layout: &Layout,
-    options: &Options,
-    looks_up_in_sections: bool,
-) -> Result<Option<forebay_jit::Code>, LoadError> {
-    match options.engine {
-        Engine::Interpreter => Ok(None),
-        Engine::Jit => {
-            let route = v1model::route(program, layout);
-            let options = forebay_jit::Options {
-                step_limit: options.step_limit,
-                route: (!looks_up_in_sections).then_some(&route),
-            };
-            let code = forebay_jit::compile(program, options);
-            code.map(Some).map_err(LoadError::Compile)
-        }
     }
 }
 

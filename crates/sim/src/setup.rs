@@ -6,7 +6,7 @@ use crate::scenario::{ChipEntry, EngineEntry, LinkEntry, Problem, Scenario, Traf
 use crate::source::{MICROSECOND, Stream};
 use forebay_chip::{ChipConfig, ChipSpec, Connection, LinkSpec, Network, Place, PortConfig, QueueConfig};
 use forebay_ir::Program;
-use forebay_pipeline::{Engine, Options, Pipeline};
+use forebay_pipeline::{Engine, Options, Pipeline, ShortWay};
 use forebay_stf::{Applied, Controller, Test};
 use std::ops::Range;
 use std::sync::Arc;
@@ -151,6 +151,7 @@ impl ChipSetup {
     fn load(&self) -> Result<Arc<Pipeline>, String> {
         let options = Options {
             engine: self.engine,
+            short_way: ShortWay::Never,
             ..Options::default()
         };
         let pipeline = Pipeline::load_with(self.program.clone(), options).map_err(|error| error.to_string())?;

@@ -10,7 +10,7 @@ use crate::{output, parallel};
 use anyhow::{Context, Result, bail};
 use forebay_chip::ChipSpec;
 use forebay_ir::Program;
-use forebay_pipeline::NoTrace;
+use forebay_pipeline::{NoTrace, ShortWay};
 use forebay_stf::{Outcome, Test};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -156,7 +156,7 @@ fn compile(suite: &Suite, arguments: &Arguments, messages: &mut String) -> Resul
 }
 
 fn run_test(program: &Program, test: &Test, arguments: &Arguments, trace: &mut String) -> Result<Outcome> {
-    let load = |engine: Engine| engine.load(program.clone());
+    let load = |engine: Engine| engine.load(program.clone(), ShortWay::BeforePackets);
     if arguments.switch == Device::Chip {
         let engine = match arguments.engine {
             Engines::Interp => Engine::Interp,

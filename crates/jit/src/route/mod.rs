@@ -30,6 +30,15 @@ use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, TableId, T
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+/// In what order packets of a burst go the short way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One after the other, from its beginning to its end. Tables are searched in place.
+    Straight,
+    /// All up to a look-up, then all from there, so that accesses to memory overlap.
+    Staged,
+}
+
 /// What an architecture does with a packet that takes the short way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
@@ -236,8 +245,8 @@ impl Route {
     }
 
     /// Whether what packets do to stateful objects depends on their order: then one packet goes all the way before the
-    /// next one.
-    pub(crate) fn keeps_order(&self, program: &Program) -> bool {
+    /// next one, and there is no staged form.
+    pub fn keeps_order(&self, program: &Program) -> bool {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         Use::of(program, &all).ordered
     }

@@ -47,8 +47,8 @@ use crate::analysis::CursorFact;
 use crate::context::{Context, ending};
 use crate::lane::{Shape, fate};
 use crate::pool::Pool;
-use crate::route::Route;
 use crate::route::plan::{Leaf, Plan};
+use crate::route::{Order, Route};
 use crate::runtime::Function;
 use burst::Burst;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, types};
@@ -109,15 +109,6 @@ pub(crate) enum Unit<'a> {
     Action(ActionId),
     /// The short way.
     Route(&'a Route, &'a Plan, Order),
-}
-
-/// In what order packets of a burst go the short way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// One after the other, from its beginning to its end. Tables are searched in place.
-    Straight,
-    /// All up to a look-up, then all from there, so that accesses to memory overlap.
-    Staged,
 }
 
 /// How a body ends early.

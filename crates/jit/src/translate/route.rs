@@ -2,12 +2,12 @@
 
 use super::homes::{Address, Field, Home, Homes};
 use super::joints::Destination;
-use super::{Ending, Order, Translator};
+use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
 use crate::lane::Shape;
 use crate::route::flow::Stage;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan};
-use crate::route::{Argument, Route, Source};
+use crate::route::{Argument, Order, Route, Source};
 use crate::runtime::words;
 use crate::tables::TableLayout;
 use cranelift_codegen::ir::{self, InstBuilder, types};

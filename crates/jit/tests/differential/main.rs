@@ -133,13 +133,7 @@ fn compare(seed: u64) {
     } else {
         random.next_u64() % 40
     };
-    let code = forebay_jit::compile(
-        &program,
-        forebay_jit::Options {
-            step_limit,
-            route: None,
-        },
-    );
+    let code = forebay_jit::compile(&program, step_limit);
     let code = code.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     for _ in 0..8 {
         let length = random.next_u64() % 80;

@@ -5,8 +5,8 @@ use crate::objects::{Recorder, Tables};
 use crate::setting;
 use forebay_interp::{BitBuffer, Buffers, Ended, Execution, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_ir::{BodyId, Program, text, verify};
-use forebay_jit::route::{Argument, Arguments, Replication, Route, Source};
-use forebay_jit::{Code, CopyFate, Fate, Frame, Memory, Options, ShortWay, TableObjects};
+use forebay_jit::route::{Argument, Arguments, Order, Replication, Route, Source};
+use forebay_jit::{CopyFate, Fate, Frame, Memory, ShortCode, ShortWay, TableObjects};
 
 const DROP_PORT: u32 = 511;
 const STEP_LIMIT: u64 = 1000;
@@ -167,17 +167,15 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Packets in bursts of at most `burst`, that wait for each other at look-ups or do not.
-fn compiled(code: &Code, packets: &[Vec<u8>], burst: usize, staged: bool, objects: Recorder<'_>) -> Seen {
+/// Packets in bursts of at most `burst`.
+fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Recorder<'_>) -> Seen {
     let (mut requests, mut buffers, mut memory) = (Requests::default(), Buffers::default(), Memory::default());
-    let mut targets = vec![vec![0; Code::copy_bytes(LENGTH_MAX)]; COPIES_MAX];
+    let mut targets = vec![vec![0; ShortCode::copy_bytes(LENGTH_MAX)]; COPIES_MAX];
     for (index, target) in targets.iter_mut().enumerate() {
         // SAFETY: every place is a vector of its own, as long as copies of the longest packet may be.
         unsafe { memory.set_copy(index, target.as_mut_ptr()) };
     }
-    let way = ShortWay::new(code, &objects, &mut requests, &mut buffers, &mut memory);
-    let mut way = way.expect("the program has no obstacle");
-    way.set_staged(staged);
+    let mut way = ShortWay::new(code, None, &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = way.headroom();
     let arguments = Arguments {
         ingress_port: INGRESS_PORT,
@@ -308,15 +306,16 @@ fn the_short_way_does_the_same() {
             text::write(&program)
         );
         let route = route();
-        let options = Options {
-            step_limit: STEP_LIMIT,
-            route: Some(&route),
-        };
-        let code = forebay_jit::compile(&program, options).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        if code.obstacle().is_some() {
+        if route.obstacle(&program, STEP_LIMIT).is_some() {
             without += 1;
             continue;
         }
+        let form = |order| {
+            let code = forebay_jit::compile_short_way(&program, &route, order, STEP_LIMIT);
+            code.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+        };
+        let straight = form(Order::Straight);
+        let staged = (!route.keeps_order(&program)).then(|| form(Order::Staged));
         let packets: Vec<Vec<u8>> = (0..8)
             .map(|_| {
                 let length = random.next_u64() % LENGTH_MAX as u64;
@@ -327,7 +326,7 @@ fn the_short_way_does_the_same() {
         let mut reader = tables.domain.reader();
         let pin = reader.pin();
         let objects = || Recorder::with_tables(&program, &tables, &pin);
-        let one_by_one = compiled(&code, &packets, 1, false, objects());
+        let one_by_one = compiled(&straight, &packets, 1, objects());
         let gave_up: Vec<bool> = one_by_one.fates.iter().map(Option::is_none).collect();
         let mut expected = interpreted(&program, &packets, &gave_up, objects());
         let agrees = |expected: &Seen, seen: &Seen| {
@@ -339,11 +338,13 @@ fn the_short_way_does_the_same() {
             );
         };
         agrees(&expected, &one_by_one);
-        agrees(&expected, &compiled(&code, &packets, 5, false, objects()));
-        let mut staged = compiled(&code, &packets, 5, true, objects());
-        expected.calls.sort();
-        staged.calls.sort();
-        agrees(&expected, &staged);
+        agrees(&expected, &compiled(&straight, &packets, 5, objects()));
+        if let Some(staged) = staged {
+            let mut staged = compiled(&staged, &packets, 5, objects());
+            expected.calls.sort();
+            staged.calls.sort();
+            agrees(&expected, &staged);
+        }
         let outcomes = expected.fates.iter().flatten();
         copied += outcomes.filter(|outcome| outcome.len() > 1).count();
         given_up += gave_up.iter().filter(|gave_up| **gave_up).count();

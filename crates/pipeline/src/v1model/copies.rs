@@ -1,7 +1,7 @@
 //! Copies that packets become on the short way, in buffers of their own.
 
 use crate::outcome::DropReason;
-use forebay_jit::{Code, CopyFate, Memory};
+use forebay_jit::{CopyFate, Memory, ShortCode};
 use forebay_packet::Packet;
 
 /// Copies that packets may become together at most.
@@ -39,7 +39,7 @@ pub(super) struct Copies {
 impl Copies {
     /// Makes so many buffers ready for copies of frames of at most so many bytes. Those of the last burst are used again.
     pub(super) fn prepare(&mut self, memory: &mut Memory, count: usize, frame_bytes: usize) {
-        let room = Code::copy_bytes(frame_bytes);
+        let room = ShortCode::copy_bytes(frame_bytes);
         // Buffers of the last burst have changed places with others.
         let mut stale = std::mem::take(&mut self.used);
         if room > self.room {

@@ -42,7 +42,8 @@ impl<'a, T: Tracer> Pass<'a, T> {
         } = scratch;
         match &burst.pipeline.code {
             Some(code) if !T::ON => {
-                let execution = forebay_jit::Execution::new(code, burst.view, input, state, requests, buffers, memory);
+                let execution =
+                    forebay_jit::Execution::new(code.bodies(), burst.view, input, state, requests, buffers, memory);
                 Pass::Compiled(execution)
             }
             _ => {

@@ -15,7 +15,7 @@ use crate::packet::InstanceType;
 use forebay_interp::BitBuffer;
 use forebay_ir::{Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Replication, Route, Source};
-use forebay_jit::{Fate, Frame, ShortWay};
+use forebay_jit::{Fate, Frame, ShortCode, ShortWay};
 use forebay_packet::Packet;
 
 /// What became of a packet on the short way.
@@ -53,7 +53,7 @@ impl Worker {
 
     /// Whether packets may become copies on the short way.
     pub fn makes_copies(&self) -> bool {
-        self.pipeline.code.as_ref().is_some_and(forebay_jit::Code::makes_copies)
+        self.pipeline.straight().is_some_and(ShortCode::makes_copies)
     }
 
     /// The copies that a packet of the last [`Worker::pass`] has become, in order: their bytes are in the room of empty
@@ -77,6 +77,7 @@ impl Worker {
         passages: &mut Vec<Passage>,
     ) -> Option<u32> {
         let code = self.pipeline.code.as_ref()?;
+        let straight = code.straight()?;
         let reader = self.reader.get_or_insert_with(|| self.pipeline.readers.reader());
         let pin = reader.pin();
         let view = View {
@@ -96,7 +97,7 @@ impl Worker {
             rewritten,
         } = &mut self.scratch;
         let all = packets.len();
-        let packets = if code.makes_copies() {
+        let packets = if straight.makes_copies() {
             let members = view.snapshot.replication.largest_group();
             let packets = &mut packets[..packets_together(members, room).min(all)];
             let longest = packets.iter().map(|packet| packet.len()).max().unwrap_or(0);
@@ -105,7 +106,10 @@ impl Worker {
         } else {
             packets
         };
-        let mut short_way = ShortWay::new(code, &view, requests, buffers, memory)?;
+        let mut short_way = ShortWay::new(straight, code.staged(), &view, requests, buffers, memory);
+        if short_way.tables_are_far() {
+            code.want_staged();
+        }
         let arguments = Arguments {
             ingress_port: arrival.ingress_port,
             timestamp_us: arrival.timestamp_us,
@@ -159,12 +163,24 @@ impl Worker {
 impl Pipeline {
     /// Whether packets may be able to take the short way.
     pub fn has_short_way(&self) -> bool {
-        self.code.as_ref().is_some_and(forebay_jit::Code::has_short_way)
+        self.straight().is_some()
     }
 
-    /// Why no packet takes the short way, for people; nothing when packets do, or the engine has none.
+    /// Why no packet takes the short way, for people; nothing when packets do or will, or the engine has none.
     pub fn short_way_obstacle(&self) -> Option<String> {
-        self.code.as_ref()?.obstacle().map(ToString::to_string)
+        self.code.as_ref()?.obstacle()
+    }
+
+    /// Waits for everything that is being compiled: see [`crate::ShortWay::BesidePackets`].
+    pub fn finish_compiling(&self) {
+        if let Some(code) = &self.code {
+            code.finish();
+        }
+    }
+
+    /// The short way, when it is ready.
+    fn straight(&self) -> Option<&ShortCode> {
+        self.code.as_ref()?.straight()
     }
 }
 

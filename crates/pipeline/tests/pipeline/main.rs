@@ -3,6 +3,7 @@
 mod batch;
 mod common;
 mod control;
+mod readiness;
 mod sections;
 mod stress;
 mod v1model;

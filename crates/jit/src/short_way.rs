@@ -1,0 +1,299 @@
+//! The short way, compiled, and the way of bursts along it. See [`crate::route`].
+
+use crate::code::{CodeMemory, Entry};
+use crate::context::{Context, Memory};
+use crate::lane::{BURST_MAX, Copy, Lanes, Shape, fate};
+use crate::route::Arguments;
+use crate::route::plan::COMPOSED_BITS_MAX;
+use crate::tables::TableObjects;
+use forebay_interp::{BitBuffer, Buffers, PacketFacts, Requests};
+use forebay_ir::TableId;
+
+/// The short way through a program in one of its forms, compiled; shared by all threads.
+#[derive(Debug)]
+pub struct ShortCode {
+    entry: Entry,
+    needs: Needs,
+    _memory: CodeMemory,
+}
+
+/// What the code of a short way needs when it runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Needs {
+    /// Words of temporaries.
+    pub(crate) temporaries: usize,
+    /// See [`ShortCode::headroom`].
+    pub(crate) headroom: usize,
+    /// Lanes and queues.
+    pub(crate) shape: Shape,
+    /// Whether packets may become copies.
+    pub(crate) copies: bool,
+    /// Registers and counters of the program.
+    pub(crate) registers: usize,
+    pub(crate) counters: usize,
+    /// Whether packets may be truncated.
+    pub(crate) truncates: bool,
+    /// Tables whose locations code wants to know.
+    pub(crate) searched: Vec<TableId>,
+}
+
+impl ShortCode {
+    /// Finished code.
+    ///
+    /// # Safety
+    ///
+    /// The entry is in that memory, and needs no more.
+    pub(crate) unsafe fn new(memory: CodeMemory, entry: Entry, needs: Needs) -> Self {
+        ShortCode {
+            entry,
+            needs,
+            _memory: memory,
+        }
+    }
+
+    /// Bytes in front of a frame into which its short way may write.
+    pub fn headroom(&self) -> usize {
+        self.needs.headroom
+    }
+
+    /// Whether packets may become copies on the short way.
+    pub fn makes_copies(&self) -> bool {
+        self.needs.copies
+    }
+
+    /// Bytes that a copy of a frame needs at most.
+    pub fn copy_bytes(frame_bytes: usize) -> usize {
+        frame_bytes + (COMPOSED_BITS_MAX / 8) as usize
+    }
+}
+
+/// Tables of so many bytes together are taken to be in the caches nearby: packets do not wait for each other.
+const NEAR_BYTES: usize = 512 << 10;
+
+/// The short way of packets through a compiled program.
+pub struct ShortWay<'a> {
+    code: &'a ShortCode,
+    /// Whether the tables are too large to be in the caches nearby.
+    far: bool,
+    context: Context<'a>,
+    requests: &'a mut Requests,
+    output: &'a mut BitBuffer,
+    memory: &'a mut Memory,
+}
+
+/// A frame in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Its first byte.
+    pub start: *mut u8,
+    /// Its length in bytes.
+    pub length: usize,
+}
+
+/// What became of a packet on the short way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It leaves as it lies in its memory now, as long as it was.
+    Plain {
+        /// The port.
+        port: u32,
+    },
+    /// It leaves, in the same memory.
+    Sent {
+        /// The port.
+        port: u32,
+        /// Where it begins now, in bytes from where it began; negative when it has become longer.
+        start: isize,
+        /// At most so many bytes leave.
+        length_max: u32,
+    },
+    /// It leaves, with a part of [`ShortWay::output`] in place of what the parser took.
+    Rewritten {
+        /// The port.
+        port: u32,
+        /// What the parser took, in bits.
+        parsed_bits: usize,
+        /// Where the part begins, in whole bytes.
+        output_start: usize,
+        /// Its length in bits.
+        output_bits: usize,
+        /// At most so many bytes leave.
+        length_max: u32,
+    },
+    /// The program dropped it in ingress.
+    DroppedInIngress,
+    /// The program dropped it in egress.
+    DroppedInEgress,
+    /// An assertion did not hold.
+    AssertFailed,
+    /// It has become copies: so many, from this one on. See [`Memory::copy`].
+    Replicated {
+        /// The first.
+        first: usize,
+        /// How many.
+        count: usize,
+    },
+    /// It has to take the long way. Nothing has been changed.
+    GaveUp,
+}
+
+/// What became of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyFate {
+    /// Where it goes.
+    pub port: u32,
+    /// Its length in bytes; nothing when egress dropped it.
+    pub length: Option<usize>,
+}
+
+impl<'a> ShortWay<'a> {
+    /// Prepares for packets, which go one after the other on the straight form, or wait for each other at look-ups on the
+    /// staged one, if there is one and tables are large.
+    pub fn new(
+        straight: &'a ShortCode,
+        staged: Option<&'a ShortCode>,
+        objects: &'a dyn TableObjects,
+        requests: &'a mut Requests,
+        buffers: &'a mut Buffers,
+        memory: &'a mut Memory,
+    ) -> Self {
+        let bytes = memory.locate(&straight.needs.searched, objects);
+        let far = bytes > NEAR_BYTES;
+        let code = staged.filter(|_| far).unwrap_or(straight);
+        if !std::ptr::eq(code, straight) {
+            memory.locate(&code.needs.searched, objects);
+        }
+        memory.make_room(code.needs.temporaries);
+        let shape = straight.needs.shape;
+        Lanes::prepare(memory, staged.map_or(shape, |staged| shape.or(staged.needs.shape)));
+        let mut context = Context::new(objects, PacketFacts::default());
+        context.next_copy = memory.copies.as_mut_ptr();
+        context.copies_left = memory.copies.len() as u64;
+        let arrays = objects.arrays();
+        assert!(
+            arrays.are_of(code.needs.registers, code.needs.counters),
+            "the arrays are those of the program"
+        );
+        context.tables = Some(objects);
+        context.registers = arrays.registers();
+        context.counters = arrays.counters();
+        context.needs_locks = objects.needs_locks().into();
+        ShortWay {
+            code,
+            far,
+            context,
+            requests,
+            output: &mut buffers.output,
+            memory,
+        }
+    }
+
+    /// Whether the tables are so large that packets should wait for each other at look-ups.
+    pub fn tables_are_far(&self) -> bool {
+        self.far
+    }
+
+    /// Takes the first of the frames, at most [`BURST_MAX`], the short way, and says of how many they were to know what
+    /// became of them: see [`ShortWay::fate`]. When it is not all of them, the last one gave up, and those behind it have
+    /// not been touched.
+    ///
+    /// # Safety
+    ///
+    /// Each frame is in memory of the caller's, with [`ShortCode::headroom`] more bytes before it, and no two share any. The
+    /// addresses for copies ([`Memory::set_copy`]) are good for the longest of them.
+    pub unsafe fn run(&mut self, frames: impl ExactSizeIterator<Item = Frame>, arguments: Arguments) -> usize {
+        let count = frames.len().min(BURST_MAX);
+        if count == 0 {
+            return 0;
+        }
+        let lanes = &mut self.memory.lanes;
+        for (index, frame) in frames.take(count).enumerate() {
+            let lane = lanes.lane(index);
+            lane.packet = frame.start;
+            lane.packet_bits = frame.length as u64 * 8;
+            if self.code.needs.truncates {
+                lane.truncate_to = u32::MAX.into();
+            }
+        }
+        lanes.set_count(count);
+        self.output.clear();
+        let context = &mut self.context;
+        context.ingress_port = arguments.ingress_port.into();
+        context.timestamp_us = arguments.timestamp_us;
+        context.facts.timestamp_us = arguments.timestamp_us;
+        context.queues = lanes.queues();
+        context.locations = self.memory.locations.as_ptr();
+        context.temporaries = self.memory.temporaries.as_mut_ptr();
+        context.requests = self.requests;
+        context.output = self.output;
+        context.memory = self.memory;
+        let first = context.queues.wrapping_add(1).expose_provenance();
+        // SAFETY: the context describes frames as the caller promises, lanes, queues, temporaries and buffers that are
+        // ours until this returns, all as large as the code was told.
+        let behind = unsafe { (self.code.entry)(context) };
+        let ran = (behind as usize - first) / size_of::<u64>();
+        debug_assert!(ran <= count);
+        ran
+    }
+
+    /// The port by which the first `count` frames of the last burst leave, if that is one and all lie there as they
+    /// leave.
+    #[inline]
+    pub fn only_port(&mut self, count: usize) -> Option<u32> {
+        let lanes = &mut self.memory.lanes;
+        let first = lanes.lane(0).fate;
+        let same = (1..count).all(|index| lanes.lane(index).fate == first);
+        (same && count > 0 && first >> 32 == fate::PLAIN).then_some(first as u32)
+    }
+
+    /// What became of a frame of the last burst.
+    #[inline]
+    pub fn fate(&mut self, index: usize) -> Fate {
+        let lane = self.memory.lanes.lane(index);
+        let port = lane.fate as u32;
+        let length_max = match self.code.needs.truncates {
+            true => lane.truncate_to as u32,
+            false => u32::MAX,
+        };
+        match lane.fate >> 32 {
+            fate::PLAIN => Fate::Plain { port },
+            fate::SENT => Fate::Sent {
+                port,
+                start: lane.start as isize,
+                length_max,
+            },
+            fate::REWRITTEN => Fate::Rewritten {
+                port,
+                parsed_bits: lane.parsed_bits as usize,
+                output_start: lane.output_start as usize / 8,
+                output_bits: lane.output_bits as usize,
+                length_max,
+            },
+            fate::DROPPED_IN_INGRESS => Fate::DroppedInIngress,
+            fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
+            fate::ASSERT_FAILED => Fate::AssertFailed,
+            fate::GAVE_UP => Fate::GaveUp,
+            fate::REPLICATED => {
+                let (address, count) = (lane.copies as usize, lane.copies_count as usize);
+                let first = (address - self.memory.copies.as_ptr().addr()) / size_of::<Copy>();
+                Fate::Replicated { first, count }
+            }
+            other => unreachable!("the code of a short way does not end with {other}"),
+        }
+    }
+
+    /// See [`Memory::copy`].
+    pub fn copy(&self, index: usize) -> CopyFate {
+        self.memory.copy(index)
+    }
+
+    /// What the deparser emitted for the packets of the last burst that are [rewritten](Fate::Rewritten).
+    pub fn output(&self) -> &BitBuffer {
+        self.output
+    }
+
+    /// See [`ShortCode::headroom`].
+    pub fn headroom(&self) -> usize {
+        self.code.headroom()
+    }
+}

@@ -1,0 +1,38 @@
+//! Packets that come before the short way is compiled, and programs that never have one.
+
+use crate::common::Blocks;
+use forebay_packet::Packet;
+use forebay_pipeline::{Arrival, Engine, Options, Passage, ShortWay};
+
+fn options(short_way: ShortWay) -> Options {
+    Options {
+        engine: Engine::Jit,
+        short_way,
+        ..Options::default()
+    }
+}
+
+#[test]
+fn packets_go_the_long_way_until_the_short_one_is_ready() {
+    let mut switch = Blocks::default().load_with(options(ShortWay::BesidePackets));
+    let sent = switch.send(&[7, 9]);
+    assert_eq!(sent, [(1, vec![7, 9])], "whether it is ready or not");
+    switch.pipeline.finish_compiling();
+    assert!(switch.worker.has_short_way());
+    let (mut packets, mut passages) = ([Packet::from_bytes(&[7, 9])], Vec::new());
+    let port = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut passages);
+    let port = port.or(match passages[..] {
+        [Passage::Transmit(port)] => Some(port),
+        _ => None,
+    });
+    assert_eq!((port, packets[0].data()), (Some(1), &[7, 9][..]));
+}
+
+#[test]
+fn nothing_is_compiled_that_nobody_wants() {
+    let switch = Blocks::default().load_with(options(ShortWay::Never));
+    switch.pipeline.finish_compiling();
+    assert!(!switch.worker.has_short_way());
+    let obstacle = switch.pipeline.short_way_obstacle();
+    assert_eq!(obstacle.as_deref(), Some("it is not wanted"));
+}
