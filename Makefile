@@ -51,8 +51,7 @@ lint: system
 
 test: lint
 	$(CARGO) test --workspace --quiet
-	$(CARGO) build --release --package forebay-cli --quiet
-	$(FOREBAY) test --quiet --engine both --all programs tests/stf
+	./target/debug/forebay test --quiet --engine both --all programs tests/stf
 
 conformance:
 	@test -n "$(P4C)" || { echo "say where the p4c checkout is: make conformance P4C=DIR"; exit 2; }
