@@ -13,6 +13,7 @@ const ORDER: &[&str] = &[
     "forebay-ir",
     "forebay-resources",
     "forebay-p4info",
+    "forebay-constraints",
     "forebay-lower",
     "forebay-frontend",
     "forebay-tables",

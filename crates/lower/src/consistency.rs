@@ -1,6 +1,7 @@
 //! Checks on the finished program that no single declaration could make: objects that belong to one table only,
-//! actions that stand where their annotations allow it.
+//! actions that stand where their annotations allow it, entries that the constraints of their tables allow.
 
+use crate::constraint;
 use crate::context::Context;
 use forebay_ir as ir;
 use forebay_syntax::codes::lower as codes;
@@ -11,6 +12,7 @@ pub fn check(cx: &mut Context) {
     direct_objects_have_one_table(cx);
     for index in 0..cx.program.tables.len() {
         actions_are_allowed(cx, index);
+        constraint::check(cx, index);
     }
 }
 

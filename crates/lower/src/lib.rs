@@ -33,6 +33,7 @@ mod call;
 mod cast;
 mod compare;
 mod consistency;
+mod constraint;
 mod context;
 mod control;
 mod elaborate;

@@ -1,6 +1,6 @@
 //! Actions with their data (P4Runtime §9.1.2).
 
-use crate::schema::{ActionScope, Schema, TableSchema};
+use crate::schema::{ActionScope, Schema, TableSchema, restriction};
 use crate::status::Error;
 use forebay_bits::Bits;
 use forebay_pipeline::EntryAction;
@@ -56,8 +56,10 @@ pub(crate) fn read(schema: &Schema, table: &TableSchema, action: &Action, for_wh
         let given = given.ok_or_else(|| Error::invalid(format!("{} is missing", what(name))))?;
         value.read(&given.value, || what(name))
     });
+    let args = args.collect::<Result<Vec<_>, Error>>()?;
+    restriction::check_data(declared, &args)?;
     Ok(Call {
-        args: args.collect::<Result<_, Error>>()?,
+        args,
         action: declared.name.clone(),
     })
 }

@@ -3,7 +3,7 @@
 use super::{action, direct, key, one_shot};
 use crate::change::Change;
 use crate::ledger::{EntryNotes, FIRST_HIDDEN, OneShot};
-use crate::schema::TableSchema;
+use crate::schema::{TableSchema, restriction};
 use crate::status::Error;
 use forebay_pipeline::{Entry, EntryAction, IdleTime, Record};
 use forebay_protocol::p4::v1::table_action::Type as ActionType;
@@ -43,6 +43,7 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     let matches = key::read(table, &entry.r#match)?;
     let priority = priority(table, entry)?;
     check(table, entry)?;
+    restriction::check_entry(table, &matches, priority)?;
     let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
     let written = written.ok_or_else(|| Error::invalid(format!("table `{}`: the entry has no action", table.name)))?;
     let resolved = resolve(change, table, written)?;
@@ -67,6 +68,9 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
 fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
     let found = find(change, table, entry)?;
     check(table, entry)?;
+    if !found.is_const {
+        restriction::check_entry(table, &found.entry.matches, found.entry.priority)?;
+    }
     let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
     if found.is_const {
         if written.is_some() {

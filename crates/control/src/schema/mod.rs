@@ -5,6 +5,7 @@
 
 mod objects;
 mod packets;
+pub(crate) mod restriction;
 mod tables;
 pub(crate) mod value;
 

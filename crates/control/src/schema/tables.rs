@@ -1,8 +1,9 @@
 //! Tables and actions.
 
-use super::differs;
 use super::value::{Translations, ValueType};
+use super::{differs, restriction};
 use crate::status::Error;
+use forebay_constraints::Constraint;
 use forebay_ir::{Program, TableId, Unit};
 use forebay_protocol::p4::config::v1 as config;
 use forebay_protocol::p4::config::v1::P4Info;
@@ -30,6 +31,8 @@ pub(crate) struct TableSchema {
     pub(crate) supports_timeout: bool,
     pub(crate) is_const: bool,
     pub(crate) default_is_const: bool,
+    /// What the program says of its entries.
+    pub(crate) restrictions: Vec<Constraint>,
 }
 
 /// A match field of a table, or a component of a value set.
@@ -56,6 +59,8 @@ pub(crate) struct ActionSchema {
     pub(crate) name: String,
     /// Parameters in the program's order: id, name, type.
     pub(crate) params: Vec<(u32, String, ValueType)>,
+    /// What the program says of its data.
+    pub(crate) restrictions: Vec<Constraint>,
 }
 
 impl TableSchema {
@@ -93,16 +98,16 @@ fn action_schema(
         let (has, says) = (widths.len(), action.params.len());
         return Err(differs(format!("action `{name}` has {has} parameters, not {says}")));
     }
-    let params = action.params.iter().zip(widths);
+    let params = action.params.iter().zip(widths).map(|(param, width)| {
+        let value = translations.value_type(param.type_name.as_ref(), width);
+        check_width(&format!("`{name}`"), &param.name, &value, param.bitwidth)?;
+        Ok((param.id, param.name.clone(), value))
+    });
+    let params = params.collect::<Result<Vec<_>, Error>>()?;
     Ok(ActionSchema {
         id: id(&action.preamble),
-        params: params
-            .map(|(param, width)| {
-                let value = translations.value_type(param.type_name.as_ref(), width);
-                check_width(&format!("`{name}`"), &param.name, &value, param.bitwidth)?;
-                Ok((param.id, param.name.clone(), value))
-            })
-            .collect::<Result<_, Error>>()?,
+        restrictions: restriction::of_action(&action.preamble, &params)?,
+        params,
         name,
     })
 }
@@ -169,6 +174,7 @@ fn table_schema(
         id: id(&table.preamble),
         name: declared.name.clone(),
         index: TableId(index as u32),
+        restrictions: restriction::of_table(&table.preamble, &fields)?,
         has_priorities: fields.iter().any(|field| needs_priority(field.kind)),
         fields,
         actions: table

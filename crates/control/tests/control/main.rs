@@ -3,6 +3,7 @@
 
 mod arbitration;
 mod batches;
+mod constraints;
 mod matrix;
 mod objects;
 mod pipeline_config;

@@ -49,6 +49,17 @@ impl Switch {
         switch
     }
 
+    /// With another program.
+    pub fn with(source: &str) -> Switch {
+        let mut switch = Switch::empty();
+        let config = config_of(source);
+        switch.ids = ids(config.p4info.as_ref().expect("it was compiled from source"));
+        switch.arbitrate(PRIMARY, "", Some(1)).unwrap();
+        switch.push(Action::VerifyAndCommit, Some(config)).unwrap();
+        switch.pipeline = installed(&mut switch.device);
+        switch
+    }
+
     /// Without a program and a controller.
     pub fn empty() -> Switch {
         Switch {

@@ -2,7 +2,7 @@
 
 use super::catalog::UsedAction;
 use super::number::field_ids;
-use super::{Context, annotation, types};
+use super::{Context, annotation, restriction, types};
 use forebay_check::annotations;
 use forebay_check::hir::{self, Type, Var};
 use forebay_p4info::ids::SymbolKind;
@@ -23,7 +23,10 @@ pub fn action(cx: &mut Context, used: &UsedAction) -> Option<Action> {
         Vec::new()
     };
     let ids = action_data_ids(cx, used.action);
-    let params = data.iter().zip(ids).map(|(var, id)| param(cx, used, var, id)).collect();
+    let params: Vec<Param> = data.iter().zip(ids).map(|(var, id)| param(cx, used, var, id)).collect();
+    if used.is_listed {
+        restriction::check_data(cx, &used.action.annotations, &params);
+    }
     Some(Action { preamble, params })
 }
 

@@ -31,6 +31,7 @@ mod instance;
 mod number;
 mod package;
 mod packet_header;
+mod restriction;
 mod table;
 mod types;
 mod usage;

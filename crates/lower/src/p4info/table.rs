@@ -5,7 +5,7 @@ use super::catalog::{Catalog, ListedAction, UsedTable};
 use super::instance::ObjectId;
 use super::number::field_ids;
 use super::value::{self, Value};
-use super::{Context, annotation, types};
+use super::{Context, annotation, restriction, types};
 use crate::names::key_name;
 use forebay_check::annotations;
 use forebay_check::hir::{self, TableKey};
@@ -35,9 +35,11 @@ pub fn table(cx: &mut Context, catalog: &Catalog, used: &UsedTable) -> Option<Ta
         .is_some_and(|default| default.is_const);
     let const_default = default_action.as_ref().filter(|_| is_const).map(|call| call.action_id);
     let direct = [used.counter, used.meter].into_iter().flatten();
+    let match_fields = match_fields(cx, used);
+    restriction::check_entries(cx, &used.table.annotations, &match_fields);
     Some(Table {
         preamble,
-        match_fields: match_fields(cx, used),
+        match_fields,
         action_refs: used.actions.iter().map(|action| action_ref(cx, action)).collect(),
         const_default_action_id: const_default.unwrap_or(0),
         initial_default_action: default_action,

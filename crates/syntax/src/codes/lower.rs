@@ -33,6 +33,10 @@ codes! {
         "An action marked @tableonly cannot be the default action, one marked @defaultonly cannot be the action of an entry, and one cannot be both.";
     E0815 INVALID_KEYS: "match kinds that cannot stand together",
         "A table can have one lpm key: two longest prefixes would have no order among them. Use ternary for the others.";
+    E0816 INVALID_CONSTRAINT: "constraint that cannot be read",
+        "@entry_restriction(\"...\") on a table says what its entries must satisfy, @action_restriction(\"...\") on an action what its data must. Both are written in the language of p4-constraints: keys by their names in P4Info and their parts (`hdr.ipv4.dst::value`, `::mask`, `::prefix_length`, `::low`, `::high`), `::priority`, numbers, comparisons, `!`, `&&`, `||`, `->` and `;`.";
+    E0817 CONSTRAINT_VIOLATED: "entry that the constraint of its table or action forbids",
+        "A table's @entry_restriction holds for the entries that stand in the program too, and an action's @action_restriction for the data that the program gives it.";
     E0911 TOO_MANY_SLOTS: "too much storage",
         "The headers, metadata and variables of the program, once all instances and stacks are flattened, are more than a packet can carry. Use smaller stacks or arrays.";
     E0912 PROGRAM_TOO_LARGE: "program too large once inlined",
