@@ -22,6 +22,7 @@ CLIENTS = {
     "finsy": ["finsy==0.30"],
     "ptf": ["ptf==0.12.0", "p4runtime-shell==0.0.6", "scapy"],
     "p4net": ["p4net==1.8"],
+    "ctl": [],
     "tls": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
 
@@ -33,6 +34,8 @@ def environment(client):
     if (folder / "complete").exists():
         return python
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    if not CLIENTS[client]:
+        return python
     install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *CLIENTS[client]]
     if subprocess.run(install).returncode != 0:
         return None

@@ -21,6 +21,7 @@ const ORDER: &[&str] = &[
     "forebay-jit",
     "forebay-pipeline",
     "forebay-protocol",
+    "forebay-ctl",
     "forebay-control",
     "forebay-switch",
     "forebay-chip",

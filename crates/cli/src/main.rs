@@ -4,6 +4,7 @@
 //! `numbers`), loading a program (`program`), reading an STF file (`stf_file`), finding tests (`test_suite`) and telling
 //! how they went (`test_report`), showing a packet's way (`trace_printer`, `event_words`, `value_words`, `source_lines`),
 //! bringing what scenarios name (`library`), working on all processors (`parallel`), moving packets (`forwarding`), counting ports (`port_table`, `statistics`), choosing what is measured (`bench_rows`),
+//! speaking with switches (`ctl`),
 //! writing (`output`). What the commands *do* is in the other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
@@ -12,6 +13,7 @@
 mod bench_rows;
 mod commands;
 mod control_plane;
+mod ctl;
 mod event_words;
 mod files;
 mod forwarding;

@@ -9,8 +9,10 @@
 //! * [`start`] listens and serves in threads of its own; [`Running`] ends that when it is dropped.
 //! * [`link()`] makes what joins a switch and the server: a port for packets, and a way for digests. The switch never waits
 //!   for either: what has no room is dropped and counted.
+//! * [`client`] is the other end, for `forebay ctl`.
 //! * Everything that P4Runtime means is in `forebay_control::Device`, behind one lock that the data plane never takes.
 
+pub mod client;
 mod link;
 mod service;
 mod shared;

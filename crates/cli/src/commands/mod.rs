@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod check;
+mod ctl;
 mod demo;
 mod experiment;
 mod explain;
@@ -51,6 +52,8 @@ pub enum Command {
     Run(run::Arguments),
     /// The same with the command line of BMv2's simple_switch_grpc
     SimpleSwitch(simple_switch::Arguments),
+    /// Control a running switch: tables, counters, registers, groups, packets
+    Ctl(ctl::Arguments),
     /// Show step by step what a program does with packets
     Trace(trace::Arguments),
     /// Measure how fast packets go through a program, beside the same function written by hand
@@ -76,6 +79,7 @@ impl Command {
             Command::Test(arguments) => test::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),
             Command::SimpleSwitch(arguments) => simple_switch::run(&arguments),
+            Command::Ctl(arguments) => ctl::run(&arguments),
             Command::Trace(arguments) => trace::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Demo(arguments) => demo::run(&arguments),

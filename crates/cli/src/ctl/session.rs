@@ -1,0 +1,136 @@
+//! A connection to a switch with the names of its program: does commands.
+
+use super::{Format, pipeline, watch};
+use crate::output;
+use anyhow::Result;
+use forebay_ctl::{Catalog, Change, Command, Mistake, Reading, show};
+use forebay_protocol::p4::v1::Entity;
+use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
+use forebay_protocol::p4::v1::stream_message_request::Update as Request;
+use forebay_server::client::{CallError, Client, ClientOptions};
+use serde_json::json;
+
+/// Updates that go to the switch in one batch.
+const BATCH: usize = 1_000;
+
+/// Whether there is to be another command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Yes.
+    Go,
+    /// The session is to end.
+    Quit,
+}
+
+/// See the [module](self).
+pub struct Session {
+    /// The connection.
+    pub client: Client,
+    /// The names of the program.
+    pub catalog: Catalog,
+    /// How answers are written.
+    pub format: Format,
+    has_program: bool,
+}
+
+impl Session {
+    /// Connects, and asks for the program's P4Info.
+    ///
+    /// # Errors
+    /// When the switch cannot be reached.
+    pub fn connect(options: ClientOptions, format: Format) -> Result<Session> {
+        let mut session = Session {
+            client: Client::connect(options)?,
+            catalog: Catalog::default(),
+            format,
+            has_program: false,
+        };
+        session.reload()?;
+        Ok(session)
+    }
+
+    /// Asks for the P4Info again.
+    ///
+    /// # Errors
+    /// When the switch is gone.
+    pub fn reload(&mut self) -> Result<()> {
+        let info = match self.client.pipeline(ResponseType::P4infoAndCookie) {
+            Ok(config) => config.p4info,
+            Err(error) if error.is_failed_precondition() => None,
+            Err(error) => return Err(error.into()),
+        };
+        self.has_program = info.is_some();
+        self.catalog = Catalog::new(info.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Does what some words say.
+    ///
+    /// # Errors
+    /// When they are no command ([`Mistake`]), the switch refuses ([`CallError`]), or something cannot be read or written.
+    pub fn perform(&mut self, words: &[String]) -> Result<Next> {
+        let command = forebay_ctl::read(&self.catalog, words).map_err(|mistake| self.without_program(mistake))?;
+        match command {
+            Command::Help(text) => output::print(&text)?,
+            Command::Show(records) => self.format.records(&records)?,
+            Command::Capabilities => self.capabilities()?,
+            Command::PipelineShow => pipeline::show(self)?,
+            Command::PipelinePush(push) => pipeline::push(self, &push)?,
+            Command::PipelineGet(file) => pipeline::get(self, &file)?,
+            Command::Read(reading) => self.read(reading)?,
+            Command::Write(updates) => {
+                let count = updates.len();
+                self.client.write(updates)?;
+                self.format.changed(count, false)?;
+            }
+            Command::Change(entities, change) => self.change(entities, change)?,
+            Command::Watch(watching) => watch::counters(self, &watching)?,
+            Command::Digests(ids, limit) => watch::digests(self, &ids, limit)?,
+            Command::Packets(limit) => watch::packets(self, limit)?,
+            Command::PacketOut(packet) => self.client.send(Request::Packet(packet))?,
+            Command::Reload => self.reload()?,
+            Command::Quit => return Ok(Next::Quit),
+        }
+        Ok(Next::Go)
+    }
+
+    /// Without a program there is no name: that is said instead.
+    fn without_program(&self, mistake: Mistake) -> Mistake {
+        match self.has_program {
+            true => mistake,
+            false => mistake.help("the switch has no program yet: `pipeline push FILE.p4`"),
+        }
+    }
+
+    fn capabilities(&mut self) -> Result<()> {
+        let version = self.client.capabilities()?;
+        let object = json!({ "p4runtime_api_version": version });
+        self.format.fact(&format!("P4Runtime {version}"), &object)
+    }
+
+    fn read(&mut self, reading: Reading) -> Result<()> {
+        let mut found = self.client.read(reading.entities)?;
+        found.truncate(reading.limit.unwrap_or(usize::MAX));
+        let records = show::entities(&self.catalog, &found);
+        match records.is_empty() && !self.format.is_json() {
+            true => output::print("nothing there\n"),
+            false => self.format.records(&records),
+        }
+    }
+
+    fn change(&mut self, entities: Vec<Entity>, change: Change) -> Result<()> {
+        let found = self.client.read(entities)?;
+        let updates = change.updates(&self.catalog, found);
+        let count = updates.len();
+        for batch in updates.chunks(BATCH) {
+            self.client.write(batch.to_vec())?;
+        }
+        self.format.changed(count, true)
+    }
+}
+
+/// Whether an error leaves the connection as it was.
+pub(super) fn is_harmless(error: &anyhow::Error) -> bool {
+    let is_refusal = error.downcast_ref::<CallError>().is_none_or(CallError::is_refusal);
+    is_refusal && !output::is_broken_pipe(error)
+}

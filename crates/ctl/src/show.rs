@@ -1,0 +1,318 @@
+//! Entities of the forwarding state as records.
+
+use crate::action;
+use crate::arguments::time;
+use crate::catalog::{Catalog, Named, by_id};
+use crate::data::Shape;
+use crate::key::Key;
+use crate::listing::{Cell, Record};
+use forebay_protocol::p4::config::v1::ValueSet;
+use forebay_protocol::p4::v1::action_profile_group::Member;
+use forebay_protocol::p4::v1::action_profile_group::member::WatchKind;
+use forebay_protocol::p4::v1::entity::Entity as Kind;
+use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Replication;
+use forebay_protocol::p4::v1::replica::PortKind;
+use forebay_protocol::p4::v1::table_action::Type as ActionType;
+use forebay_protocol::p4::v1::{
+    ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry, DigestList,
+    DirectCounterEntry, DirectMeterEntry, Entity, Index, MeterConfig, MeterEntry, MulticastGroupEntry, PacketIn,
+    RegisterEntry, Replica, TableEntry, ValueSetEntry, ValueSetMember,
+};
+
+/// The records of entities, in their order. A value set has one for each member.
+pub fn entities(catalog: &Catalog, entities: &[Entity]) -> Vec<Record> {
+    let kinds = entities.iter().filter_map(|entity| entity.entity.as_ref());
+    kinds.flat_map(|kind| records(catalog, kind)).collect()
+}
+
+fn records(catalog: &Catalog, kind: &Kind) -> Vec<Record> {
+    vec![match kind {
+        Kind::TableEntry(entry) => table_entry(catalog, entry),
+        Kind::CounterEntry(entry) => counter(catalog, entry),
+        Kind::DirectCounterEntry(entry) => direct_counter(catalog, entry),
+        Kind::MeterEntry(entry) => meter(catalog, entry),
+        Kind::DirectMeterEntry(entry) => direct_meter(catalog, entry),
+        Kind::RegisterEntry(entry) => register(catalog, entry),
+        Kind::ActionProfileMember(member) => profile_member(catalog, member),
+        Kind::ActionProfileGroup(group) => profile_group(catalog, group),
+        Kind::DigestEntry(entry) => digest(catalog, entry),
+        Kind::PacketReplicationEngineEntry(entry) => match &entry.r#type {
+            Some(Replication::MulticastGroupEntry(group)) => multicast_group(group),
+            Some(Replication::CloneSessionEntry(session)) => clone_session(session),
+            None => return Vec::new(),
+        },
+        Kind::ValueSetEntry(entry) => return value_set(catalog, entry),
+        Kind::ExternEntry(_) => return Vec::new(),
+    }]
+}
+
+fn name<T: Named>(id: u32, objects: &[T]) -> String {
+    by_id(id, objects).map_or_else(|| format!("{id:#010x}"), |object| object.alias().to_string())
+}
+
+/// Table, match and priority of an entry.
+fn key(catalog: &Catalog, entry: &TableEntry) -> Record {
+    let record = Record::of("table", name(entry.table_id, &catalog.info.tables));
+    let Some(table) = catalog.table_by_id(entry.table_id) else {
+        return record;
+    };
+    let key = Key::new(catalog, String::new(), &table.match_fields);
+    let said = match entry.is_default_action {
+        true => {
+            let names = key.short_names().into_iter();
+            names.map(|name| (name.to_string(), "(default)".to_string())).collect()
+        }
+        false => key.write(&entry.r#match),
+    };
+    let record = record.with("match", Cell::Spread(said));
+    match key.needs_priority() && !entry.is_default_action {
+        true => record.number("priority", i64::from(entry.priority)),
+        false => record,
+    }
+}
+
+fn table_entry(catalog: &Catalog, entry: &TableEntry) -> Record {
+    let mut record = key(catalog, entry);
+    if entry.is_default_action {
+        record = record.with("default", Cell::Flag(true));
+    }
+    let record = match entry.action.as_ref().and_then(|action| action.r#type.as_ref()) {
+        Some(ActionType::Action(action)) => {
+            let (name, parameters) = action::written(catalog, action);
+            record.text("action", name).with("parameters", Cell::Pairs(parameters))
+        }
+        _ => record.text(
+            "action",
+            entry
+                .action
+                .as_ref()
+                .map_or_else(String::new, |action| action::write(catalog, action)),
+        ),
+    };
+    let idle = (entry.idle_timeout_ns > 0).then(|| Cell::Text(time(entry.idle_timeout_ns)));
+    let since = entry
+        .time_since_last_hit
+        .map(|since| Cell::Text(time(rounded(since.elapsed_ns))));
+    let metadata = (!entry.metadata.is_empty()).then(|| Cell::Text(String::from_utf8_lossy(&entry.metadata).into()));
+    let record = record
+        .maybe("idle_timeout", idle)
+        .maybe("since_last_hit", since)
+        .maybe("metadata", metadata);
+    let record = with_counted(record, entry.counter_data.as_ref());
+    with_rates(record, entry.meter_config.as_ref())
+}
+
+/// Whole milliseconds: nobody reads more of a time that goes on.
+fn rounded(nanoseconds: i64) -> i64 {
+    nanoseconds - nanoseconds % 1_000_000
+}
+
+fn with_counted(record: Record, data: Option<&CounterData>) -> Record {
+    let packets = data.map(|data| Cell::Number(data.packet_count));
+    record
+        .maybe("packets", packets)
+        .maybe("bytes", data.map(|data| Cell::Number(data.byte_count)))
+}
+
+fn with_rates(record: Record, config: Option<&MeterConfig>) -> Record {
+    let Some(config) = config else { return record };
+    record
+        .number("cir", config.cir)
+        .number("cburst", config.cburst)
+        .number("pir", config.pir)
+        .number("pburst", config.pburst)
+}
+
+fn indexed(record: Record, index: Option<&Index>) -> Record {
+    record.maybe("index", index.map(|index| Cell::Number(index.index)))
+}
+
+fn counter(catalog: &Catalog, entry: &CounterEntry) -> Record {
+    let record = Record::of("counter", name(entry.counter_id, &catalog.info.counters));
+    with_counted(indexed(record, entry.index.as_ref()), entry.data.as_ref())
+}
+
+fn meter(catalog: &Catalog, entry: &MeterEntry) -> Record {
+    let record = indexed(
+        Record::of("meter", name(entry.meter_id, &catalog.info.meters)),
+        entry.index.as_ref(),
+    );
+    match &entry.config {
+        None => record.text("rates", "not set: all packets are green"),
+        config => with_rates(record, config.as_ref()),
+    }
+}
+
+fn direct_counter(catalog: &Catalog, entry: &DirectCounterEntry) -> Record {
+    let record = key(catalog, &entry.table_entry.clone().unwrap_or_default());
+    with_counted(record, entry.data.as_ref())
+}
+
+fn direct_meter(catalog: &Catalog, entry: &DirectMeterEntry) -> Record {
+    let record = key(catalog, &entry.table_entry.clone().unwrap_or_default());
+    with_rates(record, entry.config.as_ref())
+}
+
+fn register(catalog: &Catalog, entry: &RegisterEntry) -> Record {
+    let record = Record::of("register", name(entry.register_id, &catalog.info.registers));
+    let record = indexed(record, entry.index.as_ref());
+    let info = by_id(entry.register_id, &catalog.info.registers);
+    let spec = info.and_then(|info| info.type_spec.as_ref());
+    let shape = spec.and_then(|spec| Shape::new(&catalog.types(), spec, info.map_or("", |info| info.alias())));
+    let (Some(shape), Some(data)) = (shape, &entry.data) else {
+        return record;
+    };
+    record.with("value", Cell::Spread(members(&shape, data)))
+}
+
+/// The simple values of a value; one alone is called `value`.
+fn members(shape: &Shape, data: &forebay_protocol::p4::v1::P4Data) -> Vec<(String, String)> {
+    let names = shape.names().into_iter().map(|name| match name.as_str() {
+        "" => "value".to_string(),
+        _ => name,
+    });
+    names.zip(shape.write(data)).collect()
+}
+
+fn profile_member(catalog: &Catalog, member: &ActionProfileMember) -> Record {
+    let record = Record::of("profile", name(member.action_profile_id, &catalog.info.action_profiles));
+    let record = record.number("member", i64::from(member.member_id));
+    let Some(action) = &member.action else { return record };
+    let (name, parameters) = action::written(catalog, action);
+    record.text("action", name).with("parameters", Cell::Pairs(parameters))
+}
+
+fn profile_group(catalog: &Catalog, group: &ActionProfileGroup) -> Record {
+    let record = Record::of("profile", name(group.action_profile_id, &catalog.info.action_profiles));
+    let members = group.members.iter().map(group_member).collect();
+    let record = record
+        .number("group", i64::from(group.group_id))
+        .with("members", Cell::List(members));
+    record.maybe(
+        "max_size",
+        (group.max_size > 0).then_some(Cell::Number(i64::from(group.max_size))),
+    )
+}
+
+/// `3:2@1`: member 3 with weight 2, watching port 1.
+fn group_member(member: &Member) -> String {
+    let weight = if member.weight == 1 {
+        String::new()
+    } else {
+        format!(":{}", member.weight)
+    };
+    let watch = match &member.watch_kind {
+        Some(WatchKind::WatchPort(port)) => format!("@{}", action::port_number(port)),
+        _ => String::new(),
+    };
+    format!("{}{weight}{watch}", member.member_id)
+}
+
+fn multicast_group(group: &MulticastGroupEntry) -> Record {
+    let record = Record::default().number("group", i64::from(group.multicast_group_id));
+    let metadata = (!group.metadata.is_empty()).then(|| Cell::Text(String::from_utf8_lossy(&group.metadata).into()));
+    record
+        .with("replicas", replicas(&group.replicas))
+        .maybe("metadata", metadata)
+}
+
+fn clone_session(session: &CloneSessionEntry) -> Record {
+    let record = Record::default().number("session", i64::from(session.session_id));
+    let length = match session.packet_length_bytes {
+        0 => Cell::Text("whole".to_string()),
+        length => Cell::Number(i64::from(length)),
+    };
+    record
+        .with("replicas", replicas(&session.replicas))
+        .with("length", length)
+}
+
+/// `2:1/3:1`: to port 2 as instance 1, or to port 3 as instance 1 when port 2 is down.
+fn replicas(replicas: &[Replica]) -> Cell {
+    let with_instance = |port: u64, instance: u32| match instance {
+        0 => port.to_string(),
+        instance => format!("{port}:{instance}"),
+    };
+    let replicas = replicas.iter().map(|replica| {
+        let port = port(replica);
+        let backups = replica.backup_replicas.iter();
+        let backups = backups.map(|backup| with_instance(action::port_number(&backup.port), backup.instance));
+        let all: Vec<String> = std::iter::once(with_instance(port, replica.instance))
+            .chain(backups)
+            .collect();
+        all.join("/")
+    });
+    Cell::List(replicas.collect())
+}
+
+#[allow(deprecated, reason = "old switches write egress_port")]
+fn port(replica: &Replica) -> u64 {
+    match &replica.port_kind {
+        Some(PortKind::Port(port)) => action::port_number(port),
+        Some(PortKind::EgressPort(port)) => u64::from(*port),
+        None => 0,
+    }
+}
+
+fn value_set(catalog: &Catalog, entry: &ValueSetEntry) -> Vec<Record> {
+    let Some(info) = by_id(entry.value_set_id, &catalog.info.value_sets) else {
+        return Vec::new();
+    };
+    let one = |member| {
+        let members = Cell::Spread(value_set_member(catalog, info, member));
+        Record::of("value set", info.alias()).with("member", members)
+    };
+    entry.members.iter().map(one).collect()
+}
+
+fn value_set_member(catalog: &Catalog, info: &ValueSet, member: &ValueSetMember) -> Vec<(String, String)> {
+    let written = Key::new(catalog, String::new(), &info.r#match).write(&member.r#match);
+    let named = written.into_iter().map(|(name, value)| match name.as_str() {
+        "" => ("value".to_string(), value),
+        _ => (name, value),
+    });
+    named.collect()
+}
+
+fn digest(catalog: &Catalog, entry: &DigestEntry) -> Record {
+    let record = Record::default().text("digest", name(entry.digest_id, &catalog.info.digests));
+    let Some(config) = &entry.config else { return record };
+    record
+        .number("max_size", i64::from(config.max_list_size))
+        .text("max_delay", time(config.max_timeout_ns))
+        .text("ack_timeout", time(config.ack_timeout_ns))
+}
+
+/// The messages of a list of digests.
+pub fn digest_list(catalog: &Catalog, list: &DigestList) -> Vec<Record> {
+    let info = by_id(list.digest_id, &catalog.info.digests);
+    let spec = info.and_then(|info| info.type_spec.as_ref());
+    let shape = spec.and_then(|spec| Shape::new(&catalog.types(), spec, ""));
+    let record = |data| {
+        let values = shape.as_ref().map(|shape| Cell::Spread(members(shape, data)));
+        Record::of("digest", name(list.digest_id, &catalog.info.digests))
+            .number("list", list.list_id as i64)
+            .maybe("message", values)
+    };
+    list.data.iter().map(record).collect()
+}
+
+/// A packet that the switch sent to its controllers.
+pub fn packet_in(catalog: &Catalog, packet: &PacketIn) -> Record {
+    let fields = catalog.header_fields("packet_in");
+    let metadata =
+        packet.metadata.iter().map(
+            |metadata| match fields.iter().find(|field| field.id == metadata.metadata_id) {
+                Some(field) => (field.name.clone(), field.write(&metadata.value)),
+                None => (metadata.metadata_id.to_string(), hexadecimal(&metadata.value)),
+            },
+        );
+    Record::default()
+        .with("metadata", Cell::Pairs(metadata.collect()))
+        .number("bytes", packet.payload.len() as i64)
+        .text("packet", hexadecimal(&packet.payload))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,133 @@
+//! What people read when they mistype.
+
+use crate::support::Shell;
+
+/// Each line, and a part of what is said.
+const MISTAKES: &[(&str, &str)] = &[
+    (
+        "tabel dump",
+        "there is no command `tabel`\n  = help: did you mean `table`?",
+    ),
+    (
+        "table",
+        "`table` is not complete\n  = help: it continues with `list`, `dump`",
+    ),
+    ("table ad x", "did you mean `add`?"),
+    (
+        "table dump forwardin",
+        "there is no table `forwardin`\n  = help: did you mean `forwarding`?",
+    ),
+    (
+        "table add",
+        "the name of the table is missing\n  = help: write: table add TABLE",
+    ),
+    (
+        "table add forwarding dst=1 do drop",
+        "there is no key field of table `forwarding` `dst`",
+    ),
+    (
+        "table add forwarding dst_addr=1",
+        "it is not said what the entry does\n  = help: add `do ACTION",
+    ),
+    (
+        "table add forwarding do drop",
+        "table `forwarding` needs `hdr.ethernet.dst_addr` (exact, bit<48>)",
+    ),
+    (
+        "table add forwarding dst_addr=* do drop",
+        "needs a value\n  = help: write a MAC address as 00:11",
+    ),
+    ("table add forwarding dst_addr=1 do dorp", "did you mean `drop`?"),
+    (
+        "table add forwarding dst_addr=1 do set_tos 1",
+        "is no action of table `forwarding`\n  = help: its actions are",
+    ),
+    (
+        "table add forwarding dst_addr=1 do forward",
+        "`forward` needs `port` (bit<9>)\n  = help: add `port=VALUE`",
+    ),
+    (
+        "table add forwarding dst_addr=1 do forward port=512",
+        "does not fit in `port` (bit<9>)\n  = help: values are 0 to 511",
+    ),
+    (
+        "table add forwarding dst_addr=1 do forward prot=1",
+        "did you mean `port`?",
+    ),
+    (
+        "table add forwarding dst_addr=1 do forward 1 2",
+        "`forward` has 1 parameter",
+    ),
+    ("table add forwarding dst_addr=1 dst_addr=2 do drop", "is given twice"),
+    (
+        "table add forwarding 1 2 do drop",
+        "has no more key fields\n  = help: the action follows the word `do`",
+    ),
+    (
+        "table add forwarding 1 do drop --priority 3",
+        "entries of table `forwarding` have no priority",
+    ),
+    (
+        "table add filter src_addr=10.0.0.1 do drop",
+        "have a priority\n  = help: add `--priority N`",
+    ),
+    (
+        "table add filter src_addr=10.0.0.1 do drop --prority 3",
+        "there is no option `prority`\n  = help: did you mean `priority`?",
+    ),
+    (
+        "table add routing dst_addr=10.0.0.1/8 do drop",
+        "did you mean `10.0.0.0/8`?",
+    ),
+    (
+        "table add routing dst_addr=10.0.0.x do drop",
+        "`10.0.0.x` is no value of `hdr.ipv4.dst_addr` (bit<32>)",
+    ),
+    (
+        "table add classes protocol=6 do set_tos 1",
+        "entries of table `classes` name a member",
+    ),
+    ("table add classes protocol=6 do member x", "member: `x` is no number"),
+    (
+        "table add learning src_addr=1 do learn --idle 1s",
+        "do not time out\n  = help: its declaration needs",
+    ),
+    ("table delete fixed", "needs `hdr.ethernet.ether_type` (exact, bit<16>)"),
+    ("counter read port_conter", "did you mean `port_counter`?"),
+    (
+        "counter read port_counter 512",
+        "has no elements 512\n  = help: its elements are 0 to 511",
+    ),
+    ("counter read forward_counter 1", "has no indices but entries"),
+    (
+        "meter set port_meter 1 --cir 5",
+        "the committed rate and burst are missing",
+    ),
+    (
+        "register write last_source 1",
+        "the value of register `last_source` is missing",
+    ),
+    ("register write last_source 1 -5", "`-5` is no value"),
+    ("register read last_source 5..3", "its elements are 0 to 15"),
+    (
+        "profile group add class_profile 1 1",
+        "is no action selector: it has no groups",
+    ),
+    ("multicast add 0 1", "0 is no number of a group"),
+    ("packet out 012", "`012` is no packet"),
+    ("packet out 01 egres_port=1", "did you mean `egress_port`?"),
+    ("info tabels", "did you mean `tables`?"),
+    ("table list now", "`now` is one word too many"),
+    ("table dump 'x", "the quote ' is not closed"),
+];
+
+#[test]
+fn mistakes_say_what_would_be_right() {
+    let shell = Shell::new();
+    for (line, expected) in MISTAKES {
+        match shell.read(line) {
+            Ok(command) => panic!("{line}: {command:?}"),
+            Err(mistake) => assert!(mistake.contains(expected), "{line}:\n{mistake}"),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Why a call was not done.
+
+use forebay_protocol::{google::rpc, p4::v1};
+use prost::Message;
+use std::error::Error;
+use std::fmt;
+use tonic::{Code, Status};
+
+/// Why a call was not done: a code of gRPC, the switch's own words, and which updates of a batch it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallError {
+    code: Option<Code>,
+    message: String,
+    /// Position in the batch, code and message.
+    updates: Vec<(usize, Code, String)>,
+}
+
+impl CallError {
+    /// An error of this side.
+    pub(super) fn local(message: String) -> CallError {
+        CallError {
+            code: None,
+            message,
+            updates: Vec::new(),
+        }
+    }
+
+    /// Nobody answers, or not in the expected way.
+    pub(super) fn unreachable(address: &str, error: &tonic::transport::Error) -> CallError {
+        let mut causes = vec![error.to_string()];
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            causes.push(inner.to_string());
+            cause = inner.source();
+        }
+        causes.dedup();
+        CallError::local(format!(
+            "cannot connect to {address}: {}; does `forebay run … --grpc` run there?",
+            causes.join(": ")
+        ))
+    }
+
+    /// The switch has said no.
+    pub(super) fn refused(code: Code, message: String) -> CallError {
+        CallError {
+            code: Some(code),
+            message,
+            updates: Vec::new(),
+        }
+    }
+
+    /// Whether the switch was asked and said no, in contrast to a switch that cannot be asked.
+    pub fn is_refusal(&self) -> bool {
+        !matches!(self.code, None | Some(Code::Unavailable))
+    }
+
+    /// Whether no program runs, or the request does not suit the state of the switch in another way.
+    pub fn is_failed_precondition(&self) -> bool {
+        self.code == Some(Code::FailedPrecondition)
+    }
+
+    /// Whether only another client may do it.
+    pub fn is_permission_denied(&self) -> bool {
+        self.code == Some(Code::PermissionDenied)
+    }
+}
+
+impl From<Status> for CallError {
+    fn from(status: Status) -> CallError {
+        CallError {
+            code: Some(status.code()),
+            message: status.message().to_string(),
+            updates: failed_updates(status.details()),
+        }
+    }
+}
+
+/// The updates that have failed (§12.3).
+fn failed_updates(details: &[u8]) -> Vec<(usize, Code, String)> {
+    let details = rpc::Status::decode(details).map_or_else(|_| Vec::new(), |status| status.details);
+    let errors = details
+        .iter()
+        .map(|any| v1::Error::decode(any.value.as_slice()).unwrap_or_default());
+    let numbered = errors.enumerate().filter(|(_, error)| error.canonical_code != 0);
+    numbered
+        .map(|(index, error)| (index, Code::from_i32(error.canonical_code), error.message))
+        .collect()
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.updates.as_slice(), self.code) {
+            ([(_, code, message)], _) => write!(formatter, "{}: {message}", name(*code)),
+            ([], Some(code)) => write!(formatter, "{}: {}", name(code), self.message),
+            ([], None) => formatter.write_str(&self.message),
+            (several, _) => {
+                write!(formatter, "{} updates have failed", several.len())?;
+                for (index, code, message) in several {
+                    write!(formatter, "\n  update {}: {}: {message}", index + 1, name(*code))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Error for CallError {}
+
+/// The code as P4Runtime writes it.
+fn name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}

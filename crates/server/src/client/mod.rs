@@ -1,0 +1,260 @@
+//! A client of P4Runtime whose calls wait for their answers: what `forebay ctl` speaks with.
+//!
+//! * Reads need no stream, so a client that only reads disturbs nobody.
+//! * Who writes, sends packets or wants to be told something becomes primary first ([`Client::become_primary`]). Without an
+//!   election id of its own a client never takes the place of another one: it asks first, and becomes primary only
+//!   where nobody is.
+
+mod error;
+mod stream;
+
+pub use error::CallError;
+
+use crate::generated::p4_runtime_client::P4RuntimeClient;
+use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
+use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
+use forebay_protocol::p4::v1::stream_message_request::Update as Request;
+use forebay_protocol::p4::v1::stream_message_response::Update as Response;
+use forebay_protocol::p4::v1::{
+    CapabilitiesRequest, Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest,
+    SetForwardingPipelineConfigRequest, Uint128, Update, WriteRequest,
+};
+use std::time::Duration;
+use stream::Stream;
+use tokio::runtime::Runtime;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+
+/// How long a switch may take to accept a connection or to answer a claim.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whom to speak with, and as whom.
+#[derive(Clone, Debug, Default)]
+pub struct ClientOptions {
+    /// Host and port.
+    pub address: String,
+    /// The number of the device.
+    pub device_id: u64,
+    /// The role; empty for the one that may do everything.
+    pub role: String,
+    /// The election id; none to become primary only where nobody is.
+    pub election_id: Option<u128>,
+    /// Certificates, if the connection is to be encrypted.
+    pub tls: Option<ClientTls>,
+}
+
+/// Certificates of a client, as PEM texts.
+#[derive(Clone, Default)]
+pub struct ClientTls {
+    /// The authority that the server's certificate must come from.
+    pub authority: Vec<u8>,
+    /// The client's own certificate and key, for servers that want them.
+    pub identity: Option<(Vec<u8>, Vec<u8>)>,
+    /// The name in the server's certificate, if it is not that of the address.
+    pub server_name: Option<String>,
+}
+
+impl std::fmt::Debug for ClientTls {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("ClientTls")
+    }
+}
+
+/// A connection to a switch. Dropping it ends its claim to be primary.
+pub struct Client {
+    runtime: Runtime,
+    service: P4RuntimeClient<Channel>,
+    options: ClientOptions,
+    stream: Option<Stream>,
+}
+
+impl Client {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When the address is none, nobody answers there, or the certificates do not suit.
+    pub fn connect(options: ClientOptions) -> Result<Client, CallError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("grpc")
+            .enable_all()
+            .build()
+            .map_err(|error| CallError::local(format!("cannot start a thread for gRPC: {error}")))?;
+        let endpoint = endpoint(&options)?;
+        let unreachable = |error| CallError::unreachable(&options.address, &error);
+        let channel = runtime.block_on(endpoint.connect()).map_err(unreachable)?;
+        let service = P4RuntimeClient::new(channel)
+            .max_decoding_message_size(usize::MAX)
+            .max_encoding_message_size(usize::MAX);
+        Ok(Client {
+            runtime,
+            service,
+            options,
+            stream: None,
+        })
+    }
+
+    /// The version of P4Runtime that the switch speaks.
+    ///
+    /// # Errors
+    /// When the switch refuses or is gone.
+    pub fn capabilities(&mut self) -> Result<String, CallError> {
+        let request = CapabilitiesRequest {
+            device_id: self.options.device_id,
+        };
+        let answer = self.runtime.block_on(self.service.capabilities(request))?;
+        Ok(answer.into_inner().p4runtime_api_version)
+    }
+
+    /// Entities as they are.
+    ///
+    /// # Errors
+    /// When the switch refuses or is gone.
+    pub fn read(&mut self, entities: Vec<Entity>) -> Result<Vec<Entity>, CallError> {
+        let request = ReadRequest {
+            device_id: self.options.device_id,
+            role: self.options.role.clone(),
+            entities,
+        };
+        self.runtime.block_on(async {
+            let mut answers = self.service.read(request).await?.into_inner();
+            let mut found = Vec::new();
+            while let Some(answer) = answers.message().await? {
+                found.extend(answer.entities);
+            }
+            Ok(found)
+        })
+    }
+
+    /// Changes entities, each for itself: what can be done is done.
+    ///
+    /// # Errors
+    /// When this client cannot be primary, or the switch refuses an update; the error says which.
+    pub fn write(&mut self, updates: Vec<Update>) -> Result<(), CallError> {
+        let election_id = self.become_primary()?;
+        let request = WriteRequest {
+            device_id: self.options.device_id,
+            role: self.options.role.clone(),
+            election_id: Some(election_id),
+            updates,
+            ..WriteRequest::default()
+        };
+        let written = self.runtime.block_on(self.service.write(request));
+        self.unless_demoted(written.map(|_| ()).map_err(CallError::from))
+    }
+
+    /// The program that runs.
+    ///
+    /// # Errors
+    /// When there is none, or the switch is gone.
+    pub fn pipeline(&mut self, wanted: ResponseType) -> Result<ForwardingPipelineConfig, CallError> {
+        let request = GetForwardingPipelineConfigRequest {
+            device_id: self.options.device_id,
+            response_type: wanted.into(),
+        };
+        let answer = self
+            .runtime
+            .block_on(self.service.get_forwarding_pipeline_config(request))?;
+        Ok(answer.into_inner().config.unwrap_or_default())
+    }
+
+    /// Runs another program.
+    ///
+    /// # Errors
+    /// When this client cannot be primary, or the switch refuses the program.
+    pub fn set_pipeline(&mut self, action: Action, config: ForwardingPipelineConfig) -> Result<(), CallError> {
+        let election_id = self.become_primary()?;
+        let request = SetForwardingPipelineConfigRequest {
+            device_id: self.options.device_id,
+            role: self.options.role.clone(),
+            election_id: Some(election_id),
+            action: action.into(),
+            config: Some(config),
+            ..SetForwardingPipelineConfigRequest::default()
+        };
+        let set = self
+            .runtime
+            .block_on(self.service.set_forwarding_pipeline_config(request));
+        self.unless_demoted(set.map(|_| ()).map_err(CallError::from))
+    }
+
+    /// Makes sure that this client is primary; returns its election id.
+    ///
+    /// # Errors
+    /// When another one is, or the switch is gone.
+    pub fn become_primary(&mut self) -> Result<Uint128, CallError> {
+        if let Some(stream) = &self.stream {
+            return Ok(stream.election_id());
+        }
+        let opened = self.runtime.block_on(Stream::open(&mut self.service, &self.options));
+        let stream = opened?;
+        let election_id = stream.election_id();
+        self.stream = Some(stream);
+        Ok(election_id)
+    }
+
+    /// The next packet, digest or notification; none when nothing comes within the time.
+    ///
+    /// # Errors
+    /// When this client cannot be primary, or the stream has ended.
+    pub fn next_message(&mut self, timeout: Duration) -> Result<Option<Response>, CallError> {
+        self.become_primary()?;
+        let Some(stream) = &mut self.stream else {
+            return Ok(None);
+        };
+        let next = self.runtime.block_on(stream.next(timeout));
+        if next.is_err() {
+            self.stream = None;
+        }
+        next
+    }
+
+    /// Sends a packet or an acknowledgement.
+    ///
+    /// # Errors
+    /// When this client cannot be primary, or the stream has ended.
+    pub fn send(&mut self, request: Request) -> Result<(), CallError> {
+        self.become_primary()?;
+        match &self.stream {
+            Some(stream) => self.runtime.block_on(stream.send(request)),
+            None => Ok(()),
+        }
+    }
+
+    /// A client that is not primary any more may become it again later.
+    fn unless_demoted<T>(&mut self, result: Result<T, CallError>) -> Result<T, CallError> {
+        if result.as_ref().is_err_and(CallError::is_permission_denied) {
+            self.stream = None;
+        }
+        result
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            self.runtime.block_on(stream.close());
+        }
+    }
+}
+
+fn endpoint(options: &ClientOptions) -> Result<Endpoint, CallError> {
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
+    let wrong = |error: tonic::transport::Error| CallError::unreachable(&options.address, &error);
+    let endpoint = Endpoint::from_shared(format!("{scheme}://{}", options.address)).map_err(wrong)?;
+    let endpoint = endpoint.connect_timeout(PATIENCE).tcp_nodelay(true);
+    match &options.tls {
+        None => Ok(endpoint),
+        Some(tls) => endpoint.tls_config(tls_config(tls)).map_err(wrong),
+    }
+}
+
+fn tls_config(tls: &ClientTls) -> ClientTlsConfig {
+    let mut config = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(&tls.authority));
+    if let Some((certificate, key)) = &tls.identity {
+        config = config.identity(Identity::from_pem(certificate, key));
+    }
+    match &tls.server_name {
+        None => config,
+        Some(name) => config.domain_name(name),
+    }
+}

@@ -1,0 +1,196 @@
+//! The stream of a client: its claim to be primary, and what the switch sends to it.
+
+use super::{CallError, ClientOptions, PATIENCE};
+use crate::generated::p4_runtime_client::P4RuntimeClient;
+use forebay_protocol::p4::v1::stream_message_request::Update as Request;
+use forebay_protocol::p4::v1::stream_message_response::Update as Response;
+use forebay_protocol::p4::v1::{MasterArbitrationUpdate, Role, StreamMessageRequest, StreamMessageResponse, Uint128};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+
+/// Messages that may wait for a client that does not look; later ones are lost.
+const MESSAGES_MAX: usize = 4096;
+
+/// How long a switch may take to end a stream.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Codes of the status in an arbitration message (§5.4).
+const PRIMARY: i32 = Code::Ok as i32;
+const NO_PRIMARY: i32 = Code::NotFound as i32;
+
+/// An open stream whose client is primary.
+pub(super) struct Stream {
+    requests: mpsc::Sender<StreamMessageRequest>,
+    messages: mpsc::Receiver<Result<Response, Status>>,
+    election: u128,
+}
+
+impl Stream {
+    /// Opens a stream and becomes primary.
+    pub(super) async fn open(
+        service: &mut P4RuntimeClient<Channel>,
+        options: &ClientOptions,
+    ) -> Result<Stream, CallError> {
+        let (requests, to_switch) = mpsc::channel(16);
+        let (to_client, messages) = mpsc::channel(MESSAGES_MAX);
+        // The switch may answer only after the first message, so that is on its way before.
+        let claim = claim(options, options.election_id);
+        requests.try_send(claim).map_err(|_| gone())?;
+        let opened = service.stream_channel(ReceiverStream::new(to_switch));
+        let incoming = patiently(opened).await??.into_inner();
+        tokio::spawn(forward(incoming, to_client));
+        let mut stream = Stream {
+            requests,
+            messages,
+            election: options.election_id.unwrap_or(0),
+        };
+        stream.arbitrate(options).await?;
+        Ok(stream)
+    }
+
+    pub(super) fn election_id(&self) -> Uint128 {
+        uint128(self.election)
+    }
+
+    async fn arbitrate(&mut self, options: &ClientOptions) -> Result<(), CallError> {
+        let answer = self.answer().await?;
+        let highest = answer
+            .election_id
+            .map_or(0, |id| u128::from(id.high) << 64 | u128::from(id.low));
+        let code = |answer: &MasterArbitrationUpdate| answer.status.as_ref().map_or(PRIMARY, |status| status.code);
+        match (code(&answer), options.election_id) {
+            (PRIMARY, Some(_)) => Ok(()),
+            (NO_PRIMARY, None) => {
+                self.election = highest.max(1);
+                self.send_message(claim(options, Some(self.election))).await?;
+                let answer = self.answer().await?;
+                match code(&answer) {
+                    PRIMARY => Ok(()),
+                    _ => Err(taken(options, highest)),
+                }
+            }
+            _ => Err(taken(options, highest)),
+        }
+    }
+
+    /// The answer to a claim.
+    async fn answer(&mut self) -> Result<MasterArbitrationUpdate, CallError> {
+        loop {
+            match patiently(self.messages.recv()).await? {
+                Some(Ok(Response::Arbitration(answer))) => return Ok(answer),
+                Some(Ok(_)) => {}
+                Some(Err(status)) => return Err(status.into()),
+                None => return Err(gone()),
+            }
+        }
+    }
+
+    /// The next message that is not about arbitration; none when nothing comes within the time.
+    pub(super) async fn next(&mut self, timeout: Duration) -> Result<Option<Response>, CallError> {
+        match tokio::time::timeout(timeout, self.messages.recv()).await {
+            Err(_) | Ok(Some(Ok(Response::Arbitration(_)))) => Ok(None),
+            Ok(Some(Ok(message))) => Ok(Some(message)),
+            Ok(Some(Err(status))) => Err(status.into()),
+            Ok(None) => Err(gone()),
+        }
+    }
+
+    pub(super) async fn send(&self, request: Request) -> Result<(), CallError> {
+        let message = StreamMessageRequest { update: Some(request) };
+        self.send_message(message).await
+    }
+
+    /// Ends the stream, and waits until the switch has taken everything and knows that this client is gone.
+    pub(super) async fn close(self) {
+        let Stream {
+            requests, mut messages, ..
+        } = self;
+        drop(requests);
+        let ended = async { while messages.recv().await.is_some() {} };
+        // A switch that does not answer is not waited for.
+        let _ = tokio::time::timeout(FAREWELL, ended).await;
+    }
+
+    async fn send_message(&self, message: StreamMessageRequest) -> Result<(), CallError> {
+        self.requests.send(message).await.map_err(|_| gone())
+    }
+}
+
+/// Takes what the switch sends, so that the connection never stalls.
+async fn forward(
+    mut incoming: tonic::Streaming<StreamMessageResponse>,
+    to_client: mpsc::Sender<Result<Response, Status>>,
+) {
+    loop {
+        match incoming.message().await {
+            Ok(Some(message)) => {
+                let Some(update) = message.update else { continue };
+                // A client that does not look loses messages.
+                let _ = to_client.try_send(Ok(update));
+            }
+            Ok(None) => return,
+            Err(status) => {
+                // The client may be gone.
+                let _ = to_client.send(Err(status)).await;
+                return;
+            }
+        }
+    }
+}
+
+async fn patiently<T>(future: impl Future<Output = T>) -> Result<T, CallError> {
+    let answered = tokio::time::timeout(PATIENCE, future).await;
+    answered.map_err(|_| {
+        CallError::refused(
+            Code::DeadlineExceeded,
+            "the switch does not answer the claim".to_string(),
+        )
+    })
+}
+
+fn claim(options: &ClientOptions, election: Option<u128>) -> StreamMessageRequest {
+    let role = (!options.role.is_empty()).then(|| Role {
+        name: options.role.clone(),
+        ..Role::default()
+    });
+    let claim = MasterArbitrationUpdate {
+        device_id: options.device_id,
+        role,
+        election_id: election.map(uint128),
+        status: None,
+    };
+    StreamMessageRequest {
+        update: Some(Request::Arbitration(claim)),
+    }
+}
+
+fn uint128(number: u128) -> Uint128 {
+    Uint128 {
+        high: (number >> 64) as u64,
+        low: number as u64,
+    }
+}
+
+fn gone() -> CallError {
+    CallError::refused(Code::Unavailable, "the switch has ended the stream".to_string())
+}
+
+/// Another client is primary.
+fn taken(options: &ClientOptions, highest: u128) -> CallError {
+    let role = match options.role.as_str() {
+        "" => String::new(),
+        role => format!(" of role `{role}`"),
+    };
+    CallError::refused(
+        Code::PermissionDenied,
+        format!(
+            "another controller is primary{role} of device {}, with election id {highest}: it alone writes and gets \
+             packets and digests; `--election-id {}` takes its place, reading needs no claim",
+            options.device_id,
+            highest.saturating_add(1)
+        ),
+    )
+}

@@ -1,0 +1,144 @@
+"""forebay ctl: single commands, scripts, and a session on a terminal, beside a controller that is primary."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import tempfile
+import time
+
+from testbed import FOREBAY, HERE, Switch, ethernet, expect
+
+# What the line editor tells the terminal (bracketed paste).
+EDITOR_BEGINS, EDITOR_ENDS = "\x1b[?2004h", "\x1b[?2004l"
+
+PROGRAM = HERE / "entities.p4"
+
+
+def ctl(*words, script=None, code=0):
+    """Does a command, or a script; what it prints."""
+    done = subprocess.run([FOREBAY, "ctl", *words], input=script, capture_output=True, text=True, timeout=30)
+    if done.returncode != code:
+        raise SystemExit(f"FAILED: ctl {words}: {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+class Terminal:
+    """A session on a pseudo-terminal."""
+
+    def __init__(self, *words):
+        self.seen = ""
+        pid, self.descriptor = pty.fork()
+        if pid == 0:
+            os.environ.update(TERM="xterm", XDG_STATE_HOME=tempfile.mkdtemp())
+            os.execv(FOREBAY, [FOREBAY, "ctl", *words])
+        self.pid = pid
+
+    def wait_for(self, text, seconds=10):
+        end = time.monotonic() + seconds
+        while text not in self.seen:
+            ready, _, _ = select.select([self.descriptor], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                raise SystemExit(f"FAILED: the terminal does not show {text!r} but {self.seen!r}")
+            self.seen += os.read(self.descriptor, 65536).decode(errors="replace")
+        self.seen = self.seen[self.seen.index(text) + len(text) :]
+
+    def type(self, text):
+        os.write(self.descriptor, text.encode())
+
+    def begin(self, line):
+        """Types a line, and waits until the editor has taken it."""
+        self.type(line + "\r")
+        self.wait_for(EDITOR_ENDS)
+
+    def do(self, line, *expected):
+        """The same, and waits for what is to be seen and for the next prompt."""
+        self.begin(line)
+        for text in expected:
+            self.wait_for(text)
+        self.prompt()
+
+    def prompt(self):
+        self.wait_for(EDITOR_BEGINS)
+
+    def end(self):
+        self.type("\x04")
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def single_commands(bed):
+    expect("`pipeline push" in ctl("table", "dump", "forwarding", code=1), "without a program it is said how to push one")
+    ctl("pipeline", "push", str(PROGRAM), "--cookie", "7")
+    shown = json.loads(ctl("pipeline", "show", "--json"))
+    expect(shown[0]["cookie"] == "7" and shown[0]["tables"] == 6, "a program is pushed and shown")
+    ctl(*"table add forwarding dst_addr=00:00:00:00:00:02 do forward port=2".split())
+    entry = json.loads(ctl("--json", "table", "dump", "forwarding", "dst_addr=2"))[0]
+    expect(entry["action"] == "forward" and entry["parameters"] == {"port": "2"}, "an entry is added and read")
+    bed.wires[1].send(ethernet(2, 9))
+    expect((bed.wires[2].receive() or b"")[:14] == ethernet(2, 9), "a packet follows it")
+    counted = json.loads(ctl("counter", "read", "port_counter", "1", "--json"))[0]
+    expect(counted["packets"] == 1, "it was counted")
+    watched = json.loads(ctl(*"watch port_counter --count 1 --json".split()))
+    expect(watched[0]["packets"] == 1, "counters are watched")
+    expect("ALREADY_EXISTS" in ctl(*"table add forwarding 2 do drop".split(), code=1), "the switch's refusal is told")
+    expect("did you mean `forwarding`" in ctl(*"table dump forwadring".split(), code=1), "names are proposed")
+    ctl("packet", "out", ethernet(5, 6).hex() + 46 * "00", "egress_port=2")
+    expect((bed.wires[2].receive() or b"")[:14] == ethernet(5, 6), "a packet is sent")
+
+
+def scripts():
+    script = "register write last_source 3 77\n\n# nothing\nregister read last_source 3\n"
+    expect("77" in ctl(script=script), "a script does its lines")
+    script = "register write last_source 16 1\nregister write last_source 4 78\n"
+    expect("line 1" in ctl(script=script, code=1), "a script ends at the first mistake and names its line")
+    expect(" 0" in ctl(*"register read last_source 4".split()), "nothing behind it was done")
+    ctl("--keep-going", script=script, code=1)
+    expect("78" in ctl(*"register read last_source 4".split()), "unless it is to keep going")
+
+
+def beside_a_primary():
+    """Reading disturbs nobody; writing says who is primary."""
+    primary = Terminal("--election-id", "5")
+    primary.prompt()
+    primary.do("register write last_source 1 41")
+    primary.do("register read last_source 1", "1      41")
+    expect("3" in ctl(*"register read last_source 3".split()), "reading needs no claim")
+    refused = ctl(*"register write last_source 1 2".split(), code=1)
+    expect("election id 5" in refused and "--election-id 6" in refused, "who is primary is told")
+    ctl(*"--election-id 6 register write last_source 1 3".split())
+    primary.do("register write last_source 1 4", "PERMISSION_DENIED")
+    expect(primary.end() == 0, "who was replaced is told so")
+
+
+def terminal(bed):
+    session = Terminal()
+    session.prompt()
+    session.type("reg\t")
+    session.wait_for("register ")
+    session.do("re\tlast\t 3", "3      77")
+    session.do("tabel", "did you mean `table`?")
+    session.begin("packet watch")
+    time.sleep(0.5)
+    session.type("\x03")
+    session.prompt()
+    session.do("table add forwarding 3 do to_controller 9")
+    session.begin("packet watch --count 1")
+    time.sleep(0.5)
+    bed.wires[1].send(ethernet(3, 9))
+    session.wait_for("ingress_port=1 reason=9")
+    session.prompt()
+    session.do("digest enable learned_t")
+    session.begin("digest watch --count 1")
+    time.sleep(0.5)
+    bed.wires[2].send(ethernet(2, 0x1122))
+    session.wait_for("00:00:00:00:11:22")
+    session.prompt()
+    expect(session.end() == 0, "a session with completion, packets and digests")
+
+
+bed = Switch(ports=2)
+single_commands(bed)
+scripts()
+beside_a_primary()
+terminal(bed)
