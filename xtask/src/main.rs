@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo xtask conformance --p4c DIR    p4c's own programs against Forebay
+//! cargo xtask conformance --bmv2 DIR   JSON that p4c has written for BMv2
 //! cargo xtask bless                    rewrite the golden diagnostics of tests/errors
 //! ```
 

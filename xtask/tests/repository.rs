@@ -16,6 +16,7 @@ const ORDER: &[&str] = &[
     "forebay-constraints",
     "forebay-lower",
     "forebay-frontend",
+    "forebay-bmv2",
     "forebay-tables",
     "forebay-interp",
     "forebay-jit",

@@ -1,6 +1,6 @@
 //! P4Runtime beside a running switch: options, the program to begin with, and the server.
 
-use crate::files;
+use crate::compiled;
 use crate::program::{self, CompileOptions, Engine};
 use crate::program_slot::ProgramSlot;
 use anyhow::{Context, Result, anyhow, bail};
@@ -65,9 +65,6 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_se
         let pipeline = engine.load(program, ShortWay::BesidePackets)?;
         return Ok(Some(Start { pipeline, known: None }));
     };
-    if path.extension().is_some_and(|extension| extension == "json") {
-        return load_pushed(path, engine).map(Some);
-    }
     let compilation = program::compile_file(path, options)?;
     compilation.report.print();
     let Some(program) = compilation.program else {
@@ -75,32 +72,30 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_se
     };
     let known = match (is_served, &compilation.p4info) {
         (false, _) => None,
-        (true, Some(info)) => Some((forebay_protocol::p4info::from_compiler(info), blob(&program))),
-        (true, None) => Some((p4info_beside(path)?, blob(&program))),
+        (true, Some(info)) => Some((forebay_protocol::p4info::from_compiler(info), blob(path, &program)?)),
+        (true, None) => Some((p4info_of(path)?, blob(path, &program)?)),
     };
     let pipeline = engine.load(program, ShortWay::BesidePackets)?;
     Ok(Some(Start { pipeline, known }))
 }
 
-/// Loads a file that is called like BMv2's, and holds what a controller could push.
-fn load_pushed(path: &Path, engine: Engine) -> Result<Start> {
-    let blob = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let loaded = forebay_control::load(&blob).map_err(|error| anyhow!("{}: {error}", path.display()))?;
-    let pipeline = engine.load(loaded.program, ShortWay::BesidePackets)?;
-    let known = loaded.p4info.map(|p4info| (p4info, blob));
-    Ok(Start { pipeline, known })
-}
-
 /// What a controller that asks for the program gets, and may push again.
-fn blob(program: &Program) -> Vec<u8> {
-    forebay_ir::text::write(program).into_bytes()
+fn blob(path: &Path, program: &Program) -> Result<Vec<u8>> {
+    match compiled::is_bmv2(path)? {
+        true => std::fs::read(path).with_context(|| format!("cannot read {}", path.display())),
+        false => Ok(forebay_ir::text::write(program).into_bytes()),
+    }
 }
 
-/// The P4Info that `forebay build` has written beside a compiled program.
-fn p4info_beside(path: &Path) -> Result<P4Info> {
-    let beside = path.with_file_name("p4info.txtpb");
-    let text = files::text(&beside, "P4Info of the program")?;
-    forebay_protocol::p4info::read(&text).with_context(|| beside.display().to_string())
+/// The P4Info beside a compiled program.
+fn p4info_of(path: &Path) -> Result<P4Info> {
+    let beside = compiled::p4info_beside(path)?;
+    beside.with_context(|| {
+        format!(
+            "there is no p4info.txtpb beside {}, as `forebay build` writes it",
+            path.display()
+        )
+    })
 }
 
 /// A server of P4Runtime.

@@ -12,6 +12,7 @@
 
 mod bench_rows;
 mod commands;
+mod compiled;
 mod control_plane;
 mod ctl;
 mod event_words;

@@ -1,5 +1,6 @@
 //! From the command line to a program.
 
+use crate::compiled::read_compiled;
 use crate::files;
 use crate::output;
 use anyhow::{Context, Result};
@@ -12,14 +13,14 @@ use forebay_pipeline::{Pipeline, ShortWay};
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::render;
 use forebay_syntax::source::SourceMap;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A program and how to read it.
 #[derive(clap::Args)]
 pub struct ProgramArguments {
-    /// The program: P4_16 source, or what `forebay build` made of it (ir.txt)
+    /// The program: P4_16 source, what p4c made of it for BMv2 (.json), or what `forebay build` did (ir.txt)
     #[arg(value_name = "PROG.p4")]
     program: PathBuf,
     #[command(flatten)]
@@ -109,8 +110,8 @@ impl Report {
 /// When the program cannot be read; what is wrong *with* it is in the report.
 pub fn check(arguments: &ProgramArguments) -> Result<Report> {
     let path = &arguments.program;
-    if is_compiled(path) {
-        return Ok(read_ir(path)?.1);
+    if let Some(compiled) = read_compiled(path)? {
+        return Ok(compiled.report);
     }
     let Checked {
         sources,
@@ -124,7 +125,8 @@ pub fn check(arguments: &ProgramArguments) -> Result<Report> {
 pub struct Compilation {
     /// What executes; none when there is an error.
     pub program: Option<Program>,
-    /// What the control plane knows of it; none also for a program that was compiled before.
+    /// What the control plane knows of it; none also for a program that was compiled before and has its P4Info in a file
+    /// beside it.
     pub p4info: Option<P4Info>,
     /// What there is to say.
     pub report: Report,
@@ -153,13 +155,8 @@ pub fn compilation(arguments: &ProgramArguments) -> Result<Compilation> {
 /// # Errors
 /// When the program cannot be read.
 pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation> {
-    if is_compiled(path) {
-        let (program, report) = read_ir(path)?;
-        return Ok(Compilation {
-            program,
-            p4info: None,
-            report,
-        });
+    if let Some(compiled) = read_compiled(path)? {
+        return Ok(compiled);
     }
     let Compiled {
         sources,
@@ -175,11 +172,6 @@ pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation
     })
 }
 
-fn is_compiled(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == "ir" || extension == "txt")
-}
-
 fn with_options<T>(path: &Path, options: &CompileOptions, front_end: impl Fn(&str, &Options) -> T) -> Result<T> {
     files::check_program(path)?;
     let provider = FileSources::new();
@@ -189,34 +181,4 @@ fn with_options<T>(path: &Path, options: &CompileOptions, front_end: impl Fn(&st
         defines: &options.define,
     };
     Ok(front_end(&path.to_string_lossy(), &options))
-}
-
-fn read_ir(path: &Path) -> Result<(Option<Program>, Report)> {
-    let text = files::text(path, "program")?;
-    let (program, problems) = match forebay_ir::text::read(&text) {
-        Err(error) => (None, vec![format!("{}:{error}", path.display())]),
-        Ok(program) => {
-            let problems = forebay_ir::verify::verify(&program);
-            (
-                Some(program),
-                problems
-                    .iter()
-                    .map(|problem| format!("{}: {problem}", path.display()))
-                    .collect(),
-            )
-        }
-    };
-    let program = program.filter(|_| problems.is_empty());
-    let messages = problems.iter().map(|problem| format!("error: {problem}\n")).collect();
-    let diagnostics: Vec<Value> = problems
-        .iter()
-        .map(|problem| json!({ "severity": "error", "message": problem }))
-        .collect();
-    let json = json!({ "errors": diagnostics.len(), "warnings": 0, "suppressed": 0, "diagnostics": diagnostics });
-    let report = Report {
-        good: program.is_some(),
-        messages,
-        json,
-    };
-    Ok((program, report))
 }

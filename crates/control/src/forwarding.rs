@@ -35,7 +35,7 @@ impl Forwarding {
             .p4info
             .as_ref()
             .ok_or_else(|| Error::invalid("the configuration has no p4info"))?;
-        let program = program::load(&config.p4_device_config)?.program;
+        let program = program::load_with(&config.p4_device_config, Some(info))?.program;
         let schema = Schema::new(info, &program)?;
         Forwarding::with(config.clone(), schema, program, options)
     }

@@ -26,6 +26,7 @@ mod data;
 mod device;
 mod entity;
 mod forwarding;
+mod known;
 mod ledger;
 mod pipeline_config;
 mod ports;
@@ -37,5 +38,6 @@ mod status;
 mod stream;
 
 pub use device::{Device, Now, Output, Settings, StreamId};
-pub use program::{Loaded, load};
+pub use known::known;
+pub use program::{Loaded, load, load_with};
 pub use status::{Code, Error, Rejection};

@@ -15,10 +15,12 @@
 //! The IR knows what a program *computes*. What an architecture does between and after the controls (traffic manager,
 //! clones, resubmission) is not here: operations such as [`Op::Clone`] only *ask* for it.
 //!
-//! [`text`] prints a program and reads it back, [`mod@verify`] states and checks every invariant, [`passes`] make a program
-//! smaller without changing what it means, [`dot`] draws graphs.
+//! [`build`] makes expressions and folds constants on the way, [`text`] prints a program and reads it back,
+//! [`mod@verify`] states and checks every invariant, [`passes`] make a program smaller without changing what it means,
+//! [`dot`] draws graphs.
 
 mod body;
+pub mod build;
 pub mod dot;
 mod evaluate;
 mod expr;

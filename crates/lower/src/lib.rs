@@ -28,7 +28,6 @@ mod action;
 mod architecture;
 mod assign;
 mod binding;
-mod build;
 mod call;
 mod cast;
 mod compare;
@@ -63,6 +62,7 @@ mod wire;
 
 use forebay_check::hir;
 use forebay_ir as ir;
+use forebay_ir::build;
 use forebay_p4info::model::P4Info;
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::source::SourceMap;

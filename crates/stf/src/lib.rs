@@ -31,14 +31,16 @@ mod literal;
 mod names;
 mod outcome;
 mod parse;
+mod random;
 mod replication;
 mod runner;
 
 pub use command::*;
 pub use control::{Applied, Controller};
-pub use engines::{run_both, run_switch_and_chip};
+pub use engines::{run_both, run_programs, run_switch_and_chip};
 pub use expected::{ExpectedPacket, hex};
 pub use literal::Literal;
 pub use outcome::{Failure, FailureKind, Note, Outcome};
 pub use parse::{ParseError, options, parse};
+pub use random::RandomTest;
 pub use runner::{Observer, run, run_on_chip};

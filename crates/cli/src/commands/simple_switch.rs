@@ -17,7 +17,7 @@ use std::path::PathBuf;
 Example:
   forebay simple-switch -i 1@veth1 -i 2@veth2 --device-id 1 --no-p4 -- --grpc-server-addr 0.0.0.0:9559 --cpu-port 255")]
 pub struct Arguments {
-    /// P4_16 source, or ir.txt of `forebay build`, whatever the file is called
+    /// JSON of p4c for BMv2, P4_16 source, or ir.txt of `forebay build`; a file called .json may hold any of them
     #[arg(value_name = "PROGRAM", required_unless_present = "no_p4")]
     program: Option<PathBuf>,
     /// A port; may be repeated

@@ -2,7 +2,7 @@
 //! inlined calls with constant arguments leave no arithmetic behind.
 
 use forebay_bits::Bits;
-use forebay_ir::{BinaryOp, Expr, UnaryOp};
+use crate::{BinaryOp, Expr, UnaryOp};
 
 /// A constant.
 pub fn constant(width: u32, value: u128) -> Expr {
@@ -153,7 +153,7 @@ fn is_ones(bits: &Bits) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_ir::SlotId;
+    use crate::SlotId;
 
     #[test]
     fn constants_fold() {
