@@ -40,7 +40,10 @@ pub fn is_bmv2(path: &Path) -> Result<bool> {
 /// # Errors
 /// When there is a file, and it is no P4Info.
 pub fn p4info_beside(path: &Path) -> Result<Option<P4Info>> {
-    let Some(beside) = forebay_bmv2::p4info_paths(path).into_iter().find(|beside| beside.exists()) else {
+    let Some(beside) = forebay_bmv2::p4info_paths(path)
+        .into_iter()
+        .find(|beside| beside.exists())
+    else {
         return Ok(None);
     };
     let text = files::text(&beside, "P4Info of the program")?;

@@ -1,8 +1,8 @@
 //! Building IR expressions. Constants are folded on the way, and what is trivially equal to an operand becomes it, so that
 //! inlined calls with constant arguments leave no arithmetic behind.
 
-use forebay_bits::Bits;
 use crate::{BinaryOp, Expr, UnaryOp};
+use forebay_bits::Bits;
 
 /// A constant.
 pub fn constant(width: u32, value: u128) -> Expr {

@@ -52,7 +52,9 @@ pub fn run(folder: &Path) -> anyhow::Result<bool> {
         }
     }
     print(&outcomes);
-    Ok(!outcomes.values().any(|outcome| matches!(outcome, Outcome::Failed(_) | Outcome::Different(_))))
+    Ok(!outcomes
+        .values()
+        .any(|outcome| matches!(outcome, Outcome::Failed(_) | Outcome::Different(_))))
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
@@ -71,7 +73,9 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 
 /// Whether a file is a program of BMv2, as far as one can see from outside.
 fn is_program(text: &str) -> bool {
-    ["\"header_types\"", "\"pipelines\"", "\"parsers\""].iter().all(|word| text.contains(word))
+    ["\"header_types\"", "\"pipelines\"", "\"parsers\""]
+        .iter()
+        .all(|word| text.contains(word))
 }
 
 /// Whether a program is for v1model: other architectures have other intrinsic metadata.
@@ -87,10 +91,17 @@ fn outcome(path: &Path, text: &str) -> Outcome {
         Ok(pipeline) => pipeline,
         Err(message) => return Outcome::Failed(message),
     };
-    let Some(source) = source(path, text) else { return Outcome::Loaded };
-    let Ok(reference) = load(&source) else { return Outcome::Loaded };
+    let Some(source) = source(path, text) else {
+        return Outcome::Loaded;
+    };
+    let Ok(reference) = load(&source) else {
+        return Outcome::Loaded;
+    };
     let compared = run_programs(&RANDOM.build(&source), reference, pipeline);
-    let mut differences = compared.failures.iter().filter(|failure| failure.kind == FailureKind::Engine);
+    let mut differences = compared
+        .failures
+        .iter()
+        .filter(|failure| failure.kind == FailureKind::Engine);
     match differences.next() {
         Some(difference) => Outcome::Different(difference.message.clone()),
         None => Outcome::Same,
@@ -116,7 +127,9 @@ fn load_json(path: &Path, text: &str) -> Result<Arc<Pipeline>, String> {
 }
 
 fn p4info(path: &Path) -> Result<Option<P4Info>, String> {
-    let beside = forebay_bmv2::p4info_paths(path).into_iter().find(|beside| beside.exists());
+    let beside = forebay_bmv2::p4info_paths(path)
+        .into_iter()
+        .find(|beside| beside.exists());
     let Some(beside) = beside else { return Ok(None) };
     let text = std::fs::read_to_string(&beside).map_err(|error| error.to_string())?;
     let info = forebay_protocol::p4info::read(&text);
@@ -136,7 +149,10 @@ fn load(program: &Program) -> Result<Arc<Pipeline>, String> {
 fn source(path: &Path, text: &str) -> Option<Program> {
     let json: serde_json::Value = serde_json::from_str(text).ok()?;
     let written = json["program"].as_str().map(PathBuf::from);
-    let names = [Some(path.with_extension("p4")), written.map(|path| path.with_extension("p4"))];
+    let names = [
+        Some(path.with_extension("p4")),
+        written.map(|path| path.with_extension("p4")),
+    ];
     let names: Vec<_> = names.iter().flatten().filter_map(|path| path.file_name()).collect();
     let folders = path.ancestors().skip(1).take(3);
     let candidates = folders.flat_map(|folder| names.iter().map(|name| folder.join(name)));
@@ -152,8 +168,14 @@ fn print(outcomes: &BTreeMap<String, Outcome>) {
     let same = count(|outcome| matches!(outcome, Outcome::Same));
     let different = count(|outcome| matches!(outcome, Outcome::Different(_)));
     let all = outcomes.len() - foreign;
-    println!("JSON of programs for v1model loaded: {} of {all} ({foreign} for other architectures)", all - failed);
-    println!("with a source that compiles, same packets: {same} of {}", same + different);
+    println!(
+        "JSON of programs for v1model loaded: {} of {all} ({foreign} for other architectures)",
+        all - failed
+    );
+    println!(
+        "with a source that compiles, same packets: {same} of {}",
+        same + different
+    );
     for (name, outcome) in outcomes {
         match outcome {
             Outcome::Failed(message) => println!("  {name}: {message}"),

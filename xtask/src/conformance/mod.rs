@@ -23,7 +23,13 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// A checkout of github.com/p4lang/p4c
-    #[arg(long, value_name = "DIR", required_unless_present = "bmv2", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        required_unless_present = "bmv2",
+        default_value = "",
+        hide_default_value = true
+    )]
     p4c: PathBuf,
     /// Instead of p4c's programs, JSON that p4c has written for BMv2: all in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "p4c")]

@@ -167,7 +167,7 @@ impl Translator<'_> {
             ShiftRight => return self.shift_right(left, right, width),
             Divide => return self.divide(ir::BinaryOp::Div, left, right, width),
             Modulo => return self.divide(ir::BinaryOp::Mod, left, right, width),
-            TwosComplement => return Ok(self.low(left, width)?),
+            TwosComplement => return self.low(left, width),
             SaturateSigned | SaturateUnsigned => return self.saturate(op, left, cast_width(right)?, width),
             Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | And | Or => {
                 return self.truth_of_binary(op, left, right);

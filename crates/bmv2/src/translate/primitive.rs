@@ -180,11 +180,15 @@ impl Translator<'_> {
 
     /// The drop port, and no multicast group.
     fn mark_to_drop(&mut self) {
-        let fields: [(&str, fn(u32) -> Bits); 2] = [("egress_spec", Bits::ones), ("mcast_grp", Bits::zero)];
-        for (field, value) in fields {
+        for (field, is_all_ones) in [("egress_spec", true), ("mcast_grp", false)] {
             if let Some(slot) = self.program.intrinsic.get(field).copied() {
                 let width = self.program.slot(slot).width;
-                self.body.assign(slot, Expr::Const(value(width)));
+                let value = if is_all_ones {
+                    Bits::ones(width)
+                } else {
+                    Bits::zero(width)
+                };
+                self.body.assign(slot, Expr::Const(value));
             }
         }
     }
