@@ -8,7 +8,7 @@
 CARGO ?= cargo
 FOREBAY = ./target/release/forebay
 
-.PHONY: help system build demo lint test conformance clients fuzz concurrency bench clean
+.PHONY: help system build demo lint test conformance clients fuzz differential concurrency bench clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -17,6 +17,7 @@ help:
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
 	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
 	@echo "make fuzz          10 minutes for each fuzz target (needs a nightly toolchain and cargo-fuzz)"
+	@echo "make differential  half an hour of random P4 programs in interpreter, machine code, timed chip, several workers"
 	@echo "make concurrency   what threads see of each other: every interleaving (loom), and a million writes beside packets"
 	@echo "make bench         benchmarks"
 
@@ -63,6 +64,10 @@ concurrency: system
 	$(LOOM) -p forebay-tables --lib publication
 	$(LOOM) -p forebay-switch --lib ring
 	FOREBAY_STRESS_WRITES=1000000 $(CARGO) test -p forebay-pipeline --release --test pipeline stress -- --nocapture --test-threads 1
+
+# Random P4 programs in all executors, for half an hour.
+differential: system
+	$(CARGO) run --release --package forebay-differential -- --minutes 30
 
 clients: build
 	FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py

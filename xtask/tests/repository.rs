@@ -30,6 +30,7 @@ const ORDER: &[&str] = &[
     "forebay-files",
     "forebay-server",
     "forebay-stf",
+    "forebay-differential",
     "forebay-traffic",
     "forebay-sim",
     "forebay-experiments",

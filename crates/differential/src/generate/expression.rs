@@ -1,0 +1,150 @@
+//! Expressions without side effects, of a width that is wanted.
+
+use super::{Place, Value, Writer};
+
+/// Operators that take two operands of one width and give that width.
+const OPERATORS: &[&str] = &["+", "-", "*", "&", "|", "^", "|+|", "|-|"];
+/// Those of them that signed operands may have and results depend on the sign of.
+const SIGNED: &[&str] = &["|+|", "|-|", "+", "*"];
+const COMPARISONS: &[&str] = &["==", "!=", "<", "<=", ">", ">="];
+
+/// Concatenations are no wider.
+const WIDTH_MAX: u32 = 512;
+
+impl Writer<'_> {
+    /// An expression of type `bit<width>`; the deeper, the simpler.
+    pub(super) fn bits(&mut self, width: u32, depth: usize) -> String {
+        if depth == 0 || self.chance(30) {
+            return self.leaf(width);
+        }
+        let inner = depth - 1;
+        match self.below(12) {
+            0..=3 => {
+                let operator = self.pick(OPERATORS);
+                format!("({} {operator} {})", self.bits(width, inner), self.bits(width, inner))
+            }
+            4 => {
+                let (left, operator) = (self.bits(width, inner), self.pick(&["<<", ">>"]));
+                format!("({left} {operator} {})", self.bits(8, inner.min(1)))
+            }
+            5 => {
+                let (condition, then) = (self.boolean(inner), self.bits(width, inner));
+                format!("({condition} ? {then} : {})", self.bits(width, inner))
+            }
+            6 => format!("({}{})", self.pick(&["~", "-"]), self.bits(width, inner)),
+            7 if width >= 2 => {
+                let high = 1 + self.below(width as usize - 1) as u32;
+                format!("({} ++ {})", self.bits(high, inner), self.bits(width - high, inner))
+            }
+            8 => self.signed_as_bits(width, inner),
+            9 => {
+                let other = self.width();
+                format!("(bit<{width}>)({})", self.bits(other, inner))
+            }
+            10 => self.slice(width, inner),
+            _ if width >= 2 => {
+                let (left, operator) = (self.bits(width, inner), self.pick(&["/", "%"]));
+                format!("({left} {operator} {width}w{})", 1 + self.below(3))
+            }
+            _ => self.leaf(width),
+        }
+    }
+
+    /// An expression of type `bool`.
+    pub(super) fn boolean(&mut self, depth: usize) -> String {
+        let inner = depth.saturating_sub(1);
+        match self.below(if depth == 0 { 6 } else { 9 }) {
+            0..=3 => {
+                let width = self.width();
+                let (left, operator) = (self.bits(width, inner), self.pick(COMPARISONS));
+                format!("({left} {operator} {})", self.bits(width, inner))
+            }
+            4 => {
+                let width = 2 + self.below(62) as u32;
+                let (left, operator) = (self.signed(width, inner), self.pick(COMPARISONS));
+                format!("({left} {operator} {})", self.signed(width, inner))
+            }
+            5 if self.place != Place::Parser => {
+                let header = self.header();
+                format!("{header}.isValid()")
+            }
+            6 => format!("(!{})", self.boolean(inner)),
+            7 => format!("({} && {})", self.boolean(inner), self.boolean(inner)),
+            8 => format!("({} || {})", self.boolean(inner), self.boolean(inner)),
+            _ => self.pick(&["true", "false"]).to_string(),
+        }
+    }
+
+    /// A header instance, or an element of the stack.
+    pub(super) fn header(&mut self) -> String {
+        let count = self.headers.len() + usize::from(self.has_stack);
+        let index = self.below(count);
+        match self.headers.get(index) {
+            Some((name, _)) => name.clone(),
+            None => format!("hdr.stack[{}]", self.below(2)),
+        }
+    }
+
+    /// A constant of so many bits; small ones are frequent.
+    pub(super) fn constant(&mut self, width: u32) -> String {
+        let value = match self.below(4) {
+            0 => self.random.next_u64(),
+            1 => u64::MAX,
+            _ => self.random.next_u64() & 3,
+        };
+        let value = if width < 64 { value & ((1 << width) - 1) } else { value };
+        format!("{width}w{value}")
+    }
+
+    fn leaf(&mut self, width: u32) -> String {
+        if self.readable.is_empty() || self.chance(25) {
+            return self.constant(width);
+        }
+        let fitting: Vec<Value> = self
+            .readable
+            .iter()
+            .filter(|value| value.width == width)
+            .cloned()
+            .collect();
+        if !fitting.is_empty() && self.chance(80) {
+            return self.pick(&fitting).path;
+        }
+        let Value { path, width: other } = self.pick(&self.readable.clone());
+        match other == width {
+            true => path,
+            false => format!("(bit<{width}>){path}"),
+        }
+    }
+
+    fn slice(&mut self, width: u32, depth: usize) -> String {
+        let (more, low) = (self.below(20) as u32, self.below(20) as u32);
+        let low = low.min(more);
+        if width + more > WIDTH_MAX {
+            return self.leaf(width);
+        }
+        format!("({})[{}:{low}]", self.bits(width + more, depth), low + width - 1)
+    }
+
+    fn signed(&mut self, width: u32, depth: usize) -> String {
+        let whole = self.bits(width, depth);
+        match self.below(3) {
+            0 if depth > 0 => {
+                let (operator, other) = (self.pick(SIGNED), self.bits(width, depth - 1));
+                format!("((int<{width}>)({whole}) {operator} (int<{width}>)({other}))")
+            }
+            1 => format!("((int<{width}>)({whole}) >> {}w{})", 8, self.below(70)),
+            _ => format!("(int<{width}>)({whole})"),
+        }
+    }
+
+    fn signed_as_bits(&mut self, width: u32, depth: usize) -> String {
+        if width < 2 {
+            return self.leaf(width);
+        }
+        let other = 2 + self.below(62) as u32;
+        match self.chance(50) {
+            true => format!("(bit<{width}>)({})", self.signed(width, depth)),
+            false => format!("(bit<{width}>)(int<{width}>)({})", self.signed(other, depth)),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Text of random programs for v1model that are well typed.
+//!
+//! What is written down is what a program is made of: headers (one of them in a stack), metadata, a parser, two controls
+//! with actions and tables, checksums, a deparser. Expressions are made for a width that is wanted
+//! ([`expression`]), statements for a place ([`statement`]).
+
+mod declarations;
+mod expression;
+mod statement;
+
+use forebay_interp::Random;
+use std::fmt::Write;
+
+/// The text of the program of a seed.
+pub fn program(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let mut writer = Writer::new(&mut random);
+    writer.program();
+    writer.text
+}
+
+/// A field or variable that can be read: how it is written, and its width.
+#[derive(Clone, Debug)]
+struct Value {
+    path: String,
+    width: u32,
+}
+
+/// What is declared, and the text so far.
+struct Writer<'a> {
+    random: &'a mut Random,
+    text: String,
+    /// Spaces before the next line.
+    indent: usize,
+    /// By header type: widths of its fields, which are called `f0`, `f1`, ...
+    types: Vec<Vec<u32>>,
+    /// Header instances: name and type.
+    headers: Vec<(String, usize)>,
+    /// Whether there is a stack of two elements of the last type: `hdr.stack`.
+    has_stack: bool,
+    /// What can be read here, and what can be assigned.
+    readable: Vec<Value>,
+    assignable: Vec<Value>,
+    /// Actions of the present control that can be called without data, and tables that were not applied yet with their
+    /// actions.
+    actions: Vec<String>,
+    tables: Vec<(String, Vec<String>)>,
+    /// Registers of the present control: name, width of an element.
+    registers: Vec<(String, u32)>,
+    /// Counters of the present control.
+    counters: Vec<String>,
+    /// Which control: what asks for clones, resubmission and the like differs.
+    place: Place,
+    variables: usize,
+}
+
+/// Where statements stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Parser,
+    /// The apply block of a control.
+    Ingress,
+    Egress,
+    /// An action, in which there are no tables.
+    Action,
+}
+
+/// Widths of fields, where representations change among them.
+const WIDTHS: &[u32] = &[
+    1, 2, 3, 4, 7, 8, 8, 9, 12, 13, 16, 16, 16, 20, 24, 31, 32, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 160,
+];
+
+/// Elements of registers and counters.
+const ELEMENTS: u32 = 8;
+
+impl<'a> Writer<'a> {
+    fn new(random: &'a mut Random) -> Self {
+        Writer {
+            random,
+            text: String::new(),
+            indent: 0,
+            types: Vec::new(),
+            headers: Vec::new(),
+            has_stack: false,
+            readable: Vec::new(),
+            assignable: Vec::new(),
+            actions: Vec::new(),
+            tables: Vec::new(),
+            registers: Vec::new(),
+            counters: Vec::new(),
+            place: Place::Parser,
+            variables: 0,
+        }
+    }
+
+    fn program(&mut self) {
+        self.line("#include <core.p4>");
+        self.line("#include <v1model.p4>");
+        self.declarations();
+        self.parser();
+        self.checksums();
+        self.control("I", Place::Ingress);
+        self.control("E", Place::Egress);
+        self.deparser();
+        self.line("V1Switch(P(), Verify(), I(), E(), Compute(), D()) main;");
+    }
+
+    /// A number below `limit`, which is not 0.
+    fn below(&mut self, limit: usize) -> usize {
+        (self.random.next_u64() % limit as u64) as usize
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())].clone()
+    }
+
+    fn width(&mut self) -> u32 {
+        self.pick(WIDTHS)
+    }
+
+    fn line(&mut self, line: &str) {
+        writeln!(self.text, "{:1$}{line}", "", self.indent).expect("memory takes text");
+    }
+
+    fn open(&mut self, line: &str) {
+        self.line(&format!("{line} {{"));
+        self.indent += 4;
+    }
+
+    fn close(&mut self, behind: &str) {
+        self.indent -= 4;
+        self.line(&format!("}}{behind}"));
+    }
+}

@@ -1,0 +1,25 @@
+//! Random P4 programs with entries and packets, on which all executors must do the same.
+//!
+//! ```text
+//!   seed ─► generate: P4 text ─► compile ─► entries for its tables ─┐
+//!      └──► packets ────────────────────────────────────────────────┴─► compare
+//!                    interpreter | machine code | timed chip: one packet at a time, everything that can be seen
+//!                    interpreter | machine code, one worker | several workers: all packets at once, what leaves
+//! ```
+//!
+//! 1. [`generate`]: text of a program that the front end must accept, whatever the seed.
+//! 2. [`mod@entries`]: entries, groups and sessions for what the program declares.
+//! 3. [`packets`]: frames that such programs parse more often than not.
+//! 4. [`mod@compare`]: the executors, and what they did differently.
+//! 5. [`workers`]: a switch with ports in memory and any number of workers; other tests use it too.
+//!
+//! `cargo run --release -p forebay-differential -- --minutes 30` goes on until something differs or the time is over, and prints the seed
+//! and the program of what differs.
+
+pub mod compare;
+pub mod entries;
+pub mod generate;
+pub mod packets;
+pub mod workers;
+
+pub use compare::{Compared, compare};

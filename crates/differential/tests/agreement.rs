@@ -1,0 +1,26 @@
+//! A few random programs; `cargo run --release -p forebay-differential` tries as many as there is time for.
+
+use forebay_differential::compare;
+
+/// So many programs.
+const PROGRAMS: u64 = 60;
+
+#[test]
+fn executors_agree_on_random_programs() {
+    let (mut sent, mut short, mut spread) = (0, 0, 0);
+    for seed in 0..PROGRAMS {
+        let compared = compare(seed, 3).unwrap_or_else(|difference| panic!("{difference}"));
+        sent += compared.packets_out;
+        short += u64::from(compared.has_short_way);
+        spread += u64::from(compared.spread);
+    }
+    assert!(
+        sent > 2 * PROGRAMS,
+        "programs drop nearly everything: {sent} packets left"
+    );
+    assert!(5 * short > PROGRAMS, "only {short} of {PROGRAMS} have a short way");
+    assert!(
+        5 * spread > PROGRAMS,
+        "only {spread} of {PROGRAMS} went to several workers"
+    );
+}
