@@ -1,10 +1,14 @@
 // ChaCha (Bernstein 2008; RFC 8439) in steps of two rounds: a column round and a diagonal round.
 //
-// The key is the program's (CHACHA_KEY_0 ... 7, little-endian words), the block counter 1, and the nonce what tells packets apart:
+// The key is the program's (CHACHA_KEY_0 ... 7, little-endian words), the block counter CHACHA_COUNTER, and the nonce what tells packets apart:
 // source and destination address and identification of the IP header. Both ends of a tunnel know all of it.
 
 #ifndef COMMON_CHACHA_P4
 #define COMMON_CHACHA_P4
+
+#ifndef CHACHA_COUNTER
+#define CHACHA_COUNTER 1
+#endif
 
 #ifndef CHACHA_KEY_0
 #define CHACHA_KEY_0 32w0x03020100
@@ -19,75 +23,60 @@
 
 #define SWAP_BYTES(word) ((word)[7:0] ++ (word)[15:8] ++ (word)[23:16] ++ (word)[31:24])
 
-// The block's first state (RFC 8439, section 2.3), in place of the packet's data.
+// The block's first state (RFC 8439, section 2.3); `ipv4` is the packet's header.
+#define FIRST_0(ipv4) 32w0x61707865
+#define FIRST_1(ipv4) 32w0x3320646e
+#define FIRST_2(ipv4) 32w0x79622d32
+#define FIRST_3(ipv4) 32w0x6b206574
+#define FIRST_4(ipv4) CHACHA_KEY_0
+#define FIRST_5(ipv4) CHACHA_KEY_1
+#define FIRST_6(ipv4) CHACHA_KEY_2
+#define FIRST_7(ipv4) CHACHA_KEY_3
+#define FIRST_8(ipv4) CHACHA_KEY_4
+#define FIRST_9(ipv4) CHACHA_KEY_5
+#define FIRST_10(ipv4) CHACHA_KEY_6
+#define FIRST_11(ipv4) CHACHA_KEY_7
+#define FIRST_12(ipv4) CHACHA_COUNTER
+#define FIRST_13(ipv4) SWAP_BYTES(ipv4.src_addr)
+#define FIRST_14(ipv4) SWAP_BYTES(ipv4.dst_addr)
+#define FIRST_15(ipv4) (16w0 ++ ipv4.identification[7:0] ++ ipv4.identification[15:8])
+
+// It stands in place of the packet's data.
+#define BEGIN_WORD(i) data.w##i = FIRST_##i(ipv4);
 action begin_computation(inout data_t data, in ipv4_t ipv4) {
-    data.w0 = 0x61707865;
-    data.w1 = 0x3320646e;
-    data.w2 = 0x79622d32;
-    data.w3 = 0x6b206574;
-    data.w4 = CHACHA_KEY_0;
-    data.w5 = CHACHA_KEY_1;
-    data.w6 = CHACHA_KEY_2;
-    data.w7 = CHACHA_KEY_3;
-    data.w8 = CHACHA_KEY_4;
-    data.w9 = CHACHA_KEY_5;
-    data.w10 = CHACHA_KEY_6;
-    data.w11 = CHACHA_KEY_7;
-    data.w12 = 1;
-    data.w13 = SWAP_BYTES(ipv4.src_addr);
-    data.w14 = SWAP_BYTES(ipv4.dst_addr);
-    data.w15 = 16w0 ++ ipv4.identification[7:0] ++ ipv4.identification[15:8];
+    EACH_WORD(BEGIN_WORD)
 }
 
-action quarter_round(inout bit<32> a, inout bit<32> b, inout bit<32> c, inout bit<32> d) {
-    a = a + b;
-    d = ROTATE_LEFT(d ^ a, 16);
-    c = c + d;
-    b = ROTATE_LEFT(b ^ c, 12);
-    a = a + b;
-    d = ROTATE_LEFT(d ^ a, 8);
-    c = c + d;
-    b = ROTATE_LEFT(b ^ c, 7);
+// Four quarter rounds side by side: eight steps, each on all columns or diagonals at once.
+#define COLUMNS(step) step(0, 4, 8, 12) step(1, 5, 9, 13) step(2, 6, 10, 14) step(3, 7, 11, 15)
+#define DIAGONALS(step) step(0, 5, 10, 15) step(1, 6, 11, 12) step(2, 7, 8, 13) step(3, 4, 9, 14)
+#define ADD_TO_A(a, b, c, d) data.w##a = data.w##a + data.w##b;
+#define ADD_TO_C(a, b, c, d) data.w##c = data.w##c + data.w##d;
+#define TURN_D_16(a, b, c, d) data.w##d = ROTATE_LEFT(data.w##d ^ data.w##a, 16);
+#define TURN_B_12(a, b, c, d) data.w##b = ROTATE_LEFT(data.w##b ^ data.w##c, 12);
+#define TURN_D_8(a, b, c, d) data.w##d = ROTATE_LEFT(data.w##d ^ data.w##a, 8);
+#define TURN_B_7(a, b, c, d) data.w##b = ROTATE_LEFT(data.w##b ^ data.w##c, 7);
+#define FIRST_HALF(them) them(ADD_TO_A) them(TURN_D_16) them(ADD_TO_C) them(TURN_B_12)
+#define SECOND_HALF(them) them(ADD_TO_A) them(TURN_D_8) them(ADD_TO_C) them(TURN_B_7)
+
+// The columns, and half of the diagonals: twelve steps. Every pass does the same.
+control ComputeInIngress(inout data_t data, in bit<8> number) {
+    apply {
+        FIRST_HALF(COLUMNS)
+        SECOND_HALF(COLUMNS)
+        FIRST_HALF(DIAGONALS)
+    }
 }
 
-// Two rounds; every pass does the same.
-action compute(inout data_t data, in bit<8> number) {
-    quarter_round(data.w0, data.w4, data.w8, data.w12);
-    quarter_round(data.w1, data.w5, data.w9, data.w13);
-    quarter_round(data.w2, data.w6, data.w10, data.w14);
-    quarter_round(data.w3, data.w7, data.w11, data.w15);
-    quarter_round(data.w0, data.w5, data.w10, data.w15);
-    quarter_round(data.w1, data.w6, data.w11, data.w12);
-    quarter_round(data.w2, data.w7, data.w8, data.w13);
-    quarter_round(data.w3, data.w4, data.w9, data.w14);
+// The rest of the diagonals.
+control ComputeInEgress(inout data_t data) {
+    apply {
+        SECOND_HALF(DIAGONALS)
+    }
 }
 
-// Adds the first state, and brings the words into the order of bytes of the packet.
-action end_computation(inout data_t data, in ipv4_t ipv4) {
-    data_t first;
-    first.setValid();
-    begin_computation(first, ipv4);
-    data.w0 = SWAP_BYTES(data.w0 + first.w0);
-    data.w1 = SWAP_BYTES(data.w1 + first.w1);
-    data.w2 = SWAP_BYTES(data.w2 + first.w2);
-    data.w3 = SWAP_BYTES(data.w3 + first.w3);
-    data.w4 = SWAP_BYTES(data.w4 + first.w4);
-    data.w5 = SWAP_BYTES(data.w5 + first.w5);
-    data.w6 = SWAP_BYTES(data.w6 + first.w6);
-    data.w7 = SWAP_BYTES(data.w7 + first.w7);
-    data.w8 = SWAP_BYTES(data.w8 + first.w8);
-    data.w9 = SWAP_BYTES(data.w9 + first.w9);
-    data.w10 = SWAP_BYTES(data.w10 + first.w10);
-    data.w11 = SWAP_BYTES(data.w11 + first.w11);
-    data.w12 = SWAP_BYTES(data.w12 + first.w12);
-    data.w13 = SWAP_BYTES(data.w13 + first.w13);
-    data.w14 = SWAP_BYTES(data.w14 + first.w14);
-    data.w15 = SWAP_BYTES(data.w15 + first.w15);
-}
-
-// Encrypts or decrypts a word.
-action combine(inout bit<32> word, in bit<32> computed) {
-    word = word ^ computed;
-}
+// Behind the last pass the first state is added to word `i`, and the packet's own word encrypted, or decrypted, with it.
+#define FINISH(i, computed, ipv4) computed = computed + FIRST_##i(ipv4);
+#define COMBINED(own, computed) (own) ^ SWAP_BYTES(computed)
 
 #endif

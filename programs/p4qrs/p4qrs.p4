@@ -5,17 +5,33 @@
 #include <v1model.p4>
 #include "../common/rendezvous.p4"
 
-// Rendezvous units, and packets of a unit that can be inside at a time: 2^15 registers in all.
+// Rendezvous units, and, as a number of bits, packets of a unit that can be inside at a time: 2^15 registers in all.
 #ifndef UNITS
 #define UNITS 16
 #endif
-#ifndef UNIT_KEYS
-#define UNIT_KEYS 2048
+#ifndef UNIT_KEY_BITS
+#define UNIT_KEY_BITS 11
 #endif
+#define UNIT_KEYS (1 << UNIT_KEY_BITS)
 
 // A packet that comes round more often has lost its header.
 #ifndef LIMIT
 #define LIMIT (RECIRCULATIONS + 3)
+#endif
+
+// Whether packets of a flow leave in the order in which they came: 0 or 1.
+#ifndef KEEP_ORDER
+#define KEEP_ORDER 0
+#endif
+#if KEEP_ORDER
+// Places for flows; those that share one keep their order together.
+#ifndef FLOWS
+#define FLOWS 4096
+#endif
+// A packet that has waited for its turn in so many rounds goes before those that it waits for: they are lost.
+#ifndef PATIENCE
+#define PATIENCE (LIMIT + 6)
+#endif
 #endif
 
 // The clone session that leads to recirculation port p is FIRST_SESSION + p; it cuts to HEADER_BYTES.
@@ -32,6 +48,7 @@ const bit<8> KIND_MERGED = 3;
 const bit<32> OUTCOME_MERGED = 0;
 const bit<32> OUTCOME_EXPIRED = 1;
 const bit<32> OUTCOME_UNFIT = 2;
+const bit<32> OUTCOME_LATE = 3;
 
 #define PRESERVED_BY_CLONE 1
 
@@ -43,7 +60,9 @@ header unit_t {
     bit<8> recir_ctr;
     bit<16> recirculation_port;
     bit<16> output_port;
-    bit<32> reserved;
+    // With KEEP_ORDER: the place of the packet's flow, and its number there.
+    bit<16> flow;
+    bit<16> sequence;
 }
 
 struct headers_t {
@@ -98,11 +117,15 @@ control UnitVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
 }
 
 control UnitIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
-    counter(3, CounterType.packets) outcomes;
+    counter(4, CounterType.packets) outcomes;
     register<bit<16>>(UNITS) key_counters;
     register<bit<32>>(UNITS) id_counters;
+    ComputeInIngress() compute;
 
-    bit<16> unit = 0;
+    bit<16> unit;
+    bit<16> key;
+    bit<16> even_port;
+    bit<16> odd_port;
 
     action drop() {
         mark_to_drop(standard_metadata);
@@ -111,9 +134,11 @@ control UnitIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
     // The unit of an input port: its recirculation ports, and where its packets leave.
     action join_unit(bit<16> number, bit<9> recirculation_port_0, bit<9> recirculation_port_1, bit<9> output_port) {
         unit = number;
+        even_port = (bit<16>) recirculation_port_0;
+        odd_port = (bit<16>) recirculation_port_1;
         hdr.unit.setValid();
-        hdr.unit.recirculation_port = (bit<16>) recirculation_port_0;
-        hdr.unit.reserved = (bit<32>) recirculation_port_1;
+        hdr.unit.kind = KIND_PAYLOAD;
+        hdr.unit.recir_ctr = 0;
         hdr.unit.output_port = (bit<16>) output_port;
     }
 
@@ -132,35 +157,23 @@ control UnitIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
     // A key counts up to UNIT_KEYS, an identifier counts how often it did, from 1 on: 0 is in registers never written.
     action identify() {
         @atomic {
-            bit<16> key;
             bit<32> round;
             key_counters.read(key, (bit<32>) unit);
+            key_counters.write((bit<32>) unit, key == UNIT_KEYS - 1 ? 16w0 : key + 1);
             id_counters.read(round, (bit<32>) unit);
-            hdr.unit.pkt_key = unit * UNIT_KEYS + key;
-            hdr.unit.pkt_id = round + 1;
-            key = key + 1;
-            if (key == UNIT_KEYS) {
-                key = 0;
-                round = round + 1;
-            }
-            key_counters.write((bit<32>) unit, key);
-            id_counters.write((bit<32>) unit, round);
+            id_counters.write((bit<32>) unit, key == UNIT_KEYS - 1 ? round + 1 : round);
+            meta.pkt_id = round + 1;
         }
+        meta.pkt_key = unit[15 - UNIT_KEY_BITS:0] ++ key[UNIT_KEY_BITS - 1:0];
     }
 
     // The packet goes on as payload; its header is cloned. Packets take the unit's two ports in turn.
     action bifurcate() {
-        if (hdr.unit.pkt_key & 1 == 1) {
-            hdr.unit.recirculation_port = (bit<16>) hdr.unit.reserved;
-        }
-        hdr.unit.reserved = 0;
-        hdr.unit.kind = KIND_PAYLOAD;
-        hdr.unit.recir_ctr = 0;
-        meta.pkt_key = hdr.unit.pkt_key;
-        meta.pkt_id = hdr.unit.pkt_id;
-        meta.recirculation_port = hdr.unit.recirculation_port;
-        clone_preserving_field_list(CloneType.I2E, FIRST_SESSION + (bit<32>) hdr.unit.recirculation_port,
-                                    PRESERVED_BY_CLONE);
+        meta.recirculation_port = key[0:0] == 0 ? even_port : odd_port;
+        hdr.unit.pkt_key = meta.pkt_key;
+        hdr.unit.pkt_id = meta.pkt_id;
+        hdr.unit.recirculation_port = meta.recirculation_port;
+        clone_preserving_field_list(CloneType.I2E, FIRST_SESSION + (bit<32>) meta.recirculation_port, PRESERVED_BY_CLONE);
     }
 
     action to_recirculation_port(bit<3> queue) {
@@ -173,6 +186,40 @@ control UnitIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         hdr.unit.setInvalid();
     }
 
+#if KEEP_ORDER
+    // By flow: the number of the next packet that comes, and of the next that may leave.
+    register<bit<16>>(FLOWS) next_in;
+    register<bit<16>>(FLOWS) next_out;
+
+    // Addresses, protocol, and the ports, which are the first word behind the IP header.
+    action take_number() {
+        bit<32> flow;
+        hash(flow, HashAlgorithm.crc32, 32w0, { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, hdr.ipv4.protocol, hdr.data.w0 },
+             (bit<32>) FLOWS);
+        hdr.unit.flow = (bit<16>) flow;
+        @atomic {
+            bit<16> number;
+            next_in.read(number, flow);
+            next_in.write(flow, number + 1);
+            hdr.unit.sequence = number;
+        }
+    }
+
+    // How far the packet is ahead of its turn; 0 when it may leave, which moves the turn on. Behind it, as a negative number,
+    // is who was given up.
+    action ask_for_turn(out bit<16> ahead) {
+        @atomic {
+            bit<16> turn;
+            next_out.read(turn, (bit<32>) hdr.unit.flow);
+            ahead = hdr.unit.sequence - turn;
+            if (ahead[15:15] == 0 && hdr.unit.recir_ctr > PATIENCE) {
+                ahead = 0;
+            }
+            next_out.write((bit<32>) hdr.unit.flow, ahead == 0 ? hdr.unit.sequence + 1 : turn);
+        }
+    }
+#endif
+
     apply {
         if (!hdr.data.isValid() || standard_metadata.parser_error != error.NoError) {
             // No IPv4, or less than 64 bytes of payload.
@@ -183,21 +230,32 @@ control UnitIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
                 identify();
                 bifurcate();
                 to_recirculation_port(PAYLOAD_QUEUE);
+#if KEEP_ORDER
+                take_number();
+#endif
             }
         } else {
             hdr.unit.recir_ctr = hdr.unit.recir_ctr + 1;
             if (hdr.unit.kind == KIND_HEADER) {
-                if (hdr.unit.recir_ctr == 1) {
-                    begin_computation(hdr.data, hdr.ipv4);
-                }
-                compute(hdr.data, hdr.unit.recir_ctr);
-                if (hdr.unit.recir_ctr == RECIRCULATIONS) {
-                    end_computation(hdr.data, hdr.ipv4);
-                }
+                compute.apply(hdr.data, hdr.unit.recir_ctr);
                 to_recirculation_port(HEADER_QUEUE);
             } else if (hdr.unit.kind == KIND_MERGED) {
+#if KEEP_ORDER
+                bit<16> ahead;
+                ask_for_turn(ahead);
+                if (ahead == 0) {
+                    outcomes.count(OUTCOME_MERGED);
+                    leave();
+                } else if (ahead[15:15] == 1) {
+                    outcomes.count(OUTCOME_LATE);
+                    drop();
+                } else {
+                    to_recirculation_port(PAYLOAD_QUEUE);
+                }
+#else
                 outcomes.count(OUTCOME_MERGED);
                 leave();
+#endif
             } else if (hdr.unit.recir_ctr > LIMIT) {
                 outcomes.count(OUTCOME_EXPIRED);
                 drop();
@@ -209,24 +267,12 @@ control UnitIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
 }
 
 control UnitEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
-    // By key: for which packet the computation is complete, and what was computed.
+    ComputeInEgress() compute;
+
+    // By key: for which packet the computation is complete, 0 when its payload has come, and what was computed.
     register<bit<32>>(UNITS * UNIT_KEYS) ready;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed0;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed1;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed2;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed3;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed4;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed5;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed6;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed7;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed8;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed9;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed10;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed11;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed12;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed13;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed14;
-    register<bit<32>>(UNITS * UNIT_KEYS) computed15;
+#define COMPUTED(i) register<bit<32>>(UNITS * UNIT_KEYS) computed##i; bit<32> word##i;
+    EACH_WORD(COMPUTED)
 
     // A clone begins as a header.
     action become_header() {
@@ -237,43 +283,53 @@ control UnitEgress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         hdr.unit.recir_ctr = 0;
         hdr.unit.recirculation_port = meta.recirculation_port;
         hdr.unit.output_port = 0;
-        hdr.unit.reserved = 0;
+        hdr.unit.flow = 0;
+        hdr.unit.sequence = 0;
+        begin_computation(hdr.data, hdr.ipv4);
     }
 
-#define LEAVE(i) computed##i.write(key, hdr.data.w##i);
-#define TAKE(i) computed##i.read(word, key); combine(hdr.data.w##i, word);
-#define ALL(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7) \
-    each(8) each(9) each(10) each(11) each(12) each(13) each(14) each(15)
+#define LEAVE(i) computed##i.write((bit<32>) hdr.unit.pkt_key, hdr.data.w##i);
+#define TAKE(i) computed##i.read(word##i, (bit<32>) hdr.unit.pkt_key);
+#define FINISH_WORD(i) FINISH(i, word##i, hdr.ipv4)
+#define COMBINE_WORD(i) hdr.data.w##i = COMBINED(hdr.data.w##i, word##i);
 
     // The header leaves what was computed, and ends.
     action deposit() {
-        bit<32> key = (bit<32>) hdr.unit.pkt_key;
-        ready.write(key, hdr.unit.pkt_id);
-        ALL(LEAVE)
+        EACH_WORD(LEAVE)
         mark_to_drop(standard_metadata);
     }
 
     action merge() {
-        bit<32> key = (bit<32>) hdr.unit.pkt_key;
-        bit<32> word;
         hdr.unit.kind = KIND_MERGED;
-        ALL(TAKE)
+        EACH_WORD(TAKE)
+        EACH_WORD(FINISH_WORD)
+        EACH_WORD(COMBINE_WORD)
     }
 
     apply {
         if (standard_metadata.instance_type == INSTANCE_INGRESS_CLONE) {
             become_header();
-        }
-        if (hdr.unit.isValid()) {
-            if (hdr.unit.kind == KIND_HEADER && hdr.unit.recir_ctr == RECIRCULATIONS) {
+            recirculate_preserving_field_list(0);
+        } else if (hdr.unit.isValid()) {
+            bool deposits = hdr.unit.kind == KIND_HEADER && hdr.unit.recir_ctr == RECIRCULATIONS;
+            bit<32> identifier;
+            if (hdr.unit.kind == KIND_HEADER) {
+                compute.apply(hdr.data);
+            }
+            // Whoever takes what was computed takes it from everybody else: a payload that comes twice is merged once.
+            @atomic {
+                ready.read(identifier, (bit<32>) hdr.unit.pkt_key);
+                if (deposits) {
+                    ready.write((bit<32>) hdr.unit.pkt_key, hdr.unit.pkt_id);
+                } else if (hdr.unit.kind == KIND_PAYLOAD && identifier == hdr.unit.pkt_id) {
+                    ready.write((bit<32>) hdr.unit.pkt_key, 0);
+                }
+            }
+            if (deposits) {
                 deposit();
             } else {
-                if (hdr.unit.kind == KIND_PAYLOAD) {
-                    bit<32> identifier;
-                    ready.read(identifier, (bit<32>) hdr.unit.pkt_key);
-                    if (identifier == hdr.unit.pkt_id) {
-                        merge();
-                    }
+                if (hdr.unit.kind == KIND_PAYLOAD && identifier == hdr.unit.pkt_id) {
+                    merge();
                 }
                 recirculate_preserving_field_list(0);
             }

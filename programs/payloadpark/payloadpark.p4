@@ -6,9 +6,10 @@
 #include "../common/rendezvous.p4"
 
 // Packets that can have bytes in the registers at a time. With more inside, the oldest lose theirs, and are dropped.
-#ifndef KEYS
-#define KEYS 32768
+#ifndef KEY_BITS
+#define KEY_BITS 15
 #endif
+#define KEYS (1 << KEY_BITS)
 
 // What is parked: up to ten pieces of 16 bytes.
 #define PIECES 10
@@ -39,9 +40,7 @@ struct metadata_t {
 #endif
     @field_list(PRESERVED_BY_RECIRCULATION)
     bit<8> passes;
-    // Where the packet's pieces are, how many, and by what the registers know that they are its own.
-    @field_list(PRESERVED_BY_RECIRCULATION)
-    bit<32> key;
+    // By what the registers know that pieces are the packet's own; its last bits say where they are. And how many there are.
     @field_list(PRESERVED_BY_RECIRCULATION)
     bit<32> identifier;
     @field_list(PRESERVED_BY_RECIRCULATION)
@@ -102,40 +101,30 @@ control ParkVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
     }
 }
 
-// A piece of every parked packet: keeps it when the packet comes, gives it back when it leaves.
-control Place(inout piece_t piece, in metadata_t meta, in bool returns)(bit<8> number) {
-    register<bit<128>>(KEYS) kept;
-
-    apply {
-        if (number < meta.parked) {
-            if (returns) {
-                piece.setValid();
-                kept.read(piece.bytes, meta.key);
-            } else {
-                kept.write(meta.key, piece.bytes);
-                piece.setInvalid();
-            }
-        }
+// A piece of every parked packet: kept when the packet comes, given back when it leaves.
+#define KEPT(i) register<bit<128>>(KEYS) kept##i;
+#define PARK_OR_RETURN(i) \
+    if (i < meta.parked) { \
+        if (is_last) { \
+            hdr.pieces[i].setValid(); \
+            kept##i.read(hdr.pieces[i].bytes, (bit<32>) meta.identifier[KEY_BITS - 1:0]); \
+        } else { \
+            kept##i.write((bit<32>) meta.identifier[KEY_BITS - 1:0], hdr.pieces[i].bytes); \
+            hdr.pieces[i].setInvalid(); \
+        } \
     }
-}
+#define EACH_PIECE(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7) each(8) each(9)
 
 control ParkIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     counter(3, CounterType.packets) outcomes;
     register<bit<32>>(1) next_identifier;
-    // By key: whose pieces are there. Identifiers begin with 1.
+    // By key: whose pieces are there.
     register<bit<32>>(KEYS) owners;
-    Place(0) place0;
-    Place(1) place1;
-    Place(2) place2;
-    Place(3) place3;
-    Place(4) place4;
-    Place(5) place5;
-    Place(6) place6;
-    Place(7) place7;
-    Place(8) place8;
-    Place(9) place9;
+    EACH_PIECE(KEPT)
 
-    bit<9> recirculation_port = 0;
+    ComputeInIngress() compute;
+    bit<9> recirculation_port_even = 0;
+    bit<9> recirculation_port_odd = 0;
     bit<9> output_port = 0;
     bool stays = true;
 
@@ -145,7 +134,8 @@ control ParkIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
     }
 
     action join_unit(bit<9> recirculation_port_0, bit<9> recirculation_port_1, bit<9> out_port) {
-        recirculation_port = meta.identifier & 1 == 0 ? recirculation_port_0 : recirculation_port_1;
+        recirculation_port_even = recirculation_port_0;
+        recirculation_port_odd = recirculation_port_1;
         output_port = out_port;
     }
 
@@ -163,13 +153,9 @@ control ParkIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
 
     action identify() {
         @atomic {
-            bit<32> identifier;
-            next_identifier.read(identifier, 0);
-            identifier = identifier + 1;
-            next_identifier.write(0, identifier);
-            meta.identifier = identifier;
+            next_identifier.read(meta.identifier, 0);
+            next_identifier.write(0, meta.identifier + 1);
         }
-        meta.key = meta.identifier % KEYS;
     }
 
     apply {
@@ -184,51 +170,47 @@ control ParkIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
             identify();
             KEEP_DATA(meta.own)
             begin_computation(hdr.data, hdr.ipv4);
+        } else {
+            compute.apply(hdr.data, meta.passes);
         }
         units.apply();
         if (!stays) {
             return;
         }
+        bit<32> owner;
         if (is_new) {
-            owners.write(meta.key, meta.identifier);
+            owners.write((bit<32>) meta.identifier[KEY_BITS - 1:0], meta.identifier);
         } else if (is_last) {
-            bit<32> owner;
-            owners.read(owner, meta.key);
-            if (owner != meta.identifier) {
-                outcomes.count(OUTCOME_LOST);
-                drop();
-                return;
-            }
-            outcomes.count(OUTCOME_RETURNED);
+            owners.read(owner, (bit<32>) meta.identifier[KEY_BITS - 1:0]);
         }
+        // Whose they are is known a stage later; then the packet is dropped if they are another's.
         if (is_new || is_last) {
-            place0.apply(hdr.pieces[0], meta, is_last);
-            place1.apply(hdr.pieces[1], meta, is_last);
-            place2.apply(hdr.pieces[2], meta, is_last);
-            place3.apply(hdr.pieces[3], meta, is_last);
-            place4.apply(hdr.pieces[4], meta, is_last);
-            place5.apply(hdr.pieces[5], meta, is_last);
-            place6.apply(hdr.pieces[6], meta, is_last);
-            place7.apply(hdr.pieces[7], meta, is_last);
-            place8.apply(hdr.pieces[8], meta, is_last);
-            place9.apply(hdr.pieces[9], meta, is_last);
+            EACH_PIECE(PARK_OR_RETURN)
+        }
+        if (is_last && owner != meta.identifier) {
+            outcomes.count(OUTCOME_LOST);
+            drop();
+            return;
         }
         if (is_last) {
+            outcomes.count(OUTCOME_RETURNED);
             standard_metadata.egress_spec = output_port;
         } else {
-            compute(hdr.data, meta.passes + 1);
-            if (meta.passes + 1 == RECIRCULATIONS) {
-                end_computation(hdr.data, hdr.ipv4);
-                COMBINE_DATA(meta.own)
-            }
-            standard_metadata.egress_spec = recirculation_port;
+            standard_metadata.egress_spec = meta.identifier[0:0] == 0 ? recirculation_port_even : recirculation_port_odd;
         }
     }
 }
 
 control ParkEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    ComputeInEgress() compute;
+
     apply {
-        if (meta.passes < RECIRCULATIONS) {
+        if (meta.passes > 0) {
+            compute.apply(hdr.data);
+        }
+        if (meta.passes == RECIRCULATIONS) {
+            COMBINE_DATA(meta.own)
+        } else {
             meta.passes = meta.passes + 1;
             recirculate_preserving_field_list(PRESERVED_BY_RECIRCULATION);
         }

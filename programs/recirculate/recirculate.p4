@@ -1,5 +1,5 @@
 // Computes on the first 64 bytes of IP payload in RECIRCULATIONS + 1 passes, recirculating whole packets: what p4qrs is compared
-// with. The last pass computes nothing but takes the packet to its output port, as there.
+// with. The first pass computes nothing, the last takes the packet to its output port.
 
 #include <core.p4>
 #include <v1model.p4>
@@ -57,15 +57,17 @@ control RecirculateVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
 
 control RecirculateIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     register<bit<1>>(512) turns;
-    bit<9> output_port = 0;
-    bit<9> other_port = 0;
+    ComputeInIngress() compute;
+    bit<9> output_port;
+    bit<9> first_port;
+    bit<9> other_port;
 
     action drop() {
         mark_to_drop(standard_metadata);
     }
 
     action join_unit(bit<9> recirculation_port_0, bit<9> recirculation_port_1, bit<9> out_port) {
-        meta.recirculation_port = recirculation_port_0;
+        first_port = recirculation_port_0;
         other_port = recirculation_port_1;
         output_port = out_port;
     }
@@ -87,43 +89,40 @@ control RecirculateIngress(inout headers_t hdr, inout metadata_t meta, inout sta
             bit<1> turn;
             turns.read(turn, (bit<32>) standard_metadata.ingress_port);
             turns.write((bit<32>) standard_metadata.ingress_port, turn + 1);
-            if (turn == 1) {
-                meta.recirculation_port = other_port;
-            }
+            meta.recirculation_port = turn == 0 ? first_port : other_port;
         }
     }
 
     apply {
         if (!hdr.data.isValid() || standard_metadata.parser_error != error.NoError) {
             drop();
+            return;
+        }
+        if (meta.passes == 0) {
+            KEEP_DATA(meta.own)
+            begin_computation(hdr.data, hdr.ipv4);
         } else {
-            bit<9> port = meta.recirculation_port;
-            if (units.apply().hit) {
-                if (standard_metadata.instance_type == INSTANCE_NORMAL) {
-                    take_turn();
-                    KEEP_DATA(meta.own)
-                    begin_computation(hdr.data, hdr.ipv4);
-                } else {
-                    meta.recirculation_port = port;
-                }
-                if (meta.passes == RECIRCULATIONS) {
-                    standard_metadata.egress_spec = output_port;
-                } else {
-                    compute(hdr.data, meta.passes + 1);
-                    if (meta.passes + 1 == RECIRCULATIONS) {
-                        end_computation(hdr.data, hdr.ipv4);
-                        COMBINE_DATA(meta.own)
-                    }
-                    standard_metadata.egress_spec = meta.recirculation_port;
-                }
+            compute.apply(hdr.data, meta.passes);
+        }
+        if (units.apply().hit) {
+            if (meta.passes == 0) {
+                take_turn();
             }
+            standard_metadata.egress_spec = meta.passes == RECIRCULATIONS ? output_port : meta.recirculation_port;
         }
     }
 }
 
 control RecirculateEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    ComputeInEgress() compute;
+
     apply {
-        if (meta.passes < RECIRCULATIONS) {
+        if (meta.passes > 0) {
+            compute.apply(hdr.data);
+        }
+        if (meta.passes == RECIRCULATIONS) {
+            COMBINE_DATA(meta.own)
+        } else {
             meta.passes = meta.passes + 1;
             recirculate_preserving_field_list(PRESERVED_BY_RECIRCULATION);
         }

@@ -44,6 +44,8 @@ losses! {
     NoSuchPort = "no_such_port",
     /// A link lost the frame, as its specification asks.
     LinkLoss = "link_loss",
+    /// The frame was lost on purpose, as a fault's specification asks.
+    InjectedFault = "injected_fault",
 }
 
 /// The balance of a chip: what came in, and copies, are what went out, what was dropped and what is

@@ -7,7 +7,7 @@ use crate::ingress::IngressLine;
 use crate::network::{Observer, Place};
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::Origin;
-use crate::port::{Port, PortConfig};
+use crate::port::{Frame, Port, PortConfig};
 use crate::replication::ReplicationBus;
 use crate::sharing::ingress_and_egress_share_state;
 use crate::spec::ChipSpec;
@@ -72,6 +72,8 @@ pub(crate) struct Chip {
     pub(crate) line: IngressLine,
     /// Clones from egress on their way to the traffic manager, with their time and the port that they come from.
     pub(crate) clones: VecDeque<(Picos, u16, QueuedPacket)>,
+    /// Frames that a fault holds up, with the time at which they come and the port whose wire they are on.
+    pub(crate) late: Vec<(Picos, u16, Frame)>,
     pub(crate) random: SplitMix64,
     pub(crate) books: Books,
     pub(crate) digests: Vec<DigestMessage>,
@@ -125,6 +127,7 @@ impl Chip {
             buffer: PacketBuffer::new(&spec.buffer),
             line: IngressLine::new(!ingress_and_egress_share_state(pipeline.program())),
             clones: VecDeque::new(),
+            late: Vec::new(),
             random: SplitMix64::new(config.seed),
             books: Books::default(),
             digests: Vec::new(),
@@ -190,6 +193,6 @@ impl Chip {
     pub(crate) fn packets(&self) -> u64 {
         let ports: u64 = self.ports.iter().map(Port::packets).sum();
         let buses: u64 = self.pipes.iter().map(|pipe| pipe.bus.packets()).sum();
-        ports + buses + self.line.packets() + self.clones.len() as u64
+        ports + buses + self.line.packets() + (self.clones.len() + self.late.len()) as u64
     }
 }

@@ -148,15 +148,6 @@ impl Chip {
     }
 }
 
-impl Frame {
-    fn length(&self) -> u32 {
-        match self {
-            Frame::Sent { bytes, .. } => bytes.len() as u32,
-            Frame::Again(packet) => packet.bytes.len() as u32,
-        }
-    }
-}
-
 /// A frame as the ingress pipeline wants it; the time is set when it enters.
 pub(crate) fn arriving(bytes: Vec<u8>, ingress_port: u16, tag: u64) -> IngressPacket {
     let arguments = IngressArguments {

@@ -26,6 +26,8 @@ pub enum Kind {
     CopyDone,
     /// A clone from egress comes to the traffic manager.
     CloneDone,
+    /// A frame that a fault has held up reaches the other end of its wire.
+    Late,
     /// A port may take a packet from its queues.
     PortReady,
     /// Whoever runs the simulation wanted to be woken.
@@ -47,12 +49,13 @@ pub(crate) struct Event {
     pub(crate) subject: Subject,
 }
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind::Delivered,
     Kind::Parsed,
     Kind::IngressDone,
     Kind::CopyDone,
     Kind::CloneDone,
+    Kind::Late,
     Kind::PortReady,
     Kind::Wake,
 ];

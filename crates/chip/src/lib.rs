@@ -38,6 +38,7 @@ mod buffer;
 mod chip;
 mod egress;
 pub mod events;
+mod fault;
 mod ingress;
 mod link;
 mod network;
@@ -52,6 +53,7 @@ mod traffic_manager;
 
 pub use books::{Books, Loss};
 pub use chip::ChipConfig;
+pub use fault::FaultSpec;
 pub use link::LinkSpec;
 pub use network::{Connection, Network, NetworkError, NoObserver, Observer, Place, Stop};
 pub use pacer::{Pacer, Picos};

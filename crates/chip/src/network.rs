@@ -4,6 +4,7 @@ use crate::books::{Books, Loss};
 use crate::chip::{Chip, ChipConfig, Context};
 use crate::egress::arriving;
 use crate::events::{Event, EventQueue, Kind, Subject};
+use crate::fault::{Fault, FaultSpec};
 use crate::link::{Link, LinkSpec};
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::Origin;
@@ -139,6 +140,17 @@ impl Network {
         Ok(())
     }
 
+    /// Lets things go wrong on a port's wire, for frames that do not leave the network.
+    ///
+    /// # Errors
+    /// When there is no such port.
+    pub fn add_fault(&mut self, place: Place, fault: &FaultSpec) -> Result<(), NetworkError> {
+        self.check(place)?;
+        let port = &mut self.chips[usize::from(place.chip)].ports[usize::from(place.port)];
+        port.faults.push(Fault::new(fault));
+        Ok(())
+    }
+
     fn check(&self, place: Place) -> Result<(), NetworkError> {
         let chip = self.chips.get(usize::from(place.chip));
         let chip = chip.ok_or(NetworkError::NoSuchChip(place.chip))?;
@@ -225,21 +237,41 @@ impl Network {
             Kind::PortReady => chip.port_ready(index, context),
             Kind::Delivered => {
                 let frame = chip.take_delivered(index, context);
-                match (frame, chip.ports[usize::from(index)].wire_end) {
-                    (Frame::Sent { bytes, tag }, WireEnd::Link(link)) => self.cross(
-                        link,
-                        Place {
-                            chip: number,
-                            port: index,
-                        },
-                        bytes,
-                        tag,
-                        observer,
-                    ),
-                    (frame, _) => chip.come_back(index, frame, context),
+                if chip.ports[usize::from(index)].faults.is_empty() {
+                    return self.deliver(number, index, frame, observer);
                 }
+                let frames = chip.pass_faults(index, frame, context);
+                let frames = frames.into_iter().flatten();
+                frames.for_each(|frame| self.deliver(number, index, frame, observer));
+            }
+            Kind::Late => {
+                let frame = chip.take_late(index, context.now);
+                self.deliver(number, index, frame, observer);
             }
             Kind::Wake => {}
+        }
+    }
+
+    /// A frame is at the other end of a port's wire.
+    fn deliver<O: Observer>(&mut self, number: u16, index: u16, frame: Frame, observer: &mut O) {
+        let chip = &mut self.chips[usize::from(number)];
+        match (frame, chip.ports[usize::from(index)].wire_end) {
+            (Frame::Sent { bytes, tag }, WireEnd::Link(link)) => {
+                let from = Place {
+                    chip: number,
+                    port: index,
+                };
+                self.cross(link, from, bytes, tag, observer);
+            }
+            (frame, _) => {
+                let context = &mut Context {
+                    now: self.now,
+                    chip: number,
+                    events: &mut self.events,
+                    observer,
+                };
+                chip.come_back(index, frame, context);
+            }
         }
     }
 

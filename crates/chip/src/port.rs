@@ -1,5 +1,6 @@
 //! A port: its parser channel, its queues and its wire.
 
+use crate::fault::Fault;
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::ParserChannel;
 use crate::scheduler::{Backlog, Scheduler, Service};
@@ -127,11 +128,29 @@ impl Backlog for Queues {
 }
 
 /// A frame on its way from a port.
+#[derive(Clone)]
 pub(crate) enum Frame {
     /// To whatever is at the other end.
     Sent { bytes: Vec<u8>, tag: u64 },
     /// Recirculated: back into this port with what the architecture keeps.
     Again(IngressPacket),
+}
+
+impl Frame {
+    pub(crate) fn length(&self) -> u32 {
+        match self {
+            Frame::Sent { bytes, .. } => bytes.len() as u32,
+            Frame::Again(packet) => packet.bytes.len() as u32,
+        }
+    }
+
+    /// Its bytes and its tag.
+    pub(crate) fn into_bytes(self) -> (Vec<u8>, u64) {
+        match self {
+            Frame::Sent { bytes, tag } => (bytes, tag),
+            Frame::Again(packet) => (packet.bytes, packet.tag),
+        }
+    }
 }
 
 /// Where a port's wire leads.
@@ -155,6 +174,8 @@ pub(crate) struct Port {
     pub(crate) wire_end: WireEnd,
     pub(crate) link_delay: Picos,
     pub(crate) on_wire: VecDeque<(Picos, Frame)>,
+    /// What goes wrong on the wire.
+    pub(crate) faults: Vec<Fault>,
     /// When the wire can take the next frame.
     pub(crate) free_at: Picos,
     /// Whether it is already known when the next packet will be taken from the queues.
@@ -175,6 +196,7 @@ impl Port {
             wire_end: WireEnd::Outside,
             link_delay: 0,
             on_wire: VecDeque::new(),
+            faults: Vec::new(),
             free_at: 0,
             is_scheduled: false,
             report: PortReport::default(),

@@ -243,34 +243,6 @@ proptest! {
     }
 }
 
-/// Under overload P4QRS loses headers and payloads at random; what leaves is right nevertheless.
-#[test]
-fn a_rendezvous_is_never_wrong() {
-    let spec = ChipSpec::known("tofino").unwrap();
-    let run = |gap: Picos| {
-        let mut network = Network::new();
-        network.add_chip(config(&spec, 2, Engine::Jit, 1_500)).unwrap();
-        let mut record = Record::default();
-        let mut random = SplitMix64::new(5);
-        for tag in 0..3_000 {
-            network.advance(network.now() + gap, &mut record);
-            network.arrive(Place { chip: 0, port: 0 }, &frame(&mut random), tag, &mut record);
-        }
-        network.settle(Picos::MAX, &mut record);
-        record
-    };
-    let (calm, overloaded) = (run(10_000_000), run(50_000));
-    assert!(calm.1.is_empty());
-    let lost = |loss| overloaded.1.iter().filter(|(reason, _)| *reason == loss).count();
-    assert!(lost(Loss::QueueFull) > 20, "the load is too much");
-    let expected: std::collections::BTreeMap<u64, &Vec<u8>> =
-        calm.0.iter().map(|(_, frame, tag, _)| (*tag, frame)).collect();
-    assert!(overloaded.0.len() > 200);
-    for (_, frame, tag, _) in &overloaded.0 {
-        assert_eq!(expected.get(tag), Some(&frame));
-    }
-}
-
 /// A little over the limit N-packets lose some of their messages, far over it also all of them (Wang et al. 2019, section 9).
 #[test]
 fn too_many_n_packets_are_lost_in_part_and_as_a_whole() {

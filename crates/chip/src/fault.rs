@@ -1,0 +1,111 @@
+//! What goes wrong on the wires that lead back into a network: frames that are lost, come twice, or come late.
+//!
+//! For experiments with programs that rely on what they send themselves: which frames are hit is decided by their length and
+//! by a sequence of random numbers with a seed, so that the same faults come every time.
+
+use crate::books::Loss;
+use crate::chip::{Chip, Context};
+use crate::events::Kind;
+use crate::network::Observer;
+use crate::pacer::Picos;
+use crate::port::Frame;
+use forebay_packet::SplitMix64;
+
+/// Faults on the wire of a port. The frames that they leave alone arrive as they would without.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultSpec {
+    /// Only frames of these lengths, without framing: from the first to the second.
+    pub bytes: (u32, u32),
+    /// The share of frames that are lost, 0 to 1.
+    pub loss: f64,
+    /// The share of frames that come twice.
+    pub duplication: f64,
+    /// The share of frames that come late, behind others that were sent after them.
+    pub delay: f64,
+    /// How late.
+    pub delay_ps: Picos,
+    /// Begins the sequence of random numbers.
+    pub seed: u64,
+}
+
+/// A [`FaultSpec`] at work.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    spec: FaultSpec,
+    random: SplitMix64,
+}
+
+/// What happens to a frame.
+enum Mishap {
+    Lost,
+    Twice,
+    Late(Picos),
+}
+
+impl Fault {
+    pub(crate) fn new(spec: &FaultSpec) -> Fault {
+        Fault {
+            spec: spec.clone(),
+            random: SplitMix64::new(spec.seed),
+        }
+    }
+
+    fn strikes(&mut self, length: u32) -> Option<Mishap> {
+        let FaultSpec {
+            bytes: (shortest, longest),
+            loss,
+            duplication,
+            delay,
+            delay_ps,
+            ..
+        } = self.spec;
+        if !(shortest..=longest).contains(&length) {
+            return None;
+        }
+        if self.random.chance(loss) {
+            return Some(Mishap::Lost);
+        }
+        if self.random.chance(duplication) {
+            return Some(Mishap::Twice);
+        }
+        self.random.chance(delay).then_some(Mishap::Late(delay_ps))
+    }
+}
+
+impl Chip {
+    /// What arrives of a frame at the end of a port's wire: at most the frame itself, and a second one.
+    pub(crate) fn pass_faults<O: Observer>(
+        &mut self,
+        index: u16,
+        frame: Frame,
+        context: &mut Context<'_, O>,
+    ) -> [Option<Frame>; 2] {
+        let faults = &mut self.ports[usize::from(index)].faults;
+        let mishap = faults.iter_mut().find_map(|fault| fault.strikes(frame.length()));
+        match mishap {
+            None => [Some(frame), None],
+            Some(Mishap::Twice) => {
+                self.books.copies += 1;
+                [Some(frame.clone()), Some(frame)]
+            }
+            Some(Mishap::Late(delay)) => {
+                self.late.push((context.now + delay, index, frame));
+                context.schedule(context.now + delay, Kind::Late, index);
+                [None, None]
+            }
+            Some(Mishap::Lost) => {
+                let (bytes, tag) = frame.into_bytes();
+                self.lose(index, tag, Loss::InjectedFault, context);
+                self.worker.recycle(bytes);
+                [None, None]
+            }
+        }
+    }
+
+    /// The frame that is due: of those that come late to this port the first.
+    pub(crate) fn take_late(&mut self, index: u16, now: Picos) -> Frame {
+        let is_due = |(time, port, _): &(Picos, u16, Frame)| *time <= now && *port == index;
+        let place = self.late.iter().position(is_due).expect("a frame is late");
+        self.late.remove(place).2
+    }
+}
