@@ -138,13 +138,39 @@ pub fn forward(
     let threads = threads.into_iter().collect::<Result<Vec<_>>>()?;
     let end = look_after(&desk, &ends, controlled, clock, until, statistics, status);
     desk.stop.store(true, Ordering::Relaxed);
+    let mut workers = Vec::new();
     for thread in threads {
-        let mut worker = thread.join().map_err(|_| anyhow!("a worker has panicked"))??;
+        workers.push(thread.join().map_err(|_| anyhow!("a worker has panicked"))??);
+    }
+    last_round(&mut workers, clock);
+    for mut worker in workers {
         worker.leave_report();
         worker.switch.flush()?;
     }
     desk.tell_failures(statistics);
     Ok((desk.report(&controlled.program.present()), end?))
+}
+
+/// Lets timers bring all their packets once more, when nothing else can come, so that programs let go what they keep.
+fn last_round(workers: &mut [Worker], clock: Clock) {
+    if !workers
+        .iter()
+        .any(|worker| worker.switch.working_ports().any(Port::is_timer))
+    {
+        return;
+    }
+    workers.iter_mut().for_each(|worker| worker.switch.begin_last_round());
+    let end_ns = clock.now_ns() + STOPPING_NS;
+    let mut is_done = false;
+    while !is_done && clock.now_ns() < end_ns {
+        is_done = true;
+        for worker in workers.iter_mut() {
+            is_done &= worker.switch.breathe(clock.now_ns(), &mut NoTrace).is_idle();
+            worker.take_digests();
+        }
+        is_done &= workers.iter().all(|worker| worker.switch.counters().in_flight() == 0);
+    }
+    workers.iter_mut().for_each(Worker::pass_failures_on);
 }
 
 /// Programs on different workers see different random numbers.
@@ -380,7 +406,7 @@ impl Worker {
         if self
             .switch
             .working_ports()
-            .any(|port| port.readiness() != Readiness::Never)
+            .any(|port| !port.is_timer() && port.readiness() != Readiness::Never)
         {
             return false;
         }

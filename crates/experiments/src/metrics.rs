@@ -43,6 +43,7 @@ impl Found {
             "reordered_ratio" => Some(source.reordering.reordered_ratio),
             "buffer_max_bytes" => results.chips.first().map(|chip| chip.buffer_max_bytes as f64),
             _ => percentile(results, name)
+                .or_else(|| messages(results, name))
                 .or_else(|| distance(results, name))
                 .or_else(|| queue(results, name)),
         }
@@ -95,6 +96,20 @@ const SETTLED_GBPS: f64 = 5.0;
 fn percentile(results: &Results, name: &str) -> Option<f64> {
     let percent = name.strip_prefix("latency_p")?.strip_suffix("_ns")?;
     results.sources.first()?.latency.percentiles_ns.get(percent).copied()
+}
+
+/// `messages_missing` and others: of IoT messages that are followed one by one.
+fn messages(results: &Results, name: &str) -> Option<f64> {
+    let messages = results.messages.as_ref()?;
+    match name {
+        "messages_sent" => Some(messages.sent as f64),
+        "messages_missing" => Some(messages.missing as f64),
+        "messages_unexpected" => Some((messages.unexpected + messages.damaged) as f64),
+        "messages_per_frame" => Some(messages.messages_per_frame),
+        "wait_mean_us" => Some(messages.wait.mean_ns / 1e3),
+        "wait_max_us" => Some(messages.wait.max_ns / 1e3),
+        _ => None,
+    }
 }
 
 /// `reordered_at_100`: the share of packets reordered in flows that take turns at that distance.

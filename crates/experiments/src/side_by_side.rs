@@ -24,24 +24,33 @@ pub(crate) fn side_by_side(rows: &[Row], parameter: &str, shown: &[String]) -> S
             None => lines.push((common, vec![row])),
         }
     }
-    let names: Vec<&str> = lines
-        .first()
-        .map_or(Vec::new(), |((_, first), _)| first.keys().copied().collect());
-    let mut header: Vec<String> = names.iter().map(|name| name.to_string()).collect();
-    header.push("formula".to_string());
+    let names = lines.first().into_iter().flat_map(|((_, first), _)| first.keys());
+    let mut header: Vec<String> = names.map(|name| name.to_string()).collect();
+    header.push("metric".to_string());
+    let has_formula = rows.iter().any(|row| row.formula.is_some());
+    if has_formula {
+        header.push("formula".to_string());
+    }
+    let has_published = rows.iter().any(|row| row.published.is_some());
     for value in &values {
-        header.extend([format!("{value} published"), format!("{value} model")]);
+        if has_published {
+            header.push(format!("{parameter}={value} published"));
+        }
+        header.push(format!("{parameter}={value} model"));
     }
     let mut text = format!("| {} |\n|{}\n", header.join(" | "), "---|".repeat(header.len()));
-    for ((_, parameters), rows) in &lines {
+    for ((metric, parameters), rows) in &lines {
         let mut fields: Vec<String> = parameters.values().map(|value| value.to_string()).collect();
-        fields.push(number(rows[0].formula));
+        fields.push(metric.to_string());
+        if has_formula {
+            fields.push(number(rows[0].formula));
+        }
         for value in &values {
             let row = rows.iter().find(|row| row.parameters[parameter] == *value);
-            fields.extend([
-                number(row.and_then(|row| row.published)),
-                number(row.and_then(|row| row.model)),
-            ]);
+            if has_published {
+                fields.push(number(row.and_then(|row| row.published)));
+            }
+            fields.push(number(row.and_then(|row| row.model)));
         }
         text.push_str(&format!("| {} |\n", fields.join(" | ")));
     }
@@ -79,10 +88,10 @@ mod tests {
         let rows = [row("a", "2", 1.0), row("b", "2", 2.0), row("b", "4", 3.0)];
         let text = side_by_side(&rows, "METHOD", &["METHOD".to_string(), "N".to_string()]);
         let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "| N | metric | formula | METHOD=a model | METHOD=b model |");
         assert_eq!(
-            lines[0],
-            "| N | formula | a published | a model | b published | b model |"
+            lines[2..],
+            ["| 2 | max_gbps | 50 | 1 | 2 |", "| 4 | max_gbps | 50 |  | 3 |"]
         );
-        assert_eq!(lines[2..], ["| 2 | 50 |  | 1 |  | 2 |", "| 4 | 50 |  |  |  | 3 |"]);
     }
 }

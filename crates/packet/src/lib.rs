@@ -8,7 +8,7 @@
 //!    its spares, and ports *exchange* buffers instead of giving them away.
 //! 3. [`Port`]: bursts in, bursts out, never blocking. What a port cannot carry is dropped and
 //!    counted under a [`DropReason`]; only a port that is out of order is an error.
-//! 4. [`MemoryPort`]: two ends joined by bounded queues, for tests and benchmarks.
+//! 4. [`MemoryPort`]: two ends joined by bounded queues, for tests and benchmarks; [`TimerPort`]: packets made by a clock.
 //! 5. [`decorators`]: tracing, capture, loss and delay, each wrapping any port.
 //!
 //! Beside them stand [`pcap`] (files, over any `Read` or `Write`) and [`checksum`] (RFC 1071).
@@ -44,6 +44,7 @@ pub mod pcap;
 mod pool;
 mod port;
 mod random;
+mod timer;
 
 pub use burst::{Burst, DEFAULT_BURST};
 pub use memory::MemoryPort;
@@ -51,3 +52,4 @@ pub use packet::{DEFAULT_HEADROOM, DEFAULT_ROOM, Packet};
 pub use pool::Pool;
 pub use port::{Direction, DropReason, Port, PortCounters, PortError, PortState, Readiness};
 pub use random::SplitMix64;
+pub use timer::{TIMER_FRAME_BYTES, TimerKind, TimerNumbers, TimerPort, timer_frame};

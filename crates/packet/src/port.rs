@@ -264,6 +264,17 @@ pub trait Port: Send {
         usize::MAX
     }
 
+    /// Whether a clock makes its packets ([`crate::TimerPort`]): for them alone a switch does not go on.
+    fn is_timer(&self) -> bool {
+        false
+    }
+
+    /// The switch stops: a timer delivers all its packets once more, other ports nothing. Whether the port wants to be asked
+    /// for packets all the same.
+    fn begin_last_round(&mut self) -> bool {
+        false
+    }
+
     /// Writes out what is buffered.
     ///
     /// # Errors
@@ -294,6 +305,12 @@ impl<P: Port + ?Sized> Port for Box<P> {
     }
     fn room(&self) -> usize {
         (**self).room()
+    }
+    fn is_timer(&self) -> bool {
+        (**self).is_timer()
+    }
+    fn begin_last_round(&mut self) -> bool {
+        (**self).begin_last_round()
     }
     fn flush(&mut self) -> Result<(), PortError> {
         (**self).flush()

@@ -28,6 +28,7 @@ mod choose;
 mod clock;
 mod error;
 mod interfaces;
+mod interval;
 mod offload;
 mod open;
 mod packet_socket;

@@ -1,6 +1,6 @@
 //! Opening what a [`PortSpec`] describes.
 
-use forebay_packet::{MemoryPort, Port};
+use forebay_packet::{MemoryPort, Port, TimerPort};
 
 use crate::choose::{self, Means};
 use crate::{OpenError, PacketPort, PcapPort, PortKind, PortSpec, TapPort};
@@ -60,6 +60,10 @@ pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenEr
             let name = format!("loopback{}", spec.number);
             let port = MemoryPort::loopback(&name, MEMORY_QUEUE_PACKETS);
             (Box::new(port), Means::of("loopback", "memory"))
+        }
+        PortKind::Timer { interval_ns, packets } => {
+            let port = TimerPort::new(&format!("timer{}", spec.number), *interval_ns, *packets);
+            (Box::new(port), Means::of("timer", "clock"))
         }
     };
     Ok(OpenedPort {

@@ -3,7 +3,7 @@
 //! ```text
 //!   spec  = number "@" kind
 //!   kind  = NAME | "xdp:" NAME [":" QUEUE] | "packet:" NAME | "tap:" NAME
-//!         | "pcap:" [IN] "," [OUT] ["," "paced"] | "mem:" [NAME] | "loopback:"
+//!         | "pcap:" [IN] "," [OUT] ["," "paced"] | "mem:" [NAME] | "loopback:" | "timer:" INTERVAL "," PACKETS
 //! ```
 //!
 //! A bare name is an existing interface, opened the fastest way that it supports. Parsing touches nothing: whether the interface or file
@@ -13,15 +13,16 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::interfaces::similar;
+use crate::interval;
 use crate::pcap_file::Pace;
 
 /// The longest interface name Linux takes, in bytes (IFNAMSIZ less the closing zero).
 const MAX_INTERFACE_NAME: usize = 15;
 
-const KINDS: [&str; 6] = ["xdp", "packet", "tap", "pcap", "mem", "loopback"];
+const KINDS: [&str; 7] = ["xdp", "packet", "tap", "pcap", "mem", "loopback", "timer"];
 
 const KINDS_HELP: &str = "write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, \
-                          pcap:IN,OUT (either may be empty), mem:, or loopback:";
+                          pcap:IN,OUT (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS";
 
 /// A port as the user described it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +74,13 @@ pub enum PortKind {
     },
     /// What is sent comes back in.
     Loopback,
+    /// A clock makes its packets.
+    Timer {
+        /// Nanoseconds from one to the next.
+        interval_ns: u64,
+        /// How many numbers they have.
+        packets: u32,
+    },
 }
 
 /// A port description that cannot be understood, with the place.
@@ -208,7 +216,7 @@ fn device(kind: &PortKind) -> Option<&str> {
         | PortKind::Packet { interface }
         | PortKind::Tap { interface } => Some(interface),
         PortKind::Pcap { output, .. } => output.as_deref(),
-        PortKind::Memory { .. } | PortKind::Loopback => None,
+        PortKind::Memory { .. } | PortKind::Loopback | PortKind::Timer { .. } => None,
     }
 }
 
@@ -242,6 +250,7 @@ fn parse_kind(piece: Piece<'_>) -> Result<PortKind, SpecError> {
         "mem" => Ok(PortKind::Memory {
             name: rest.text().to_owned(),
         }),
+        "timer" => parse_timer(rest),
         "loopback" if rest.text().is_empty() => Ok(PortKind::Loopback),
         "loopback" => Err(rest.error("nothing may follow", "write loopback: alone")),
         unknown => Err(kind.error(
@@ -260,7 +269,7 @@ fn parse_bare_name(piece: Piece<'_>) -> Result<PortKind, SpecError> {
     }
     let interface = parse_interface(piece)?;
     // `loopback` without its colon is more likely a slip than an interface of that name.
-    if matches!(interface.as_str(), "loopback" | "mem" | "pcap") {
+    if matches!(interface.as_str(), "loopback" | "mem" | "pcap" | "timer") {
         let help = format!(
             "for this kind of port write `{interface}:`; for an interface of this \
                             name write packet:{interface}"
@@ -336,6 +345,24 @@ fn parse_pcap(piece: Piece<'_>) -> Result<PortKind, SpecError> {
     }
 }
 
+fn parse_timer(piece: Piece<'_>) -> Result<PortKind, SpecError> {
+    let help = "write timer:INTERVAL,PACKETS, for example timer:10us,256: a packet each 10 us, numbered from 0 to 255";
+    let (interval, packets) = piece
+        .split_once(',')
+        .ok_or_else(|| piece.error("the number of packets is missing", help))?;
+    let interval_ns = interval::parse(interval.text());
+    let packets_text = packets.text();
+    Ok(PortKind::Timer {
+        interval_ns: interval_ns
+            .ok_or_else(|| interval.error("not an interval: a whole number of ns, us, ms or s", help))?,
+        packets: packets_text
+            .parse()
+            .ok()
+            .filter(|packets| *packets > 0)
+            .ok_or_else(|| packets.error("not a number of packets", help))?,
+    })
+}
+
 impl fmt::Display for PortSpec {
     /// In the form that [`PortSpec::parse`] reads.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -359,6 +386,9 @@ impl fmt::Display for PortSpec {
             }
             PortKind::Memory { name } => write!(formatter, "mem:{name}"),
             PortKind::Loopback => formatter.write_str("loopback:"),
+            PortKind::Timer { interval_ns, packets } => {
+                write!(formatter, "timer:{},{packets}", interval::text(*interval_ns))
+            }
         }
     }
 }
@@ -412,6 +442,14 @@ mod tests {
             ("3@pcap:a,b,paced", 3, pcap("a", "b", Pace::Recorded)),
             ("4@mem:", 4, PortKind::Memory { name: String::new() }),
             ("5@loopback:", 5, PortKind::Loopback),
+            (
+                "6@timer:10us,256",
+                6,
+                PortKind::Timer {
+                    interval_ns: 10_000,
+                    packets: 256,
+                },
+            ),
         ] {
             let spec = PortSpec { number, kind };
             assert_eq!(PortSpec::parse(text).as_ref(), Ok(&spec), "{text}");
@@ -441,6 +479,13 @@ mod tests {
             ("0@pcap:a,b,quick", "quick", "unknown option"),
             ("0@loopback", "loopback", "a kind of port without its `:`"),
             ("0@loopback:x", "x", "nothing may follow"),
+            ("0@timer:10us", "10us", "the number of packets is missing"),
+            (
+                "0@timer:10,256",
+                "10",
+                "not an interval: a whole number of ns, us, ms or s",
+            ),
+            ("0@timer:1ms,0", "0", "not a number of packets"),
         ] {
             let error = PortSpec::parse(text).expect_err(text);
             assert_eq!(&text[error.span.clone()], place, "{text}");

@@ -14,6 +14,9 @@ const DURATION_MAX_US: f64 = 60e6;
 /// The largest rate of a stream.
 const RATE_MAX_GBPS: f64 = 10_000.0;
 
+/// Numbers that the packets of a timer may have.
+const TIMER_PACKETS_MAX: u32 = 1 << 20;
+
 /// Samples of a run that are kept.
 const SAMPLES_MAX: f64 = 100_000.0;
 
@@ -67,6 +70,23 @@ fn links_and_traffic(scenario: &Scenario, reader: &mut Reader<'_>) {
         }
         if link.gbps < 0.0 || link.delay_ns < 0.0 {
             reader.wrong(link.from.span(), "neither the rate nor the delay of a link is negative");
+        }
+    }
+    for fault in &scenario.fault {
+        let shares = [fault.loss, fault.duplication, fault.delay];
+        if !(shares.iter().all(|share| (0.0..=1.0).contains(share)) && fault.delay_ns >= 0.0) {
+            reader.wrong(
+                fault.port.span(),
+                "loss, duplication and delay of a fault are shares from 0 to 1, delay_ns is not negative",
+            );
+        }
+    }
+    for timer in &scenario.timer {
+        if !(timer.interval_ns >= 1.0 && (1..=TIMER_PACKETS_MAX).contains(&timer.packets)) {
+            reader.wrong(
+                timer.port.span(),
+                format!("a timer has an interval_ns of at least 1, and 1 to {TIMER_PACKETS_MAX} packets"),
+            );
         }
     }
     for traffic in &scenario.traffic {

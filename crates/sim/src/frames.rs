@@ -8,6 +8,9 @@ use std::net::Ipv4Addr;
 /// Frames that are made before the simulation when there are fewer flows: enough to tell messages apart.
 const FRAMES: u32 = 64;
 
+/// Frames that are made to have every size in every flow.
+const FRAMES_MAX: u32 = 1 << 16;
+
 /// UDP port of IoT traffic: see `programs/common/iot.p4`.
 const IOT_PORT: u16 = 9000;
 
@@ -45,7 +48,8 @@ pub(crate) fn frames(
             Ok((0..count).map(frame).collect())
         }
         FrameEntry::Message { payload_bytes, flows } => {
-            let format = format(*payload_bytes)?;
+            let formats = payload_sizes(payload_bytes)?.into_iter().map(format);
+            let formats: Vec<MessageFormat> = formats.collect::<Result<_, _>>()?;
             let flows = (*flows).max(1);
             let message = |index: u32| {
                 let id = MessageId {
@@ -53,10 +57,13 @@ pub(crate) fn frames(
                     sequence: index / flows,
                 };
                 let mut datagram = Vec::new();
-                format.write_message(id, &mut datagram);
+                // Sizes change within a flow as well.
+                let size = (index + index / flows) as usize % formats.len();
+                formats[size].write_message(id, &mut datagram);
                 iot_spec(id.flow).build(&datagram)
             };
-            Ok((0..FRAMES.max(flows)).map(message).collect())
+            let all_sizes = flows.saturating_mul(formats.len() as u32).min(FRAMES_MAX);
+            Ok((0..FRAMES.max(flows).max(all_sizes)).map(message).collect())
         }
         FrameEntry::NPacket {
             payload_bytes,
@@ -81,6 +88,17 @@ pub(crate) fn frames(
 
 fn format(payload_bytes: usize) -> Result<MessageFormat, String> {
     MessageFormat::new(payload_bytes).map_err(|error| error.to_string())
+}
+
+/// Payloads of messages.
+fn payload_sizes(entry: &SizeEntry) -> Result<Vec<usize>, String> {
+    match entry {
+        SizeEntry::Fixed(size) => Ok(vec![*size]),
+        SizeEntry::Several(sizes) if !sizes.is_empty() => Ok(sizes.clone()),
+        SizeEntry::Several(_) | SizeEntry::Named(_) => {
+            Err("a payload's length is a number of bytes, or a list of them".to_string())
+        }
+    }
 }
 
 fn sizes(entry: &SizeEntry) -> Result<Vec<usize>, String> {
@@ -143,10 +161,16 @@ mod tests {
     #[test]
     fn frames_have_the_lengths_that_are_asked_for() {
         let message = lengths(FrameEntry::Message {
-            payload_bytes: 16,
+            payload_bytes: SizeEntry::Fixed(16),
             flows: 1,
         });
         assert!(message.iter().all(|length| *length == 64));
+        let mixed = lengths(FrameEntry::Message {
+            payload_bytes: SizeEntry::Several(vec![12, 20, 31]),
+            flows: 100,
+        });
+        let of_length = |length: usize| mixed.iter().filter(|other| **other == 48 + length).count();
+        assert_eq!((mixed.len(), of_length(12), of_length(20)), (300, 100, 100));
         let packet = lengths(FrameEntry::NPacket {
             payload_bytes: 16,
             messages: 8,

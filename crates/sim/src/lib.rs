@@ -21,6 +21,7 @@
 mod check;
 mod frames;
 mod measure;
+mod messages;
 mod parameters;
 pub mod plot;
 mod reordering;
@@ -31,10 +32,12 @@ mod search;
 mod setup;
 mod source;
 mod table;
+mod timer;
 
 pub use parameters::{Case, expand};
 pub use results::{
-    ChipResults, LatencyResults, OutputResults, PortResults, QueueResults, ReorderingResults, Results, SourceResults,
+    ChipResults, LatencyResults, MessageResults, OutputResults, PortResults, QueueResults, ReorderingResults, Results,
+    SourceResults,
 };
 pub use run::{Progress, Run, Silent};
 pub use scenario::{Problem, Scenario};

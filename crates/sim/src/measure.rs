@@ -1,5 +1,6 @@
 //! What is looked at while a simulation runs.
 
+use crate::messages::Messages;
 use crate::reordering::Reordering;
 use crate::results::{LatencyResults, ReorderingResults};
 use forebay_chip::{Loss, Observer, Picos, Place};
@@ -40,6 +41,8 @@ pub(crate) struct Meter {
     streams: Vec<StreamMeter>,
     pub(crate) outputs: BTreeMap<Place, OutputMeter>,
     pub(crate) lost: BTreeMap<(Place, Loss), u64>,
+    /// Messages one by one, when they are followed.
+    pub(crate) messages: Option<Messages>,
     /// When measurement begins and ends.
     begins: Picos,
     ends: Picos,
@@ -53,7 +56,7 @@ impl Meter {
             arrived: vec![0; REMEMBERED],
             next: 0,
             delivered: 0,
-            latency: Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3).expect("bounds that a histogram can have"),
+            latency: histogram(),
             reordering: Reordering::new(distances),
             sent_measured_bits: 0,
         };
@@ -61,11 +64,17 @@ impl Meter {
             streams: (0..streams).map(stream).collect(),
             outputs: BTreeMap::new(),
             lost: BTreeMap::new(),
+            messages: None,
             begins: window.0,
             ends: window.1,
             sample,
             wire_bytes: forebay_traffic::wire::wire_bytes,
         }
+    }
+
+    /// From now on messages are followed one by one.
+    pub(crate) fn follow_messages(&mut self) {
+        self.messages = Some(Messages::new(histogram()));
     }
 
     fn measures(&self, time: Picos) -> bool {
@@ -82,7 +91,7 @@ impl Meter {
         if measured {
             meter.sent_measured_bits += 8 * (self.wire_bytes)(bytes) as u64;
         }
-        (stream as u64) << SEQUENCE_BITS | sequence
+        tag(stream, sequence)
     }
 
     pub(crate) fn sent_frames(&self, stream: usize) -> u64 {
@@ -98,23 +107,7 @@ impl Meter {
     }
 
     pub(crate) fn latency(&self, stream: usize) -> LatencyResults {
-        let histogram = &self.streams[stream].latency;
-        let percentiles = ["5", "25", "50", "75", "95", "99", "99.9"];
-        let percentile = |name: &str| {
-            let percent = name.parse().expect("a number");
-            (name.to_string(), histogram.value_at_percentile(percent) as f64)
-        };
-        LatencyResults {
-            count: histogram.len(),
-            min_ns: if histogram.is_empty() {
-                0.0
-            } else {
-                histogram.min() as f64
-            },
-            mean_ns: histogram.mean(),
-            max_ns: histogram.max() as f64,
-            percentiles_ns: percentiles.map(percentile).into_iter().collect(),
-        }
+        latency_results(&self.streams[stream].latency)
     }
 
     pub(crate) fn reordering(&self, stream: usize) -> ReorderingResults {
@@ -127,6 +120,35 @@ impl Meter {
             extent_max,
             ratio_at_distance: reordering.by_distance().collect(),
         }
+    }
+}
+
+/// The mark of a frame and of all that is made of it.
+pub(crate) fn tag(stream: usize, sequence: u64) -> u64 {
+    (stream as u64) << SEQUENCE_BITS | sequence
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3).expect("bounds that a histogram can have")
+}
+
+/// A distribution of delays in nanoseconds.
+pub(crate) fn latency_results(histogram: &Histogram<u64>) -> LatencyResults {
+    let percentiles = ["5", "25", "50", "75", "95", "99", "99.9"];
+    let percentile = |name: &str| {
+        let percent = name.parse().expect("a number");
+        (name.to_string(), histogram.value_at_percentile(percent) as f64)
+    };
+    LatencyResults {
+        count: histogram.len(),
+        min_ns: if histogram.is_empty() {
+            0.0
+        } else {
+            histogram.min() as f64
+        },
+        mean_ns: histogram.mean(),
+        max_ns: histogram.max() as f64,
+        percentiles_ns: percentiles.map(percentile).into_iter().collect(),
     }
 }
 
@@ -143,15 +165,23 @@ impl Observer for Meter {
             }
             output.samples_bits[sample] += bits;
         }
+        if measured {
+            output.measured_frames += 1;
+            output.measured_bits += bits;
+        }
+        if let Some(messages) = &mut self.messages {
+            messages.departed(frame, time);
+        }
         let stream = (tag >> SEQUENCE_BITS) as usize;
         let sequence = tag & ((1 << SEQUENCE_BITS) - 1);
-        let meter = &mut self.streams[stream];
+        // What a timer has begun belongs to no stream.
+        let Some(meter) = self.streams.get_mut(stream) else {
+            return;
+        };
         meter.delivered += 1;
         if !measured {
             return;
         }
-        output.measured_frames += 1;
-        output.measured_bits += bits;
         meter.reordering.arrive(sequence);
         if meter.next - sequence <= REMEMBERED as u64 {
             let since = time - meter.arrived[sequence as usize % REMEMBERED];

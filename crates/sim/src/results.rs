@@ -23,6 +23,30 @@ pub struct Results {
     pub outputs: Vec<OutputResults>,
     /// What happened inside, by chip.
     pub chips: Vec<ChipResults>,
+    /// What became of IoT messages, when they are followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<MessageResults>,
+}
+
+/// IoT messages, one by one, in the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MessageResults {
+    /// Messages that came in.
+    pub sent: u64,
+    /// Messages that came out, alone or in N-packets.
+    pub delivered: u64,
+    /// Messages that came in and never out.
+    pub missing: u64,
+    /// Messages that came out and had not come in, or not so often.
+    pub unexpected: u64,
+    /// Frames out that are no correct frames.
+    pub damaged: u64,
+    /// Frames out that carried messages.
+    pub frames: u64,
+    /// How many each of them carried, on average.
+    pub messages_per_frame: f64,
+    /// From the message's last byte in to its frame's last byte out.
+    pub wait: LatencyResults,
 }
 
 /// A stream into a port.

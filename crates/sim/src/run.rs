@@ -1,9 +1,11 @@
 //! A simulation from the first packet to the last.
 
 use crate::measure::Meter;
+use crate::messages::Messages;
 use crate::results::{ChipResults, OutputResults, PortResults, QueueResults, Results, SourceResults};
 use crate::setup::{Setup, picos};
 use crate::source::{MICROSECOND, Source};
+use crate::timer::Timer;
 use forebay_chip::{Books, Network, Picos, Place, QueueSample, Stop};
 
 /// Is told how far a run has come.
@@ -46,16 +48,17 @@ struct Watched {
     at_end: QueueSample,
 }
 
-struct Simulation<'a> {
-    setup: &'a Setup,
-    network: Network,
-    meter: Meter,
+pub(crate) struct Simulation<'a> {
+    pub(crate) setup: &'a Setup,
+    pub(crate) network: Network,
+    pub(crate) meter: Meter,
+    pub(crate) timers: Vec<Timer<'a>>,
     sources: Vec<(Source<'a>, Option<&'a [u8]>)>,
     scale: f64,
     watched: Vec<Watched>,
     buffer_samples: Vec<Vec<u64>>,
     sample: Picos,
-    end: Picos,
+    pub(crate) end: Picos,
 }
 
 impl Setup {
@@ -93,9 +96,14 @@ impl<'a> Simulation<'a> {
                 at_end: QueueSample::default(),
             })
         });
+        let mut meter = Meter::new(setup.streams.len(), window, sample, distances);
+        if scenario.measure.messages {
+            meter.follow_messages();
+        }
         Simulation {
             setup,
-            meter: Meter::new(setup.streams.len(), window, sample, distances),
+            meter,
+            timers: setup.timers.iter().map(Timer::new).collect(),
             sources: sources.collect(),
             scale: scale(setup, run),
             watched: queues.collect(),
@@ -108,6 +116,7 @@ impl<'a> Simulation<'a> {
 
     fn pass_time(&mut self, progress: &mut dyn Progress) {
         (0..self.sources.len()).for_each(|index| self.schedule_next(index));
+        self.schedule_timers();
         self.network.wake_at(picos(self.setup.scenario.warm_up_us), WARM);
         if self.sample > 0 {
             self.network.wake_at(self.sample, SAMPLE);
@@ -122,8 +131,9 @@ impl<'a> Simulation<'a> {
         for watched in &mut self.watched {
             watched.at_end = self.network.queue(watched.place, watched.queue);
         }
-        let drained = self.end + picos(self.setup.scenario.drain_us);
-        self.network.settle(drained, &mut self.meter);
+        let drain = picos(self.setup.scenario.drain_us);
+        self.network.settle(self.end + drain, &mut self.meter);
+        self.last_round(drain);
         if let Err(message) = self.network.audit() {
             panic!("the books do not balance: {message}");
         }
@@ -137,7 +147,8 @@ impl<'a> Simulation<'a> {
                     watched.at_warm_up = self.network.queue(watched.place, watched.queue);
                 }
             }
-            stream => self.send(usize::from(stream)),
+            call if usize::from(call) < self.sources.len() => self.send(usize::from(call)),
+            call => self.tick(usize::from(call) - self.sources.len()),
         }
     }
 
@@ -145,7 +156,11 @@ impl<'a> Simulation<'a> {
         let Some(frame) = self.sources[index].1.take() else {
             return;
         };
-        let tag = self.meter.sent(index, frame.len(), self.network.now());
+        let now = self.network.now();
+        let tag = self.meter.sent(index, frame.len(), now);
+        if let Some(messages) = &mut self.meter.messages {
+            messages.sent(frame, now);
+        }
         let place = self.setup.streams[index].place;
         self.network.arrive(place, frame, tag, &mut self.meter);
         self.schedule_next(index);
@@ -186,6 +201,7 @@ impl<'a> Simulation<'a> {
             sources: (0..self.sources.len()).map(|index| self.source(index)).collect(),
             outputs: self.outputs(),
             chips: chips.map(|chip| self.chip(chip)).collect(),
+            messages: self.meter.messages.as_ref().map(Messages::results),
         }
     }
 

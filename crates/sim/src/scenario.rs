@@ -74,6 +74,12 @@ pub struct Scenario {
     /// What comes.
     #[serde(default)]
     pub(crate) traffic: Vec<TrafficEntry>,
+    /// What goes wrong on purpose.
+    #[serde(default)]
+    pub(crate) fault: Vec<FaultEntry>,
+    /// Packets that clocks of the chips make.
+    #[serde(default)]
+    pub(crate) timer: Vec<TimerEntry>,
     /// What is looked at.
     #[serde(default)]
     pub(crate) measure: MeasureEntry,
@@ -183,6 +189,46 @@ pub(crate) struct TrafficEntry {
     pub(crate) steps: Vec<(f64, f64)>,
 }
 
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FaultEntry {
+    /// On the wire of which port, a loopback port or one with a link: `chip:port`.
+    pub(crate) port: Spanned<String>,
+    /// Only frames of these lengths, from the first to the second.
+    #[serde(default = "any_length")]
+    pub(crate) bytes: (u32, u32),
+    #[serde(default)]
+    pub(crate) loss: f64,
+    #[serde(default)]
+    pub(crate) duplication: f64,
+    #[serde(default)]
+    pub(crate) delay: f64,
+    #[serde(default)]
+    pub(crate) delay_ns: f64,
+}
+
+fn any_length() -> (u32, u32) {
+    (0, u32::MAX)
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TimerEntry {
+    /// Where its packets come in: `chip:port`.
+    pub(crate) port: Spanned<String>,
+    /// From one packet to the next.
+    pub(crate) interval_ns: f64,
+    /// They are numbered from 0 to this, less one.
+    pub(crate) packets: u32,
+    /// Whether all of them come once more at the end.
+    #[serde(default = "yes")]
+    pub(crate) last_round: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum ArrivalsEntry {
@@ -210,7 +256,7 @@ pub(crate) enum FrameEntry {
     },
     /// IoT messages: see `forebay_traffic::message`.
     Message {
-        payload_bytes: usize,
+        payload_bytes: SizeEntry,
         #[serde(default = "one")]
         flows: u32,
     },
@@ -254,6 +300,9 @@ pub(crate) struct MeasureEntry {
     /// Distances at which reordering within interleaved flows is counted: see `reordering`.
     #[serde(default)]
     pub(crate) reordering_distances: Vec<u32>,
+    /// Whether IoT messages are followed one by one: see `messages`.
+    #[serde(default)]
+    pub(crate) messages: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

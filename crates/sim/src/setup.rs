@@ -2,9 +2,10 @@
 
 use crate::check;
 use crate::frames;
-use crate::scenario::{ChipEntry, EngineEntry, LinkEntry, Problem, Scenario, TrafficEntry, line_of};
+use crate::scenario::{ChipEntry, EngineEntry, FaultEntry, LinkEntry, Problem, Scenario, TrafficEntry, line_of};
 use crate::source::{MICROSECOND, Stream};
-use forebay_chip::{ChipConfig, ChipSpec, Connection, LinkSpec, Network, Place, PortConfig, QueueConfig};
+use crate::timer::TimerSetup;
+use forebay_chip::{ChipConfig, ChipSpec, Connection, FaultSpec, LinkSpec, Network, Place, PortConfig, QueueConfig};
 use forebay_ir::Program;
 use forebay_pipeline::{Engine, Options, Pipeline, ShortWay};
 use forebay_stf::{Applied, Controller, Test};
@@ -47,7 +48,9 @@ pub struct Setup {
     pub(crate) scenario: Scenario,
     pub(crate) chips: Vec<ChipSetup>,
     connections: Vec<Connection>,
+    faults: Vec<(Place, FaultSpec)>,
     pub(crate) streams: Vec<Stream>,
+    pub(crate) timers: Vec<TimerSetup>,
     /// Ports whose queues are followed.
     pub(crate) watched: Vec<Place>,
 }
@@ -86,7 +89,9 @@ impl Setup {
         }
         let mut setup = Setup {
             connections: Vec::new(),
+            faults: Vec::new(),
             streams: Vec::new(),
+            timers: Vec::new(),
             watched: Vec::new(),
             scenario,
             chips,
@@ -119,6 +124,20 @@ impl Setup {
             let streams = reader.streams(entry, &self.chips, *self.scenario.duration_us.get_ref());
             self.streams.extend(streams);
         }
+        for entry in &self.scenario.fault {
+            let place = reader.place(&self.chips, entry.port.get_ref(), entry.port.span());
+            let seed = self.scenario.seed + FAULT_SEEDS + self.faults.len() as u64;
+            self.faults.extend(place.map(|place| (place, fault_spec(entry, seed))));
+        }
+        for entry in &self.scenario.timer {
+            let place = reader.place(&self.chips, entry.port.get_ref(), entry.port.span());
+            self.timers.extend(place.map(|place| TimerSetup {
+                place,
+                interval: (entry.interval_ns * 1e3) as u64,
+                packets: entry.packets,
+                last_round: entry.last_round,
+            }));
+        }
         for entry in &self.scenario.measure.queues {
             self.watched
                 .extend(reader.place(&self.chips, entry.get_ref(), entry.span()));
@@ -142,7 +161,30 @@ impl Setup {
         for connection in &self.connections {
             network.connect(connection).map_err(|error| (None, error.to_string()))?;
         }
+        for (place, fault) in &self.faults {
+            let fault = FaultSpec {
+                seed: fault.seed.wrapping_add(seed),
+                ..fault.clone()
+            };
+            network
+                .add_fault(*place, &fault)
+                .map_err(|error| (None, error.to_string()))?;
+        }
         Ok(network)
+    }
+}
+
+/// Seeds of faults are not those of links.
+const FAULT_SEEDS: u64 = 1 << 32;
+
+fn fault_spec(entry: &FaultEntry, seed: u64) -> FaultSpec {
+    FaultSpec {
+        bytes: entry.bytes,
+        loss: entry.loss,
+        duplication: entry.duplication,
+        delay: entry.delay,
+        delay_ps: (entry.delay_ns * 1e3) as u64,
+        seed,
     }
 }
 

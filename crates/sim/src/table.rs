@@ -1,6 +1,6 @@
 //! Results for people.
 
-use crate::results::{ChipResults, Results};
+use crate::results::{ChipResults, MessageResults, Results};
 use std::fmt::Write;
 
 /// The results in a few tables.
@@ -8,6 +8,9 @@ pub fn text(results: &Results) -> String {
     let mut text = format!("{}\n\n", results.description);
     sources(results, &mut text);
     outputs(results, &mut text);
+    if let Some(messages) = &results.messages {
+        self::messages(messages, &mut text);
+    }
     results.chips.iter().for_each(|chip| self::chip(chip, &mut text));
     text
 }
@@ -65,6 +68,20 @@ fn outputs(results: &Results, text: &mut String) {
             output.mpps
         );
     }
+}
+
+fn messages(messages: &MessageResults, text: &mut String) {
+    line!(
+        text,
+        "\nmessages: {} in, {} out, {} missing, {} unexpected; {:.2} in a frame; they wait {:.1} us on average, {:.1} us at most",
+        messages.sent,
+        messages.delivered,
+        messages.missing,
+        messages.unexpected,
+        messages.messages_per_frame,
+        messages.wait.mean_ns / 1e3,
+        messages.wait.max_ns / 1e3
+    );
 }
 
 fn chip(chip: &ChipResults, text: &mut String) {

@@ -165,8 +165,81 @@ fn mistakes_have_their_lines_and_say_what_would_be_right() {
             "tolerance_gbps = 0",
             "32: tolerance_gbps is more than 0",
         ),
+        (
+            "[measure]",
+            "[[timer]]\nport = \"switch:5\"\ninterval_ns = 0\npackets = 1\n[measure]",
+            "26: a timer has an interval_ns of at least 1",
+        ),
+        (
+            "[measure]",
+            "[[fault]]\nport = \"switch:5\"\nloss = 2\n[measure]",
+            "26: loss, duplication and delay of a fault are shares",
+        ),
     ] {
         let said = problem(from, to);
         assert!(said.contains(expected), "{to}: {said:?} instead of {expected:?}");
     }
+}
+
+const TIMED: &str = r#"
+description = "Messages of different lengths, gathered for 50 us at most"
+duration_us = 1000
+
+[[chip]]
+name = "switch"
+spec = "tofino"
+program = "iot_aggregate_timed"
+defines = ["N=8", "MAX_AGE=50", "FLOWS=64"]
+commands = """
+add ipv4_lpm ipv4.dst_addr:0x0A000200/24 to_next_hop(next_hop_id:7, port:2)
+add next_hops next_hop:7 set_macs(src_addr:1, dst_addr:2)
+"""
+
+[[timer]]
+port = "switch:63"
+interval_ns = 100
+packets = 64
+
+[[traffic]]
+name = "messages"
+to = ["switch:1"]
+gbps = 0.2
+arrivals = "poisson"
+frame = { message = { payload_bytes = [12, 20, 31], flows = 40 } }
+
+[measure]
+messages = true
+"#;
+
+#[test]
+fn messages_wait_for_a_bounded_time_and_none_is_missing() {
+    let followed = |text: &str| {
+        let results = setup(text).run(Run { seed: 1, gbps: None }, &mut Silent);
+        results.messages.expect("messages are followed")
+    };
+    let messages = followed(TIMED);
+    assert!(messages.sent > 200, "{messages:?}");
+    assert_eq!((messages.missing, messages.unexpected, messages.damaged), (0, 0, 0));
+    // A batch's age, a round of the timer, a microsecond of the program's clock, and the way through the chip.
+    assert!(
+        (50e3..50e3 + 6.4e3 + 2e3).contains(&messages.wait.max_ns),
+        "{messages:?}"
+    );
+    let kept = followed(&TIMED.replace("packets = 64", "packets = 64\nlast_round = false"));
+    assert!(kept.missing > 0, "without a last round some are never sent");
+}
+
+#[test]
+fn faults_of_a_scenario_strike() {
+    let looping = SCENARIO.replace(
+        "[[traffic]]",
+        "[[link]]\nfrom = \"switch:3\"\nto = \"switch:1\"\n[[fault]]\nport = \"switch:3\"\nloss = 1.0\n[[traffic]]",
+    );
+    let results = setup(&looping).run(Run { seed: 1, gbps: None }, &mut Silent);
+    assert_eq!(results.lost(), results.sent(), "each frame on the link is lost");
+    assert!(
+        results.chips[0].lost.contains_key("3.injected_fault"),
+        "{:?}",
+        results.chips[0].lost
+    );
 }

@@ -70,7 +70,8 @@ pub fn lanes(ports: Vec<(u32, Box<dyn Port>)>, pipeline: &Arc<Pipeline>, config:
     let workers = config.workers.max(1);
     let names: Vec<String> = ports.iter().map(|(_, port)| port.name().to_string()).collect();
     let mut wires: Vec<Vec<Wire>> = ports.iter().map(|_| wires(workers, config.ring_capacity)).collect();
-    let shared = Arc::new(Shared::new(workers, &wires));
+    let are_timers: Vec<bool> = ports.iter().map(|(_, port)| port.is_timer()).collect();
+    let shared = Arc::new(Shared::new(workers, &wires, &are_timers));
     let status = |worker| LaneStatus {
         worker,
         shared: Arc::clone(&shared),
@@ -155,9 +156,10 @@ struct PortShared {
 }
 
 impl Shared {
-    fn new(workers: usize, wires: &[Vec<Wire>]) -> Shared {
-        let port = |wires: &Vec<Wire>| PortShared {
-            ended: AtomicBool::new(false),
+    fn new(workers: usize, wires: &[Vec<Wire>], are_timers: &[bool]) -> Shared {
+        let port = |(wires, is_timer): (&Vec<Wire>, &bool)| PortShared {
+            // A timer goes on for ever, and nobody waits for its end.
+            ended: AtomicBool::new(*is_timer),
             failed: AtomicBool::new(false),
             arrivals: wires.iter().map(|wire| wire.arrivals.0.progress()).collect(),
             departures: wires.iter().map(|wire| wire.departures.0.progress()).collect(),
@@ -165,7 +167,7 @@ impl Shared {
         Shared {
             closing: AtomicBool::new(false),
             resting: (0..workers).map(|_| AtomicBool::new(false)).collect(),
-            ports: wires.iter().map(port).collect(),
+            ports: wires.iter().zip(are_timers).map(port).collect(),
         }
     }
 
@@ -254,6 +256,7 @@ struct SteeringPort {
     /// What has arrived and is not spread yet; what leaves for others.
     received: Burst,
     leaving: Burst,
+    in_last_round: bool,
     place: Place,
 }
 
@@ -267,6 +270,7 @@ impl SteeringPort {
             departures: Vec::new(),
             received: Burst::new(DEFAULT_BURST),
             leaving: Burst::new(DEFAULT_BURST),
+            in_last_round: false,
             place,
         }
     }
@@ -312,7 +316,7 @@ impl SteeringPort {
 
     fn receive_and_send(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         self.send_for_others(now_ns)?;
-        if self.place.closing() {
+        if self.place.closing() && !self.in_last_round {
             return Ok(0);
         }
         let room = self.arrivals.iter().flatten().map(Producer::room).min();
@@ -372,6 +376,17 @@ impl Port for SteeringPort {
 
     fn room(&self) -> usize {
         self.port.room()
+    }
+
+    fn is_timer(&self) -> bool {
+        self.port.is_timer()
+    }
+
+    fn begin_last_round(&mut self) -> bool {
+        self.in_last_round = self.port.begin_last_round();
+        self.place.status.close();
+        // It also sends what other workers have for it.
+        true
     }
 
     fn flush(&mut self) -> Result<(), PortError> {
@@ -439,6 +454,10 @@ impl Port for RemotePort {
         } else {
             Readiness::Unknown
         }
+    }
+
+    fn begin_last_round(&mut self) -> bool {
+        true
     }
 
     fn room(&self) -> usize {

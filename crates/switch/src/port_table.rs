@@ -12,6 +12,8 @@ struct PortSlot {
     drops: Drops,
     /// Set when the port reported that it is out of order; it is not asked for packets any more.
     failed: bool,
+    /// Set in the last round for ports that have nothing to say in it.
+    is_shut: bool,
 }
 
 /// Ports in order of their numbers, which is also the order in which they are served.
@@ -34,6 +36,7 @@ impl PortTable {
             outgoing: Burst::new(burst),
             drops: Drops::default(),
             failed: false,
+            is_shut: false,
         };
         match self.slots.binary_search_by_key(&number, |slot| slot.number) {
             Ok(place) => self.slots[place] = slot,
@@ -83,7 +86,7 @@ impl PortTable {
     /// Asks every port for up to `max` packets and gives what came, with the port's number, to `take`. `burst` is empty
     /// before and after.
     pub(crate) fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64, mut take: impl FnMut(u32, &Burst)) {
-        for slot in self.slots.iter_mut().filter(|slot| !slot.failed) {
+        for slot in self.slots.iter_mut().filter(|slot| !slot.failed && !slot.is_shut) {
             if let Err(error) = slot.port.receive(burst, max, now_ns) {
                 slot.failed = true;
                 self.failures.push((slot.number, error));
@@ -95,6 +98,13 @@ impl PortTable {
         }
     }
 
+    /// Ports deliver what they keep for the end, and nothing else.
+    pub(crate) fn begin_last_round(&mut self) {
+        for slot in &mut self.slots {
+            slot.is_shut = !slot.port.begin_last_round();
+        }
+    }
+
     /// How many ports there are.
     pub(crate) fn count(&self) -> usize {
         self.slots.len()
@@ -103,7 +113,7 @@ impl PortTable {
     /// Asks the port at a place in their order for up to `max` packets; its number. `burst` is empty before.
     pub(crate) fn receive_at(&mut self, place: usize, burst: &mut Burst, max: usize, now_ns: u64) -> u32 {
         let slot = &mut self.slots[place];
-        if slot.failed {
+        if slot.failed || slot.is_shut {
             return slot.number;
         }
         if let Err(error) = slot.port.receive(burst, max, now_ns) {

@@ -172,6 +172,11 @@ impl Switch {
         Settled::Busy
     }
 
+    /// From now on timers deliver their last round, and ports nothing that comes from outside: see [`Port::begin_last_round`].
+    pub fn begin_last_round(&mut self) {
+        self.ports.begin_last_round();
+    }
+
     /// The pipeline.
     pub fn pipeline(&self) -> &Arc<Pipeline> {
         self.worker.pipeline()

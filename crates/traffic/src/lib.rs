@@ -32,6 +32,7 @@ pub mod checker;
 pub mod frame;
 pub mod inspect;
 pub mod message;
+pub mod mixed;
 pub mod sequence;
 pub mod source;
 pub mod wire;

@@ -36,6 +36,8 @@ A port is PORT@INTERFACE: the number by which the program knows it, and what it 
   1@tap:NAME            a TAP device, made if it does not exist (needs root or CAP_NET_ADMIN)
   2@pcap:IN,OUT         capture files, either may be left out; 2@pcap:IN,OUT,paced keeps the times between packets
   3@loopback:           what the program sends to this port comes back in by it
+  4@timer:10us,256      packets that a clock makes, one each 10 us, numbered from 0 to 255 again and again, and all of them
+                        once more when the switch stops (programs/common/timer.p4)
 
 Examples:
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --entries entries.stf

@@ -71,6 +71,14 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
         self.port.room()
     }
 
+    fn is_timer(&self) -> bool {
+        self.port.is_timer()
+    }
+
+    fn begin_last_round(&mut self) -> bool {
+        self.port.begin_last_round()
+    }
+
     fn flush(&mut self) -> Result<(), PortError> {
         self.writer.flush().map_err(|error| failed(self.port.name(), &error))?;
         self.port.flush()

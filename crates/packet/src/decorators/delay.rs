@@ -113,6 +113,14 @@ impl<P: Port> Port for Delay<P> {
         self.port.room()
     }
 
+    fn is_timer(&self) -> bool {
+        self.port.is_timer()
+    }
+
+    fn begin_last_round(&mut self) -> bool {
+        self.port.begin_last_round()
+    }
+
     fn flush(&mut self) -> Result<(), PortError> {
         self.port.flush()
     }

@@ -65,6 +65,14 @@ impl<P: Port, S: TraceSink> Port for Trace<P, S> {
         self.port.room()
     }
 
+    fn is_timer(&self) -> bool {
+        self.port.is_timer()
+    }
+
+    fn begin_last_round(&mut self) -> bool {
+        self.port.begin_last_round()
+    }
+
     fn flush(&mut self) -> Result<(), PortError> {
         self.port.flush()
     }

@@ -1,0 +1,91 @@
+//! Timers of a scenario: the packet generator of a switch chip (see [`forebay_packet::TimerPort`]).
+
+use crate::run::Simulation;
+use forebay_chip::{Pacer, Picos, Place};
+use forebay_packet::{TIMER_FRAME_BYTES, TimerKind, TimerNumbers};
+
+/// A timer as the scenario asks for it.
+#[derive(Clone, Debug)]
+pub(crate) struct TimerSetup {
+    pub(crate) place: Place,
+    pub(crate) interval: Picos,
+    pub(crate) packets: u32,
+    pub(crate) last_round: bool,
+}
+
+/// A timer at some time of its simulation.
+pub(crate) struct Timer<'a> {
+    setup: &'a TimerSetup,
+    numbers: TimerNumbers,
+}
+
+impl<'a> Timer<'a> {
+    pub(crate) fn new(setup: &'a TimerSetup) -> Timer<'a> {
+        Timer {
+            setup,
+            numbers: TimerNumbers::new(setup.packets),
+        }
+    }
+}
+
+impl Simulation<'_> {
+    /// Number of the wake-up call of a timer: behind those of streams.
+    fn timer_call(&self, index: usize) -> u16 {
+        (self.setup.streams.len() + index) as u16
+    }
+
+    /// The tag of its packets, which belong to no stream.
+    fn timer_tag(&self) -> u64 {
+        crate::measure::tag(self.setup.streams.len(), 0)
+    }
+
+    pub(crate) fn schedule_timers(&mut self) {
+        (0..self.timers.len()).for_each(|index| self.schedule_timer(index));
+    }
+
+    fn schedule_timer(&mut self, index: usize) {
+        let next = self.network.now() + self.timers[index].setup.interval;
+        if next < self.end {
+            let call = self.timer_call(index);
+            self.network.wake_at(next, call);
+        }
+    }
+
+    /// A timer's packet is due.
+    pub(crate) fn tick(&mut self, index: usize) {
+        self.timer_packet(index, TimerKind::Periodic);
+        self.schedule_timer(index);
+    }
+
+    fn timer_packet(&mut self, index: usize, kind: TimerKind) {
+        let tag = self.timer_tag();
+        let timer = &mut self.timers[index];
+        let frame = timer.numbers.next_frame(kind);
+        self.network.arrive(timer.setup.place, &frame, tag, &mut self.meter);
+    }
+
+    /// When traffic has ended and everything has come out that will: all numbers once more, as fast as the port takes them.
+    pub(crate) fn last_round(&mut self, until: Picos) {
+        for index in 0..self.timers.len() {
+            let TimerSetup {
+                place,
+                packets,
+                last_round,
+                ..
+            } = *self.timers[index].setup;
+            if !last_round {
+                continue;
+            }
+            let spec = &self.setup.chips[usize::from(place.chip)].spec;
+            let mut pacer = Pacer::new(spec.ports.bits_per_second);
+            let bits = 8 * spec.wire_bytes(TIMER_FRAME_BYTES as u32);
+            self.timers[index].numbers = TimerNumbers::new(packets);
+            for _ in 0..packets {
+                let next = self.network.now() + pacer.take(bits);
+                self.network.advance(next, &mut self.meter);
+                self.timer_packet(index, TimerKind::LastRound);
+            }
+            self.network.settle(self.network.now() + until, &mut self.meter);
+        }
+    }
+}
