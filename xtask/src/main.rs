@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! cargo xtask conformance --p4c DIR    p4c's own programs against Forebay
-//! cargo xtask conformance --bmv2 DIR   JSON that p4c has written for BMv2
+//! cargo xtask bmv2 DIR                 JSON that p4c has written for BMv2, beside its source
 //! cargo xtask bless                    rewrite the golden diagnostics of tests/errors
 //! ```
 
 mod bless;
+mod bmv2;
 mod conformance;
 
 use clap::{Parser, Subcommand};
@@ -26,6 +27,8 @@ enum Command {
     /// One program, as the conformance runner's child process
     #[command(hide = true)]
     ConformanceWorker(conformance::WorkerArguments),
+    /// Read a folder of JSON that p4c has written for BMv2, and compare what each does with its source
+    Bmv2(bmv2::Arguments),
     /// Rewrite the golden diagnostics of tests/errors
     Bless,
 }
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::ConformanceWorker(arguments) => conformance::run_worker(&arguments),
+        Command::Bmv2(arguments) => bmv2::run(&arguments),
         Command::Bless => bless::run(),
     };
     result.unwrap_or_else(|error| {

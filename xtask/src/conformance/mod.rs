@@ -4,7 +4,6 @@
 //! that a crash or a hang is a result like any other. The outcome is compared, program by program, with what
 //! `docs/conformance.json` records; a program that was fine and is not any more is named, and fails the run.
 
-mod bmv2;
 mod corpus;
 mod job;
 mod record;
@@ -23,17 +22,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// A checkout of github.com/p4lang/p4c
-    #[arg(
-        long,
-        value_name = "DIR",
-        required_unless_present = "bmv2",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "DIR")]
     p4c: PathBuf,
-    /// Instead of p4c's programs, JSON that p4c has written for BMv2: all in this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "p4c")]
-    bmv2: Option<PathBuf>,
     /// Only these categories
     #[arg(long, value_enum, value_name = "CATEGORY")]
     only: Vec<Category>,
@@ -67,12 +57,6 @@ pub enum Engine {
 
 /// Runs every category and reports.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if let Some(folder) = &arguments.bmv2 {
-        return Ok(match bmv2::run(folder)? {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
-        });
-    }
     let testdata = arguments.p4c.join("testdata");
     if !testdata.is_dir() {
         bail!(

@@ -187,6 +187,20 @@ impl Profile {
     }
 }
 
+impl Profile {
+    /// The profile that a table has of its own.
+    fn of_table(table: &Cursor, name: String) -> Result<Profile> {
+        Ok(Profile {
+            name,
+            size: size(table)?,
+            selector: table
+                .optional("selector")
+                .map(|selector| read_selector(&selector))
+                .transpose()?,
+        })
+    }
+}
+
 fn read_selector(cursor: &Cursor) -> Result<(String, Vec<Operand>)> {
     Ok((cursor.field("algo")?.text()?, Operand::read_all(cursor, "input")?))
 }
@@ -224,6 +238,8 @@ pub struct Table {
     pub size: u64,
     /// Name of its action profile.
     pub profile: Option<String>,
+    /// The action profile, in JSON of old compilers, which do not list them.
+    pub own_profile: Option<Profile>,
     /// Whether it has a direct counter.
     pub with_counters: bool,
     /// Name of its direct meter.
@@ -338,6 +354,10 @@ impl Table {
             },
             size: size(cursor)?,
             profile: profile.map(|name| name.text()).transpose()?,
+            own_profile: cursor
+                .optional("act_prof_name")
+                .map(|name| Profile::of_table(cursor, name.text()?))
+                .transpose()?,
             with_counters: flag("with_counters")?,
             direct_meter: cursor.optional("direct_meters").map(|name| name.text()).transpose()?,
             supports_timeout: flag("support_timeout")?,

@@ -65,7 +65,8 @@ impl Translator<'_> {
         }
     }
 
-    fn write_validity(&mut self, choice: &Choice<usize>, valid: Expr) {
+    /// A struct is always valid, whatever is written.
+    pub(super) fn write_validity(&mut self, choice: &Choice<usize>, valid: Expr) {
         if let Some((_, slot)) = self.storage.instances[choice.what].header {
             self.write(&[choice.with(slot)], valid);
         }

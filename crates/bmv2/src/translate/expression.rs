@@ -111,7 +111,20 @@ impl Translator<'_> {
                     .collect()
             }
         };
-        select(choices).ok_or_else(|| Error::new("the stack has no elements"))
+        let value = select(choices).ok_or_else(|| Error::new("the stack has no elements"))?;
+        Ok(self.as_numbered(value))
+    }
+
+    /// The error of the parser has in the JSON the numbers that the JSON lists.
+    fn as_numbered(&self, value: Expr) -> Expr {
+        match value {
+            Expr::Slot(slot) if self.program.intrinsic.get("parser_error") == Some(&slot) => {
+                let width = self.program.slot(slot).width;
+                let first = build::constant(width, u128::from(self.first_error));
+                build::binary(ir::BinaryOp::Add, Expr::Slot(slot), first)
+            }
+            value => value,
+        }
     }
 
     fn read_register(&mut self, name: &str, index: &Operand, width: u32) -> Result<Expr> {

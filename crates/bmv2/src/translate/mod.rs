@@ -6,7 +6,7 @@
 //!   the result.
 //! * **Places** ([`place`], [`copy`]): a header is known by name, or chosen among a stack's elements by an index; then reading
 //!   and writing it means choosing among all.
-//! * **Bodies** ([`body`], [`parser`], [`select`], [`primitive`], [`action`], [`control`], [`table`], [`entry`], [`checksum`]):
+//! * **Bodies** ([`body`], [`parser`], [`select`], [`primitive`], [`action`], [`control`], [`table`], [`hidden`], [`entry`], [`checksum`]):
 //!   states, primitives and nodes become blocks.
 //! * **Objects** ([`object`]): arrays, calculations, field lists.
 
@@ -17,6 +17,7 @@ mod control;
 mod copy;
 mod entry;
 mod expression;
+mod hidden;
 mod number;
 mod object;
 mod parser;
@@ -65,8 +66,9 @@ pub fn translate(json: &Json, known: &Known) -> Result<Program> {
         body: BodyBuilder::default(),
         data: ActionData::None,
         actions: BTreeMap::new(),
+        first_error: 0,
     };
-    translator.program.errors = error_names(json)?;
+    (translator.program.errors, translator.first_error) = error_names(json)?;
     translator.declare_storage()?;
     translator.declare_objects()?;
     translator.stages()?;
@@ -77,20 +79,23 @@ pub fn translate(json: &Json, known: &Known) -> Result<Program> {
     }
 }
 
-/// Names of errors in the order of their numbers.
-fn error_names(json: &Json) -> Result<Vec<String>> {
-    if json.errors.is_empty() {
-        return Ok(CORE_ERRORS.iter().map(|name| (*name).to_owned()).collect());
-    }
-    let last = json.errors.iter().map(|(_, number)| *number).max().unwrap_or(0);
+/// Names of errors in the order of their numbers, and the number of the first, which is `NoError`.
+fn error_names(json: &Json) -> Result<(Vec<String>, u32)> {
+    let numbers = json.errors.iter().map(|(_, number)| *number);
+    let (Some(first), Some(last)) = (numbers.clone().min(), numbers.max()) else {
+        return Ok((CORE_ERRORS.iter().map(|name| (*name).to_owned()).collect(), 0));
+    };
     if last > MAX_ERROR {
         let message = format!("an error has the number {last}; at most {MAX_ERROR} is supported");
         return Err(Error::new(message).or_at("errors"));
     }
     let named = |number: u32| json.errors.iter().find(|(_, known)| *known == number);
-    let names =
-        (0..=last).map(|number| named(number).map_or_else(|| format!("unnamed_{number}"), |(name, _)| name.clone()));
-    Ok(names.collect())
+    let name = |number: u32| named(number).map_or_else(|| format!("unnamed_{number}"), |(name, _)| name.clone());
+    let names: Vec<String> = (first..=last).map(name).collect();
+    match names[0] == CORE_ERRORS[0] {
+        true => Ok((names, first)),
+        false => Err(Error::new(format!("`{}` is the first error, expected `NoError`", names[0])).or_at("errors")),
+    }
 }
 
 /// What is known while a program is translated.
@@ -106,6 +111,8 @@ struct Translator<'a> {
     data: ActionData,
     /// Actions that tables have used until now, by their number in the JSON.
     actions: BTreeMap<u32, ActionId>,
+    /// The number that `NoError` has in the JSON. In the IR it is 0; older compilers begin with 1.
+    first_error: u32,
 }
 
 /// What action data mean.

@@ -173,7 +173,8 @@ impl Translator<'_> {
     fn declare_profiles(&mut self) -> Result<()> {
         let json = self.json;
         for pipeline in &json.pipelines {
-            for profile in &pipeline.profiles {
+            let of_tables = pipeline.tables.iter().filter_map(|table| table.own_profile.as_ref());
+            for profile in pipeline.profiles.iter().chain(of_tables) {
                 let selector = match &profile.selector {
                     Some((name, input)) => {
                         self.objects.selectors.push((profile.name.clone(), input.clone()));

@@ -74,7 +74,8 @@ impl Translator<'_> {
             ParserOpKind::Verify(condition, error) => {
                 let condition = self.truth(condition)?;
                 let error = self.low(error, 32)?;
-                self.verify(condition, error);
+                let first = build::constant(32, u128::from(self.first_error));
+                self.verify(condition, build::binary(BinaryOp::Sub, error, first));
                 Ok(())
             }
             ParserOpKind::Advance(bits) => {

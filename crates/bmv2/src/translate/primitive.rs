@@ -2,7 +2,7 @@
 
 use super::Translator;
 use super::number::is_truth;
-use super::place::Choice;
+use super::place::{Choice, Fields};
 use crate::error::{At, Error, Result};
 use crate::model::{BinaryOp, Operand, Primitive};
 use forebay_bits::Bits;
@@ -129,6 +129,9 @@ impl Translator<'_> {
 
     /// `target = value`
     pub(super) fn assign(&mut self, target: &Operand, value: &Operand) -> Result<()> {
+        if let (Operand::Field(header, _), Fields::Valid) = (target, self.fields(target)?) {
+            return self.assign_validity(header, value);
+        }
         let fields = self.field_slots(target)?;
         let width = fields.first().map_or(1, |field| field.what.width);
         let value = match is_truth(value) {
@@ -137,6 +140,15 @@ impl Translator<'_> {
         };
         let slots: Vec<Choice<SlotId>> = fields.iter().map(|field| field.with(field.what.slot)).collect();
         self.write(&slots, value);
+        Ok(())
+    }
+
+    /// A header becomes valid or not.
+    fn assign_validity(&mut self, header: &Operand, value: &Operand) -> Result<()> {
+        let valid = self.truth(value)?;
+        for choice in self.headers(header)? {
+            self.write_validity(&choice, valid.clone());
+        }
         Ok(())
     }
 

@@ -11,45 +11,13 @@ use forebay_ir::{
     MeterId, SelectCase, TableAction, TableId, Terminator, Unit, build,
 };
 
-/// How the names of tables begin that p4c makes for statements outside of tables.
-const HIDDEN_PREFIX: &str = "tbl_";
-
 /// Key of [`crate::model::NextTables::by_name`] for a hit.
-const HIT: &str = "__HIT__";
+pub const HIT: &str = "__HIT__";
 
 /// The same for a miss.
-const MISS: &str = "__MISS__";
+pub const MISS: &str = "__MISS__";
 
 impl Translator<'_> {
-    /// Whether a table is none of the program's, but stands for a call of an action.
-    pub(super) fn is_hidden(&self, table: &Table) -> bool {
-        let is_call = table.key.is_empty()
-            && table.profile.is_none()
-            && !table.with_counters
-            && table.direct_meter.is_none()
-            && table.default.as_ref().is_some_and(|default| default.is_const);
-        let is_unknown = match self.known.tables.is_empty() {
-            true => table.name.starts_with(HIDDEN_PREFIX) && !table.name.contains('.'),
-            false => !self.known.tables.contains_key(&table.name),
-        };
-        is_call && is_unknown
-    }
-
-    /// Runs the action of a table that is hidden.
-    pub(super) fn run_hidden(&mut self, table: &Table, nodes: &Nodes) -> Result<()> {
-        let Some(default) = &table.default else { return Ok(()) };
-        let action = self.json_action(default.action)?;
-        self.run_action(action, &default.data)?;
-        let next = table
-            .next
-            .by_name
-            .get(MISS)
-            .or_else(|| table.next.by_name.get(&action.name));
-        let next = next.unwrap_or(&table.next.base_default);
-        self.body.jump(nodes.block(next.as_deref())?);
-        Ok(())
-    }
-
     /// Looks a table up and goes on with what follows.
     pub(super) fn apply(&mut self, table: &Table, nodes: &Nodes) -> Result<()> {
         let actions = self.actions_of(table)?;

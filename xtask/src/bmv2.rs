@@ -14,6 +14,7 @@ use forebay_protocol::p4::config::v1::P4Info;
 use forebay_stf::{FailureKind, RandomTest, run_programs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 /// What each pair of programs gets.
@@ -38,23 +39,33 @@ enum Outcome {
     Different(String),
 }
 
-/// Reads a corpus and prints what became of it; whether all of it is fine.
-pub fn run(folder: &Path) -> anyhow::Result<bool> {
+/// Arguments of `cargo xtask bmv2`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The corpus
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Reads a corpus and prints what became of it.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut files = Vec::new();
-    collect(folder, &mut files)?;
+    collect(&arguments.folder, &mut files)?;
     files.sort();
     let mut outcomes = BTreeMap::new();
     for path in files {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         if is_program(&text) {
-            let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
-            outcomes.insert(name, outcome(&path, &text));
+            let name = path.strip_prefix(&arguments.folder).unwrap_or(&path);
+            outcomes.insert(name.display().to_string(), outcome(&path, &text));
         }
     }
     print(&outcomes);
-    Ok(!outcomes
-        .values()
-        .any(|outcome| matches!(outcome, Outcome::Failed(_) | Outcome::Different(_))))
+    let is_bad = |outcome: &Outcome| matches!(outcome, Outcome::Failed(_) | Outcome::Different(_));
+    Ok(match outcomes.values().any(is_bad) {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    })
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
