@@ -8,7 +8,7 @@
 CARGO ?= cargo
 FOREBAY = ./target/release/forebay
 
-.PHONY: help system build demo lint test conformance clients fuzz differential concurrency bench clean
+.PHONY: help system build demo lint test conformance clients soak fuzz differential concurrency bench clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -16,6 +16,7 @@ help:
 	@echo "make build         $(FOREBAY)"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
 	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
+	@echo "make soak          controllers that die in mid-batch, 10,000 sessions, 1,000 idle streams, 1 GB of rubbish; needs root"
 	@echo "make fuzz          10 minutes for each fuzz target (needs a nightly toolchain and cargo-fuzz)"
 	@echo "make differential  half an hour of random P4 programs in interpreter, machine code, timed chip, several workers"
 	@echo "make concurrency   what threads see of each other: every interleaving (loom), and a million writes beside packets"
@@ -71,6 +72,9 @@ differential: system
 
 clients: build
 	FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py
+
+soak: build
+	SOAK=1 FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py soak
 
 # Ten minutes for each target; what a run finds stands in fuzz/artifacts.
 fuzz:

@@ -24,6 +24,7 @@ CLIENTS = {
     "p4net": ["p4net==1.8"],
     "ctl": [],
     "tls": ["p4runtime==1.4.1", "protobuf==3.20.3"],
+    "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
 
 
@@ -62,7 +63,7 @@ def run(client):
         return f"{client}: skipped: PyPI cannot be reached, or has not {' '.join(CLIENTS[client])}"
     print(f"{client}:", flush=True)
     words = ["unshare", "--net", "--mount", str(python), str(script)]
-    done = subprocess.run(words, env={**os.environ, "FOREBAY": FOREBAY}, timeout=600)
+    done = subprocess.run(words, env={**os.environ, "FOREBAY": FOREBAY}, timeout=3600)
     return f"{client}: passed" if done.returncode == 0 else f"{client}: FAILED"
 
 

@@ -28,6 +28,7 @@ const ORDER: &[&str] = &[
     "forebay-chip",
     "forebay-ports",
     "forebay-files",
+    "forebay-state",
     "forebay-server",
     "forebay-stf",
     "forebay-differential",

@@ -3,6 +3,7 @@
 use crate::compiled;
 use crate::program::{self, CompileOptions, Engine};
 use crate::program_slot::ProgramSlot;
+use crate::saved_state::SaveOptions;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_control::{Device, Now, Settings};
 use forebay_ir::Program;
@@ -10,7 +11,7 @@ use forebay_pipeline::v1model::DROP_PORT;
 use forebay_pipeline::{Pipeline, ShortWay};
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
-use forebay_server::{CpuPort, DigestSender, Environment, Link, Options, Running, Tls};
+use forebay_server::{CpuPort, DigestSender, Environment, Keeper, Link, Options, Running, Tls};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub struct ControlOptions {
     /// A role that may read and nothing else; may be repeated
     #[arg(long, value_name = "ROLE")]
     pub read_only_role: Vec<String>,
+    #[command(flatten)]
+    pub save: SaveOptions,
 }
 
 /// The program that a switch begins with.
@@ -50,7 +53,22 @@ pub struct Start {
     /// The program, loaded.
     pub pipeline: Arc<Pipeline>,
     /// How controllers know it; none while there is no program.
-    known: Option<(P4Info, Vec<u8>)>,
+    pub known: Option<(P4Info, Vec<u8>)>,
+    /// What controllers wrote before a restart; the pipeline is its.
+    pub restored: Option<Device>,
+    /// Keeps what they write from now on.
+    pub keeper: Option<Box<dyn Keeper>>,
+}
+
+impl Start {
+    fn new(pipeline: Arc<Pipeline>, known: Option<(P4Info, Vec<u8>)>) -> Start {
+        Start {
+            pipeline,
+            known,
+            restored: None,
+            keeper: None,
+        }
+    }
 }
 
 /// Loads the program of a command line, or one that drops everything when there is none.
@@ -63,7 +81,7 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_se
             .map_err(|error| anyhow!("{error}"))?
             .program;
         let pipeline = engine.load(program, ShortWay::BesidePackets)?;
-        return Ok(Some(Start { pipeline, known: None }));
+        return Ok(Some(Start::new(pipeline, None)));
     };
     let compilation = program::compile_file(path, options)?;
     compilation.report.print();
@@ -76,7 +94,7 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_se
         (true, None) => Some((p4info_of(path)?, blob(path, &program)?)),
     };
     let pipeline = engine.load(program, ShortWay::BesidePackets)?;
-    Ok(Some(Start { pipeline, known }))
+    Ok(Some(Start::new(pipeline, known)))
 }
 
 /// What a controller that asks for the program gets, and may push again.
@@ -133,7 +151,7 @@ impl ControlOptions {
     pub fn start(
         &self,
         join: (DigestSender, Link),
-        start: Start,
+        mut start: Start,
         slot: &Arc<ProgramSlot>,
         clock: Clock,
         start_ns: u64,
@@ -142,28 +160,57 @@ impl ControlOptions {
             bail!("there is no address to serve P4Runtime on");
         };
         let (digests, link) = join;
-        let options = *start.pipeline.options();
-        let mut device = Device::new(Settings {
-            device_id: self.device_id,
-            options,
-            cpu_port: Some(self.cpu_port),
-            read_only_roles: self.read_only_role.iter().cloned().collect(),
-        });
-        if let Some((p4info, blob)) = start.known {
-            let adopted = device.adopt(p4info, blob, start.pipeline);
-            adopted.map_err(|error| anyhow!("{error}"))?;
-        }
+        let device = self.device(&mut start)?;
         let slot = Arc::clone(slot);
         let environment = Environment {
             now: Box::new(move || now(&clock, start_ns)),
             install: Box::new(move |pipeline| slot.install(pipeline)),
+            keeper: start.keeper,
         };
         let options = Options {
             address,
             tls: self.tls()?,
+            keep_period: self.save.period(),
         };
         let server = forebay_server::start(&options, device, link, environment)?;
         Ok(ControlPlane { server, digests })
+    }
+
+    /// Puts what was saved, if anything was, in the place of the program to begin with.
+    ///
+    /// # Errors
+    /// When it cannot be loaded.
+    pub fn restore(&self, start: Start) -> Result<Start> {
+        self.save.open(self.settings(&start), start)
+    }
+
+    fn settings(&self, start: &Start) -> Settings {
+        Settings {
+            device_id: self.device_id,
+            options: *start.pipeline.options(),
+            cpu_port: Some(self.cpu_port),
+            read_only_roles: self.read_only_role.iter().cloned().collect(),
+            keeps_state: self.save.save_state.is_some(),
+            origin: start.known.as_ref().map(|(_, blob)| blob.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// What serves the controllers; when it is new, it is saved for the first time.
+    fn device(&self, start: &mut Start) -> Result<Device> {
+        if let Some(device) = start.restored.take() {
+            return Ok(device);
+        }
+        let mut device = Device::new(self.settings(start));
+        if let Some((p4info, blob)) = start.known.take() {
+            let adopted = device.adopt(p4info, blob, Arc::clone(&start.pipeline));
+            adopted.map_err(|error| anyhow!("{error}"))?;
+        }
+        if let Some(keeper) = &start.keeper {
+            keeper
+                .keep_all(&device.snapshot())
+                .map_err(|problem| anyhow!("--save-state: {problem}"))?;
+        }
+        Ok(device)
     }
 
     fn tls(&self) -> Result<Option<Tls>> {

@@ -25,6 +25,7 @@ mod parallel;
 mod port_table;
 mod program;
 mod program_slot;
+mod saved_state;
 mod source_lines;
 mod statistics;
 mod stf_file;

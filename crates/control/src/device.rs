@@ -7,6 +7,7 @@ use crate::arbitration::{Arbitration, Notice};
 use crate::forwarding::Forwarding;
 use crate::ports::Ports;
 use crate::roles::RoleConfig;
+use crate::save;
 use crate::status::{Error, Rejection};
 use crate::stream::digests::{Digests, Times};
 use crate::stream::idle::IdleScan;
@@ -41,6 +42,10 @@ pub struct Settings {
     pub cpu_port: Option<u32>,
     /// Names of roles that only read.
     pub read_only_roles: BTreeSet<String>,
+    /// Whether what must survive a restart is said by [`Output::Keep`] and [`Output::KeepAll`].
+    pub keeps_state: bool,
+    /// Names the program that the switch is started with; empty when there is none. State that is restored must be of it.
+    pub origin: Vec<u8>,
 }
 
 /// The time of a call.
@@ -61,6 +66,10 @@ pub enum Output {
     PacketOut(Vec<u8>),
     /// Run this program from now on.
     Install(Arc<Pipeline>),
+    /// Keep this batch, behind those before it, until the next [`Output::KeepAll`].
+    Keep(Vec<u8>),
+    /// Keep this in place of all that was kept.
+    KeepAll(Vec<u8>),
 }
 
 /// See the [module](self).
@@ -297,6 +306,10 @@ impl Device {
         }
         let results = forwarding.write(&request.updates, atomicity, role, &self.ports, now.switch_ns);
         self.idle.hurry(now.switch_ns);
+        if self.settings.keeps_state && results.iter().any(Result::is_ok) {
+            let batch = save::batch(forwarding, &request.updates, &results);
+            self.outputs.push(Output::Keep(batch));
+        }
         Rejection::of_batch(&results)
     }
 
@@ -341,6 +354,14 @@ impl Device {
         self.running = Some(forwarding);
         self.digests = Digests::default();
         self.idle = IdleScan::default();
+    }
+
+    /// Says that everything is to be kept anew, if anything is kept.
+    pub fn keep_all(&mut self) {
+        if self.settings.keeps_state {
+            let snapshot = self.snapshot();
+            self.outputs.push(Output::KeepAll(snapshot));
+        }
     }
 
     /// The ports, as entities name them.

@@ -1,5 +1,6 @@
 //! A program with its forwarding state: what a controller writes to and reads from.
 
+use crate::adopt;
 use crate::change::Change;
 use crate::entity::{self, table_read};
 use crate::ledger::Ledger;
@@ -13,6 +14,7 @@ use forebay_pipeline::{Options, Pipeline};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// See the [module](self).
@@ -23,6 +25,8 @@ pub(crate) struct Forwarding {
     pub(crate) schema: Schema,
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) ledger: Ledger,
+    /// Strings of each translation that have been kept ([`crate::save`]).
+    pub(crate) words_kept: BTreeMap<String, usize>,
 }
 
 impl Forwarding {
@@ -49,11 +53,13 @@ impl Forwarding {
             .p4info
             .as_ref()
             .ok_or_else(|| Error::invalid("the configuration has no p4info"))?;
+        let schema = Schema::new(info, pipeline.program())?;
         Ok(Forwarding {
-            schema: Schema::new(info, pipeline.program())?,
+            ledger: adopt::ledger(&schema, &pipeline)?,
+            schema,
             config,
             pipeline,
-            ledger: Ledger::default(),
+            words_kept: BTreeMap::new(),
         })
     }
 
@@ -70,6 +76,7 @@ impl Forwarding {
             schema,
             pipeline: Arc::new(pipeline),
             ledger: Ledger::default(),
+            words_kept: BTreeMap::new(),
         })
     }
 
@@ -101,7 +108,7 @@ impl Forwarding {
             pipeline,
             ..
         } = self;
-        role.check_write(update)?;
+        role.check_write(update, schema)?;
         let mut later = Vec::new();
         pipeline.batch(|batch| {
             let change = &mut Change {
@@ -144,7 +151,7 @@ impl Forwarding {
             };
             for (index, update) in updates.iter().enumerate() {
                 let done = role
-                    .check_write(update)
+                    .check_write(update, schema)
                     .and_then(|()| entity::write(&mut change, update));
                 done.map_err(|error| (index, error))?;
             }

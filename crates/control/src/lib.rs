@@ -8,7 +8,7 @@
 //!                    │             ├ ledger      what readers want back and packets do not need
 //!                    │             └ forebay_pipeline::Pipeline
 //!                    └ stream/                   digests, idle entries
-//!   Device ─► outputs: messages for streams, packets for the data plane, programs to run
+//!   Device ─► outputs: messages for streams, packets for the data plane, programs to run, what is to be kept (save)
 //! ```
 //!
 //! The server around it (`forebay-server`) gives it what comes from the network, from the data plane and from the clock,
@@ -19,6 +19,7 @@
 //! * An error is a code of the specification and a sentence that names the object of the program. A request that fails
 //!   has changed nothing.
 
+mod adopt;
 mod arbitration;
 mod bytestring;
 mod change;
@@ -33,6 +34,7 @@ mod ports;
 mod program;
 mod reconcile;
 mod roles;
+mod save;
 mod schema;
 mod status;
 mod stream;

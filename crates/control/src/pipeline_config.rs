@@ -24,8 +24,20 @@ impl Device {
             .arbitration
             .primary_role(request.device_id, &request.role, request.election_id)?;
         role.check_push()?;
-        let config = request.config.as_ref();
-        match request.action() {
+        self.change_program(request.action(), request.config.as_ref(), now)?;
+        if request.action() != Action::Verify {
+            self.keep_all();
+        }
+        Ok(())
+    }
+
+    fn change_program(
+        &mut self,
+        action: Action,
+        config: Option<&ForwardingPipelineConfig>,
+        now: Now,
+    ) -> Result<(), Error> {
+        match action {
             Action::Unspecified => Err(Error::invalid(
                 "say what to do with the program: VERIFY, VERIFY_AND_COMMIT, …",
             )),

@@ -3,28 +3,30 @@
 //! What a controller can read from the old program is written to the new one, entity by entity, as if the controller did
 //! so. What the new program has no place for makes the whole fail: nothing is lost silently.
 
+use crate::data;
 use crate::forwarding::Forwarding;
 use crate::ports::Ports;
 use crate::roles::RoleConfig;
 use crate::schema::TableSchema;
 use crate::status::{Code, Error};
-use forebay_pipeline::EntryAction;
+use forebay_pipeline::{Entry, EntryAction};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Replication;
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{
     ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry, Entity,
-    MeterConfig, MeterEntry, MulticastGroupEntry, PacketReplicationEngineEntry, RegisterEntry, TableEntry, Update,
-    ValueSetEntry,
+    MeterConfig, MeterEntry, MulticastGroupEntry, P4Data, PacketReplicationEngineEntry, RegisterEntry, TableEntry,
+    Update, ValueSetEntry,
 };
+use std::collections::BTreeMap;
 
 /// Writes the state of `old` to `new`, which has none yet.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` when the new program has no place for something; the message says for what.
 pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, now_ns: u64) -> Result<(), Error> {
-    let updates = state(old)?;
+    let updates = state(old);
     for update in &updates {
         check_meaning(old, new, update)?;
     }
@@ -87,13 +89,53 @@ fn is_default_changed(old: &Forwarding, table: &TableSchema) -> bool {
 }
 
 /// Updates that make the state anew, those first that others name.
-fn state(old: &Forwarding) -> Result<Vec<Update>, Error> {
+fn state(old: &Forwarding) -> Vec<Update> {
     let mut updates = Vec::new();
     for wanted in everything() {
         let wanted = Entity { entity: Some(wanted) };
-        old.read(&wanted, 0, &mut |entity| updates.push(entity))?;
+        let read = old.read(&wanted, 0, &mut |entity| updates.extend(update(old, entity)));
+        debug_assert_eq!(read, Ok(()), "everything can be read");
     }
-    Ok(updates.into_iter().filter_map(|entity| update(old, entity)).collect())
+    updates
+}
+
+/// The same for a program that is loaded anew and [cleared](clear): without what it begins with.
+pub(crate) fn changes(forwarding: &Forwarding) -> Vec<Update> {
+    let mut updates = state(forwarding);
+    let initial = initial_registers(forwarding);
+    updates.retain(
+        |update| match update.entity.as_ref().and_then(|entity| entity.entity.as_ref()) {
+            Some(Kind::RegisterEntry(entry)) => initial.get(&entry.register_id) != Some(&entry.data),
+            Some(Kind::CounterEntry(entry)) => entry.data != Some(CounterData::default()),
+            Some(Kind::MeterEntry(entry)) => entry.config.is_some(),
+            _ => true,
+        },
+    );
+    updates
+}
+
+/// What each register holds in the beginning.
+fn initial_registers(forwarding: &Forwarding) -> BTreeMap<u32, Option<P4Data>> {
+    let schema = &forwarding.schema;
+    let declared = &forwarding.pipeline.program().registers;
+    let initial = schema.registers.iter().filter_map(|(id, register)| {
+        let known = declared.iter().find(|known| known.name == register.name)?;
+        let data = data::write(&schema.types, &register.spec, &mut std::iter::once(&known.initial));
+        Some((*id, data))
+    });
+    initial.collect()
+}
+
+/// Removes the entries that a program begins with, but for const ones.
+pub(crate) fn clear(forwarding: &Forwarding) -> Result<(), Error> {
+    for table in forwarding.schema.tables.values() {
+        let records = forwarding.pipeline.records(table.index);
+        for record in records.into_iter().filter(|record| !record.is_const) {
+            let Entry { matches, priority, .. } = record.entry;
+            forwarding.pipeline.delete_entry(&table.name, &matches, priority)?;
+        }
+    }
+    Ok(())
 }
 
 /// Requests that read everything that can be written.
@@ -124,19 +166,36 @@ fn everything() -> Vec<Kind> {
 /// The update that writes an entity as it was read; none for what the program itself says.
 fn update(old: &Forwarding, entity: Kind) -> Option<Update> {
     let how = match &entity {
-        Kind::TableEntry(entry) if entry.is_const => return None,
         Kind::TableEntry(entry) if entry.is_default_action => {
             let table = old.schema.tables.get(&entry.table_id)?;
-            if table.default_is_const || !is_default_changed(old, table) {
+            let has_notes = old.ledger.default_entry(table.id).is_some();
+            if table.default_is_const || !(has_notes || is_default_changed(old, table)) {
                 return None;
             }
             Type::Modify
         }
+        Kind::TableEntry(entry) if entry.is_const => return direct_resources(entry),
         Kind::ValueSetEntry(_) | Kind::RegisterEntry(_) | Kind::CounterEntry(_) | Kind::MeterEntry(_) => Type::Modify,
         _ => Type::Insert,
     };
     Some(Update {
         r#type: how as i32,
         entity: Some(Entity { entity: Some(entity) }),
+    })
+}
+
+/// The update that sets the counter and meter of an entry that is const otherwise.
+fn direct_resources(entry: &TableEntry) -> Option<Update> {
+    let is_counted = entry.counter_data.is_some_and(|data| data != CounterData::default());
+    let resources = TableEntry {
+        is_const: false,
+        action: None,
+        ..entry.clone()
+    };
+    (is_counted || entry.meter_config.is_some()).then(|| Update {
+        r#type: Type::Modify as i32,
+        entity: Some(Entity {
+            entity: Some(Kind::TableEntry(resources)),
+        }),
     })
 }

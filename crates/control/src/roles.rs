@@ -4,6 +4,7 @@
 //! packets, whether it may push a program. A role without description may do everything, unless the operator has said
 //! that roles of this name only read.
 
+use crate::schema::Schema;
 use crate::status::Error;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::{Entity, PacketMetadata, Update};
@@ -60,7 +61,7 @@ impl RoleConfig {
     ///
     /// # Errors
     /// `PERMISSION_DENIED` when it may not.
-    pub(crate) fn check_write(&self, update: &Update) -> Result<(), Error> {
+    pub(crate) fn check_write(&self, update: &Update, schema: &Schema) -> Result<(), Error> {
         if self.reads_only {
             return Err(Error::denied("this role only reads"));
         }
@@ -68,9 +69,12 @@ impl RoleConfig {
             return Ok(());
         };
         match object(entity) {
-            Some(id) if !config.exclusive_p4_ids.contains(&id) && !config.shared_p4_ids.contains(&id) => Err(
-                Error::denied(format!("this role may not write to the object with id {id:#010x}")),
-            ),
+            Some(id) if !config.exclusive_p4_ids.contains(&id) && !config.shared_p4_ids.contains(&id) => {
+                let name = schema
+                    .name(id)
+                    .map_or_else(|| format!("the object with id {id:#010x}"), |name| format!("`{name}`"));
+                Err(Error::denied(format!("this role may not write to {name}")))
+            }
             _ => Ok(()),
         }
     }

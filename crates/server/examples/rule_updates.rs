@@ -65,10 +65,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             epoch_ns: 0,
         }),
         install: Box::new(drop),
+        keeper: None,
     };
     let options = forebay_server::Options {
         address: "127.0.0.1:0".parse()?,
         tls: None,
+        keep_period: std::time::Duration::from_secs(60),
     };
     let server = start(&options, device, link, environment)?;
     let observed = Arc::new(Observed::default());

@@ -26,7 +26,7 @@ mod generated {
 
 pub use generated::p4_runtime_client::P4RuntimeClient;
 pub use link::{CpuPort, DigestSender, Link, link};
-pub use shared::Environment;
+pub use shared::{Environment, Keeper};
 pub use tls::Tls;
 
 use forebay_control::Device;
@@ -36,6 +36,7 @@ use shared::Shared;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tonic::transport::server::TcpIncoming;
@@ -50,6 +51,8 @@ pub struct Options {
     pub address: SocketAddr,
     /// Certificates, if the connection is to be encrypted.
     pub tls: Option<Tls>,
+    /// How often all of the state is kept anew, for what packets have changed.
+    pub keep_period: Duration,
 }
 
 /// Why the server could not be started.
@@ -76,6 +79,15 @@ impl Running {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Keeps all of the state, as it is now.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub fn keep_all(&self) -> Result<(), String> {
+        let (_, kept) = self.shared.call_and_keep(|device, _| device.keep_all());
+        kept.map_err(|status| status.message().to_string())
     }
 
     /// Tells controllers' groups and replicas that a port carries packets or not.
@@ -133,6 +145,7 @@ pub fn start(options: &Options, device: Device, link: Link, environment: Environ
     };
     runtime.spawn(inputs.pump(Arc::clone(&shared)));
     runtime.spawn(Arc::clone(&shared).keep_time());
+    runtime.spawn(Arc::clone(&shared).keep_all(options.keep_period));
     runtime.spawn(
         builder
             .add_service(service)

@@ -32,14 +32,13 @@ impl Service {
 impl P4Runtime for Service {
     async fn write(&self, request: Request<WriteRequest>) -> Result<Response<WriteResponse>, Status> {
         let request = request.into_inner();
-        let write = || self.shared.call(|device, now| device.write(&request, now));
-        let written = match request.updates.len() <= SMALL_BATCH {
+        let write = || self.shared.call_and_keep(|device, now| device.write(&request, now));
+        let (written, kept) = match request.updates.len() <= SMALL_BATCH {
             true => write(),
             false => tokio::task::block_in_place(write),
         };
-        written
-            .map(|()| Response::new(WriteResponse {}))
-            .map_err(|rejection| of_rejection(&rejection))
+        written.map_err(|rejection| of_rejection(&rejection))?;
+        kept.map(|()| Response::new(WriteResponse {}))
     }
 
     type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<ReadResponse, Status>>>;
@@ -64,11 +63,11 @@ impl P4Runtime for Service {
         let request = request.into_inner();
         let set = || {
             self.shared
-                .call(|device, now| device.set_pipeline_config(&request, now))
+                .call_and_keep(|device, now| device.set_pipeline_config(&request, now))
         };
-        tokio::task::block_in_place(set)
-            .map(|()| Response::new(SetForwardingPipelineConfigResponse {}))
-            .map_err(|error| of_error(&error))
+        let (set, kept) = tokio::task::block_in_place(set);
+        set.map_err(|error| of_error(&error))?;
+        kept.map(|()| Response::new(SetForwardingPipelineConfigResponse {}))
     }
 
     async fn get_forwarding_pipeline_config(

@@ -21,6 +21,23 @@ pub struct Environment {
     pub now: Box<dyn Fn() -> Now + Send + Sync>,
     /// Runs another program; returns when packets go through it.
     pub install: Box<dyn Fn(Arc<Pipeline>) + Send + Sync>,
+    /// Keeps what must survive a restart; none when nothing must.
+    pub keeper: Option<Box<dyn Keeper>>,
+}
+
+/// Keeps the forwarding state where it survives a restart. The errors are for people.
+pub trait Keeper: Send + Sync {
+    /// Keeps a batch behind those before it; it is kept when this returns.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    fn keep(&self, batch: &[u8]) -> Result<(), String>;
+
+    /// Keeps all of the state anew.
+    ///
+    /// # Errors
+    /// When it cannot be kept; what was kept before stays.
+    fn keep_all(&self, state: &[u8]) -> Result<(), String>;
 }
 
 /// What goes to a stream.
@@ -75,18 +92,34 @@ impl Shared {
 
     /// Does something with the device, and what comes of it, before anybody else does.
     pub(crate) fn call<R>(&self, action: impl FnOnce(&mut Device, Now) -> R) -> R {
+        self.call_and_keep(action).0
+    }
+
+    /// The same, and whether what came of it is kept.
+    pub(crate) fn call_and_keep<R>(&self, action: impl FnOnce(&mut Device, Now) -> R) -> (R, Result<(), Status>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let now = (self.environment.now)();
         let result = action(&mut inner.device, now);
+        let mut kept = Ok(());
         for output in inner.device.take_outputs() {
-            inner.deliver(output, &self.environment);
+            let done = inner.deliver(output, &self.environment);
+            kept = kept.and(done.map_err(not_kept));
         }
         let next_ns = inner.device.next_tick_ns().unwrap_or(u64::MAX);
         if next_ns < self.planned_ns.load(Ordering::Relaxed) {
             self.planned_ns.store(next_ns, Ordering::Relaxed);
             self.replan.notify_one();
         }
-        result
+        (result, kept)
+    }
+
+    /// Keeps all of the state now and then, since packets change it too.
+    pub(crate) async fn keep_all(self: Arc<Self>, period: Duration) {
+        loop {
+            tokio::time::sleep(period).await;
+            // Who reads this cannot do anything about it; the next write of a controller fails if nothing can be kept.
+            let _ = tokio::task::block_in_place(|| self.call_and_keep(|device, _| device.keep_all()));
+        }
     }
 
     /// A number for a new stream, and what is to be sent to it.
@@ -136,15 +169,19 @@ impl Shared {
 }
 
 impl Inner {
-    fn deliver(&mut self, output: Output, environment: &Environment) {
-        match output {
-            Output::Send(stream, message) => self.send(stream, message),
-            Output::PacketOut(packet) => {
+    fn deliver(&mut self, output: Output, environment: &Environment) -> Result<(), String> {
+        match (output, &environment.keeper) {
+            (Output::Keep(batch), Some(keeper)) => return keeper.keep(&batch),
+            (Output::KeepAll(state), Some(keeper)) => return keeper.keep_all(&state),
+            (Output::Keep(_) | Output::KeepAll(_), None) => {}
+            (Output::Send(stream, message), _) => self.send(stream, message),
+            (Output::PacketOut(packet), _) => {
                 // The port counts nothing that never came to it; a controller sees no answer to a packet-out either way.
                 let _ = self.packets_out.send(packet);
             }
-            Output::Install(pipeline) => tokio::task::block_in_place(|| (environment.install)(pipeline)),
+            (Output::Install(pipeline), _) => tokio::task::block_in_place(|| (environment.install)(pipeline)),
         }
+        Ok(())
     }
 
     /// A controller that does not read loses packets and notifications; one that would miss who is primary is
@@ -158,6 +195,10 @@ impl Inner {
             sender.end.notify_one();
         }
     }
+}
+
+fn not_kept(problem: String) -> Status {
+    Status::internal(format!("it was done, but it would be lost at a restart: {problem}"))
 }
 
 impl Inputs {

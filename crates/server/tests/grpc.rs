@@ -12,7 +12,7 @@ use forebay_protocol::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest,
 };
 use forebay_protocol::text;
-use forebay_server::{CpuPort, Environment, Options, P4RuntimeClient, Running, link, start};
+use forebay_server::{CpuPort, Environment, Keeper, Options, P4RuntimeClient, Running, link, start};
 use prost::Message;
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
@@ -29,10 +29,15 @@ struct Bed {
 }
 
 fn bed() -> Bed {
+    bed_with(None)
+}
+
+fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
     let (port, _, link) = link().unwrap();
     let device = Device::new(Settings {
         device_id: 1,
         cpu_port: Some(510),
+        keeps_state: keeper.is_some(),
         ..Settings::default()
     });
     let installed = Arc::new(Mutex::new(Vec::new()));
@@ -40,10 +45,12 @@ fn bed() -> Bed {
     let environment = Environment {
         now: Box::new(Now::default),
         install: Box::new(move |pipeline| list.lock().unwrap().push(pipeline)),
+        keeper,
     };
     let options = Options {
         address: "127.0.0.1:0".parse().unwrap(),
         tls: None,
+        keep_period: std::time::Duration::from_secs(60),
     };
     let server = start(&options, device, link, environment).unwrap();
     Bed {
@@ -207,4 +214,53 @@ async fn the_backup_takes_over_when_the_primary_goes() {
         panic!()
     };
     assert_eq!(notice.status.unwrap().code, Code::NotFound as i32);
+}
+
+/// Keeps programs, and has no room for anything else.
+struct FullDisk;
+
+impl Keeper for FullDisk {
+    fn keep(&self, _batch: &[u8]) -> Result<(), String> {
+        Err("no space left".to_string())
+    }
+
+    fn keep_all(&self, _state: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_kept_is_said() {
+    let bed = bed_with(Some(Box::new(FullDisk)));
+    let mut client = connect(&bed).await;
+    let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    let status = client.write(write_request(GROUP)).await.unwrap_err();
+    assert_eq!(status.code(), Code::Internal);
+    assert!(status.message().contains("it was done, but"), "{status}");
+    assert!(status.message().contains("no space left"), "{status}");
+}
+
+/// The small version of `tests/clients/soak_client.py`.
+#[tokio::test(flavor = "multi_thread")]
+async fn controllers_come_and_go_while_others_are_idle() {
+    let bed = bed();
+    let mut idle = Vec::new();
+    for low in 1..=50 {
+        let mut client = connect(&bed).await;
+        let (requests, mut responses) = stream(&mut client, 1, Uint128 { high: 0, low }).await;
+        next(&mut responses).await;
+        idle.push((client, requests, responses));
+    }
+    for low in 100..300 {
+        let mut client = connect(&bed).await;
+        let (_requests, mut responses) = stream(&mut client, 1, Uint128 { high: 0, low }).await;
+        let Response::Arbitration(notice) = next(&mut responses).await else {
+            panic!()
+        };
+        assert_eq!(notice.status.unwrap().code, 0, "the highest election id is primary");
+    }
+    let (client, ..) = &mut idle[0];
+    client.capabilities(CapabilitiesRequest::default()).await.unwrap();
 }

@@ -45,6 +45,7 @@ Examples:
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --engine jit --workers 2 --rss ipv4.dst_addr
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --grpc
   forebay run -i 1@veth1 -i 2@veth2 --grpc 0.0.0.0:9559 --device-id 7 --cpu-port 255
+  forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --grpc --save-state /var/lib/forebay
   forebay run qos.p4 -i 1@veth1 -i 2@veth2 --queues 3 --queue-weights 1,4,strict --queue-depth 256
 
 It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input.")]
@@ -106,8 +107,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let Some(start) = program else {
         return Ok(Status::Bad);
     };
-    if let Some(path) = &arguments.entries {
-        stf_file::apply_entries(path, &start.pipeline)?;
+    let start = arguments.control.restore(start)?;
+    match &arguments.entries {
+        Some(path) if start.restored.is_none() => stf_file::apply_entries(path, &start.pipeline)?,
+        Some(path) => output::message(&format!("{}: the saved state takes its place\n", path.display())),
+        None => {}
     }
     let clock = Clock::start();
     let config = arguments.switch.config(&clock);
@@ -156,6 +160,12 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         watch: is_served.then_some(&watch),
     };
     let (report, end) = forward(&controlled, ports, config, &workers, clock, &until, &mut statistics)?;
+    if let Some(control_plane) = &control_plane {
+        control_plane
+            .server
+            .keep_all()
+            .map_err(|problem| anyhow!("{problem}"))?;
+    }
     statistics.last(&report)?;
     if end == End::NoInput && report.ports.iter().any(|port| port.state == PortState::Gone) {
         bail!("no port is left that packets could come from");

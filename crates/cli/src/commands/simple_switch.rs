@@ -35,6 +35,9 @@ pub struct Arguments {
     /// Write what each port receives and sends to DIR/portN.pcap
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     pcap: Option<PathBuf>,
+    /// Keep the program and the forwarding state in this folder, and begin with what is in it
+    #[arg(long, value_name = "DIR")]
+    save_state: Option<PathBuf>,
     /// Passed over
     #[arg(long)]
     log_console: bool,
@@ -109,6 +112,9 @@ fn words(arguments: &Arguments) -> Result<Vec<String>> {
     }
     if let Some(queues) = target.priority_queues {
         option("--queues", queues.to_string());
+    }
+    if let Some(folder) = &arguments.save_state {
+        option("--save-state", folder.display().to_string());
     }
     if let Some(folder) = &arguments.pcap {
         option("--pcap", folder.display().to_string());

@@ -17,7 +17,8 @@ use crate::status::Error;
 use forebay_ir::{DigestId, Program};
 use forebay_protocol::p4::config::v1::{P4Info, P4TypeInfo};
 use std::collections::BTreeMap;
-use value::Translations;
+use std::sync::Arc;
+use value::{Dictionary, Translations};
 
 /// What a controller can name, by id.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(crate) struct Schema {
     pub(crate) packet_in: Option<PacketSchema>,
     pub(crate) packet_out: Option<PacketSchema>,
     pub(crate) types: P4TypeInfo,
+    /// Strings that the switch has numbered, by what their translation is called.
+    pub(crate) dictionaries: BTreeMap<String, Arc<Dictionary>>,
     /// Action ids by name, for entries that are read back.
     pub(crate) action_ids: BTreeMap<String, u32>,
 }
@@ -70,7 +73,23 @@ impl Schema {
             types: info.type_info.clone().unwrap_or_default(),
             action_ids: actions.iter().map(|(id, action)| (action.name.clone(), *id)).collect(),
             actions,
+            dictionaries: translations.dictionaries,
         })
+    }
+
+    /// The name of the object with an id, of whatever kind.
+    pub(crate) fn name(&self, id: u32) -> Option<&str> {
+        fn of<T: Named>(objects: &BTreeMap<u32, T>, id: u32) -> Option<&str> {
+            objects.get(&id).map(Named::name)
+        }
+        of(&self.tables, id)
+            .or_else(|| of(&self.actions, id))
+            .or_else(|| of(&self.profiles, id))
+            .or_else(|| of(&self.counters, id))
+            .or_else(|| of(&self.meters, id))
+            .or_else(|| of(&self.registers, id))
+            .or_else(|| of(&self.value_sets, id))
+            .or_else(|| of(&self.digests, id))
     }
 
     /// A table.

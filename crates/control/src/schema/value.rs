@@ -54,6 +54,22 @@ impl Dictionary {
         Some(number)
     }
 
+    /// The strings from a number on.
+    pub(crate) fn texts_from(&self, first: usize) -> Vec<Vec<u8>> {
+        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.texts.get(first..).unwrap_or_default().to_vec()
+    }
+
+    /// Gives strings the next numbers.
+    pub(crate) fn extend(&self, texts: &[Vec<u8>]) {
+        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        for text in texts {
+            let number = words.texts.len() as u64;
+            words.numbers.insert(text.clone(), number);
+            words.texts.push(text.clone());
+        }
+    }
+
     /// The string of a number, empty if no controller has written one.
     fn text(&self, number: u64) -> Vec<u8> {
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,12 +81,14 @@ impl Dictionary {
 #[derive(Debug, Default)]
 pub(crate) struct Translations {
     forms: BTreeMap<String, Form>,
+    /// By what the translation is called.
+    pub(crate) dictionaries: BTreeMap<String, Arc<Dictionary>>,
 }
 
 impl Translations {
     /// Those of a P4Info. Types with the same translation share their strings.
     pub(crate) fn new(info: &P4Info) -> Translations {
-        let mut by_uri: HashMap<&str, Arc<Dictionary>> = HashMap::new();
+        let mut dictionaries: BTreeMap<String, Arc<Dictionary>> = BTreeMap::new();
         let mut forms = BTreeMap::new();
         for (name, spec) in info.type_info.iter().flat_map(|types| &types.new_types) {
             let Some(Representation::TranslatedType(translation)) = &spec.representation else {
@@ -78,12 +96,14 @@ impl Translations {
             };
             let form = match &translation.sdn_type {
                 Some(SdnType::SdnBitwidth(width)) => Form::Number(*width as u32),
-                Some(SdnType::SdnString(_)) => Form::Text(Arc::clone(by_uri.entry(&translation.uri).or_default())),
+                Some(SdnType::SdnString(_)) => {
+                    Form::Text(Arc::clone(dictionaries.entry(translation.uri.clone()).or_default()))
+                }
                 None => continue,
             };
             forms.insert(name.clone(), form);
         }
-        Translations { forms }
+        Translations { forms, dictionaries }
     }
 
     /// The type of a field of this width in the data plane.

@@ -2,6 +2,7 @@
 //! the test of each demand.
 
 mod arbitration;
+mod bad_input;
 mod batches;
 mod constraints;
 mod matrix;
@@ -9,6 +10,7 @@ mod objects;
 mod pipeline_config;
 mod profiles;
 mod replication;
+mod save;
 mod streams;
 mod support;
 mod tables;

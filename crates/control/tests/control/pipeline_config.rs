@@ -207,3 +207,59 @@ fn the_version_is_told() {
     assert_eq!(version(1).unwrap().p4runtime_api_version, "1.5.0");
     assert_eq!(version(9).unwrap_err().code, Code::NotFound);
 }
+
+/// What was written before controllers came is read like what they write themselves.
+#[test]
+fn what_the_switch_began_with_is_read() {
+    use forebay_bits::Bits;
+    use forebay_pipeline::{CloneSession, Pipeline, Replica};
+    let loaded = forebay_control::load(PROGRAM.as_bytes()).unwrap();
+    let pipeline = std::sync::Arc::new(Pipeline::load(loaded.program).unwrap());
+    let selector = "EntityIngress.next_hop_selector";
+    let data = [Bits::new(48, 5), Bits::new(9, 2)];
+    pipeline.insert_member(selector, 1, "set_next_hop", &data).unwrap();
+    pipeline.insert_group(selector, 2, &[(1, 3)]).unwrap();
+    let replica = Replica {
+        egress_port: 4,
+        instance: 7,
+    };
+    pipeline.set_multicast_group(9, &[replica]).unwrap();
+    let session = CloneSession {
+        replicas: vec![replica],
+        packet_length_bytes: Some(64),
+    };
+    pipeline.set_clone_session(8, session).unwrap();
+    let mut switch = Switch::empty();
+    switch
+        .device
+        .adopt(loaded.p4info.unwrap(), Vec::new(), pipeline)
+        .unwrap();
+    let member = r#"action_profile_member { action_profile_id: $next_hop_selector member_id: 1 action {
+        action_id: $set_next_hop params { param_id: 1 value: "\x05" } params { param_id: 2 value: "\x02" } } }"#;
+    switch.expect("action_profile_member {}", &[member]);
+    let group = "action_profile_group { action_profile_id: $next_hop_selector group_id: 2 max_size: MAX
+        members { member_id: 1 weight: 3 } }";
+    let found = switch.read("action_profile_group {}");
+    assert_eq!(found.len(), 1);
+    let Some(forebay_protocol::p4::v1::entity::Entity::ActionProfileGroup(read)) = &found[0].entity else {
+        panic!("{found:?}")
+    };
+    switch.expect(
+        "action_profile_group {}",
+        &[&group.replace("MAX", &read.max_size.to_string())],
+    );
+    let replicas = r#"replicas { port: "\x04" instance: 7 }"#;
+    let multicast =
+        format!("packet_replication_engine_entry {{ multicast_group_entry {{ multicast_group_id: 9 {replicas} }} }}");
+    switch.expect(
+        "packet_replication_engine_entry { multicast_group_entry {} }",
+        &[&multicast],
+    );
+    let session = format!(
+        "packet_replication_engine_entry {{ clone_session_entry {{ session_id: 8 packet_length_bytes: 64 {replicas} }} }}"
+    );
+    switch.expect(
+        "packet_replication_engine_entry { clone_session_entry {} }",
+        &[&session],
+    );
+}

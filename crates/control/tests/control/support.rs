@@ -51,23 +51,34 @@ impl Switch {
 
     /// With another program.
     pub fn with(source: &str) -> Switch {
+        let mut switch = Switch::keeping(source, Switch::empty_settings());
+        switch.pipeline = installed(&mut switch.device);
+        switch
+    }
+
+    /// With a program and settings; what the first push wants done is not yet taken.
+    pub fn keeping(source: &str, settings: Settings) -> Switch {
         let mut switch = Switch::empty();
+        switch.device = Device::new(settings);
         let config = config_of(source);
         switch.ids = ids(config.p4info.as_ref().expect("it was compiled from source"));
         switch.arbitrate(PRIMARY, "", Some(1)).unwrap();
         switch.push(Action::VerifyAndCommit, Some(config)).unwrap();
-        switch.pipeline = installed(&mut switch.device);
         switch
+    }
+
+    fn empty_settings() -> Settings {
+        Settings {
+            device_id: 1,
+            cpu_port: Some(510),
+            ..Settings::default()
+        }
     }
 
     /// Without a program and a controller.
     pub fn empty() -> Switch {
         Switch {
-            device: Device::new(Settings {
-                device_id: 1,
-                cpu_port: Some(510),
-                ..Settings::default()
-            }),
+            device: Device::new(Switch::empty_settings()),
             pipeline: None,
             now: Now {
                 switch_ns: 1_000,

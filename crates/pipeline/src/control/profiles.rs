@@ -60,6 +60,17 @@ impl Pipeline {
         Ok(members.into_iter().map(|(member, weight)| (member.0, weight)).collect())
     }
 
+    /// The numbers of a selector's groups, in order.
+    pub fn groups(&self, profile: &str) -> Result<Vec<u32>, ControlError> {
+        let id = self.profile_id(profile)?;
+        let mut groups: Vec<u32> = self.snapshot().profiles[id.index()]
+            .groups()
+            .map(|group| group.0)
+            .collect();
+        groups.sort_unstable();
+        Ok(groups)
+    }
+
     fn profile_id(&self, name: &str) -> Result<ActionProfileId, ControlError> {
         let names = self.program.action_profiles.iter().map(|profile| profile.name.as_str());
         resolve(ObjectKind::ActionProfile, name, names).map(|index| ActionProfileId(index as u32))

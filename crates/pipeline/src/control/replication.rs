@@ -32,6 +32,20 @@ impl Pipeline {
         self.snapshot().replication.multicast_groups.get(&group).cloned()
     }
 
+    /// All multicast groups in order of their numbers.
+    pub fn multicast_groups(&self) -> Vec<(u16, Vec<Replica>)> {
+        let snapshot = self.snapshot();
+        let groups = snapshot.replication.multicast_groups.iter();
+        groups.map(|(group, replicas)| (*group, replicas.clone())).collect()
+    }
+
+    /// All clone sessions in order of their numbers.
+    pub fn clone_sessions(&self) -> Vec<(u32, CloneSession)> {
+        let snapshot = self.snapshot();
+        let sessions = snapshot.replication.clone_sessions.iter();
+        sessions.map(|(session, config)| (*session, config.clone())).collect()
+    }
+
     /// A clone session, if it exists.
     pub fn clone_session(&self, session: u32) -> Option<CloneSession> {
         self.snapshot().replication.clone_sessions.get(&session).cloned()
