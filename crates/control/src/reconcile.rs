@@ -192,7 +192,7 @@ fn direct_resources(entry: &TableEntry) -> Option<Update> {
         action: None,
         ..entry.clone()
     };
-    (is_counted || entry.meter_config.is_some()).then(|| Update {
+    (is_counted || entry.meter_config.is_some()).then_some(Update {
         r#type: Type::Modify as i32,
         entity: Some(Entity {
             entity: Some(Kind::TableEntry(resources)),
