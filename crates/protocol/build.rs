@@ -10,6 +10,8 @@ const FILES: &[&str] = &[
     "p4/config/v1/p4types.proto",
     "google/rpc/status.proto",
     "stratum/p4_role_config.proto",
+    "gnmi/gnmi.proto",
+    "gnmi/gnmi_ext.proto",
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! Compiles the service; its messages are those of `forebay-protocol`.
+//! Compiles the services; their messages are those of `forebay-protocol`.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=../protocol/proto");
@@ -6,6 +6,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tonic_prost_build::configure()
         .extern_path(".p4", "::forebay_protocol::p4")
         .extern_path(".google.rpc", "::forebay_protocol::google::rpc")
+        .compile_fds(descriptors)?;
+    let descriptors = protox::compile(["gnmi/gnmi.proto"], ["../protocol/proto"])?;
+    tonic_prost_build::configure()
+        .build_client(false)
+        .extern_path(".gnmi", "::forebay_protocol::gnmi")
+        .extern_path(".gnmi_ext", "::forebay_protocol::gnmi_ext")
         .compile_fds(descriptors)?;
     Ok(())
 }

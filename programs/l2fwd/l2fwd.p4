@@ -53,6 +53,10 @@ control L2Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_met
             NoAction;
         }
         default_action = NoAction();
+#ifdef AGEING
+        // The control plane is told of addresses that have been silent.
+        support_timeout = true;
+#endif
         size = 1048576;
     }
 

@@ -23,6 +23,9 @@ CLIENTS = {
     "ptf": ["ptf==0.12.0", "p4runtime-shell==0.0.6", "scapy"],
     "p4net": ["p4net==1.8"],
     "ctl": [],
+    "programs": ["finsy==0.30"],
+    "gnmi": ["finsy==0.30"],
+    "pygnmi": ["pygnmi==0.8.15"],
     "tls": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }

@@ -1,6 +1,7 @@
 //! P4Runtime beside a running switch: options, the program to begin with, and the server.
 
 use crate::compiled;
+use crate::gates::Gates;
 use crate::program::{self, CompileOptions, Engine};
 use crate::program_slot::ProgramSlot;
 use crate::saved_state::SaveOptions;
@@ -155,6 +156,7 @@ impl ControlOptions {
         slot: &Arc<ProgramSlot>,
         clock: Clock,
         start_ns: u64,
+        mut gates: Gates,
     ) -> Result<ControlPlane> {
         let Some(address) = self.grpc else {
             bail!("there is no address to serve P4Runtime on");
@@ -162,10 +164,13 @@ impl ControlOptions {
         let (digests, link) = join;
         let device = self.device(&mut start)?;
         let slot = Arc::clone(slot);
+        let ports = std::mem::take(&mut gates.ports);
         let environment = Environment {
             now: Box::new(move || now(&clock, start_ns)),
             install: Box::new(move |pipeline| slot.install(pipeline)),
             keeper: start.keeper,
+            ports,
+            enable_port: Box::new(move |port, is_enabled| gates.set(port, is_enabled)),
         };
         let options = Options {
             address,

@@ -42,13 +42,15 @@ pub enum DropReason {
     LinkDown,
     /// The system refused to send for another reason.
     SendRefused,
+    /// The port was disabled by an operator.
+    Disabled,
     /// Dropped on purpose by the loss decorator.
     InjectedLoss,
 }
 
 impl DropReason {
     /// Every reason, in the order they are counted and printed.
-    pub const ALL: [DropReason; 9] = [
+    pub const ALL: [DropReason; 10] = [
         DropReason::QueueFull,
         DropReason::ReceiveQueueFull,
         DropReason::TooLong,
@@ -57,6 +59,7 @@ impl DropReason {
         DropReason::Truncated,
         DropReason::LinkDown,
         DropReason::SendRefused,
+        DropReason::Disabled,
         DropReason::InjectedLoss,
     ];
 
@@ -71,6 +74,7 @@ impl DropReason {
             DropReason::Truncated => "truncated",
             DropReason::LinkDown => "link-down",
             DropReason::SendRefused => "send-refused",
+            DropReason::Disabled => "disabled",
             DropReason::InjectedLoss => "injected-loss",
         }
     }

@@ -20,6 +20,29 @@ pub fn interface_names() -> Vec<String> {
     interface::interface_names()
 }
 
+/// What is known of an interface that does not change with packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// Its MAC address.
+    pub mac_address: Option<[u8; 6]>,
+    /// The longest packet behind the Ethernet header, in bytes.
+    pub mtu: Option<u32>,
+    /// Its speed in Mbit/s, when its driver tells one.
+    pub speed_mbps: Option<u32>,
+}
+
+/// What is known of an interface; none when it does not exist or is no Ethernet.
+pub fn link(name: &str) -> Option<Link> {
+    let interface = Interface::find(name).ok()?;
+    let speed = std::fs::read_to_string(format!("/sys/class/net/{name}/speed")).unwrap_or_default();
+    Some(Link {
+        mac_address: interface::interface_mac_address(interface.asking.as_fd(), name).ok(),
+        mtu: u32::try_from(interface.mtu()).ok(),
+        // Drivers that do not know say -1.
+        speed_mbps: speed.trim().parse().ok().filter(|speed| *speed > 0),
+    })
+}
+
 /// An interface that exists, for asking about it.
 pub(crate) struct Interface {
     /// Its name when it was found.

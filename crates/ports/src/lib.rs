@@ -43,7 +43,7 @@ mod xdp;
 pub use choose::Means;
 pub use clock::Clock;
 pub use error::OpenError;
-pub use interfaces::interface_names;
+pub use interfaces::{Link, interface_names, link};
 pub use open::{MEMORY_QUEUE_PACKETS, OpenOptions, OpenedPort, open, open_shares};
 pub use packet_socket::PacketPort;
 pub use pcap_file::{Pace, PcapPort};

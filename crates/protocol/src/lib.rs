@@ -1,11 +1,11 @@
-//! The messages of P4Runtime 1.5 and their text form.
+//! The messages of P4Runtime 1.5 and gNMI, and their text form.
 //!
 //! ```text
-//!   proto/*.proto ─► build.rs ─┬► Rust types   p4::v1, p4::config::v1, google::rpc, stratum
+//!   proto/*.proto ─► build.rs ─┬► Rust types   p4::v1, p4::config::v1, google::rpc, stratum, gnmi
 //!                              └► descriptors ─► text form, binary form of P4Info
 //! ```
 //!
-//! * [`p4`], [`google`] and [`stratum`]: the types, made of the `.proto` files in `proto/` without a program from outside.
+//! * [`p4`], [`google`], [`stratum`] and [`gnmi`]: the types, made of the `.proto` files in `proto/` without a program from outside.
 //! * [`text`]: any of the messages from and to the text form of protocol buffers.
 //! * [`p4info`]: between the P4Info of the compiler (`forebay_p4info`) and that of the protocol.
 //! * [`DESCRIPTORS`]: the schema itself; `tests/descriptors.rs` compares it with that of the protocol's own packages.
@@ -20,7 +20,7 @@ mod generated {
 pub mod p4info;
 pub mod text;
 
-pub use generated::{google, p4, stratum};
+pub use generated::{gnmi, gnmi_ext, google, p4, stratum};
 
 /// All `.proto` files and what they import, as an encoded `google.protobuf.FileDescriptorSet`.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

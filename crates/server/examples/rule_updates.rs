@@ -66,6 +66,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }),
         install: Box::new(drop),
         keeper: None,
+        ports: Vec::new(),
+        enable_port: Box::new(|_, _| ()),
     };
     let options = forebay_server::Options {
         address: "127.0.0.1:0".parse()?,

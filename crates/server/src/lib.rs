@@ -1,4 +1,4 @@
-//! P4Runtime over gRPC.
+//! P4Runtime and gNMI over gRPC.
 //!
 //! ```text
 //!   controllers ◄─ gRPC ─► Service ─┐            ┌─► packets out ─► CpuPort ─► switch
@@ -9,10 +9,12 @@
 //! * [`start`] listens and serves in threads of its own; [`Running`] ends that when it is dropped.
 //! * [`link()`] makes what joins a switch and the server: a port for packets, and a way for digests. The switch never waits
 //!   for either: what has no room is dropped and counted.
+//! * gNMI (`gnmi/`) tells of ports and disables them, on the same address.
 //! * [`client`] is the other end, for `forebay ctl`.
 //! * Everything that P4Runtime means is in `forebay_control::Device`, behind one lock that the data plane never takes.
 
 pub mod client;
+mod gnmi;
 mod link;
 mod service;
 mod shared;
@@ -24,13 +26,22 @@ mod generated {
     tonic::include_proto!("p4.v1");
 }
 
+#[allow(missing_docs, clippy::all, reason = "generated")]
+mod generated_gnmi {
+    tonic::include_proto!("gnmi");
+}
+
 pub use generated::p4_runtime_client::P4RuntimeClient;
+pub use gnmi::interfaces::{PortInfo, PortStatus};
 pub use link::{CpuPort, DigestSender, Link, link};
 pub use shared::{Environment, Keeper};
 pub use tls::Tls;
 
 use forebay_control::Device;
+use forebay_packet::PortState;
 use generated::p4_runtime_server::P4RuntimeServer;
+use generated_gnmi::g_nmi_server::GNmiServer;
+use gnmi::GnmiService;
 use service::Service;
 use shared::Shared;
 use std::fmt;
@@ -90,9 +101,11 @@ impl Running {
         kept.map_err(|status| status.message().to_string())
     }
 
-    /// Tells controllers' groups and replicas that a port carries packets or not.
-    pub fn port_changed(&self, port: u32, is_up: bool) {
+    /// Tells how a port is: controllers' groups and replicas depend on whether it is up, gNMI shows all of it.
+    pub fn port_seen(&self, port: u32, status: PortStatus) {
+        let is_up = status.state == PortState::Up;
         self.shared.call(|device, _| device.port_changed(port, is_up));
+        self.shared.port_seen(port, status);
     }
 }
 
@@ -130,6 +143,7 @@ pub fn start(options: &Options, device: Device, link: Link, environment: Environ
     let service = P4RuntimeServer::new(Service::new(Arc::clone(&shared)))
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(usize::MAX);
+    let management = GNmiServer::new(GnmiService::new(Arc::clone(&shared)));
     let mut builder = tonic::transport::Server::builder();
     if let Some(tls) = &options.tls {
         let config = tls.config();
@@ -149,6 +163,7 @@ pub fn start(options: &Options, device: Device, link: Link, environment: Environ
     runtime.spawn(
         builder
             .add_service(service)
+            .add_service(management)
             .serve_with_incoming_shutdown(incoming, async {
                 // Ends also when the sender is dropped.
                 let _ = stopped.await;

@@ -1,5 +1,6 @@
 //! The device and those who take part in it: streams, the data plane, time.
 
+use crate::gnmi::interfaces::{Interfaces, PortInfo, PortStatus};
 use crate::link::{Link, PacketsOut};
 use forebay_control::{Device, Now, Output, StreamId};
 use forebay_pipeline::{DigestMessage, Pipeline};
@@ -23,6 +24,10 @@ pub struct Environment {
     pub install: Box<dyn Fn(Arc<Pipeline>) + Send + Sync>,
     /// Keeps what must survive a restart; none when nothing must.
     pub keeper: Option<Box<dyn Keeper>>,
+    /// The ports of the switch that are interfaces.
+    pub ports: Vec<PortInfo>,
+    /// Enables or disables one of them.
+    pub enable_port: Box<dyn Fn(u32, bool) + Send + Sync>,
 }
 
 /// Keeps the forwarding state where it survives a restart. The errors are for people.
@@ -52,6 +57,7 @@ pub(crate) struct ToStream {
 pub(crate) struct Shared {
     inner: Mutex<Inner>,
     environment: Environment,
+    interfaces: Interfaces,
     last_stream: AtomicU64,
     /// When time is looked at next, in nanoseconds since the switch started.
     planned_ns: AtomicU64,
@@ -71,7 +77,9 @@ pub(crate) struct Inputs {
 }
 
 impl Shared {
-    pub(crate) fn new(device: Device, link: Link, environment: Environment) -> (Arc<Shared>, Inputs) {
+    pub(crate) fn new(device: Device, link: Link, mut environment: Environment) -> (Arc<Shared>, Inputs) {
+        let ports = std::mem::take(&mut environment.ports);
+        let interfaces = Interfaces::new(ports, (environment.now)().epoch_ns);
         let shared = Shared {
             inner: Mutex::new(Inner {
                 device,
@@ -79,6 +87,7 @@ impl Shared {
                 packets_out: link.packets_out,
             }),
             environment,
+            interfaces,
             last_stream: AtomicU64::new(0),
             planned_ns: AtomicU64::new(u64::MAX),
             replan: Notify::new(),
@@ -120,6 +129,32 @@ impl Shared {
             // Who reads this cannot do anything about it; the next write of a controller fails if nothing can be kept.
             let _ = tokio::task::block_in_place(|| self.call_and_keep(|device, _| device.keep_all()));
         }
+    }
+
+    /// The ports, for gNMI.
+    pub(crate) fn interfaces(&self) -> &Interfaces {
+        &self.interfaces
+    }
+
+    /// Takes note of a port's state.
+    pub(crate) fn port_seen(&self, port: u32, status: PortStatus) {
+        self.interfaces.update(port, status, self.epoch_ns());
+    }
+
+    /// Enables or disables a port.
+    pub(crate) fn enable_port(&self, port: u32, is_enabled: bool) {
+        (self.environment.enable_port)(port, is_enabled);
+        self.interfaces.enable(port, is_enabled, self.epoch_ns());
+    }
+
+    /// The time, in nanoseconds since 1970.
+    pub(crate) fn epoch_ns(&self) -> i64 {
+        (self.environment.now)().epoch_ns
+    }
+
+    /// The time, in nanoseconds since the switch started.
+    pub(crate) fn switch_ns(&self) -> u64 {
+        (self.environment.now)().switch_ns
     }
 
     /// A number for a new stream, and what is to be sent to it.

@@ -46,6 +46,8 @@ fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
         now: Box::new(Now::default),
         install: Box::new(move |pipeline| list.lock().unwrap().push(pipeline)),
         keeper,
+        ports: Vec::new(),
+        enable_port: Box::new(|_, _| ()),
     };
     let options = Options {
         address: "127.0.0.1:0".parse().unwrap(),

@@ -4,6 +4,7 @@ use super::Status;
 use crate::control_plane::{self, ControlOptions, Join};
 use crate::files;
 use crate::forwarding::{Controlled, End, Until, forward};
+use crate::gates::{Gates, NumberedPort};
 use crate::numbers;
 use crate::output;
 use crate::program::{CompileOptions, Engine};
@@ -17,6 +18,7 @@ use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{Port, PortState};
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
+use forebay_server::PortStatus;
 use forebay_switch::PortReport;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeMap;
@@ -128,8 +130,14 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         false => None,
         true => {
             let (port, join) = Join::new()?.split();
+            let (gated, gates) = Gates::before(ports, &means);
+            ports = gated;
             ports.push((arguments.control.cpu_port, Box::new(port)));
-            Some(arguments.control.start(join, start, &program, clock, config.start_ns)?)
+            Some(
+                arguments
+                    .control
+                    .start(join, start, &program, clock, config.start_ns, gates)?,
+            )
         }
     };
     if let Some(control_plane) = control_plane.as_ref().filter(|_| !arguments.json) {
@@ -149,7 +157,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             .into_iter()
             .flat_map(|server| reports.iter().map(move |report| (server, report)))
         {
-            server.port_changed(report.number, report.state == PortState::Up);
+            let status = PortStatus {
+                state: report.state,
+                counters: report.counters,
+            };
+            server.port_seen(report.number, status);
         }
     };
     let controlled = Controlled {
@@ -172,9 +184,6 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     }
     Ok(Status::Good)
 }
-
-/// An opened port under its P4 number.
-type NumberedPort = (u32, Box<dyn Port>);
 
 /// Opens the ports; also returns how each carries packets.
 fn open(

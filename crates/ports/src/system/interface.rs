@@ -47,6 +47,15 @@ pub(crate) fn interface_hardware_type(socket: BorrowedFd<'_>, name: &str) -> io:
     Ok(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family })
 }
 
+/// The MAC address of an interface.
+pub(crate) fn interface_mac_address(socket: BorrowedFd<'_>, name: &str) -> io::Result<[u8; 6]> {
+    let mut request = interface_request(name)?;
+    interface_ioctl(socket, libc::SIOCGIFHWADDR, &mut request)?;
+    // SAFETY: SIOCGIFHWADDR has filled the address; any bits are a valid address.
+    let address = unsafe { request.ifr_ifru.ifru_hwaddr.sa_data };
+    Ok(std::array::from_fn(|index| address[index] as u8))
+}
+
 /// Whether the interface with this number is up; an error of kind `ENODEV` when there is none.
 pub(crate) fn interface_is_up(socket: BorrowedFd<'_>, index: c_int) -> io::Result<bool> {
     // SAFETY: plain old data, see the module.

@@ -1,0 +1,51 @@
+//! The ports of a switch that is controlled: operators can disable each, and are told what it is.
+
+use forebay_packet::Port;
+use forebay_packet::decorators::{Gate, Latch};
+use forebay_ports::Means;
+use forebay_server::PortInfo;
+use std::collections::BTreeMap;
+
+/// A port under its P4 number.
+pub type NumberedPort = (u32, Box<dyn Port>);
+
+/// What opens and closes ports, and what is known of them.
+#[derive(Debug, Default)]
+pub struct Gates {
+    latches: BTreeMap<u32, Latch>,
+    /// What operators are told.
+    pub ports: Vec<PortInfo>,
+}
+
+impl Gates {
+    /// Puts a gate before every port.
+    pub fn before(ports: Vec<NumberedPort>, means: &BTreeMap<u32, Means>) -> (Vec<NumberedPort>, Gates) {
+        let mut gates = Gates::default();
+        let gated = ports.into_iter().map(|(number, port)| {
+            let is_interface = means.get(&number).is_some_and(Means::is_interface);
+            gates.ports.push(info(number, port.name(), is_interface));
+            let latch = gates.latches.entry(number).or_default().clone();
+            (number, Box::new(Gate::new(port, latch)) as Box<dyn Port>)
+        });
+        (gated.collect(), gates)
+    }
+
+    /// Opens or closes a port.
+    pub fn set(&self, number: u32, is_open: bool) {
+        if let Some(latch) = self.latches.get(&number) {
+            latch.set(is_open);
+        }
+    }
+}
+
+fn info(number: u32, name: &str, is_interface: bool) -> PortInfo {
+    let link = if is_interface { forebay_ports::link(name) } else { None };
+    let link = link.unwrap_or_default();
+    PortInfo {
+        number,
+        name: name.to_string(),
+        mac_address: link.mac_address,
+        mtu: link.mtu,
+        speed_mbps: link.speed_mbps,
+    }
+}

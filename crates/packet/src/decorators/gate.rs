@@ -1,0 +1,144 @@
+//! Closes and opens a port while packets flow: what an operator does who disables it.
+
+use crate::{Burst, DropReason, Port, PortCounters, PortError, PortState, Readiness};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A port that carries nothing while it is closed: what comes and what is to be sent is dropped and counted, and its
+/// state is down.
+pub struct Gate<P> {
+    port: P,
+    latch: Latch,
+    /// Drops in both directions, and what of them the port has counted as received.
+    dropped: u64,
+    received_packets: u64,
+    received_bytes: u64,
+}
+
+/// Opens and closes a [`Gate`] from another thread. A new one is open.
+#[derive(Clone, Debug)]
+pub struct Latch(Arc<AtomicBool>);
+
+impl Default for Latch {
+    fn default() -> Latch {
+        Latch(Arc::new(AtomicBool::new(true)))
+    }
+}
+
+impl Latch {
+    /// Opens or closes; the next burst sees it.
+    pub fn set(&self, is_open: bool) {
+        self.0.store(is_open, Ordering::Relaxed);
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl<P: Port> Gate<P> {
+    /// Wraps `port`.
+    pub fn new(port: P, latch: Latch) -> Gate<P> {
+        Gate {
+            port,
+            latch,
+            dropped: 0,
+            received_packets: 0,
+            received_bytes: 0,
+        }
+    }
+}
+
+impl<P: Port> Port for Gate<P> {
+    fn name(&self) -> &str {
+        self.port.name()
+    }
+
+    /// While it is closed, packets are taken from the port all the same: none of them is old when it opens.
+    fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        let before = burst.len();
+        let received = self.port.receive(burst, max, now_ns)?;
+        if self.latch.is_open() {
+            return Ok(received);
+        }
+        let mut position = 0;
+        burst.retain(|packet| {
+            position += 1;
+            let is_kept = position <= before;
+            if !is_kept {
+                self.received_bytes += packet.len() as u64;
+            }
+            is_kept
+        });
+        self.received_packets += received as u64;
+        self.dropped += received as u64;
+        Ok(0)
+    }
+
+    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
+        if !self.latch.is_open() {
+            self.dropped += burst.len() as u64;
+            burst.clear();
+        }
+        self.port.send(burst, now_ns)
+    }
+
+    /// The port's counters, less what came while it was closed, plus those drops.
+    fn counters(&self) -> PortCounters {
+        let mut counters = self.port.counters();
+        counters.received_packets -= self.received_packets;
+        counters.received_bytes -= self.received_bytes;
+        counters.count_drops(DropReason::Disabled, self.dropped);
+        counters
+    }
+
+    fn state(&self) -> PortState {
+        match self.port.state() {
+            PortState::Up | PortState::Finished if !self.latch.is_open() => PortState::Down,
+            state => state,
+        }
+    }
+
+    fn readiness(&self) -> Readiness {
+        self.port.readiness()
+    }
+
+    fn room(&self) -> usize {
+        if self.latch.is_open() {
+            self.port.room()
+        } else {
+            usize::MAX
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), PortError> {
+        self.port.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MemoryPort, Packet};
+
+    #[test]
+    fn a_closed_port_drops_in_both_directions() {
+        let (near, mut far) = MemoryPort::pair("near", "far", 8);
+        let latch = Latch::default();
+        let mut gate = Gate::new(near, latch.clone());
+        let mut burst = Burst::new(8);
+        latch.set(false);
+        far.inject(&[1; 60]);
+        assert_eq!(gate.receive(&mut burst, 8, 0), Ok(0));
+        burst.push_exchange(&mut Packet::from_bytes(&[2; 60]));
+        assert_eq!(gate.send(&mut burst, 0), Ok(0));
+        assert_eq!(gate.state(), PortState::Down);
+        assert_eq!(gate.counters().drops(DropReason::Disabled), 2);
+        assert_eq!(gate.counters().received_packets, 0);
+        latch.set(true);
+        far.inject(&[3; 60]);
+        assert_eq!(gate.receive(&mut burst, 8, 0), Ok(1));
+        assert_eq!((gate.state(), gate.counters().received_packets), (PortState::Up, 1));
+        assert!(far.extract().is_none());
+    }
+}

@@ -1,0 +1,142 @@
+//! What is known of the ports.
+
+use forebay_packet::{DropReason, PortCounters, PortState};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// A port as it is when the switch starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PortInfo {
+    /// Its P4 number.
+    pub number: u32,
+    /// Its name: of an interface or a file.
+    pub name: String,
+    /// Its MAC address, if it has one.
+    pub mac_address: Option<[u8; 6]>,
+    /// The longest packet behind the Ethernet header, in bytes, if that is limited.
+    pub mtu: Option<u32>,
+    /// Its speed in Mbit/s, if it has one.
+    pub speed_mbps: Option<u32>,
+}
+
+/// What changes of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortStatus {
+    /// Whether it carries packets.
+    pub state: PortState,
+    /// What it has carried and dropped.
+    pub counters: PortCounters,
+}
+
+/// A port with its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Interface {
+    pub(crate) info: PortInfo,
+    pub(crate) status: PortStatus,
+    pub(crate) is_enabled: bool,
+    /// When it came up or went down at last, in nanoseconds since 1970.
+    pub(crate) last_change_ns: i64,
+}
+
+impl Interface {
+    /// As OpenConfig writes it.
+    pub(crate) fn oper_status(&self) -> &'static str {
+        match self.status.state {
+            PortState::Up | PortState::Finished if self.is_enabled => "UP",
+            PortState::Gone => "NOT_PRESENT",
+            _ => "DOWN",
+        }
+    }
+
+    /// Packets that came and were not taken.
+    pub(crate) fn in_discards(&self) -> u64 {
+        let reasons = [
+            DropReason::ReceiveQueueFull,
+            DropReason::TooShort,
+            DropReason::Truncated,
+        ];
+        reasons
+            .into_iter()
+            .map(|reason| self.status.counters.drops(reason))
+            .sum()
+    }
+
+    /// Packets that were not sent, or came while the port was disabled.
+    pub(crate) fn out_discards(&self) -> u64 {
+        self.status.counters.total_drops() - self.in_discards()
+    }
+}
+
+/// All ports of the switch, by number.
+#[derive(Debug, Default)]
+pub(crate) struct Interfaces(Mutex<BTreeMap<u32, Interface>>);
+
+impl Interfaces {
+    /// Ports of which nothing has been counted yet.
+    pub(crate) fn new(ports: Vec<PortInfo>, epoch_ns: i64) -> Interfaces {
+        let interface = |info: PortInfo| {
+            let status = PortStatus {
+                state: PortState::Up,
+                counters: PortCounters::default(),
+            };
+            let interface = Interface {
+                info,
+                status,
+                is_enabled: true,
+                last_change_ns: epoch_ns,
+            };
+            (interface.info.number, interface)
+        };
+        Interfaces(Mutex::new(ports.into_iter().map(interface).collect()))
+    }
+
+    /// Takes note of a port's state. A port that nobody spoke of before is not an interface.
+    pub(crate) fn update(&self, number: u32, status: PortStatus, epoch_ns: i64) {
+        self.change(number, epoch_ns, |interface| interface.status = status);
+    }
+
+    /// Takes note that a port is enabled or disabled.
+    pub(crate) fn enable(&self, number: u32, is_enabled: bool, epoch_ns: i64) {
+        self.change(number, epoch_ns, |interface| interface.is_enabled = is_enabled);
+    }
+
+    fn change(&self, number: u32, epoch_ns: i64, change: impl FnOnce(&mut Interface)) {
+        let mut interfaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(interface) = interfaces.get_mut(&number) else {
+            return;
+        };
+        let before = interface.oper_status();
+        change(interface);
+        if interface.oper_status() != before {
+            interface.last_change_ns = epoch_ns;
+        }
+    }
+
+    /// All of them as they are now.
+    pub(crate) fn all(&self) -> Vec<Interface> {
+        let interfaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        interfaces.values().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_times() {
+        let info = PortInfo {
+            number: 1,
+            name: "eth1".to_string(),
+            ..PortInfo::default()
+        };
+        let interfaces = Interfaces::new(vec![info], 5);
+        interfaces.enable(1, true, 6);
+        assert_eq!(interfaces.all()[0].last_change_ns, 5);
+        interfaces.enable(1, false, 7);
+        let interface = &interfaces.all()[0];
+        assert_eq!((interface.oper_status(), interface.last_change_ns), ("DOWN", 7));
+        interfaces.enable(2, false, 8);
+        assert_eq!(interfaces.all().len(), 1);
+    }
+}

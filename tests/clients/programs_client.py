@@ -1,0 +1,124 @@
+"""The control programs of the repository: each sets its program up, and packets go as the program's STF tests say."""
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from testbed import ROOT, Switch, ethernet, expect
+
+PROGRAMS = ROOT / "programs"
+
+
+class Control:
+    """A running control program."""
+
+    def __init__(self, name, *words):
+        script = PROGRAMS / name / "control.py"
+        self.process = subprocess.Popen([sys.executable, str(script), *words], stdout=subprocess.PIPE, text=True)
+
+    def wait_for(self, text):
+        for line in self.process.stdout:
+            if text in line:
+                return
+        raise SystemExit(f"FAILED: the control program ends without saying {text!r}")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(timeout=10)
+
+
+def same(received, wanted):
+    """Whether a frame is as an STF file says; `*` stands for any digit, without `$` more may follow."""
+    is_whole = wanted.endswith("$")
+    digits = wanted.rstrip("$").replace(" ", "").lower()
+    received = received.hex()
+    if len(received) < len(digits) or (is_whole and len(received) != len(digits)):
+        return False
+    return all(want in ("*", have) for want, have in zip(digits, received))
+
+
+def play(bed, path):
+    """Sends the packets of an STF file and expects what it expects."""
+    for wire in bed.wires.values():
+        while wire.receive(0.1):
+            pass
+    for line in path.read_text().splitlines():
+        command, _, rest = line.partition(" ")
+        if command not in ("packet", "expect"):
+            continue
+        port, _, data = rest.strip().partition(" ")
+        wire = bed.wires[int(port)]
+        if command == "packet":
+            wire.socket.send(bytes.fromhex(data))
+            continue
+        received = wire.receive()
+        if received is None or not same(received, data):
+            raise SystemExit(f"FAILED: {path.name}: {line}: came {received and received.hex()}")
+    print(f"  ok: {path.parent.name}: packets go as {path.name} says", flush=True)
+
+
+def portfwd(bed):
+    control = Control("portfwd", "1-2")
+    control.wait_for("ready")
+    control.stop()
+    for near, far in ((1, 2), (2, 1)):
+        bed.wires[near].send(ethernet(7, 8))
+        expect((bed.wires[far].receive() or b"")[:14] == ethernet(7, 8), f"portfwd: from port {near} to port {far}")
+
+
+def l3fwd(bed):
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        text = (PROGRAMS / "l3fwd" / "routes.txt").read_text()
+        file.write(text)
+        file.flush()
+        control = Control("l3fwd", file.name)
+        control.wait_for("2 routes")
+        play(bed, PROGRAMS / "l3fwd" / "l3fwd.stf")
+        file.write("route 192.0.2.0/24 via 02:00:00:00:01:03 port 3 mac 02:00:00:00:01:fe\n")
+        file.flush()
+        control.process.send_signal(signal.SIGHUP)
+        control.wait_for("3 routes")
+        play(bed, PROGRAMS / "l3fwd" / "l3fwd.stf")
+        expect(True, "l3fwd: routes are read again")
+        control.stop()
+
+
+def iot(bed):
+    route = ["--route", "10.0.2.0/24,02:00:00:00:01:02,2", "--mac", "02:00:00:00:01:fe"]
+    for words in (["iot_aggregate", *route, "-D", "N=2"], ["iot_disaggregate", *route, "--messages", "2"]):
+        control = Control(*words)
+        control.wait_for("ready")
+        control.stop()
+        name = "n2_s22.stf" if words[0] == "iot_aggregate" else "multicast_n2_s22.stf"
+        play(bed, PROGRAMS / words[0] / name)
+
+
+def l2fwd(bed):
+    control = Control("l2fwd", "--ports", "1,2,3", "--age", "1")
+    control.wait_for("ready")
+    first, second = 0x020000000001, 0x020000000002
+    bed.wires[1].send(ethernet(second, first))
+    flooded = [(bed.wires[port].receive() or b"")[:14] for port in (2, 3)]
+    expect(flooded == 2 * [ethernet(second, first)], "l2fwd: frames to unknown addresses are flooded")
+    control.wait_for("is on port 1")
+    bed.wires[2].send(ethernet(first, second))
+    expect((bed.wires[1].receive() or b"")[:14] == ethernet(first, second), "l2fwd: an address was learned")
+    expect(bed.wires[3].receive(0.3) is None, "l2fwd: frames to it are not flooded")
+    control.wait_for("is on port 2")
+    bed.wires[3].send(ethernet(second, first))
+    control.wait_for("is on port 3")
+    bed.wires[2].send(ethernet(first, second))
+    expect((bed.wires[3].receive() or b"")[:14] == ethernet(first, second), "l2fwd: an address that moves is found")
+    control.wait_for("is forgotten")
+    control.wait_for("is forgotten")
+    time.sleep(0.2)
+    bed.wires[2].send(ethernet(first, second))
+    expect((bed.wires[1].receive() or b"")[:14] == ethernet(first, second), "l2fwd: silent addresses are forgotten")
+    control.stop()
+
+
+bed = Switch(ports=3)
+for test in (portfwd, l3fwd, iot, l2fwd):
+    test(bed)
