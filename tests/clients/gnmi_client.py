@@ -60,7 +60,7 @@ async def sampling(client, bed):
     updates = subscription.updates()
     for _ in range(20):
         update = await next_update(updates)
-        if update.path["name"] == "sw1" and update.value == before["sw1"] + 1:
+        if update.path["name"] == "sw1" and update.value > before["sw1"]:
             break
     else:
         raise SystemExit("FAILED: finsy: counters are sampled")

@@ -1,11 +1,12 @@
 //! Our `.proto` files say of every message, field, enumeration and call what the protocol's own package says.
 //!
-//! `record_descriptors.py` has written what `p4runtime` 1.6.0 on PyPI says to `p4runtime_descriptors.json`.
+//! `record_descriptors.py` has written what `p4runtime` 1.6.0 on PyPI says to `p4runtime_descriptors.json`, and what finsy
+//! 0.30 says of gNMI to `gnmi_descriptors.json`.
 
 use prost_reflect::{Cardinality, DescriptorPool, EnumDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
 
-const PACKAGES: &[&str] = &["p4.v1", "p4.config.v1", "google.rpc"];
+const PACKAGES: &[&str] = &["p4.v1", "p4.config.v1", "google.rpc", "gnmi"];
 
 fn is_ours(package: &str) -> bool {
     PACKAGES.contains(&package)
@@ -65,7 +66,9 @@ fn as_the_packages_of_the_protocol_say() {
         });
         ours.insert(service.full_name().to_string(), Value::Object(methods.collect()));
     }
-    let theirs: Map<String, Value> = serde_json::from_str(include_str!("p4runtime_descriptors.json")).unwrap();
+    let read = |text| serde_json::from_str::<Map<String, Value>>(text).unwrap();
+    let mut theirs = read(include_str!("p4runtime_descriptors.json"));
+    theirs.extend(read(include_str!("gnmi_descriptors.json")));
     for (name, described) in &theirs {
         assert_eq!(ours.get(name), Some(described), "{name}");
     }

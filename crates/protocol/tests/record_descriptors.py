@@ -1,14 +1,15 @@
-"""Writes what the packages of P4Runtime say of its messages, for `descriptors.rs` to compare with ours.
+"""Writes what packages of PyPI say of the messages of P4Runtime and gNMI, for `descriptors.rs` to compare with ours.
 
-    pip install p4runtime && python3 record_descriptors.py > p4runtime_descriptors.json
+    pip install p4runtime && python3 record_descriptors.py p4.v1.p4runtime_pb2 p4.v1.p4data_pb2 p4.config.v1.p4info_pb2 \\
+        p4.config.v1.p4types_pb2 google.rpc.status_pb2 > p4runtime_descriptors.json
+    pip install finsy && python3 record_descriptors.py finsy.proto.gnmi1.gnmi_pb2 > gnmi_descriptors.json
 """
 
+import importlib
 import json
+import sys
 
 from google.protobuf import descriptor_pb2
-from google.rpc import status_pb2
-from p4.config.v1 import p4info_pb2, p4types_pb2
-from p4.v1 import p4data_pb2, p4runtime_pb2
 
 KINDS = descriptor_pb2.FieldDescriptorProto
 
@@ -33,7 +34,7 @@ def messages(package, message, found):
 
 def main():
     found = {}
-    for module in (p4runtime_pb2, p4data_pb2, p4info_pb2, p4types_pb2, status_pb2):
+    for module in map(importlib.import_module, sys.argv[1:]):
         file = descriptor_pb2.FileDescriptorProto()
         module.DESCRIPTOR.CopyToProto(file)
         for message in file.message_type:
