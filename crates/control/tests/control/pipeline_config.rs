@@ -132,7 +132,7 @@ fn configurations_that_are_refused() {
     refused(&mut switch, wrong, "p4_device_config.p4:1");
     let mut json = config();
     json.p4_device_config = b"{ \"header_types\": [] }".to_vec();
-    refused(&mut switch, json, "push the P4_16 source");
+    refused(&mut switch, json, "this is JSON, but no program");
     let mut binary = config();
     binary.p4_device_config = vec![0xff, 0xfe];
     refused(&mut switch, binary, "no text");
