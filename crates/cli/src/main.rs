@@ -23,6 +23,7 @@ mod library;
 mod numbers;
 mod output;
 mod parallel;
+mod parquet_table;
 mod port_table;
 mod program;
 mod program_slot;

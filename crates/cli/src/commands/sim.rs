@@ -2,7 +2,7 @@
 
 use super::Status;
 use crate::library::Folder;
-use crate::{files, output, parallel};
+use crate::{files, output, parallel, parquet_table};
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_sim::{Case, Progress, Results, Run, Search, SearchResults, Setup, Silent};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,6 +16,7 @@ use std::time::Instant;
 Examples:
   forebay sim scenario.toml                        simulate, print what happened
   forebay sim scenario.toml --out results          and write results.json and plots
+  forebay sim scenario.toml --parquet r.parquet    and write every number into a table
   forebay sim scenario.toml --find-max             the highest load without loss
   forebay sim scenario.toml --set N=2,4,8          every value of a parameter, on all processors")]
 pub struct Arguments {
@@ -34,6 +35,9 @@ pub struct Arguments {
     /// Write results.json and plots to this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write every number to a Parquet file: case, measure, sample, value
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
@@ -77,6 +81,9 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let json = as_json(&found);
     if arguments.json {
         output::print_json(&json)?;
+    }
+    if let Some(path) = &arguments.parquet {
+        files::write(path, parquet_table::file(&json)?)?;
     }
     if let Some(folder) = &arguments.out {
         write(folder, &json, &found)?;
