@@ -29,18 +29,18 @@ pub fn run_programs(test: &Test, reference: Arc<Pipeline>, other: Arc<Pipeline>)
 /// that of the switch, with what the chip does differently as in [`run_both`]. Programs that look at times and queues may
 /// rightly do so, unless the chip takes no time inside.
 pub fn run_switch_and_chip(test: &Test, switch: Arc<Pipeline>, chip: Arc<Pipeline>, spec: ChipSpec) -> Outcome {
-    let mut expected = run_and_record(test, switch.clone(), &mut NoTrace);
-    let mut found = run_on_chip_and_record(test, chip.clone(), spec);
-    for (_, record) in [&mut expected, &mut found] {
-        // Which port is served first is not laid down; within a port the order is.
-        record.packets.sort_by_key(|packet| packet.port);
-    }
+    let expected = run_and_record(test, switch.clone(), &mut NoTrace);
+    let found = run_on_chip_and_record(test, chip.clone(), spec);
     compared("switch and chip differ", switch.differences(&chip), expected, found)
 }
 
 fn compared(who: &str, mut differences: Vec<String>, expected: (Outcome, Record), found: (Outcome, Record)) -> Outcome {
-    let (mut outcome, expected) = expected;
-    let (others_outcome, found) = found;
+    let (mut outcome, mut expected) = expected;
+    let (others_outcome, mut found) = found;
+    for record in [&mut expected, &mut found] {
+        // Which port is served first is not laid down; within a port the order is.
+        record.packets.sort_by_key(|packet| packet.port);
+    }
     differences.extend(differing_packets(&expected.packets, &found.packets));
     if expected.digests != found.digests {
         differences.push(format!("digests are {:?} and {:?}", expected.digests, found.digests));
