@@ -4,7 +4,7 @@ use crate::workers::{Frames, run};
 use crate::{entries, generate, packets};
 use forebay_chip::ChipSpec;
 use forebay_frontend::{Options as FrontEnd, compile};
-use forebay_ir::{Op, Program};
+use forebay_ir::{Op, Program, SlotId};
 use forebay_pipeline::{Engine, Options, Pipeline};
 use forebay_stf::{Command, FailureKind, Located, Outcome, Test, run_both, run_switch_and_chip};
 use forebay_switch::Spread;
@@ -44,9 +44,12 @@ fn compare_program(seed: u64, text: &str, workers: usize) -> Result<Compared, St
     let single = case.one_by_one();
     let outcome = run_both(&single, case.load(Engine::Interpreter), case.load(Engine::Jit));
     agrees(&outcome)?;
-    let chip = ChipSpec::known("v1model-ideal").expect("a chip that is built in");
-    let on_chip = run_switch_and_chip(&single, case.load(Engine::Interpreter), case.load(Engine::Jit), chip);
-    agrees(&on_chip)?;
+    // Which of a packet's copies, or of packets that come round again, goes first is not laid down either.
+    if keeps_order(&case.program) && (is_without_memory(&case.program) || !makes_copies(&case.program)) {
+        let chip = ChipSpec::known("v1model-ideal").expect("a chip that is built in");
+        let (switch, chip_pipeline) = (case.load(Engine::Interpreter), case.load(Engine::Jit));
+        agrees(&run_switch_and_chip(&single, switch, chip_pipeline, chip))?;
+    }
     let mut compared = case.in_bursts(workers)?;
     compared.packets_out = outcome.packets_out;
     Ok(compared)
@@ -167,6 +170,16 @@ fn sort(frames: &mut Frames) {
 fn keeps_order(program: &Program) -> bool {
     let is_again = |op: &Op| matches!(op, Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. });
     !any_op(program, is_again)
+}
+
+/// Whether a packet may become several.
+fn makes_copies(program: &Program) -> bool {
+    let is_group = |slot: SlotId| program.slot(slot).name.ends_with("mcast_grp");
+    any_op(program, |op| match op {
+        Op::Clone { .. } => true,
+        Op::Assign { slot, .. } => is_group(*slot),
+        _ => false,
+    })
 }
 
 /// Whether packets cannot meet state that others have changed.
