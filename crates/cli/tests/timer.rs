@@ -145,7 +145,6 @@ fn run_from_capture(folder: &Path, frames: &[Vec<u8>], workers: &str) -> Vec<Vec
     for frame in frames {
         writer.write(0, frame, frame.len()).expect("memory");
     }
-    drop(writer);
     std::fs::write(&input, file).expect("a file");
     std::fs::write(&entries, ENTRIES).expect("a file");
     let result = Command::new(env!("CARGO_BIN_EXE_forebay"))
