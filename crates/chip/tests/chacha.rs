@@ -131,8 +131,11 @@ fn bytes(hex: &str) -> Vec<u8> {
 /// Section 2.4.2: the text that the vector encrypts, as far as one block.
 const SUNSCREEN: &[u8; DATA] = b"Ladies and Gentlemen of the class of '99: If I could offer you o";
 
-/// The vectors of RFC 8439 whose nonces end in two zero bytes: section, key, counter, nonce, data, result.
-fn vectors() -> Vec<(&'static str, Secret, [u8; 10], [u8; DATA], Vec<u8>)> {
+/// A vector of RFC 8439: section, key and counter, nonce, data, result.
+type Vector = (&'static str, Secret, [u8; 10], [u8; DATA], Vec<u8>);
+
+/// Those whose nonces end in two zero bytes.
+fn vectors() -> Vec<Vector> {
     let counting: [u8; 32] = std::array::from_fn(|index| index as u8);
     let nothing = [0; DATA];
     let nonce = |place: usize, value: u8, other: u8| {
