@@ -128,8 +128,7 @@ fn load_json(path: &Path, text: &str) -> Result<Arc<Pipeline>, String> {
         let mut device = Device::new(Settings {
             device_id: 1,
             options: *pipeline.options(),
-            cpu_port: None,
-            read_only_roles: BTreeSet::new(),
+            ..Settings::default()
         });
         let adopted = device.adopt(info, text.as_bytes().to_vec(), pipeline.clone());
         adopted.map_err(|error| error.to_string())?;

@@ -52,7 +52,8 @@ impl Switch {
             }
             said += &line;
         }
-        panic!("the switch has ended: {said}");
+        let ended = process.wait().expect("it can be waited for");
+        panic!("the switch has ended, {ended}: {said}");
     }
 
     /// `kill -9`.
