@@ -12,7 +12,7 @@ use forebay_ir::Program;
 use forebay_pipeline::{Engine, Pipeline};
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_stf::{FailureKind, RandomTest, run_programs};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
