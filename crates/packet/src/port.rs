@@ -334,8 +334,8 @@ mod tests {
         }
         let names: std::collections::BTreeSet<_> = DropReason::ALL.into_iter().map(DropReason::name).collect();
         assert_eq!(names.len(), DropReason::ALL.len());
-        assert_eq!(counters.total_drops(), 45);
-        assert_eq!(counters.drops(DropReason::InjectedLoss), 9);
+        assert_eq!(counters.total_drops(), 55);
+        assert_eq!(counters.drops(DropReason::InjectedLoss), 10);
     }
 
     #[test]
