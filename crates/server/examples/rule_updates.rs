@@ -33,6 +33,8 @@ const BATCHES: usize = 200;
 const SINGLES: usize = 5_000;
 const REACTIONS: usize = 1_000;
 const PACKETS_PER_SECOND: u64 = 1_000_000;
+/// Packets that a port takes in, and so many that are sent late after a pause of the system.
+const RING: usize = 4096;
 
 /// What the thread of the switch tells.
 #[derive(Default)]
@@ -76,6 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let server = start(&options, device, link, environment)?;
     let observed = Arc::new(Observed::default());
+    let flowing = Instant::now();
     let traffic = {
         let observed = Arc::clone(&observed);
         std::thread::spawn(move || forward(pipeline, &observed))
@@ -88,32 +91,36 @@ fn main() -> Result<(), Box<dyn Error>> {
         observed.sent.load(Ordering::Relaxed),
         observed.lost.load(Ordering::Relaxed),
     );
-    println!("packets meanwhile                {sent} sent, {lost} lost");
+    let seconds = flowing.elapsed().as_secs_f64();
+    println!(
+        "packets meanwhile                {sent} sent ({:.2} million a second), {lost} lost",
+        sent as f64 / seconds / 1e6
+    );
     measured
 }
 
 /// Sends packets to one address through the switch at a steady rate.
 fn forward(pipeline: Arc<Pipeline>, observed: &Observed) {
-    let (mut outside, inside) = MemoryPort::pair("source", "port 1", 4096);
+    let (mut outside, inside) = MemoryPort::pair("source", "port 1", RING);
     let mut switch = Switch::new(pipeline, Config::default());
     switch.attach(1, Box::new(inside));
     let mut sinks: Vec<MemoryPort> = (2..4)
         .map(|number| {
-            let (near, far) = MemoryPort::pair("port", "sink", 4096);
+            let (near, far) = MemoryPort::pair("port", "sink", RING);
             switch.attach(number, Box::new(near));
             far
         })
         .collect();
-    let (mut burst, mut received) = (Burst::new(32), Burst::new(4096));
+    let (mut burst, mut received) = (Burst::new(32), Burst::new(RING));
     let began = Instant::now();
     let mut made = 0;
     // Drops before the first rule.
     let mut expected_drops = None;
     while !observed.stop.load(Ordering::Relaxed) {
         let now_ns = began.elapsed().as_nanos() as u64;
-        // After a pause of the system the rate goes on from now; nothing is made up for.
+        // After a long pause of the system the rate goes on from now.
         let due = now_ns * PACKETS_PER_SECOND / 1_000_000_000;
-        made = made.max(due.saturating_sub(64));
+        made = made.max(due.saturating_sub(RING as u64));
         while made < due && burst.room() > 0 {
             burst.push_exchange(&mut Packet::from_bytes(&[0; 60]));
             made += 1;
@@ -123,7 +130,7 @@ fn forward(pipeline: Arc<Pipeline>, observed: &Observed) {
         switch.breathe(now_ns, &mut NoTrace);
         let mut arrived = 0;
         for (sink, number) in sinks.iter_mut().zip(2..) {
-            let count = sink.receive(&mut received, 4096, now_ns).unwrap_or(0) as u64;
+            let count = sink.receive(&mut received, RING, now_ns).unwrap_or(0) as u64;
             if count > 0 {
                 observed.port.store(number, Ordering::Release);
             }
