@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(numbers(&mut port, 1_000), []);
         assert_eq!(port.readiness(), Readiness::At(1_100));
         assert_eq!(numbers(&mut port, 1_099), []);
-        assert_eq!(numbers(&mut port, 1_250), [(0, 0)]);
+        assert_eq!(numbers(&mut port, 1_150), [(0, 0)]);
         assert_eq!(numbers(&mut port, 1_300), [(0, 1), (0, 2)]);
         assert_eq!(numbers(&mut port, 1_400), [(0, 0)]);
     }
