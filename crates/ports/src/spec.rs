@@ -500,7 +500,7 @@ mod tests {
             error.to_string(),
             "  12@pakcet:veth0\n     ^^^^^^ unknown kind of port `pakcet`\n  help: did you mean \
              `packet:`? write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, pcap:IN,OUT \
-             (either may be empty), mem:, or loopback:"
+             (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS"
         );
     }
 
