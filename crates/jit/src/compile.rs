@@ -2,6 +2,7 @@
 
 use crate::analysis::{action_body, longest_way, size, truncates};
 use crate::code::{Code, CodeMemory, Entry, entry};
+use crate::joins::Joins;
 use crate::lane::Shape;
 use crate::pool::Pool;
 use crate::route::plan::Plan;
@@ -119,12 +120,13 @@ pub fn compile_short_way(
         counters: program.counters.len(),
         // Copies compare their lengths with the limit without asking whether there is one.
         truncates: truncates(program) || plan.makes_copies(),
+        uniform: !environment.touches_packets && route.is_stateless(program) && !route.may_give_up(program),
         searched: environment.searched,
     };
-    generate(&mut module, functions)?;
+    let bytes = generate(&mut module, functions)?;
     let entry = entry_of(&module, function);
-    // SAFETY: the entry is in the module, and the environment has counted.
-    Ok(unsafe { ShortCode::new(CodeMemory::new(module, pool), entry, needs) })
+    // SAFETY: the entry is that of the only function in the module, which has so many bytes, and the environment has counted.
+    Ok(unsafe { ShortCode::new(CodeMemory::new(module, pool), entry, bytes, needs) })
 }
 
 /// What functions of a program have in common; nothing is needed yet.
@@ -142,6 +144,9 @@ fn environment<'a>(
         temporaries: 0,
         headroom: 0,
         shape: Shape::default(),
+        touches_packets: false,
+        joins: Joins::of(program),
+        no_memo: std::ptr::null(),
         searched: Vec::new(),
         outlined,
     }
@@ -300,14 +305,16 @@ impl<'m> Compiler<'m> {
 /// Programs with more of Cranelift's instructions are compiled by several threads.
 const SERIAL_MAX: usize = 2_000;
 
-/// Generates the machine code of functions and makes it executable.
-fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<(), CompileError> {
+/// Generates the machine code of functions and makes it executable; how many bytes it has.
+fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<usize, CompileError> {
     generate_each(module.isa(), &mut functions)?;
+    let mut bytes = 0;
     for function in &functions {
-        define(module, function)?;
+        bytes += define(module, function)?;
     }
     let finished = module.finalize_definitions();
-    finished.map_err(|error| CompileError::Memory(error.to_string()))
+    finished.map_err(|error| CompileError::Memory(error.to_string()))?;
+    Ok(bytes)
 }
 
 /// This is what takes the time, and functions do not need one another for it.
@@ -338,7 +345,8 @@ fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), 
     })
 }
 
-fn define(module: &mut JITModule, function: &Function) -> Result<(), CompileError> {
+/// Puts the code of a function into the module; how many bytes it has.
+fn define(module: &mut JITModule, function: &Function) -> Result<usize, CompileError> {
     let code = function.context.compiled_code().expect("it was compiled");
     let relocations = code.buffer.relocs().iter();
     let relocations: Vec<ModuleReloc> = relocations
@@ -347,7 +355,8 @@ fn define(module: &mut JITModule, function: &Function) -> Result<(), CompileErro
     let alignment = u64::from(code.buffer.alignment);
     module
         .define_function_bytes(function.id, alignment, code.code_buffer(), &relocations)
-        .map_err(|error| module_error(&error, &function.name))
+        .map_err(|error| module_error(&error, &function.name))?;
+    Ok(code.code_buffer().len())
 }
 
 fn unit_name<'p>(program: &'p Program, unit: Unit<'_>) -> &'p str {

@@ -158,6 +158,13 @@ impl Memory {
         self.locations.iter().map(|location| location.bytes).sum()
     }
 
+    /// Has memos into tables of more bytes looked past: packets ask for records there together.
+    pub(crate) fn forget_memos(&mut self, bytes_max: usize) {
+        for location in self.locations.iter_mut().filter(|location| location.bytes > bytes_max) {
+            location.version = forebay_tables::search::NEVER;
+        }
+    }
+
     /// Says where the bytes of a copy are put, if so many are made. Copies before it have places already.
     ///
     /// # Safety

@@ -9,6 +9,7 @@
 //! ```
 
 use crate::context::Memory;
+use crate::short_way::Frame;
 
 /// Packets that go together.
 pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
@@ -21,8 +22,8 @@ pub(crate) struct Lane {
     pub(crate) packet: *mut u8,
     /// Its length in bits.
     pub(crate) packet_bits: u64,
-    /// What became of it, see [`fate`], and in the low 32 bits where it leaves.
-    pub(crate) fate: u64,
+    /// Where is written what became of it, see [`fate`], and in the low 32 bits where it leaves.
+    pub(crate) fate: *mut u64,
     /// At most so many bytes leave.
     pub(crate) truncate_to: u64,
     /// Where the frame that leaves begins, in bytes from the packet's start; negative when it has become longer.
@@ -73,7 +74,7 @@ unsafe impl Send for Copy {}
 // SAFETY: as above.
 unsafe impl Sync for Copy {}
 
-/// What becomes of packets on the short way: the high half of [`Lane::fate`].
+/// What becomes of packets on the short way: the high half of the word that [`Lane::fate`] leads to.
 pub(crate) mod fate {
     /// It leaves as it lies there, whole.
     pub(crate) const PLAIN: u64 = 0;
@@ -104,6 +105,8 @@ pub(crate) const QUEUE_WORDS: usize = 1 + BURST_MAX;
 pub(crate) struct Lanes {
     words: Vec<u64>,
     queues: Vec<u64>,
+    /// What became of each packet, one behind the other.
+    fates: Vec<u64>,
     shape: Shape,
 }
 
@@ -141,6 +144,7 @@ impl Lanes {
             lanes.shape = shape;
             lanes.words = vec![0; shape.lane_words * BURST_MAX];
             lanes.queues = vec![0; shape.queues * QUEUE_WORDS];
+            lanes.fates = vec![0; BURST_MAX];
             lanes.fill();
         }
         let base = lanes.queues.as_mut_ptr();
@@ -158,6 +162,42 @@ impl Lanes {
         for (index, place) in self.queues[1..QUEUE_WORDS].iter_mut().enumerate() {
             *place = lanes.wrapping_add(index * self.shape.lane_words).expose_provenance() as u64;
         }
+        let fates = self.fates.as_mut_ptr();
+        for index in 0..BURST_MAX {
+            self.lane(index).fate = fates.wrapping_add(index);
+        }
+    }
+
+    /// Describes the first `count` packets of a burst, at most [`BURST_MAX`], of which the first queue is made. `truncate_to` is
+    /// noted when it is asked for.
+    #[inline]
+    pub(crate) fn describe(&mut self, frames: impl Iterator<Item = Frame>, count: usize, truncate_to: Option<u64>) {
+        let count = count.min(BURST_MAX);
+        let (mut lane, stride) = (self.words.as_mut_ptr(), self.shape.lane_words);
+        frames.take(count).for_each(|frame| {
+            // SAFETY: as for `lane`; there are so many.
+            let head = unsafe { &mut *lane.cast::<Lane>() };
+            head.packet = frame.start;
+            head.packet_bits = frame.length as u64 * 8;
+            if let Some(bytes) = truncate_to {
+                head.truncate_to = bytes;
+            }
+            lane = lane.wrapping_add(stride);
+        });
+        self.set_count(count);
+    }
+
+    /// What became of the first packet has become of so many; gives their number.
+    pub(crate) fn repeat_first(&mut self, count: usize) -> usize {
+        let first = self.fates[0];
+        self.fates[..count].fill(first);
+        count
+    }
+
+    /// What became of the packets of the last burst.
+    #[inline]
+    pub(crate) fn fates(&self) -> &[u64] {
+        &self.fates
     }
 
     /// The queues.

@@ -56,6 +56,8 @@
 //!   burst. A bucket's number is the high half of a product with the number of buckets, so it is smaller; an entry's place is
 //!   that of a bit under a mask of places. Numbers in cells are those that the table's writer published, after the rows
 //!   that they name; an index of cells has as many bits as the array was made for.
+//! * **Memos.** A memo is part of a record that a look-up of the burst has found, and is written by machine code alone. Where it
+//!   leads is within the array whose version it has: that was tested before it was written.
 //! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
 //!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much is
 //!   what [`Memory::set_copy`] is promised.
@@ -72,6 +74,7 @@ mod code;
 mod compile;
 mod context;
 mod crc;
+mod joins;
 mod lane;
 mod pool;
 pub mod route;
@@ -84,6 +87,7 @@ pub use arrays::Arrays;
 pub use code::{Code, Execution};
 pub use compile::{CompileError, compile, compile_short_way};
 pub use context::Memory;
+pub use joins::leads;
 pub use lane::BURST_MAX;
 pub use short_way::{CopyFate, Fate, Frame, ShortCode, ShortWay};
 pub use tables::TableObjects;

@@ -13,6 +13,8 @@ use forebay_ir::TableId;
 #[derive(Debug)]
 pub struct ShortCode {
     entry: Entry,
+    /// The length of the function that begins there.
+    bytes: usize,
     needs: Needs,
     _memory: CodeMemory,
 }
@@ -33,6 +35,8 @@ pub(crate) struct Needs {
     pub(crate) counters: usize,
     /// Whether packets may be truncated.
     pub(crate) truncates: bool,
+    /// Whether the same becomes of all packets of a burst, which are not looked at.
+    pub(crate) uniform: bool,
     /// Tables whose locations code wants to know.
     pub(crate) searched: Vec<TableId>,
 }
@@ -42,10 +46,11 @@ impl ShortCode {
     ///
     /// # Safety
     ///
-    /// The entry is in that memory, and needs no more.
-    pub(crate) unsafe fn new(memory: CodeMemory, entry: Entry, needs: Needs) -> Self {
+    /// The entry is in that memory, has so many bytes, and needs no more.
+    pub(crate) unsafe fn new(memory: CodeMemory, entry: Entry, bytes: usize, needs: Needs) -> Self {
         ShortCode {
             entry,
+            bytes,
             needs,
             _memory: memory,
         }
@@ -54,6 +59,12 @@ impl ShortCode {
     /// Bytes in front of a frame into which its short way may write.
     pub fn headroom(&self) -> usize {
         self.needs.headroom
+    }
+
+    /// The machine code, for disassemblers and profilers: it begins where the processor executes it.
+    pub fn machine_code(&self) -> &[u8] {
+        // SAFETY: the memory is readable, holds the function in this length, and lives as long as we do.
+        unsafe { std::slice::from_raw_parts(self.entry as *const u8, self.bytes) }
     }
 
     /// Whether packets may become copies on the short way.
@@ -162,6 +173,7 @@ impl<'a> ShortWay<'a> {
         let code = staged.filter(|_| far).unwrap_or(straight);
         if !std::ptr::eq(code, straight) {
             memory.locate(&code.needs.searched, objects);
+            memory.forget_memos(NEAR_BYTES);
         }
         memory.make_room(code.needs.temporaries);
         let shape = straight.needs.shape;
@@ -193,6 +205,11 @@ impl<'a> ShortWay<'a> {
         self.far
     }
 
+    /// Whether the same becomes of all frames, which are neither looked at nor changed: then one stands for all.
+    pub fn is_uniform(&self) -> bool {
+        self.code.needs.uniform
+    }
+
     /// Takes the first of the frames, at most [`BURST_MAX`], the short way, and says of how many they were to know what
     /// became of them: see [`ShortWay::fate`]. When it is not all of them, the last one gave up, and those behind it have
     /// not been touched.
@@ -207,15 +224,9 @@ impl<'a> ShortWay<'a> {
             return 0;
         }
         let lanes = &mut self.memory.lanes;
-        for (index, frame) in frames.take(count).enumerate() {
-            let lane = lanes.lane(index);
-            lane.packet = frame.start;
-            lane.packet_bits = frame.length as u64 * 8;
-            if self.code.needs.truncates {
-                lane.truncate_to = u32::MAX.into();
-            }
-        }
-        lanes.set_count(count);
+        // When packets are not looked at, one stands for all.
+        let described = if self.code.needs.uniform { 1 } else { count };
+        lanes.describe(frames, described, self.code.needs.truncates.then_some(u32::MAX.into()));
         self.output.clear();
         let context = &mut self.context;
         context.ingress_port = arguments.ingress_port.into();
@@ -232,30 +243,31 @@ impl<'a> ShortWay<'a> {
         // ours until this returns, all as large as the code was told.
         let behind = unsafe { (self.code.entry)(context) };
         let ran = (behind as usize - first) / size_of::<u64>();
-        debug_assert!(ran <= count);
-        ran
+        debug_assert!(ran <= described);
+        if self.code.needs.uniform { self.memory.lanes.repeat_first(count) } else { ran }
     }
 
     /// The port by which the first `count` frames of the last burst leave, if that is one and all lie there as they
     /// leave.
     #[inline]
     pub fn only_port(&mut self, count: usize) -> Option<u32> {
-        let lanes = &mut self.memory.lanes;
-        let first = lanes.lane(0).fate;
-        let same = (1..count).all(|index| lanes.lane(index).fate == first);
-        (same && count > 0 && first >> 32 == fate::PLAIN).then_some(first as u32)
+        let fates = &self.memory.lanes.fates()[..count];
+        let first = *fates.first()?;
+        let differences = fates.iter().fold(0, |differences, fate| differences | (fate ^ first));
+        (differences == 0 && first >> 32 == fate::PLAIN).then_some(first as u32)
     }
 
     /// What became of a frame of the last burst.
     #[inline]
     pub fn fate(&mut self, index: usize) -> Fate {
+        let fate = self.memory.lanes.fates()[index];
         let lane = self.memory.lanes.lane(index);
-        let port = lane.fate as u32;
+        let port = fate as u32;
         let length_max = match self.code.needs.truncates {
             true => lane.truncate_to as u32,
             false => u32::MAX,
         };
-        match lane.fate >> 32 {
+        match fate >> 32 {
             fate::PLAIN => Fate::Plain { port },
             fate::SENT => Fate::Sent {
                 port,

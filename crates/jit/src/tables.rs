@@ -35,8 +35,8 @@ pub(crate) struct TableLayout {
 }
 
 impl TableLayout {
-    /// The layouts of a table; nothing when its entries name members of an action profile.
-    pub(crate) fn new(program: &Program, table: TableId) -> Option<TableLayout> {
+    /// The layouts of a table whose records have a memo or not; nothing when its entries name members of an action profile.
+    pub(crate) fn new(program: &Program, table: TableId, memo: bool) -> Option<TableLayout> {
         let table = &program.tables[table.index()];
         if table.implementation.is_some() {
             return None;
@@ -48,7 +48,7 @@ impl TableLayout {
         });
         let widths: Vec<Vec<u32>> = widths.collect();
         let widths: Vec<&[u32]> = widths.iter().map(Vec::as_slice).collect();
-        let record = RecordLayout::of_actions(&widths);
+        let record = RecordLayout::of_actions(&widths, memo);
         Some(TableLayout {
             key: KeyLayout::new(&keys),
             search: Search::new(&keys, record.words()),
@@ -57,7 +57,7 @@ impl TableLayout {
     }
 }
 
-fn key_spec(key: &forebay_ir::TableKey) -> KeySpec {
+pub(crate) fn key_spec(key: &forebay_ir::TableKey) -> KeySpec {
     let kind = match key.match_kind {
         MatchKind::Exact => forebay_tables::MatchKind::Exact,
         MatchKind::Lpm => forebay_tables::MatchKind::Lpm,

@@ -189,7 +189,8 @@ fn table_size(table: &forebay_ir::Table) -> usize {
 
 fn load_table(program: &Program, index: usize, readers: &Arc<Domain>) -> Result<Table, LoadError> {
     let declared = &program.tables[index];
-    let mut table = Table::in_domain(table_spec(program, declared), readers);
+    let memo = forebay_jit::leads(program, forebay_ir::TableId(index as u32));
+    let mut table = Table::in_domain(table_spec(program, declared, memo), readers);
     for entry in &declared.entries {
         insert_program_entry(program, declared, &mut table, entry).map_err(|error| LoadError::Entry {
             table: declared.name.clone(),
@@ -219,7 +220,7 @@ fn insert_program_entry(
     Ok(())
 }
 
-fn table_spec(program: &Program, table: &forebay_ir::Table) -> TableSpec {
+fn table_spec(program: &Program, table: &forebay_ir::Table, memo: bool) -> TableSpec {
     let implementation = match table.implementation {
         None => Implementation::Direct,
         Some(profile) if program.action_profiles[profile.index()].selector.is_some() => Implementation::Selector,
@@ -243,6 +244,7 @@ fn table_spec(program: &Program, table: &forebay_ir::Table) -> TableSpec {
         default_action: convert::call_of_program(table, &table.default_action),
         const_default: table.default_is_const,
         implementation,
+        memo,
     }
 }
 

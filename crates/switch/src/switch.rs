@@ -148,6 +148,10 @@ impl Switch {
         let mut activity = Activity::default();
         if !T::ON && self.worker.has_short_way() && self.is_empty() && self.ports.have_room(self.config.burst) {
             self.pass_through(now_ns, tracer, &mut activity);
+            if self.is_empty() && self.arrived.is_empty() && self.resubmitted.is_empty() {
+                self.transmit(now_ns);
+                return activity;
+            }
         } else {
             activity.received = self.receive(now_ns);
         }

@@ -174,6 +174,7 @@ fn measure(case: &Case, size: usize) {
         default_action: call.clone(),
         const_default: false,
         implementation: Implementation::Direct,
+        memo: false,
     });
     let mut keys = Vec::new();
     let start = thread_time();

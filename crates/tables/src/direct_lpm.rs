@@ -30,7 +30,7 @@ pub(crate) const WIDTH_MAX: u32 = 32;
 /// Bits that an array behind the first one takes.
 pub const STEP: u32 = 8;
 /// Bits of the first array for few and for many prefixes.
-const FEW: u32 = 16;
+pub(crate) const FEW: u32 = 16;
 const MANY: u32 = 24;
 /// So many prefixes are many; they are few again when there are a quarter as many.
 const MANY_PREFIXES: usize = 1 << 15;

@@ -27,7 +27,7 @@
 use std::sync::Arc;
 
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
-use crate::search::{Location, Search};
+use crate::search::{Location, NEVER, Search};
 use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
 use crate::view::FIND_MAX;
 
@@ -120,6 +120,8 @@ struct Buckets {
     count: usize,
     places_mask: u64,
     lines: Box<[Line]>,
+    /// Which memos hold: see [`crate::search`].
+    version: AtomicU64,
 }
 
 /// Where an entry is.
@@ -165,12 +167,13 @@ fn tag_of(hash: u64) -> u8 {
 }
 
 impl Buckets {
-    fn new(shape: Shape, count: usize) -> Buckets {
+    fn new(shape: Shape, count: usize, version: u64) -> Buckets {
         Buckets {
             shape,
             count,
             places_mask: shape.places_mask(),
             lines: zeroed_lines(count * shape.bucket_lines),
+            version: AtomicU64::new(version),
         }
     }
 
@@ -366,7 +369,7 @@ impl ExactMap {
     /// An empty map and its writer. Keys and values have at least one word.
     pub(crate) fn new(domain: &Arc<Domain>, key_words: usize, value_words: usize) -> (ExactMap, ExactWriter) {
         let shape = Shape::new(key_words, value_words);
-        let buckets = Shared::new(Buckets::new(shape, BUCKETS_MIN));
+        let buckets = Shared::new(Buckets::new(shape, BUCKETS_MIN, domain.next_version()));
         let writer = ExactWriter {
             domain: Arc::clone(domain),
             live: 0,
@@ -425,6 +428,7 @@ impl ExactMap {
             array: buckets.lines.as_ptr().cast(),
             size: buckets.count as u64,
             bytes: buckets.memory_bytes(),
+            version: buckets.version.load(Ordering::Acquire),
             ..Location::of_default(default)
         }
     }
@@ -463,6 +467,7 @@ impl ExactWriter {
         let hash = hash_words(key);
         let buckets = self.present(map);
         let old = buckets.find(key, hash).expect("a key to be replaced is there");
+        buckets.version.store(NEVER, Ordering::Relaxed);
         match buckets.free_place_in(old.bucket) {
             Some(new) => {
                 buckets.fill(new, key, value);
@@ -481,7 +486,13 @@ impl ExactWriter {
                 buckets.set_tag(old, RETIRED);
             }
         }
-        self.places.retire(&self.domain, old);
+        self.retire(buckets, old);
+    }
+
+    /// Takes a place that readers cannot find any more.
+    fn retire(&mut self, buckets: &Buckets, place: Place) {
+        self.places.retire(&self.domain, place);
+        buckets.version.store(self.domain.next_version(), Ordering::Release);
     }
 
     /// Removes a key that is there.
@@ -489,9 +500,10 @@ impl ExactWriter {
         let hash = hash_words(key);
         let buckets = self.present(map);
         let at = buckets.find(key, hash).expect("a key to be removed is there");
+        buckets.version.store(NEVER, Ordering::Relaxed);
         buckets.set_tag(at, RETIRED);
         buckets.count_passing(buckets.home(hash), at.bucket, |passed| passed - 1);
-        self.places.retire(&self.domain, at);
+        self.retire(buckets, at);
         self.live -= 1;
         let spacious = buckets.count > 4 * buckets.shape.buckets_for(self.live).max(BUCKETS_MIN);
         if spacious {
@@ -522,7 +534,7 @@ impl ExactWriter {
     fn rebuild(&mut self, map: &ExactMap) {
         let old = self.present(map);
         let grown = old.shape.buckets_for((self.live + self.live / 2).max(1));
-        let new = Buckets::new(old.shape, grown);
+        let new = Buckets::new(old.shape, grown, self.domain.next_version());
         let mut entry = Vec::with_capacity(old.shape.entry_words);
         for at in old.places() {
             entry.clear();
@@ -619,7 +631,7 @@ mod tests {
 
     #[test]
     fn keys_in_sequence_spread() {
-        let buckets = Buckets::new(Shape::new(1, 1), 1000);
+        let buckets = Buckets::new(Shape::new(1, 1), 1000, 1);
         let mut homes = vec![0; 1000];
         (0..2000u64).for_each(|key| homes[buckets.home(hash_words(&[key << 8]))] += 1);
         assert!(homes.iter().all(|&entries| entries < 12));

@@ -161,6 +161,7 @@ pub struct RecordLayout {
     action: Placement,
     data: Box<[Box<[Placement]>]>,
     words: usize,
+    memo: Option<usize>,
 }
 
 impl RecordLayout {
@@ -168,15 +169,15 @@ impl RecordLayout {
         match spec.implementation {
             Implementation::Direct => {
                 let widths = spec.actions.iter().map(|action| action.parameter_widths.as_slice());
-                RecordLayout::of_actions(&widths.collect::<Vec<_>>())
+                RecordLayout::of_actions(&widths.collect::<Vec<_>>(), spec.memo)
             }
-            Implementation::Profile | Implementation::Selector => RecordLayout::of_actions(&[&[32], &[32]]),
+            Implementation::Profile | Implementation::Selector => RecordLayout::of_actions(&[&[32], &[32]], false),
         }
     }
 
     /// The layout of records of a table without action profile that has actions with parameters of these widths, in the
-    /// order of [`TableSpec::actions`].
-    pub fn of_actions(variants: &[&[u32]]) -> RecordLayout {
+    /// order of [`TableSpec::actions`]; with a [memo](TableSpec::memo) or not.
+    pub fn of_actions(variants: &[&[u32]], memo: bool) -> RecordLayout {
         let action_width = usize::BITS - variants.len().saturating_sub(1).leading_zeros();
         let action = Placement {
             word: 0,
@@ -195,7 +196,18 @@ impl RecordLayout {
                 places
             })
             .collect();
-        RecordLayout { action, data, words }
+        let memo = memo.then_some(words);
+        RecordLayout {
+            action,
+            data,
+            words: words + usize::from(memo.is_some()),
+            memo,
+        }
+    }
+
+    /// Which word is the memo, see [`TableSpec::memo`].
+    pub fn memo(&self) -> Option<usize> {
+        self.memo
     }
 
     /// Words of a record; at least 1.

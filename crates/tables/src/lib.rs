@@ -35,6 +35,7 @@
 //!     default_action: drop,
 //!     const_default: false,
 //!     implementation: Implementation::Direct,
+//!     memo: false,
 //! });
 //!
 //! let net_10 = KeyMatch::Lpm { value: Bits::new(32, 0x0A00_0000), prefix_len: 8 };

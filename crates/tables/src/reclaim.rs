@@ -25,12 +25,15 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::{Arc, PoisonError};
 
+use crate::search::{MEMO_PLACE_BITS, NEVER};
 use crate::sync::{AtomicPtr, AtomicU64, Mutex, Ordering, fence};
 
 /// Readers and writers that know of each other.
 #[derive(Debug)]
 pub struct Domain {
     epoch: AtomicU64,
+    /// See [`crate::search`].
+    versions: AtomicU64,
     readers: Mutex<Vec<Arc<Announcement>>>,
 }
 
@@ -46,6 +49,7 @@ impl Domain {
     pub fn new() -> Arc<Domain> {
         Arc::new(Domain {
             epoch: AtomicU64::new(IDLE + 1),
+            versions: AtomicU64::new(1),
             readers: Mutex::new(Vec::new()),
         })
     }
@@ -69,6 +73,12 @@ impl Domain {
         while self.oldest() <= epoch {
             std::thread::yield_now();
         }
+    }
+
+    /// A version of a table that none has had: see [`crate::search`].
+    pub(crate) fn next_version(&self) -> u64 {
+        let version = self.versions.fetch_add(1, Ordering::Relaxed);
+        if version >> MEMO_PLACE_BITS == 0 { version } else { NEVER }
     }
 
     /// The epoch that ends now: what was unpublished before it ends can be freed when [`Domain::oldest`] is above it.

@@ -13,6 +13,16 @@
 //!                  a cell that is not 0 names the row of `records` with the number one less; a word, then the record
 //! ```
 //!
+//! What was found can be noted in a *memo*: the version of a hash table in the high half, and in the low half how many words
+//! behind the beginning of its array the record is. A memo holds for who has read the same version, together with the array,
+//! under the present pin. For
+//!
+//! * no two states of tables between which a record has left its place have the same version, whichever tables they are of:
+//!   they are numbered all over a [`Domain`](crate::Domain), and when there are no more numbers, the version is [`NEVER`];
+//! * while a record leaves its place, the version is [`NEVER`] too, which nobody notes or finds in a memo. The place is used
+//!   again when all pins are gone that began before the change, and who began later reads `NEVER` or a later version;
+//! * a record keeps its key, and the memo is part of the record that says what the key is, so it ends with it.
+//!
 //! Arrays in rows are in chunks whose addresses are in a list: [`chunk_of`] has the arithmetic. What a search loads is
 //! published as the engines' own documentation says: headers and cells with an acquiring load, all else with plain ones.
 
@@ -89,7 +99,15 @@ pub struct Location {
     pub records: *const *const u64,
     /// Bytes that searches read at random.
     pub bytes: usize,
+    /// Of a hash table: which memos hold.
+    pub version: u64,
 }
+
+/// The version with which no memo holds.
+pub const NEVER: u64 = u64::MAX;
+
+/// Bits of a memo that say where the record is. Those above it are the version.
+pub const MEMO_PLACE_BITS: u32 = 32;
 
 // SAFETY: addresses, which nothing here looks behind.
 unsafe impl Send for Location {}
@@ -106,8 +124,14 @@ impl Location {
             deeper: std::ptr::null(),
             records: std::ptr::null(),
             bytes: 0,
+            version: NEVER,
         }
     }
+}
+
+/// Arrays behind the first one that a look-up of a prefix key of so many bits reads at most.
+pub fn deeper_max(width: u32) -> u32 {
+    width.saturating_sub(direct_lpm::FEW).div_ceil(DEEPER_BITS)
 }
 
 /// The chunk of a row and the row's number in it: chunk c has [`FIRST_CHUNK`] * 2^c rows, so both stand in one sum.

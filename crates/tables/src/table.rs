@@ -87,6 +87,9 @@ pub struct TableSpec {
     pub const_default: bool,
     /// Where the entries' actions are kept.
     pub implementation: Implementation,
+    /// Whether records have a memo, a word in which machine code notes what it found by their data: see
+    /// [`search`](crate::search).
+    pub memo: bool,
 }
 
 /// Why an action does not fit a table.

@@ -15,6 +15,7 @@
 //! #     default_action: call(0),
 //! #     const_default: false,
 //! #     implementation: Implementation::Direct,
+//! #     memo: false,
 //! # });
 //! # let address = KeyMatch::Exact(Bits::new(48, 0x0200_0000_0001));
 //! table.insert(NewEntry::new(vec![address], 0, EntryAction::Call(call(3))))?;

@@ -32,6 +32,7 @@ fn table(keys: &[(u32, MatchKind)]) -> Table {
         default_action: call(DEFAULT),
         const_default: false,
         implementation: Implementation::Direct,
+        memo: false,
     })
 }
 

@@ -22,6 +22,7 @@ fn table(keys: &[(u32, MatchKind)], implementation: Implementation) -> Table {
         default_action: ActionCall::new(NO_ACTION, vec![]),
         const_default: false,
         implementation,
+        memo: false,
     })
 }
 

@@ -140,6 +140,7 @@ fn spec(keys: Vec<KeySpec>, size: usize) -> TableSpec {
         default_action: call(u64::MAX),
         const_default: false,
         implementation: Implementation::Direct,
+        memo: false,
     }
 }
 

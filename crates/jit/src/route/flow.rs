@@ -11,7 +11,8 @@
 
 use super::Route;
 use super::facts::Facts;
-use forebay_ir::{Block, BlockId, Expr, Program, SlotId, Terminator};
+use forebay_bits::Bits;
+use forebay_ir::{Block, BlockId, Expr, Op, Program, SlotId, Statement, Terminator};
 
 /// The graph, from block 0 on.
 #[derive(Clone, Debug, Default)]
@@ -121,11 +122,10 @@ impl Flow {
         ];
         let mut flow = Flow::default();
         for (body, joint) in bodies {
-            let blocks = &program.bodies[body.index()].blocks;
+            let blocks = with_checksums_apart(&program.bodies[body.index()].blocks);
             let first = flow.blocks.len() as u32;
             let behind = BlockId(first + blocks.len() as u32);
-            for block in blocks {
-                let mut block = block.clone();
+            for mut block in blocks {
                 for successor in block.terminator.successors_mut() {
                     successor.0 += first;
                 }
@@ -221,6 +221,62 @@ impl Flow {
     /// The block with a number.
     pub(crate) fn block(&self, id: BlockId) -> &FlowBlock {
         &self.blocks[id.index()]
+    }
+}
+
+/// The blocks of a body with the conditions of checksums as branches, so that what they decide is known behind them.
+fn with_checksums_apart(blocks: &[Block]) -> Vec<Block> {
+    let mut blocks = blocks.to_vec();
+    let mut at = 0;
+    while at < blocks.len() {
+        let conditional = |statement: &Statement| checksum_condition(&statement.op).is_some();
+        if let Some(index) = blocks[at].statements.iter().position(conditional) {
+            part(&mut blocks, at, index);
+        }
+        at += 1;
+    }
+    blocks
+}
+
+/// Takes a block apart at a checksum with a condition: before it, the checksum, behind it.
+fn part(blocks: &mut Vec<Block>, at: usize, index: usize) {
+    let (checksum, behind) = (BlockId(blocks.len() as u32), BlockId(blocks.len() as u32 + 1));
+    let block = &mut blocks[at];
+    let location = block.location;
+    let rest = block.statements.split_off(index + 1);
+    let mut statement = block.statements.pop().expect("it is there");
+    let truth = Expr::Const(Bits::from_bool(true));
+    let condition = std::mem::replace(condition_mut(&mut statement.op), truth);
+    let branch = Terminator::Branch {
+        condition,
+        then_block: checksum,
+        else_block: behind,
+    };
+    let terminator = std::mem::replace(&mut block.terminator, branch);
+    let new = |statements, terminator| Block {
+        label: None,
+        statements,
+        terminator,
+        location,
+    };
+    blocks.push(new(vec![statement], Terminator::Jump(behind)));
+    blocks.push(new(rest, terminator));
+}
+
+/// The condition of a checksum, when it is one that may hold or not.
+fn checksum_condition(op: &Op) -> Option<&Expr> {
+    match op {
+        Op::VerifyChecksum { condition, .. } | Op::UpdateChecksum { condition, .. } => {
+            (!matches!(condition, Expr::Const(_))).then_some(condition)
+        }
+        _ => None,
+    }
+}
+
+fn condition_mut(op: &mut Op) -> &mut Expr {
+    match op {
+        Op::VerifyChecksum { condition, .. } | Op::UpdateChecksum { condition, .. } => condition,
+        _ => unreachable!("only checksums have conditions"),
     }
 }
 

@@ -257,6 +257,14 @@ impl Route {
         all.requests || self.copying.iter().any(|slot| all.may_be_set.contains(slot))
     }
 
+    /// Whether what becomes of packets depends on nothing that outlives them, but for tables, and leaves nothing else as it
+    /// was not before.
+    pub(crate) fn is_stateless(&self, program: &Program) -> bool {
+        let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
+        let all = Use::of(program, &all);
+        !(all.effects || all.ordered || all.requests || all.random) && all.registers_read.is_empty()
+    }
+
     /// Whether a packet may be replicated.
     pub(crate) fn may_replicate(&self, program: &Program) -> bool {
         let ingress = Use::of(program, &[self.verify_checksum, self.ingress]);

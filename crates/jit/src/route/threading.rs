@@ -201,9 +201,8 @@ impl Threader<'_> {
                 next,
             } => {
                 let results = [*hit, *action_run].into_iter().flatten();
-                results
-                    .chain(written_by_actions(program, *table))
-                    .for_each(|slot| facts.forget(slot));
+                let forgotten: Vec<SlotId> = results.chain(changed_by_actions(program, *table, &facts)).collect();
+                forgotten.into_iter().for_each(|slot| facts.forget(slot));
                 *next = self.block_of(*next, copies, facts.clone());
                 made.exit = made.exit.map(|exit| self.block_of(exit, copies, facts));
             }
@@ -292,12 +291,27 @@ fn in_case(keys: &[Expr], case: &SelectCase, facts: &Facts) -> Facts {
 
 /// The slots that some action of a table writes, and the colour of its meter.
 pub(super) fn written_by_actions(program: &Program, table: TableId) -> impl Iterator<Item = SlotId> {
-    let table = &program.tables[table.index()];
-    let bodies = table
-        .actions
-        .iter()
-        .map(|listed| action_body(program, &program.actions[listed.action.index()]));
+    let written = operations_of_actions(program, table).flat_map(|op| op.slots_written(program));
+    written.chain(program.tables[table.index()].direct_meter.and_then(|meter| meter.slot))
+}
+
+/// The same without those that only get the values that they certainly have already.
+fn changed_by_actions(program: &Program, table: TableId, facts: &Facts) -> impl Iterator<Item = SlotId> {
+    let keeps = |op: &Op| match op {
+        Op::Assign {
+            slot,
+            value: Expr::Const(value),
+        } => facts.value(*slot) == Some(value.to_u64()),
+        _ => false,
+    };
+    let changes = operations_of_actions(program, table).filter(move |op| !keeps(op));
+    let changed = changes.flat_map(|op| op.slots_written(program));
+    changed.chain(program.tables[table.index()].direct_meter.and_then(|meter| meter.slot))
+}
+
+fn operations_of_actions(program: &Program, table: TableId) -> impl Iterator<Item = &Op> {
+    let listed = program.tables[table.index()].actions.iter();
+    let bodies = listed.map(|listed| action_body(program, &program.actions[listed.action.index()]));
     let statements = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
-    let written = statements.flat_map(|statement| statement.op.slots_written(program));
-    written.chain(table.direct_meter.and_then(|meter| meter.slot))
+    statements.map(|statement| &statement.op)
 }

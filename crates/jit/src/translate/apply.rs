@@ -12,7 +12,6 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
 use forebay_ir::{ActionId, BlockId, SlotId, TableId};
-use forebay_tables::RecordLayout;
 
 /// Among so many actions, one is chosen by comparisons.
 const COMPARED_MAX: usize = 4;
@@ -24,13 +23,13 @@ type Results = (Option<SlotId>, Option<SlotId>);
 struct Found {
     record: ir::Value,
     first_word: ir::Value,
-    layout: RecordLayout,
+    layout: TableLayout,
 }
 
 impl Translator<'_, '_, '_> {
     /// Applies a table, at the end of block `id` of the present body.
     pub(super) fn apply(&mut self, table: TableId, results: Results, id: BlockId, next: ir::Block) {
-        let layout = TableLayout::new(self.program, table).filter(|_| self.is_short_way());
+        let layout = self.table_layout(table).filter(|_| self.is_short_way());
         let (action, found) = match layout {
             Some(layout) => {
                 let (action, found) = self.find_record(table, layout, results, id);
@@ -50,7 +49,7 @@ impl Translator<'_, '_, '_> {
         for (index, (action, block)) in actions.into_iter().enumerate() {
             self.builder.switch_to_block(block);
             match &found {
-                Some(found) => self.run_action_of_record(action, index, found, next),
+                Some(found) => self.run_action_of_record(table, (action, index), found, next),
                 None => self.run_action(action, next),
             }
         }
@@ -96,6 +95,11 @@ impl Translator<'_, '_, '_> {
         action
     }
 
+    /// Where key and action data of a table are.
+    pub(super) fn table_layout(&self, table: TableId) -> Option<TableLayout> {
+        TableLayout::new(self.program, table, self.environment.joins.leads(table))
+    }
+
     fn key(&mut self, id: TableId) -> Vec<Value> {
         let program = self.program;
         let keys = &program.tables[id.index()].keys;
@@ -114,9 +118,14 @@ impl Translator<'_, '_, '_> {
         let found = match self.found_ahead(id) {
             Some(found) => found,
             None => {
-                let key = self.key_words(id, &layout);
                 let crossing = self.leaf.and_then(|leaf| leaf.crossings.get(&block));
-                self.find_for_packet(id, layout.search, &key, crossing)
+                match self.memo_of(id) {
+                    Some(memo) => self.find_by_memo(id, &layout, memo, crossing),
+                    None => {
+                        let key = self.key_words(id, &layout);
+                        self.find_for_packet(id, layout.search, &key, crossing)
+                    }
+                }
             }
         };
         let record = found.record;
@@ -131,7 +140,7 @@ impl Translator<'_, '_, '_> {
         let found = Found {
             record,
             first_word,
-            layout: layout.record,
+            layout,
         };
         (index, found)
     }
@@ -143,7 +152,7 @@ impl Translator<'_, '_, '_> {
         self.note_ahead(id, found);
     }
 
-    fn key_words(&mut self, id: TableId, layout: &TableLayout) -> Vec<ir::Value> {
+    pub(super) fn key_words(&mut self, id: TableId, layout: &TableLayout) -> Vec<ir::Value> {
         let values = self.key(id);
         let mut words: Vec<Option<ir::Value>> = vec![None; layout.key.words()];
         for (value, place) in values.into_iter().zip(layout.key.places()) {
@@ -219,13 +228,20 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Runs an action with the data of a record, and goes on at `next`.
-    fn run_action_of_record(&mut self, id: ActionId, index: usize, found: &Found, next: ir::Block) {
+    fn run_action_of_record(
+        &mut self,
+        table: TableId,
+        (id, index): (ActionId, usize),
+        found: &Found,
+        next: ir::Block,
+    ) {
         let program = self.program;
         let data = ActionData::Record {
             record: found.record,
             first_word: found.first_word,
-            places: found.layout.data(index).to_vec(),
+            places: found.layout.record.data(index).to_vec(),
         };
+        self.note_memo(table, id, &found.layout, &data);
         let action = &program.actions[id.index()];
         self.body(&program.bodies[action.body.index()], Some(data), Some(next));
     }

@@ -58,6 +58,8 @@ pub(super) struct Burst {
     slots: HashMap<SlotId, i32>,
     variables: HashMap<u32, i32>,
     words: usize,
+    /// Whether anything but a packet's fate is read or written of it, or of its lane.
+    touched: bool,
     /// Records that were found for the whole burst, and whether they are entries'.
     ahead: HashMap<TableId, (Variable, Variable)>,
 }
@@ -95,6 +97,7 @@ impl Translator<'_, '_, '_> {
             slots: HashMap::new(),
             variables: HashMap::new(),
             words: HEAD_WORDS + key_words,
+            touched: false,
             ahead: HashMap::new(),
         };
         let (position, end, segment, lane) = (burst.position, burst.end, burst.segment, burst.lane);
@@ -113,10 +116,12 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(lane_block, &[]);
         let first_block = self.builder.create_block();
         self.builder.switch_to_block(first_block);
+        self.burst_state().touched = false;
         first(self);
         self.next_lane(lane_block, queues);
         self.enter_lane(lane_block, first_block);
         let burst = self.burst.as_ref().expect("it was set above");
+        self.environment.touches_packets |= burst.touched;
         Shape {
             lane_words: burst.words,
             queues: 1 + burst.segments.len(),
@@ -340,14 +345,19 @@ impl Translator<'_, '_, '_> {
 
     /// The address of the present lane.
     pub(super) fn lane(&mut self) -> ir::Value {
-        let lane = self.burst_state().lane;
+        let burst = self.burst_state();
+        burst.touched = true;
+        let lane = burst.lane;
         self.builder.use_var(lane)
     }
 
     /// The first byte of the present packet.
     pub(super) fn packet(&mut self) -> ir::Value {
-        match &self.burst {
-            Some(burst) => self.builder.use_var(burst.packet),
+        match &mut self.burst {
+            Some(burst) => {
+                burst.touched = true;
+                self.builder.use_var(burst.packet)
+            }
             None => self.load_packet(),
         }
     }
@@ -355,7 +365,10 @@ impl Translator<'_, '_, '_> {
     /// The length of the present packet in bits.
     pub(super) fn packet_bits(&mut self) -> ir::Value {
         match self.burst {
-            Some(_) => self.load_lane(offset_of!(Lane, packet_bits)),
+            Some(_) => {
+                let lane = self.lane();
+                self.load_unchanging(lane, offset_of!(Lane, packet_bits))
+            }
             None => self.load_packet_bits(),
         }
     }
@@ -407,15 +420,23 @@ impl Translator<'_, '_, '_> {
         let port = self.builder.use_var(port);
         let how = self.number((how << 32) as i64);
         let fate = self.builder.ins().bor(port, how);
-        self.store_lane(offset_of!(Lane, fate), fate);
+        self.store_fate(fate);
         let next = self.burst_state().next;
         self.builder.ins().jump(next, &[]);
+    }
+
+    /// Says what became of the packet.
+    pub(super) fn store_fate(&mut self, fate: ir::Value) {
+        let lane = self.burst_state().lane;
+        let lane = self.builder.use_var(lane);
+        let place = self.load_unchanging(lane, offset_of!(Lane, fate));
+        self.store(fate, place, 0);
     }
 
     /// The lane's way ends like this.
     pub(super) fn end_lane(&mut self, how: u64) {
         let fate_value = self.number((how << 32) as i64);
-        self.store_lane(offset_of!(Lane, fate), fate_value);
+        self.store_fate(fate_value);
         let burst = self.burst_state();
         let (next, staged, position) = (burst.next, burst.staged, burst.position);
         if how == fate::GAVE_UP && !staged {

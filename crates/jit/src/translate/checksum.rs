@@ -1,16 +1,18 @@
 //! Internet checksums (RFC 1071) of fields that lie in the packet.
 //!
 //! The ones' complement sum of 16-bit words is the same as that of longer words with the carries added back in. So fields
-//! that follow one another are loaded together, up to 64 bits at a time, and their halves are added up in 64 bits, where
-//! nothing overflows.
+//! that follow one another are loaded together, 32 bits at a time, and added up in 64 bits, where nothing overflows. It is
+//! also the same, but for the order of its own two bytes, whatever the order of the bytes in a word is (§2 (B) there). So
+//! everything is added up as it lies in memory, and only the result is turned round.
 //!
 //! A program that verifies a header's checksum and computes it again behind its controls sums the same fields up twice. On
 //! the short way the sum of those that nobody changes in between, the *base*, is kept from the first to the second time.
 
-use super::Translator;
+use super::{Translator, within_bounds};
 use super::homes::{Field, Home};
 use super::value::ActionData;
 use crate::route::Route;
+use crate::route::flow::Flow;
 use crate::route::plan::Leaf;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -22,7 +24,15 @@ use std::collections::BTreeSet;
 enum Piece<'d> {
     Expr(&'d Expr),
     /// Bits in the packet.
-    Packet(Field),
+    Packet(Field, Contents),
+}
+
+/// What is in a field of the packet. A field that has just been written is not loaded together with others: the processor
+/// would wait until it is in the cache.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    Original,
+    Written,
 }
 
 /// Pieces that make a word together, with their bits: at most 64, and whole 16-bit words.
@@ -32,6 +42,23 @@ struct Group<'d> {
     bits: u32,
     /// Whether it has something that controls may change.
     changes: bool,
+}
+
+impl Group<'_> {
+    /// The bytes in the packet that are the whole group.
+    fn in_packet(&self) -> Option<Field> {
+        let mut pieces = self.pieces.iter();
+        let (&Piece::Packet(first, Contents::Original), mut bits) = pieces.next().map(|(piece, bits)| (piece, *bits))? else {
+            return None;
+        };
+        for (piece, width) in pieces {
+            match piece {
+                Piece::Packet(field, Contents::Original) if first.is_followed_by(bits, field) => bits += width,
+                _ => return None,
+            }
+        }
+        first.first_bit.is_multiple_of(8).then_some(first)
+    }
 }
 
 /// The sum of the fields in some data that nobody changes.
@@ -68,6 +95,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.changing = leaf.written.clone();
         self.changing.extend(route.before_egress.iter().map(|(slot, _)| *slot));
         let zero = self.number(0);
+        self.sums_before = sums_before(&leaf.flow, &repeated);
         let bases = repeated.into_iter().map(|data| {
             let [sum, known] = [(); 2].map(|()| self.builder.declare_var(types::I64));
             self.builder.def_var(sum, zero);
@@ -86,26 +114,23 @@ impl<'a> Translator<'_, 'a, '_> {
     /// is not so simple.
     pub(super) fn checksum_of_fields(&mut self, data: &[DataItem], action: Option<&ActionData>) -> Option<ir::Value> {
         let groups = self.groups(data)?;
-        let base = match self.bases.iter().find(|base| base.data == data) {
-            Some(base) => {
-                let (sum, known) = (base.sum, base.known);
-                self.base_sum(&groups, sum, known, action)
-            }
+        let base = match self.bases.iter().position(|base| base.data == data) {
+            Some(index) => self.base_sum(&groups, index, action),
             None => self.sum(&groups, Part::Base, action),
         };
         let rest = self.sum(&groups, Part::Changing, action);
         let sum = self.builder.ins().iadd(base, rest);
-        Some(self.folded_complement(sum))
+        let in_memory = self.folded_complement(sum);
+        let checksum = self.builder.ins().bswap(in_memory);
+        Some(self.builder.ins().uextend(types::I64, checksum))
     }
 
     /// The sum of what nobody changes, which may be known.
-    fn base_sum(
-        &mut self,
-        groups: &[Group<'_>],
-        sum: Variable,
-        known: Variable,
-        action: Option<&ActionData>,
-    ) -> ir::Value {
+    fn base_sum(&mut self, groups: &[Group<'_>], index: usize, action: Option<&ActionData>) -> ir::Value {
+        let (sum, known) = (self.bases[index].sum, self.bases[index].known);
+        if self.sums_known.contains(&index) {
+            return self.builder.use_var(sum);
+        }
         let is_known = self.builder.use_var(known);
         let (compute, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(is_known, next, &[], compute, &[]);
@@ -126,7 +151,8 @@ impl<'a> Translator<'_, 'a, '_> {
             let both = self.halves(word);
             sum = self.builder.ins().iadd(sum, both);
         }
-        self.folded_complement(sum)
+        let checksum = self.folded_complement(sum);
+        self.builder.ins().uextend(types::I64, checksum)
     }
 
     /// The sum of the halves of a word.
@@ -136,7 +162,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().iadd(high, low)
     }
 
-    /// Adds up the 16-bit words of a sum with all carries; the complement. A number and itself with its halves exchanged
+    /// Adds up the 16-bit words of a sum with all carries; the complement, in 16 bits. A number and itself with its halves exchanged
     /// have the sum of the halves, and its carry, in the upper half of their sum.
     fn folded_complement(&mut self, sum: ir::Value) -> ir::Value {
         let amount = self.number(32);
@@ -149,47 +175,75 @@ impl<'a> Translator<'_, 'a, '_> {
         let both = self.builder.ins().iadd(folded, exchanged);
         let complement = self.builder.ins().bnot(both);
         let complement = self.builder.ins().ushr(complement, amount);
-        self.builder.ins().uextend(types::I64, complement)
+        self.builder.ins().ireduce(types::I16, complement)
     }
 
     fn sum(&mut self, groups: &[Group<'_>], part: Part, action: Option<&ActionData>) -> ir::Value {
-        let mut sum = None;
+        let mut summands = Vec::new();
         for group in groups.iter().filter(|group| group.changes == (part == Part::Changing)) {
-            let word = self.group_word(group, action);
-            let word = match group.bits > 32 {
-                true => self.halves(word),
-                false => word,
-            };
-            sum = Some(match sum {
-                Some(others) => self.builder.ins().iadd(others, word),
-                None => word,
-            });
+            match group.in_packet() {
+                Some(field) => self.load_summands(&field, group.bits, &mut summands),
+                None => {
+                    let summand = self.group_in_memory(group, action);
+                    summands.push(summand);
+                }
+            }
         }
+        let sum = summands.into_iter().reduce(|one, other| self.builder.ins().iadd(one, other));
         sum.unwrap_or_else(|| self.number(0))
     }
 
-    fn group_word(&mut self, group: &Group<'_>, action: Option<&ActionData>) -> ir::Value {
-        let mut joined = None;
+    /// Whole bytes of the packet, as they lie there.
+    fn load_summands(&mut self, field: &Field, bits: u32, summands: &mut Vec<ir::Value>) {
+        let address = self.address_of_field(field);
+        let (mut at, end) = ((field.first_bit / 8) as i32, ((field.first_bit + bits) / 8) as i32);
+        while at < end {
+            let (summand, bytes) = match end - at {
+                2 => (self.builder.ins().uload16(types::I64, within_bounds(), address, at), 2),
+                _ => (self.builder.ins().uload32(within_bounds(), address, at), 4),
+            };
+            summands.push(summand);
+            at += bytes;
+        }
+    }
+
+    /// A group as it would lie in memory; the sum of its halves when it is longer than one.
+    fn group_in_memory(&mut self, group: &Group<'_>, action: Option<&ActionData>) -> ir::Value {
+        let mut words = Vec::new();
         for (piece, width) in &group.pieces {
             let word = match piece {
                 Piece::Expr(expr) => {
                     let value = self.value(expr, action);
                     self.low_word(value)
                 }
-                Piece::Packet(field) => {
+                Piece::Packet(field, _) => {
                     let address = self.address_of_field(field);
                     self.load_bits(address, field.bytes, field.first_bit, *width)
                 }
             };
-            joined = Some(match joined {
-                Some(before) => {
-                    let moved = self.shifted_left(before, *width);
-                    self.builder.ins().bor(moved, word)
-                }
-                None => word,
-            });
+            words.push((word, *width));
         }
-        joined.expect("groups have pieces")
+        if let [(first, 8), (second, 8)] = words[..] {
+            let second = self.shifted_left(second, 8);
+            return self.builder.ins().bor(first, second);
+        }
+        let join = |(before, bits): (ir::Value, u32), (word, width): (ir::Value, u32)| {
+            let moved = self.shifted_left(before, width);
+            (self.builder.ins().bor(moved, word), bits + width)
+        };
+        let (word, bits) = words.into_iter().reduce(join).expect("groups have pieces");
+        let kind = match bits {
+            16 => types::I16,
+            32 => types::I32,
+            _ => {
+                let word = self.shifted_left(word, 64 - bits);
+                let word = self.builder.ins().bswap(word);
+                return self.halves(word);
+            }
+        };
+        let word = self.builder.ins().ireduce(kind, word);
+        let word = self.builder.ins().bswap(word);
+        self.builder.ins().uextend(types::I64, word)
     }
 
     /// The data in words; nothing when they do not fit.
@@ -201,14 +255,14 @@ impl<'a> Translator<'_, 'a, '_> {
             let mut done = 0;
             while done < width {
                 let part = match piece {
-                    Piece::Packet(field) => Piece::Packet(field.moved(done)),
+                    Piece::Packet(field, contents) => Piece::Packet(field.moved(done), contents),
                     Piece::Expr(_) => piece,
                 };
                 let bits = match (piece, open.bits % 16) {
                     (Piece::Expr(_), _) => width,
-                    (Piece::Packet(_), 0) => (width - done).min(64),
+                    (Piece::Packet(..), 0) => (width - done).min(64),
                     // No more than makes the word complete.
-                    (Piece::Packet(_), filled) => (width - done).min(16 - filled),
+                    (Piece::Packet(..), filled) => (width - done).min(16 - filled),
                 };
                 open.pieces.push((part, bits));
                 open.bits += bits;
@@ -237,12 +291,12 @@ impl<'a> Translator<'_, 'a, '_> {
             }
             let changes = self.may_change(expr);
             match (self.field_in_packet(expr), pieces.last_mut()) {
-                (Some((field, true)), Some((Piece::Packet(first), bits, others)))
+                (Some((field, Contents::Original)), Some((Piece::Packet(first, Contents::Original), bits, others)))
                     if *others == changes && first.is_followed_by(*bits, &field) =>
                 {
                     *bits += width;
                 }
-                (Some((field, _)), _) => pieces.push((Piece::Packet(field), width, changes)),
+                (Some((field, contents)), _) => pieces.push((Piece::Packet(field, contents), width, changes)),
                 (None, _) => pieces.push((Piece::Expr(expr), width, changes)),
             }
         }
@@ -255,19 +309,49 @@ impl<'a> Translator<'_, 'a, '_> {
         changes
     }
 
-    /// Where in the packet the value is, if it is a field that is there now, and whether it has not been changed.
-    fn field_in_packet(&self, expr: &Expr) -> Option<(Field, bool)> {
+    /// Where in the packet the value is, if it is a field that is there now.
+    fn field_in_packet(&self, expr: &Expr) -> Option<(Field, Contents)> {
         let (Expr::Slot(slot), Some(_)) = (expr, self.leaf) else {
             return None;
         };
         if let Some(field) = self.unchanged(*slot) {
-            return Some((field, true));
+            return Some((field, Contents::Original));
         }
         match self.homes.of(*slot) {
-            Home::Packet(field) => Some((*field, false)),
+            Home::Packet(field) => Some((*field, Contents::Written)),
             _ => None,
         }
     }
+}
+
+/// Sums that have been computed, by their places among the bases.
+pub(super) type SumsKnown = BTreeSet<usize>;
+
+/// By block of a flow: the sums that have certainly been computed when it begins.
+fn sums_before(flow: &Flow, repeated: &[&[DataItem]]) -> Vec<SumsKnown> {
+    let mut before: Vec<Option<SumsKnown>> = vec![None; flow.blocks.len()];
+    // Blocks stand before those that follow them; only the next copy of a packet goes back.
+    for (index, block) in flow.blocks.iter().enumerate() {
+        let mut known = before[index].clone().unwrap_or_default();
+        let certain = block.block.statements.iter().filter_map(|statement| match &statement.op {
+            Op::VerifyChecksum { condition, data, .. } | Op::UpdateChecksum { condition, data, .. } => {
+                let always = matches!(condition, Expr::Const(value) if !value.is_zero());
+                always.then_some(data)
+            }
+            _ => None,
+        });
+        for data in certain {
+            known.extend(repeated.iter().position(|sum| *sum == &data[..]));
+        }
+        for successor in block.successors() {
+            let others = &mut before[successor.index()];
+            *others = Some(match others.take() {
+                Some(others) => others.intersection(&known).copied().collect(),
+                None => known.clone(),
+            });
+        }
+    }
+    before.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// Slots that controls may change.

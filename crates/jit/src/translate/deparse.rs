@@ -14,7 +14,7 @@ use super::homes::{Field, Home};
 use super::joints::CopyLoop;
 use super::pack::Packed;
 use super::route::{Parsed, Position};
-use super::value::Value;
+use super::value::{ActionData, Value};
 use super::{Translator, within_bounds};
 use crate::analysis::{header_bits, truncates};
 use crate::lane::{Lane, fate};
@@ -23,7 +23,7 @@ use crate::route::plan::{COMPOSED_BITS_MAX, Leaf, UNCERTAIN_MAX};
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_bits::Bits;
-use forebay_ir::{HeaderId, SlotId};
+use forebay_ir::{HeaderId, Op, SlotId, Statement};
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
@@ -219,8 +219,10 @@ impl<'a> Translator<'_, 'a, '_> {
             && bits == 8 * u64::from(length)
             && !truncates(self.program)
         {
-            let packet = self.packet();
-            self.store_words(packet, &packed.words, length);
+            if length > 0 {
+                let packet = self.packet();
+                self.store_words(packet, &packed.words, length);
+            }
             return self.send_lane(fate::PLAIN);
         }
         let start = match start {
@@ -264,6 +266,64 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         self.store_lane(offset_of!(Lane, parsed_bits), parsed);
         self.send_lane(fate::REWRITTEN);
+    }
+
+    /// How many assignments, from the first on, write fields in the packet without reading what those before have
+    /// written; 0 for fewer than two.
+    pub(super) fn written_together(&self, statements: &[Statement]) -> usize {
+        let mut written: Vec<SlotId> = Vec::new();
+        for statement in statements {
+            let Op::Assign { slot, value } = &statement.op else { break };
+            let mut reads_written = written.contains(slot);
+            value.for_each_slot(&mut |slot| reads_written |= written.contains(&slot));
+            if reads_written || self.whole_bytes_in_packet(*slot).is_none() {
+                break;
+            }
+            written.push(*slot);
+        }
+        if written.len() < 2 { 0 } else { written.len() }
+    }
+
+    /// The place of a field of whole bytes that is changed in the packet at once.
+    fn whole_bytes_in_packet(&self, slot: SlotId) -> Option<Field> {
+        let width = self.program.slot(slot).width;
+        match self.homes.of(slot) {
+            Home::Packet(field) if self.leaf.is_some_and(|leaf| leaf.in_place) => {
+                let is_whole = field.first_bit.is_multiple_of(8) && width.is_multiple_of(8);
+                (is_whole && (1..=64).contains(&width)).then_some(*field)
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes such fields. Those that follow one another are put together before.
+    pub(super) fn write_together(&mut self, statements: &[Statement], data: Option<&ActionData>) {
+        let mut writes = Vec::new();
+        for statement in statements {
+            let Op::Assign { slot, value } = &statement.op else {
+                unreachable!("only assignments are written together")
+            };
+            let field = self.whole_bytes_in_packet(*slot).expect("it is in the packet");
+            writes.push((field, self.value(value, data)));
+        }
+        writes.sort_by_key(|(field, _)| field.first_bit);
+        while let Some((first, value)) = writes.first().copied() {
+            let (mut run, mut bits) = (vec![value], value.width);
+            let mut others = Vec::new();
+            for (field, value) in writes.drain(1..) {
+                if first.is_followed_by(bits, &field) {
+                    bits += value.width;
+                    run.push(value);
+                } else {
+                    others.push((field, value));
+                }
+            }
+            writes = others;
+            let packed = self.pack(&run);
+            let address = self.address_of_field(&first);
+            let address = self.address(address, (first.first_bit / 8) as i32);
+            self.store_words(address, &packed.words, bits / 8);
+        }
     }
 
     /// Writes a field where it is in the packet.

@@ -65,11 +65,20 @@ impl Translator<'_, '_, '_> {
 
     /// Operations, up to the terminator.
     pub(super) fn statements(&mut self, region: &Region, statements: &[Statement]) {
-        for statement in statements {
-            self.step(has_outside_effect(statement));
-            self.statement(&statement.op, region.data());
-            self.note_written(&statement.op);
-            self.cursor = self.cursor.after(self.program, &statement.op);
+        let mut rest = statements;
+        while let Some(first) = rest.first() {
+            let together = self.written_together(rest);
+            let (now, behind) = rest.split_at(together.max(1));
+            rest = behind;
+            now.iter().for_each(|statement| self.step(has_outside_effect(statement)));
+            match together {
+                0 => self.statement(&first.op, region.data()),
+                _ => self.write_together(now, region.data()),
+            }
+            for statement in now {
+                self.note_written(&statement.op);
+                self.cursor = self.cursor.after(self.program, &statement.op);
+            }
         }
         self.step(true);
     }

@@ -69,6 +69,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.on_exit = block.exit.map(|exit| region.block(exit));
             self.copy_loop = block.copies.map(|replicate| loops[&replicate]);
             self.changed.clone_from(&leaf.written_before[id.index()]);
+            self.sums_known.clone_from(&self.sums_before[id.index()]);
             self.statements(&region, &block.block.statements);
             self.temporaries_used = 0;
             match block.joint {
@@ -96,6 +97,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn verified(&mut self, route: &Route) {
         if let (Some(slot), Some(failed)) = (route.checksum_error, self.checksum_failed) {
             let failed = self.builder.use_var(failed);
+            self.note_width(failed, 1);
             let value = self.value_of_u64(self.program.slot(slot).width, failed);
             self.write_slot(slot, value);
         }
@@ -305,7 +307,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.def_var(member, members);
         self.builder.def_var(end, behind);
         let replicated = self.number((fate::REPLICATED << 32) as i64);
-        self.store_lane(offset_of!(Lane, fate), replicated);
+        self.store_fate(replicated);
     }
 
     fn move_on(&mut self, variable: Variable, bytes: usize) {

@@ -7,6 +7,7 @@
 //! | file | what it translates |
 //! |---|---|
 //! | `value.rs`, `homes.rs` | values in registers and in memory, and where slots are |
+//! | `known.rs` | what is known of words, so that nothing is computed in vain |
 //! | `expression.rs`, `word.rs`, `double.rs` | expressions; of up to 64 bits; of up to 128 bits |
 //! | `element.rs` | an element of a stack in the packet, by a computed index |
 //! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
@@ -17,6 +18,7 @@
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
 //! | `stateful.rs` | the short way: registers and counters without calls |
 //! | `search.rs` | the short way: looking keys up in place |
+//! | `memo.rs` | the short way: look-ups that need not be repeated |
 //! | `route.rs` | the short way: all bodies in one function |
 //! | `joints.rs` | the short way behind the parser: what the architecture does between controls, copies |
 //! | `burst.rs` | the short way: the loop over a burst, and where packets wait for each other |
@@ -34,6 +36,8 @@ mod externs;
 mod flow;
 mod homes;
 mod joints;
+mod known;
+mod memo;
 mod pack;
 mod parse;
 mod route;
@@ -45,6 +49,7 @@ mod word;
 
 use crate::analysis::CursorFact;
 use crate::context::{Context, ending};
+use crate::joins::Joins;
 use crate::lane::{Shape, fate};
 use crate::pool::Pool;
 use crate::route::plan::{Leaf, Plan};
@@ -75,6 +80,11 @@ pub(crate) struct Environment<'a> {
     pub(crate) headroom: usize,
     /// Memory that the short way needs.
     pub(crate) shape: Shape,
+    /// Whether the short way looks at packets, or writes anything of them besides what becomes of them.
+    pub(crate) touches_packets: bool,
+    /// Look-ups whose keys others have found, and a memo that never holds.
+    pub(crate) joins: Joins,
+    pub(crate) no_memo: *const u64,
     /// The tables that the short way searches itself.
     pub(crate) searched: Vec<TableId>,
     /// The functions of actions that are not inlined.
@@ -162,8 +172,15 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     /// On the short way: sums that are needed again, and the slots that may change in between.
     bases: Vec<checksum::Base<'a>>,
     changing: checksum::Changing,
+    /// By block of the flow: sums that are known when it begins; and those that are known in the present one.
+    sums_before: Vec<checksum::SumsKnown>,
+    sums_known: checksum::SumsKnown,
     /// Slots that may have been written behind the parser.
     changed: IndexSet,
+    /// By leading table: where the memo of the record is that was found.
+    memos: BTreeMap<TableId, Variable>,
+    /// Bits that words have.
+    widths: known::Widths,
     /// The loop that makes copies, where we are in one.
     copy_loop: Option<CopyLoop>,
     /// What look-ups found that are the same for all copies, by the loop's register and table.
@@ -181,6 +198,11 @@ pub(crate) fn body_signature(call_conv: CallConv) -> Signature {
 /// A memory access that compiled code knows to be within bounds.
 pub(crate) fn within_bounds() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
+}
+
+/// The same to what does not change while the function runs, so that it need not be loaded twice.
+pub(crate) fn unchanging() -> MemFlagsData {
+    within_bounds().with_readonly().with_can_move()
 }
 
 macro_rules! context_fields {
@@ -260,7 +282,11 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             leaf: None,
             bases: Vec::new(),
             changing: checksum::Changing::new(),
+            sums_before: Vec::new(),
+            sums_known: checksum::SumsKnown::new(),
             changed: IndexSet::new(0),
+            memos: BTreeMap::new(),
+            widths: known::Widths::new(),
             copy_loop: None,
             found_once: HashMap::new(),
         };
@@ -307,6 +333,11 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
 
     fn load(&mut self, address: ir::Value, offset: i32) -> ir::Value {
         self.builder.ins().load(types::I64, within_bounds(), address, offset)
+    }
+
+    /// A load of what does not change while the function runs.
+    fn load_unchanging(&mut self, address: ir::Value, offset: usize) -> ir::Value {
+        self.builder.ins().load(types::I64, unchanging(), address, offset as i32)
     }
 
     fn store(&mut self, value: ir::Value, address: ir::Value, offset: i32) {

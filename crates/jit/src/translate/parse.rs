@@ -43,8 +43,16 @@ impl Translator<'_, '_, '_> {
     /// Ends the parser unless so many bits are left; the position before them.
     pub(super) fn require_bits(&mut self, bits: ir::Value) -> ir::Value {
         let cursor = self.cursor_position();
-        let left = self.bits_behind(cursor);
-        let enough = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, bits, left);
+        let enough = match (self.cursor, self.constant_of(bits)) {
+            (CursorFact::At(position), Some(bits)) if let Some(end) = position.checked_add(bits) => {
+                let (all, end) = (self.packet_bits(), self.number(end as i64));
+                self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, all, end)
+            }
+            _ => {
+                let left = self.bits_behind(cursor);
+                self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, bits, left)
+            }
+        };
         self.require(enough, Ending::Rejected(self.environment.errors.packet_too_short));
         cursor
     }

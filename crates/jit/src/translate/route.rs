@@ -9,7 +9,6 @@ use crate::route::flow::Stage;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan};
 use crate::route::{Argument, Order, Route, Source};
 use crate::runtime::words;
-use crate::tables::TableLayout;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
@@ -62,7 +61,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// All of it, in a loop over a burst.
     pub(super) fn route(&mut self, route: &'a Route, plan: &'a Plan, order: Order) -> Shape {
         let tables = (0..self.program.tables.len() as u32).map(TableId);
-        let layouts = tables.filter_map(|table| TableLayout::new(self.program, table));
+        let layouts = tables.filter_map(|table| self.table_layout(table));
         let key_words = layouts.map(|layout| layout.key.words()).max().unwrap_or(0);
         let prepare = |translator: &mut Self| translator.look_up_for_burst(route);
         self.burst(order == Order::Staged, key_words, prepare, |translator| {
@@ -90,7 +89,7 @@ impl<'a> Translator<'_, 'a, '_> {
             for key in &program.tables[id.index()].keys {
                 key.expr.for_each_slot(&mut |slot| all_constant &= is_constant(slot));
             }
-            if let Some(layout) = TableLayout::new(program, id).filter(|_| all_constant) {
+            if let Some(layout) = self.table_layout(id).filter(|_| all_constant) {
                 self.look_up_ahead(id, &layout);
             }
         }
@@ -291,12 +290,14 @@ impl<'a> Translator<'_, 'a, '_> {
         self.flow(route, leaf, parsed);
         self.egress_port = None;
         self.bases.clear();
+        self.sums_known.clear();
         self.leaf = None;
         self.program = whole;
     }
 
     fn begin_leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         self.leaf = Some(leaf);
+        self.begin_memos();
         self.begin_sums(route, leaf);
         let chosen = self.builder.declare_var(types::I64);
         self.egress_port = Some(chosen);
@@ -307,6 +308,7 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn carry(&mut self, leaf: &Leaf, parsed: &Parsed, stage: Stage) {
         let mut carried = parsed.carried.clone();
         carried.extend(self.sum_variables());
+        carried.extend(self.memo_variables());
         match stage {
             Stage::Verification => carried.extend(self.checksum_failed),
             Stage::Ingress => {}

@@ -7,6 +7,7 @@ use super::within_bounds;
 use crate::context::Context;
 use crate::lane::Lane;
 use crate::runtime;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::TableId;
 use forebay_tables::Search;
@@ -54,7 +55,7 @@ impl Translator<'_, '_, '_> {
             Search::Prefix { .. } => self.search_prefixes(search, location, key[0], &exits),
         }
         self.builder.switch_to_block(exits.missed);
-        let default = self.load(location, offset_of!(Location, default) as i32);
+        let default = self.load_unchanging(location, offset_of!(Location, default));
         let missed = self.number(0);
         self.builder.ins().jump(exits.found, &[default.into(), missed.into()]);
         self.builder.switch_to_block(exits.hard);
@@ -83,14 +84,14 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The address of the table's [`Location`].
-    fn location(&mut self, table: TableId) -> ir::Value {
+    pub(super) fn location(&mut self, table: TableId) -> ir::Value {
         let searched = &mut self.environment.searched;
         let place = searched.iter().position(|known| *known == table);
         let place = place.unwrap_or_else(|| {
             searched.push(table);
             searched.len() - 1
         });
-        let locations = self.load(self.context, offset_of!(Context<'_>, locations) as i32);
+        let locations = self.load_unchanging(self.context, offset_of!(Context<'_>, locations));
         self.address(locations, (place * size_of::<Location>()) as i32)
     }
 
@@ -105,10 +106,10 @@ impl Translator<'_, '_, '_> {
             unreachable!("buckets are for exact matches")
         };
         let hash = self.hash_of_key(key);
-        let count = self.load(location, offset_of!(Location, size) as i32);
+        let count = self.load_unchanging(location, offset_of!(Location, size));
         let home = self.builder.ins().umulhi(hash, count);
         let home = self.times(home, 8 * bucket_words as u64);
-        let array = self.load(location, offset_of!(Location, array) as i32);
+        let array = self.load_unchanging(location, offset_of!(Location, array));
         let bucket = self.builder.ins().iadd(array, home);
         let header = self.builder.ins().atomic_load(types::I64, within_bounds(), bucket);
         let candidates = self.candidates(header, hash, places_mask);
@@ -121,13 +122,12 @@ impl Translator<'_, '_, '_> {
 
         self.builder.switch_to_block(some);
         let bit = self.builder.ins().ctz(candidates);
-        let place = self.shifted_right(bit, 3);
-        let offset = self.times(place, 8 * entry_words as u64);
-        let entry = self.builder.ins().iadd(bucket, offset);
-        // The header is before the first entry.
-        let entry = self.address(entry, 8);
-        let different = self.different(entry, key);
-        let record = self.address(entry, 8 * key.len() as i32);
+        // A place has a byte of the header, whose highest bit is set, and as many words as an entry behind the header.
+        let offset = self.times(bit, entry_words as u64);
+        let behind = self.builder.ins().iadd(bucket, offset);
+        let first = 8 - 7 * entry_words as i32;
+        let different = self.different(behind, first, key);
+        let record = self.address(behind, first + 8 * key.len() as i32);
         let hit = self.number(1);
         self.builder
             .ins()
@@ -140,8 +140,9 @@ impl Translator<'_, '_, '_> {
         let mut state = self.number(HASH_START as i64);
         for word in key {
             let mixed = self.builder.ins().bxor(state, *word);
-            let low = self.builder.ins().imul(mixed, factor);
-            let high = self.builder.ins().umulhi(mixed, factor);
+            let [mixed, factor] = [mixed, factor].map(|word| self.builder.ins().uextend(types::I128, word));
+            let product = self.builder.ins().imul(mixed, factor);
+            let (low, high) = self.builder.ins().isplit(product);
             state = self.builder.ins().bxor(low, high);
         }
         state
@@ -162,11 +163,15 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().band(candidates, mask)
     }
 
-    /// Whether the words at an address are not those of the key: not 0.
-    fn different(&mut self, entry: ir::Value, key: &[ir::Value]) -> ir::Value {
+    /// Whether the words at an offset from an address are not those of the key: not 0.
+    fn different(&mut self, base: ir::Value, first: i32, key: &[ir::Value]) -> ir::Value {
+        if let [word] = key {
+            let stored = self.load(base, first);
+            return self.builder.ins().icmp(IntCC::NotEqual, stored, *word);
+        }
         let mut different = None;
         for (index, word) in key.iter().enumerate() {
-            let stored = self.load(entry, 8 * index as i32);
+            let stored = self.load(base, first + 8 * index as i32);
             let own = self.builder.ins().bxor(stored, *word);
             different = Some(match different {
                 Some(others) => self.builder.ins().bor(others, own),
@@ -186,37 +191,31 @@ impl Translator<'_, '_, '_> {
             unreachable!("cells are for prefixes")
         };
         let key = self.shifted_left(key, u32::BITS - width);
-        let shift = self.load(location, offset_of!(Location, size) as i32);
+        let shift = self.load_unchanging(location, offset_of!(Location, size));
         let index = self.builder.ins().ushr(key, shift);
-        let array = self.load(location, offset_of!(Location, array) as i32);
+        let array = self.load_unchanging(location, offset_of!(Location, array));
         let first = self.cell(array, index);
-        // The bits behind those of the index, at the top of 32.
-        let bits = self.number(u32::BITS.into());
-        let consumed = self.builder.ins().isub(bits, shift);
-        let rest = self.builder.ins().ishl(key, consumed);
-        let rest = self.masked(u32::BITS, rest);
 
-        let (check, deeper, last) = (
-            self.builder.create_block(),
-            self.builder.create_block(),
-            self.builder.create_block(),
-        );
-        let cell = self.builder.append_block_param(check, types::I64);
-        let present = self.builder.append_block_param(check, types::I64);
-        self.builder.ins().jump(check, &[first.into(), rest.into()]);
-        self.builder.switch_to_block(check);
+        let last = self.builder.create_block();
+        let cell = self.builder.append_block_param(last, types::I64);
         let flag = self.number(DEEPER.into());
-        let goes_on = self.builder.ins().band(cell, flag);
-        self.builder.ins().brif(goes_on, deeper, &[], last, &[]);
-
-        self.builder.switch_to_block(deeper);
-        let number = self.builder.ins().bxor(cell, flag);
-        let row = self.row(location, offset_of!(Location, deeper), number, deeper_words);
-        let index = self.shifted_right(present, u32::BITS - DEEPER_BITS);
-        let next = self.cell(row, index);
-        let rest = self.shifted_left(present, DEEPER_BITS);
-        let rest = self.masked(u32::BITS, rest);
-        self.builder.ins().jump(check, &[next.into(), rest.into()]);
+        let (mut present, mut left) = (first, shift);
+        // As often as the smallest first array leaves bits.
+        for _ in 0..search::deeper_max(width) {
+            let goes_on = self.builder.ins().band(present, flag);
+            let deeper = self.builder.create_block();
+            self.builder.ins().brif(goes_on, deeper, &[], last, &[present.into()]);
+            self.builder.switch_to_block(deeper);
+            let number = self.builder.ins().bxor(present, flag);
+            let row = self.row(location, offset_of!(Location, deeper), number, deeper_words);
+            // What is left of the key's 32 bits is a multiple of what a row takes.
+            let step = self.number(DEEPER_BITS.into());
+            left = self.builder.ins().isub(left, step);
+            let index = self.builder.ins().ushr(key, left);
+            let index = self.masked(DEEPER_BITS, index);
+            present = self.cell(row, index);
+        }
+        self.builder.ins().jump(last, &[present.into()]);
 
         self.builder.switch_to_block(last);
         let is_some = self.builder.create_block();
@@ -248,7 +247,7 @@ impl Translator<'_, '_, '_> {
         let one = self.number(1);
         let bit = self.builder.ins().ishl(one, highest);
         let index = self.builder.ins().bxor(sum, bit);
-        let chunks = self.load(location, chunks as i32);
+        let chunks = self.load_unchanging(location, chunks);
         let offset = self.shifted_left(highest, 3);
         let place = self.builder.ins().iadd(chunks, offset);
         let chunk = self.load(place, -8 * FIRST_CHUNK.ilog2() as i32);

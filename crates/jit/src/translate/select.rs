@@ -7,7 +7,11 @@ use super::value::{ActionData, Place, Value};
 use crate::runtime::{self, ValueSetShape};
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
+use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, Expr, KeySet, ValueSetId};
+
+/// A key is compared with so many constants; among more, it is searched.
+const COMPARED_MAX: usize = 3;
 
 impl Translator<'_, '_, '_> {
     /// Goes where the first case that matches leads, or to `default`.
@@ -27,7 +31,10 @@ impl Translator<'_, '_, '_> {
         ] = values[..]
             && let Some((switch, otherwise)) = search(cases, default)
         {
-            return switch.emit(&mut self.builder, key, otherwise);
+            if switch.entries().len() > COMPARED_MAX {
+                return switch.emit(&mut self.builder, key, otherwise);
+            }
+            return self.select_by_comparing(values[0], switch, otherwise);
         }
         for &(keysets, target) in cases {
             let Some(condition) = self.case_condition(keysets, &values, data) else {
@@ -39,6 +46,20 @@ impl Translator<'_, '_, '_> {
             self.builder.switch_to_block(next);
         }
         self.builder.ins().jump(default, &[]);
+    }
+
+    /// The same for few constants, which are all different.
+    fn select_by_comparing(&mut self, key: Value, switch: Switch, otherwise: ir::Block) {
+        let mut cases: Vec<(u128, ir::Block)> = switch.entries().iter().map(|(number, block)| (*number, *block)).collect();
+        cases.sort_by_key(|(number, _)| *number);
+        for (number, target) in cases {
+            let number = self.constant(&Bits::new(key.width, number));
+            let equal = self.equal(key, number);
+            let next = self.builder.create_block();
+            self.builder.ins().brif(equal, target, &[], next, &[]);
+            self.builder.switch_to_block(next);
+        }
+        self.builder.ins().jump(otherwise, &[]);
     }
 
     /// Whether all keysets match; nothing when they do whatever the keys are.

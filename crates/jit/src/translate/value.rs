@@ -144,7 +144,7 @@ impl Translator<'_, '_, '_> {
 
     /// The low bits of a word.
     pub(super) fn masked(&mut self, width: u32, word: ir::Value) -> ir::Value {
-        if width >= 64 {
+        if width >= 64 || self.significant_bits(word) <= width {
             return word;
         }
         let mask = self.number(low_mask(width));
@@ -163,6 +163,7 @@ impl Translator<'_, '_, '_> {
             0 => self.constant(&Bits::zero(0)),
             1..=64 => {
                 let word = self.load(address, offset);
+                self.note_width(word, width);
                 Value::word(width, word)
             }
             65..=128 => {
@@ -242,6 +243,7 @@ impl Translator<'_, '_, '_> {
             Home::Register(variable) => {
                 let value = self.builder.use_var(*variable);
                 if width <= 64 {
+                    self.note_width(value, width);
                     Value::word(width, value)
                 } else {
                     Value::double(width, value)
@@ -331,6 +333,10 @@ impl Translator<'_, '_, '_> {
                     word => self.load(*record, 8 * word as i32),
                 };
                 let moved = self.shifted_right(word, place.shift);
+                // What is above the last value of a word is zero.
+                if !places.iter().any(|other| other.word == place.word && other.shift > place.shift) {
+                    self.note_width(moved, width);
+                }
                 let argument = self.masked(width, moved);
                 Value::word(width, argument)
             }
@@ -388,9 +394,8 @@ impl Translator<'_, '_, '_> {
     /// Whether two values of one width are equal: something of 8 bits that can be branched on.
     pub(super) fn equal(&mut self, left: Value, right: Value) -> ir::Value {
         match (left.place, right.place) {
-            (Place::Word(left), Place::Word(right)) | (Place::Double(left), Place::Double(right)) => {
-                self.builder.ins().icmp(IntCC::Equal, left, right)
-            }
+            (Place::Word(left), Place::Word(right)) => self.words_equal(IntCC::Equal, left, right),
+            (Place::Double(left), Place::Double(right)) => self.builder.ins().icmp(IntCC::Equal, left, right),
             _ => {
                 let equal = self.wide_operation(WideOperator::Binary(BinaryOp::Eq), 1, left, Some(right));
                 self.truth_of_word(equal)

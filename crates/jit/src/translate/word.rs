@@ -120,7 +120,10 @@ impl Translator<'_, '_, '_> {
         } else {
             (a, b)
         };
-        self.builder.ins().icmp(condition_code(operator), a, b)
+        match condition_code(operator) {
+            code @ (IntCC::Equal | IntCC::NotEqual) => self.words_equal(code, a, b),
+            code => self.builder.ins().icmp(code, a, b),
+        }
     }
 
     /// The number that a value of two's complement is, in 64 bits.

@@ -23,7 +23,7 @@ impl Tables {
     /// Empty ones.
     pub fn new(program: &Program) -> Self {
         let domain = Domain::new();
-        let tables = program.tables.iter().map(|table| {
+        let tables = program.tables.iter().zip((0..).map(TableId)).map(|(table, id)| {
             let actions = table.actions.iter().zip(0..).map(|(listed, index)| {
                 let params = program.actions[listed.action.index()].params.iter();
                 let widths = params.map(|param| param.width).collect();
@@ -41,6 +41,7 @@ impl Tables {
                 default_action: ActionCall::new(ActionId(default.action), default.args.clone()),
                 const_default: false,
                 implementation: Implementation::Direct,
+                memo: forebay_jit::leads(program, id),
             };
             Table::in_domain(spec, &domain)
         });

@@ -120,6 +120,9 @@ impl Worker {
         while done < packets.len() {
             let rest = &mut packets[done..];
             let mut longest = 0;
+            if short_way.is_uniform() {
+                longest = rest.iter().map(Packet::len).max().unwrap_or(0);
+            }
             let frames = rest.iter_mut().map(|packet| {
                 longest = longest.max(packet.len());
                 Frame {
@@ -169,6 +172,11 @@ impl Pipeline {
     /// Why no packet takes the short way, for people; nothing when packets do or will, or the engine has none.
     pub fn short_way_obstacle(&self) -> Option<String> {
         self.code.as_ref()?.obstacle()
+    }
+
+    /// The machine code of the short way in its straight form, when it is ready: see [`ShortCode::machine_code`].
+    pub fn machine_code(&self) -> Option<&[u8]> {
+        self.straight().map(ShortCode::machine_code)
     }
 
     /// Waits for everything that is being compiled: see [`crate::ShortWay::BesidePackets`].

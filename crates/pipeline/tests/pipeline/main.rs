@@ -3,6 +3,7 @@
 mod batch;
 mod common;
 mod control;
+mod memos;
 mod readiness;
 mod sections;
 mod stress;

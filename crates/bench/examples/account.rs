@@ -1,0 +1,76 @@
+//! Something for profilers that count instructions: `account PROGRAM ENTRIES WHO BURSTS [CODE]` takes so many bursts of 32
+//! packets through the program (`jit`), its twin (`hand-written`) or nothing (`harness`), and does nothing else. The machine
+//! code of the program is written to the file CODE, and its address printed. See `benches/accounting/README.md`.
+
+use forebay_bench::contender::{Bare, Compiled, Ports, Work};
+use forebay_bench::ports::FramePort;
+use forebay_bench::workload::{Aggregate, Disaggregate, IotScale, L2, L3, PortForward, Scale, Workload};
+use forebay_pipeline::{Engine, Options, Pipeline, ShortWay};
+use std::error::Error;
+use std::sync::Arc;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [program, entries, who, bursts, rest @ ..] = &arguments[..] else {
+        return Err("say: PROGRAM ENTRIES jit|hand-written|harness BURSTS [CODE]".into());
+    };
+    let workload = workload(program, entries.parse()?)?;
+    let mut work: Box<dyn Work> = match who.as_str() {
+        "jit" => compiled(&*workload, rest.first())?,
+        "hand-written" => workload.twin().ok_or("it has no twin")?(ports(&*workload)),
+        "harness" => Box::new(Bare::new(ports(&*workload))),
+        _ => return Err("say who: jit, hand-written or harness".into()),
+    };
+    let packets: u64 = (0..bursts.parse()?).map(|_| work.breathe(0)).sum();
+    println!("{packets} packets");
+    Ok(())
+}
+
+fn workload(program: &str, entries: usize) -> Result<Box<dyn Workload>, Box<dyn Error>> {
+    let scale = Scale {
+        entries,
+        flows: entries,
+        frame_bytes: 60,
+    };
+    let iot = IotScale::default();
+    Ok(match program {
+        "portfwd" => Box::new(PortForward::new(scale)?),
+        "l2fwd" => Box::new(L2::new(scale)?),
+        "l3fwd" => Box::new(L3::new(scale)?),
+        "iot_aggregate" => Box::new(Aggregate::new(iot)?),
+        "iot_disaggregate" => Box::new(Disaggregate::new(iot)?),
+        _ => return Err("there is no such program".into()),
+    })
+}
+
+fn compiled(workload: &dyn Workload, code: Option<&String>) -> Result<Box<dyn Work>, Box<dyn Error>> {
+    let options = Options {
+        engine: Engine::Jit,
+        short_way: ShortWay::BeforePackets,
+        ..Options::default()
+    };
+    let pipeline = Arc::new(Pipeline::load_with(workload.compile()?, options)?);
+    workload.configure(&pipeline)?;
+    pipeline.finish_compiling();
+    if let Some(path) = code {
+        let code = pipeline.machine_code().ok_or("its packets take no short way")?;
+        std::fs::write(path, code)?;
+        println!("code at {:#x}", code.as_ptr().addr());
+    }
+    Ok(Box::new(Compiled::new(pipeline, ports(workload))))
+}
+
+/// All traffic comes by the first.
+fn ports(workload: &dyn Workload) -> Ports {
+    let frames = Arc::new(workload.frames());
+    let numbers = workload.ports().into_iter().enumerate();
+    let port = |(index, number): (usize, u32)| {
+        let name = format!("port {number}");
+        let port = match index {
+            0 => FramePort::repeating(&name, Arc::clone(&frames)),
+            _ => FramePort::silent(&name),
+        };
+        (number, Box::new(port) as Box<_>)
+    };
+    numbers.map(port).collect()
+}

@@ -1,0 +1,138 @@
+//! The short way: look-ups that take what another one of the same record has found: see [`crate::joins`].
+
+use super::Translator;
+use super::search::Match;
+use super::value::ActionData;
+use crate::joins::{determines, key_slots};
+use crate::route::crossings::Crossing;
+use crate::tables::TableLayout;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_frontend::Variable;
+use forebay_ir::{ActionId, TableId};
+use forebay_tables::search::{Location, MEMO_PLACE_BITS};
+use std::mem::offset_of;
+
+impl<'a> Translator<'_, 'a, '_> {
+    /// No memo is known yet.
+    pub(super) fn begin_memos(&mut self) {
+        self.memos.clear();
+        let program = self.program;
+        for leader in (0..program.tables.len() as u32).map(TableId) {
+            if self.environment.joins.leads(leader) {
+                let nowhere = self.no_memo();
+                let place = self.builder.declare_var(types::I64);
+                self.builder.def_var(place, nowhere);
+                self.memos.insert(leader, place);
+            }
+        }
+    }
+
+    /// Where memos are, for a packet that is laid aside.
+    pub(super) fn memo_variables(&self) -> Vec<Variable> {
+        self.memos.values().copied().collect()
+    }
+
+    /// The address of a memo that never holds.
+    fn no_memo(&mut self) -> ir::Value {
+        if self.environment.no_memo.is_null() {
+            self.environment.no_memo = self.environment.pool.words([0].into());
+        }
+        self.pointer(self.environment.no_memo)
+    }
+
+    /// An action of a table is about to run with the data of a record: whether that says what the next key is.
+    pub(super) fn note_memo(&mut self, table: TableId, action: ActionId, layout: &TableLayout, data: &ActionData) {
+        let (Some(&place), Some(memo)) = (self.memos.get(&table), layout.record.memo()) else {
+            return;
+        };
+        let ActionData::Record { record, .. } = data else { return };
+        let program = self.environment.program;
+        let is_certain = self.environment.joins.followers(table).all(|follower| {
+            let key = key_slots(program, follower);
+            key.is_some_and(|key| determines(program, action, &key))
+        });
+        let address = match is_certain {
+            true => self.address(*record, 8 * memo as i32),
+            false => self.no_memo(),
+        };
+        self.builder.def_var(place, address);
+    }
+
+    /// Where the memo of a look-up is, if it may have one.
+    pub(super) fn memo_of(&mut self, table: TableId) -> Option<ir::Value> {
+        let leader = self.environment.joins.leader(table)?;
+        // Of several tables that a record leads to, the first has its memo.
+        let is_first = self.environment.joins.followers(leader).next() == Some(table);
+        let is_as_declared = key_slots(self.program, table) == key_slots(self.environment.program, table);
+        let place = *self.memos.get(&leader).filter(|_| is_first && is_as_declared && self.copy_loop.is_none())?;
+        Some(self.builder.use_var(place))
+    }
+
+    /// What the memo says, or what is found by the key; then the memo says that.
+    pub(super) fn find_by_memo(
+        &mut self,
+        table: TableId,
+        layout: &TableLayout,
+        place: ir::Value,
+        crossing: Option<&Crossing>,
+    ) -> Match {
+        let location = self.location(table);
+        let memo = self.load(place, 0);
+        let noted = self.shifted_right(memo, MEMO_PLACE_BITS);
+        let present = self.load_unchanging(location, offset_of!(Location, version));
+        let holds = self.builder.ins().icmp(IntCC::Equal, noted, present);
+        let (known, unknown, found) = (
+            self.builder.create_block(),
+            self.builder.create_block(),
+            self.builder.create_block(),
+        );
+        let record = self.builder.append_block_param(found, types::I64);
+        let hit = self.builder.append_block_param(found, types::I64);
+        self.builder.ins().brif(holds, known, &[], unknown, &[]);
+
+        self.builder.switch_to_block(known);
+        let array = self.load_unchanging(location, offset_of!(Location, array));
+        let words = self.masked(MEMO_PLACE_BITS, memo);
+        let bytes = self.shifted_left(words, 3);
+        let noted = self.builder.ins().iadd(array, bytes);
+        let one = self.number(1);
+        self.builder.ins().jump(found, &[noted.into(), one.into()]);
+
+        self.builder.switch_to_block(unknown);
+        let leader = self.environment.joins.leader(table).expect("it has a memo");
+        let key = self.key_words(table, layout);
+        let by_key = self.find_for_packet(table, layout.search, &key, crossing);
+        // The packet may have waited meanwhile.
+        let place = self.builder.use_var(self.memos[&leader]);
+        self.write_memo(table, place, by_key);
+        self.builder.ins().jump(found, &[by_key.record.into(), by_key.hit.into()]);
+
+        self.builder.switch_to_block(found);
+        Match { record, hit }
+    }
+
+    /// Notes where a record was found, if it is an entry's, in the array that the burst knows of.
+    fn write_memo(&mut self, table: TableId, place: ir::Value, found: Match) {
+        let location = self.location(table);
+        let array = self.load_unchanging(location, offset_of!(Location, array));
+        let bytes = self.load_unchanging(location, offset_of!(Location, bytes));
+        let version = self.load_unchanging(location, offset_of!(Location, version));
+        let offset = self.builder.ins().isub(found.record, array);
+        let is_inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, bytes);
+        let nowhere = self.no_memo();
+        let is_somewhere = self.builder.ins().icmp(IntCC::NotEqual, place, nowhere);
+        let never = self.number(-1);
+        let holds = self.builder.ins().icmp(IntCC::NotEqual, version, never);
+        let all = self.builder.ins().band(is_inside, is_somewhere);
+        let all = self.builder.ins().band(all, holds);
+        let hit = self.builder.ins().ireduce(types::I8, found.hit);
+        let all = self.builder.ins().band(all, hit);
+        self.when(all, |translator| {
+            let words = translator.shifted_right(offset, 3);
+            let version = translator.shifted_left(version, MEMO_PLACE_BITS);
+            let memo = translator.builder.ins().bor(version, words);
+            translator.store(memo, place, 0);
+        });
+    }
+}

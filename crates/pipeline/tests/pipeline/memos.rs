@@ -1,0 +1,162 @@
+//! A table whose records say what the key of the next one is: machine code notes in them what it found there. Whatever is
+//! written to either table, packets meet what stands in both.
+
+use crate::common::{Blocks, Switch, bits};
+use forebay_ir::EntryMatch;
+use forebay_packet::{Packet, SplitMix64};
+use forebay_pipeline::{Arrival, ControlError, Engine, Entry, EntryAction, Options, Passage, ShortWay, Worker};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const TABLES: &str = "action I.lead(next: bit<16>) = I.lead\n\
+    body I.lead action {\nblock0:\n kept = $next\n return\n}\n\
+    table I.t {\n key h.a: bit<8> exact = h.a\n action I.lead\n action NoAction\n default NoAction()\n size 256\n}\n\
+    table I.u {\n key kept: bit<16> exact = kept\n action I.forward\n action NoAction\n default NoAction()\n size 4096\n}";
+
+fn switch() -> Switch {
+    let switch = Blocks {
+        more: TABLES,
+        ingress: "apply I.t -> block1\nblock1:\napply I.u -> block2\nblock2:\nreturn",
+        ..Blocks::default()
+    }
+    .load_with(Options {
+        engine: Engine::Jit,
+        short_way: ShortWay::BeforePackets,
+        ..Options::default()
+    });
+    assert!(switch.worker.has_short_way());
+    switch
+}
+
+/// The ports by which packets with these first bytes leave, and their marks.
+fn pass(worker: &mut Worker, firsts: &[u8]) -> Vec<(u32, u8)> {
+    let mut packets: Vec<Packet> = firsts.iter().map(|first| Packet::from_bytes(&[*first, 0])).collect();
+    let mut passages = Vec::new();
+    let all = worker.pass(&mut packets, Arrival::default(), 0, &mut passages);
+    passages.resize(packets.len(), all.map_or(Passage::LongWay, Passage::Transmit));
+    let left = packets.iter().zip(passages).map(|(packet, passage)| match passage {
+        Passage::Transmit(port) => (port, packet.data()[1]),
+        other => panic!("the packet leaves on the short way: {other:?}"),
+    });
+    left.collect()
+}
+
+fn lead(first: u8, next: u16) -> Entry {
+    Entry {
+        matches: vec![EntryMatch::Exact(bits(8, first.into()))],
+        priority: 0,
+        action: EntryAction::call("lead", vec![bits(16, next.into())]),
+    }
+}
+
+fn forward(key: u16, port: u16, mark: u8) -> Entry {
+    Entry {
+        matches: vec![EntryMatch::Exact(bits(16, key.into()))],
+        priority: 0,
+        action: EntryAction::call("forward", vec![bits(9, port.into()), bits(8, mark.into())]),
+    }
+}
+
+/// What stands in the tables.
+#[derive(Default)]
+struct Model {
+    leads: HashMap<u8, u16>,
+    forwards: HashMap<u16, (u16, u8)>,
+}
+
+impl Model {
+    fn outcome(&self, first: u8) -> (u32, u8) {
+        let key = self.leads.get(&first).copied().unwrap_or(0);
+        let (port, mark) = self.forwards.get(&key).copied().unwrap_or((0, 0));
+        (port.into(), mark)
+    }
+
+    /// Writes something to both tables and here.
+    fn write(&mut self, switch: &Switch, random: &mut SplitMix64) -> Result<(), ControlError> {
+        let (pipeline, number) = (&switch.pipeline, random.next_u64());
+        let (first, key) = ((number >> 8) as u8 % 8, (number >> 16) as u16 % 600);
+        let (port, mark) = ((number >> 32) as u16 % 500, (number >> 48) as u8);
+        match number % 8 {
+            0 if self.leads.contains_key(&first) => {
+                self.leads.insert(first, key);
+                pipeline.modify_entry("I.t", &lead(first, key))
+            }
+            1 if self.leads.remove(&first).is_some() => pipeline.delete_entry("I.t", &lead(first, 0).matches, 0),
+            0..=2 if !self.leads.contains_key(&first) => {
+                self.leads.insert(first, key);
+                pipeline.insert_entry("I.t", &lead(first, key))
+            }
+            3 if self.forwards.remove(&key).is_some() => pipeline.delete_entry("I.u", &forward(key, 0, 0).matches, 0),
+            // A table of its own is written, and takes the place of the present one.
+            4 if self.forwards.insert(key, (port, mark)).is_some() => {
+                pipeline.atomically(|batch| batch.modify_entry("I.u", &forward(key, port, mark)))
+            }
+            4 => pipeline.atomically(|batch| batch.insert_entry("I.u", &forward(key, port, mark))),
+            _ if self.forwards.insert(key, (port, mark)).is_some() => {
+                pipeline.modify_entry("I.u", &forward(key, port, mark))
+            }
+            _ => pipeline.insert_entry("I.u", &forward(key, port, mark)),
+        }
+    }
+}
+
+#[test]
+fn packets_meet_what_stands_in_both_tables() {
+    let (mut switch, mut model, mut random) = (switch(), Model::default(), SplitMix64::new(1));
+    for step in 0..6_000 {
+        model.write(&switch, &mut random).expect("the write suits the tables");
+        let firsts: Vec<u8> = (0..12).map(|_| random.next_u64() as u8 % 9).collect();
+        let expected: Vec<_> = firsts.iter().map(|first| model.outcome(*first)).collect();
+        // A second time by what was noted.
+        for _ in 0..2 {
+            assert_eq!(pass(&mut switch.worker, &firsts), expected, "step {step}: {firsts:?}");
+        }
+    }
+}
+
+/// What the entry of a key says, in both of its forms.
+fn data(key: u16, form: u16) -> (u16, u8) {
+    (1 + key % 200 * 2 + form, (key * 7 + form) as u8)
+}
+
+#[test]
+fn nothing_is_found_that_never_stood_there() {
+    let switch = switch();
+    for first in 0..8u8 {
+        switch.pipeline.insert_entry("I.t", &lead(first, first.into())).unwrap();
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for seed in 0..2 {
+            let (pipeline, done) = (&switch.pipeline, &done);
+            scope.spawn(move || {
+                let (mut worker, mut random) = (Worker::new(Arc::clone(pipeline)), SplitMix64::new(seed));
+                while !done.load(Ordering::Relaxed) {
+                    let firsts: Vec<u8> = (0..16).map(|_| random.next_u64() as u8 % 8).collect();
+                    for (first, seen) in firsts.iter().zip(pass(&mut worker, &firsts)) {
+                        let keys = [u16::from(*first), u16::from(*first) + 50];
+                        let legal = |key: u16| (0..2).any(|form| (u32::from(data(key, form).0), data(key, form).1) == seen);
+                        assert!(seen == (0, 0) || keys.into_iter().any(legal), "{first} became {seen:?}");
+                    }
+                }
+            });
+        }
+        let (mut random, mut present) = (SplitMix64::new(9), HashMap::new());
+        for _ in 0..30_000 {
+            let number = random.next_u64();
+            let (first, key, form) = ((number >> 8) as u8 % 8, (number >> 16) as u16 % 300, (number >> 40) as u16 % 2);
+            let (port, mark) = data(key, form);
+            let written = match number % 4 {
+                0 => switch.pipeline.modify_entry("I.t", &lead(first, u16::from(first) + 50 * form)),
+                1 if present.remove(&key).is_some() => switch.pipeline.delete_entry("I.u", &forward(key, 0, 0).matches, 0),
+                _ if present.insert(key, form).is_some() => {
+                    switch.pipeline.modify_entry("I.u", &forward(key, port, mark))
+                }
+                _ => switch.pipeline.insert_entry("I.u", &forward(key, port, mark)),
+            };
+            written.expect("the write suits the tables");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
