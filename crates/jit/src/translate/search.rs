@@ -1,6 +1,6 @@
 //! The short way: looking keys up in place, as [`forebay_tables::search`] says that tables are laid out.
 //!
-//! What is seldom is left to the runtime: an entry that did not fit into its bucket, two keys with the same hash's tag.
+//! What is seldom is left to the runtime: an entry for which there was no room in the two buckets that are looked into.
 
 use super::Translator;
 use super::within_bounds;
@@ -15,6 +15,12 @@ use forebay_tables::search::{
     self, DEEPER, DEEPER_BITS, FIRST_CHUNK, FIRST_TAG, HASH_FACTOR, HASH_START, Location, PASSED_SHIFT,
 };
 use std::mem::offset_of;
+
+/// A bit for each place of a bucket.
+const TAG_ONES: u64 = 0x0101_0101_0101_0101;
+
+/// So many buckets are looked into; what has passed by more is left to the runtime.
+const PROBES: usize = 2;
 
 /// What a look-up found.
 #[derive(Clone, Copy)]
@@ -96,13 +102,7 @@ impl Translator<'_, '_, '_> {
     }
 
     fn search_buckets(&mut self, search: Search, location: ir::Value, key: &[ir::Value], exits: &Exits) {
-        let Search::Exact {
-            entry_words,
-            bucket_words,
-            places_mask,
-            ..
-        } = search
-        else {
+        let Search::Exact { bucket_words, .. } = search else {
             unreachable!("buckets are for exact matches")
         };
         let hash = self.hash_of_key(key);
@@ -110,28 +110,80 @@ impl Translator<'_, '_, '_> {
         let home = self.builder.ins().umulhi(hash, count);
         let home = self.times(home, 8 * bucket_words as u64);
         let array = self.load_unchanging(location, offset_of!(Location, array));
-        let bucket = self.builder.ins().iadd(array, home);
+        let mut bucket = self.builder.ins().iadd(array, home);
+        let tags = self.tags(hash);
+        for _ in 1..PROBES {
+            let next = self.builder.create_block();
+            self.probe(search, bucket, tags, key, exits, next);
+            self.builder.switch_to_block(next);
+            self.builder.set_cold_block(next);
+            bucket = self.next_bucket(location, bucket, 8 * bucket_words as u64);
+        }
+        self.probe(search, bucket, tags, key, exits, exits.hard);
+    }
+
+    /// Looks into a bucket: at all entries with the tag, then at `next` if entries have passed by.
+    fn probe(
+        &mut self,
+        search: Search,
+        bucket: ir::Value,
+        tags: ir::Value,
+        key: &[ir::Value],
+        exits: &Exits,
+        next: ir::Block,
+    ) {
+        let Search::Exact {
+            entry_words,
+            places_mask,
+            ..
+        } = search
+        else {
+            unreachable!("buckets are for exact matches")
+        };
         let header = self.builder.ins().atomic_load(types::I64, within_bounds(), bucket);
-        let candidates = self.candidates(header, hash, places_mask);
-        let (some, none) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.ins().brif(candidates, some, &[], none, &[]);
+        let first = self.candidates(header, tags, places_mask);
+        let (some, none, again) = (
+            self.builder.create_block(),
+            self.builder.create_block(),
+            self.builder.create_block(),
+        );
+        let candidates = self.builder.append_block_param(some, types::I64);
+        self.builder.ins().brif(first, some, &[first.into()], none, &[]);
 
         self.builder.switch_to_block(none);
         let passed = self.shifted_right(header, PASSED_SHIFT);
-        self.builder.ins().brif(passed, exits.hard, &[], exits.missed, &[]);
+        self.builder.ins().brif(passed, next, &[], exits.missed, &[]);
 
         self.builder.switch_to_block(some);
         let bit = self.builder.ins().ctz(candidates);
         // A place has a byte of the header, whose highest bit is set, and as many words as an entry behind the header.
         let offset = self.times(bit, entry_words as u64);
         let behind = self.builder.ins().iadd(bucket, offset);
-        let first = 8 - 7 * entry_words as i32;
-        let different = self.different(behind, first, key);
-        let record = self.address(behind, first + 8 * key.len() as i32);
+        let offset = 8 - 7 * entry_words as i32;
+        let different = self.different(behind, offset, key);
+        let record = self.address(behind, offset + 8 * key.len() as i32);
         let hit = self.number(1);
         self.builder
             .ins()
-            .brif(different, exits.hard, &[], exits.found, &[record.into(), hit.into()]);
+            .brif(different, again, &[], exits.found, &[record.into(), hit.into()]);
+
+        self.builder.switch_to_block(again);
+        self.builder.set_cold_block(again);
+        let one = self.number(1);
+        let less = self.builder.ins().isub(candidates, one);
+        let rest = self.builder.ins().band(candidates, less);
+        self.builder.ins().brif(rest, some, &[rest.into()], none, &[]);
+    }
+
+    /// The bucket behind one, or the first.
+    fn next_bucket(&mut self, location: ir::Value, bucket: ir::Value, bytes: u64) -> ir::Value {
+        let count = self.load_unchanging(location, offset_of!(Location, size));
+        let array = self.load_unchanging(location, offset_of!(Location, array));
+        let all = self.times(count, bytes);
+        let end = self.builder.ins().iadd(array, all);
+        let next = self.address(bucket, bytes as i32);
+        let is_end = self.builder.ins().icmp(IntCC::Equal, next, end);
+        self.builder.ins().select(is_end, array, next)
     }
 
     /// As the tables compute it.
@@ -148,18 +200,22 @@ impl Translator<'_, '_, '_> {
         state
     }
 
-    /// The highest bits of the bytes of a header that have the hash's tag; seldom one more above these.
-    fn candidates(&mut self, header: ir::Value, hash: ir::Value, places_mask: u64) -> ir::Value {
-        const ONES: u64 = 0x0101_0101_0101_0101;
-        let ones = self.number(ONES as i64);
+    /// The tag of a hash in each byte.
+    fn tags(&mut self, hash: ir::Value) -> ir::Value {
+        let ones = self.number(TAG_ONES as i64);
         let tag = self.masked(8, hash);
         let first = self.number(FIRST_TAG.into());
         let tag = self.builder.ins().bor(tag, first);
-        let tags = self.builder.ins().imul(tag, ones);
+        self.builder.ins().imul(tag, ones)
+    }
+
+    /// The highest bits of the bytes of a header that have the tag; seldom one more above these.
+    fn candidates(&mut self, header: ir::Value, tags: ir::Value, places_mask: u64) -> ir::Value {
+        let ones = self.number(TAG_ONES as i64);
         let difference = self.builder.ins().bxor(header, tags);
         let less = self.builder.ins().isub(difference, ones);
         let candidates = self.builder.ins().band_not(less, difference);
-        let mask = self.number((places_mask & ONES << 7) as i64);
+        let mask = self.number((places_mask & TAG_ONES << 7) as i64);
         self.builder.ins().band(candidates, mask)
     }
 
