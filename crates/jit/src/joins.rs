@@ -109,7 +109,9 @@ fn is_data(expr: &Expr) -> bool {
 fn alone_writes(program: &Program, table: TableId, key: &BTreeSet<SlotId>) -> bool {
     let declared = &program.tables[table.index()];
     let own: BTreeSet<ActionId> = declared.actions.iter().map(|listed| listed.action).collect();
-    let shared = (0..program.tables.len() as u32).map(TableId).filter(|other| *other != table);
+    let shared = (0..program.tables.len() as u32)
+        .map(TableId)
+        .filter(|other| *other != table);
     let shared: BTreeSet<ActionId> = shared
         .flat_map(|other| &program.tables[other.index()].actions)
         .map(|listed| listed.action)
@@ -119,7 +121,9 @@ fn alone_writes(program: &Program, table: TableId, key: &BTreeSet<SlotId>) -> bo
         .map(|action| program.actions[action.index()].body.index())
         .collect();
     let others = program.bodies.iter().enumerate();
-    let mut others = others.filter(|(index, _)| !own_bodies.contains(index)).map(|(_, body)| body);
+    let mut others = others
+        .filter(|(index, _)| !own_bodies.contains(index))
+        .map(|(_, body)| body);
     declared.implementation.is_none()
         && own.iter().any(|action| determines(program, *action, key))
         && !others.any(|body| writes(program, body, key))
@@ -127,7 +131,10 @@ fn alone_writes(program: &Program, table: TableId, key: &BTreeSet<SlotId>) -> bo
 
 fn writes(program: &Program, body: &Body, slots: &BTreeSet<SlotId>) -> bool {
     body.blocks.iter().any(|block| {
-        let by_statements = block.statements.iter().flat_map(|statement| statement.op.slots_written(program));
+        let by_statements = block
+            .statements
+            .iter()
+            .flat_map(|statement| statement.op.slots_written(program));
         let by_table = match &block.terminator {
             Terminator::Apply {
                 table, hit, action_run, ..
@@ -137,6 +144,8 @@ fn writes(program: &Program, body: &Body, slots: &BTreeSet<SlotId>) -> bool {
             }
             _ => [None; 3],
         };
-        by_statements.chain(by_table.into_iter().flatten()).any(|slot| slots.contains(&slot))
+        by_statements
+            .chain(by_table.into_iter().flatten())
+            .any(|slot| slots.contains(&slot))
     })
 }

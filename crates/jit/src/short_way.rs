@@ -244,7 +244,11 @@ impl<'a> ShortWay<'a> {
         let behind = unsafe { (self.code.entry)(context) };
         let ran = (behind as usize - first) / size_of::<u64>();
         debug_assert!(ran <= described);
-        if self.code.needs.uniform { self.memory.lanes.repeat_first(count) } else { ran }
+        if self.code.needs.uniform {
+            self.memory.lanes.repeat_first(count)
+        } else {
+            ran
+        }
     }
 
     /// The port by which the first `count` frames of the last burst leave, if that is one and all lie there as they

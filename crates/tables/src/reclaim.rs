@@ -78,7 +78,11 @@ impl Domain {
     /// A version of a table that none has had: see [`crate::search`].
     pub(crate) fn next_version(&self) -> u64 {
         let version = self.versions.fetch_add(1, Ordering::Relaxed);
-        if version >> MEMO_PLACE_BITS == 0 { version } else { NEVER }
+        if version >> MEMO_PLACE_BITS == 0 {
+            version
+        } else {
+            NEVER
+        }
     }
 
     /// The epoch that ends now: what was unpublished before it ends can be freed when [`Domain::oldest`] is above it.

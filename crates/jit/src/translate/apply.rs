@@ -228,13 +228,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Runs an action with the data of a record, and goes on at `next`.
-    fn run_action_of_record(
-        &mut self,
-        table: TableId,
-        (id, index): (ActionId, usize),
-        found: &Found,
-        next: ir::Block,
-    ) {
+    fn run_action_of_record(&mut self, table: TableId, (id, index): (ActionId, usize), found: &Found, next: ir::Block) {
         let program = self.program;
         let data = ActionData::Record {
             record: found.record,

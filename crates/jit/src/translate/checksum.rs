@@ -8,9 +8,9 @@
 //! A program that verifies a header's checksum and computes it again behind its controls sums the same fields up twice. On
 //! the short way the sum of those that nobody changes in between, the *base*, is kept from the first to the second time.
 
-use super::{Translator, within_bounds};
 use super::homes::{Field, Home};
 use super::value::ActionData;
+use super::{Translator, within_bounds};
 use crate::route::Route;
 use crate::route::flow::Flow;
 use crate::route::plan::Leaf;
@@ -48,7 +48,9 @@ impl Group<'_> {
     /// The bytes in the packet that are the whole group.
     fn in_packet(&self) -> Option<Field> {
         let mut pieces = self.pieces.iter();
-        let (&Piece::Packet(first, Contents::Original), mut bits) = pieces.next().map(|(piece, bits)| (piece, *bits))? else {
+        let (&Piece::Packet(first, Contents::Original), mut bits) =
+            pieces.next().map(|(piece, bits)| (piece, *bits))?
+        else {
             return None;
         };
         for (piece, width) in pieces {
@@ -189,7 +191,9 @@ impl<'a> Translator<'_, 'a, '_> {
                 }
             }
         }
-        let sum = summands.into_iter().reduce(|one, other| self.builder.ins().iadd(one, other));
+        let sum = summands
+            .into_iter()
+            .reduce(|one, other| self.builder.ins().iadd(one, other));
         sum.unwrap_or_else(|| self.number(0))
     }
 
@@ -333,13 +337,17 @@ fn sums_before(flow: &Flow, repeated: &[&[DataItem]]) -> Vec<SumsKnown> {
     // Blocks stand before those that follow them; only the next copy of a packet goes back.
     for (index, block) in flow.blocks.iter().enumerate() {
         let mut known = before[index].clone().unwrap_or_default();
-        let certain = block.block.statements.iter().filter_map(|statement| match &statement.op {
-            Op::VerifyChecksum { condition, data, .. } | Op::UpdateChecksum { condition, data, .. } => {
-                let always = matches!(condition, Expr::Const(value) if !value.is_zero());
-                always.then_some(data)
-            }
-            _ => None,
-        });
+        let certain = block
+            .block
+            .statements
+            .iter()
+            .filter_map(|statement| match &statement.op {
+                Op::VerifyChecksum { condition, data, .. } | Op::UpdateChecksum { condition, data, .. } => {
+                    let always = matches!(condition, Expr::Const(value) if !value.is_zero());
+                    always.then_some(data)
+                }
+                _ => None,
+            });
         for data in certain {
             known.extend(repeated.iter().position(|sum| *sum == &data[..]));
         }

@@ -273,7 +273,9 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn written_together(&self, statements: &[Statement]) -> usize {
         let mut written: Vec<SlotId> = Vec::new();
         for statement in statements {
-            let Op::Assign { slot, value } = &statement.op else { break };
+            let Op::Assign { slot, value } = &statement.op else {
+                break;
+            };
             let mut reads_written = written.contains(slot);
             value.for_each_slot(&mut |slot| reads_written |= written.contains(&slot));
             if reads_written || self.whole_bytes_in_packet(*slot).is_none() {

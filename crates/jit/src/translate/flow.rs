@@ -70,7 +70,8 @@ impl Translator<'_, '_, '_> {
             let together = self.written_together(rest);
             let (now, behind) = rest.split_at(together.max(1));
             rest = behind;
-            now.iter().for_each(|statement| self.step(has_outside_effect(statement)));
+            now.iter()
+                .for_each(|statement| self.step(has_outside_effect(statement)));
             match together {
                 0 => self.statement(&first.op, region.data()),
                 _ => self.write_together(now, region.data()),

@@ -46,7 +46,9 @@ impl<'a> Translator<'_, 'a, '_> {
         let (Some(&place), Some(memo)) = (self.memos.get(&table), layout.record.memo()) else {
             return;
         };
-        let ActionData::Record { record, .. } = data else { return };
+        let ActionData::Record { record, .. } = data else {
+            return;
+        };
         let program = self.environment.program;
         let is_certain = self.environment.joins.followers(table).all(|follower| {
             let key = key_slots(program, follower);
@@ -65,7 +67,10 @@ impl<'a> Translator<'_, 'a, '_> {
         // Of several tables that a record leads to, the first has its memo.
         let is_first = self.environment.joins.followers(leader).next() == Some(table);
         let is_as_declared = key_slots(self.program, table) == key_slots(self.environment.program, table);
-        let place = *self.memos.get(&leader).filter(|_| is_first && is_as_declared && self.copy_loop.is_none())?;
+        let place = *self
+            .memos
+            .get(&leader)
+            .filter(|_| is_first && is_as_declared && self.copy_loop.is_none())?;
         Some(self.builder.use_var(place))
     }
 
@@ -106,7 +111,9 @@ impl<'a> Translator<'_, 'a, '_> {
         // The packet may have waited meanwhile.
         let place = self.builder.use_var(self.memos[&leader]);
         self.write_memo(table, place, by_key);
-        self.builder.ins().jump(found, &[by_key.record.into(), by_key.hit.into()]);
+        self.builder
+            .ins()
+            .jump(found, &[by_key.record.into(), by_key.hit.into()]);
 
         self.builder.switch_to_block(found);
         Match { record, hit }

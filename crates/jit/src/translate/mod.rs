@@ -337,7 +337,9 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
 
     /// A load of what does not change while the function runs.
     fn load_unchanging(&mut self, address: ir::Value, offset: usize) -> ir::Value {
-        self.builder.ins().load(types::I64, unchanging(), address, offset as i32)
+        self.builder
+            .ins()
+            .load(types::I64, unchanging(), address, offset as i32)
     }
 
     fn store(&mut self, value: ir::Value, address: ir::Value, offset: i32) {

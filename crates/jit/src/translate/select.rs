@@ -50,7 +50,11 @@ impl Translator<'_, '_, '_> {
 
     /// The same for few constants, which are all different.
     fn select_by_comparing(&mut self, key: Value, switch: Switch, otherwise: ir::Block) {
-        let mut cases: Vec<(u128, ir::Block)> = switch.entries().iter().map(|(number, block)| (*number, *block)).collect();
+        let mut cases: Vec<(u128, ir::Block)> = switch
+            .entries()
+            .iter()
+            .map(|(number, block)| (*number, *block))
+            .collect();
         cases.sort_by_key(|(number, _)| *number);
         for (number, target) in cases {
             let number = self.constant(&Bits::new(key.width, number));

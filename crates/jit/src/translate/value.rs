@@ -334,7 +334,10 @@ impl Translator<'_, '_, '_> {
                 };
                 let moved = self.shifted_right(word, place.shift);
                 // What is above the last value of a word is zero.
-                if !places.iter().any(|other| other.word == place.word && other.shift > place.shift) {
+                if !places
+                    .iter()
+                    .any(|other| other.word == place.word && other.shift > place.shift)
+                {
                     self.note_width(moved, width);
                 }
                 let argument = self.masked(width, moved);

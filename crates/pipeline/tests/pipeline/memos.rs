@@ -136,7 +136,8 @@ fn nothing_is_found_that_never_stood_there() {
                     let firsts: Vec<u8> = (0..16).map(|_| random.next_u64() as u8 % 8).collect();
                     for (first, seen) in firsts.iter().zip(pass(&mut worker, &firsts)) {
                         let keys = [u16::from(*first), u16::from(*first) + 50];
-                        let legal = |key: u16| (0..2).any(|form| (u32::from(data(key, form).0), data(key, form).1) == seen);
+                        let legal =
+                            |key: u16| (0..2).any(|form| (u32::from(data(key, form).0), data(key, form).1) == seen);
                         assert!(seen == (0, 0) || keys.into_iter().any(legal), "{first} became {seen:?}");
                     }
                 }
@@ -145,11 +146,19 @@ fn nothing_is_found_that_never_stood_there() {
         let (mut random, mut present) = (SplitMix64::new(9), HashMap::new());
         for _ in 0..30_000 {
             let number = random.next_u64();
-            let (first, key, form) = ((number >> 8) as u8 % 8, (number >> 16) as u16 % 300, (number >> 40) as u16 % 2);
+            let (first, key, form) = (
+                (number >> 8) as u8 % 8,
+                (number >> 16) as u16 % 300,
+                (number >> 40) as u16 % 2,
+            );
             let (port, mark) = data(key, form);
             let written = match number % 4 {
-                0 => switch.pipeline.modify_entry("I.t", &lead(first, u16::from(first) + 50 * form)),
-                1 if present.remove(&key).is_some() => switch.pipeline.delete_entry("I.u", &forward(key, 0, 0).matches, 0),
+                0 => switch
+                    .pipeline
+                    .modify_entry("I.t", &lead(first, u16::from(first) + 50 * form)),
+                1 if present.remove(&key).is_some() => {
+                    switch.pipeline.delete_entry("I.u", &forward(key, 0, 0).matches, 0)
+                }
                 _ if present.insert(key, form).is_some() => {
                     switch.pipeline.modify_entry("I.u", &forward(key, port, mark))
                 }
