@@ -39,8 +39,9 @@ def same(received, wanted):
     return all(want in ("*", have) for want, have in zip(digits, received))
 
 
-def play(bed, path):
-    """Sends the packets of an STF file and expects what it expects."""
+def play(bed, path, ports=None):
+    """Sends the packets of an STF file and expects what it expects; `ports` says which of the file are others here."""
+    ports = ports or {}
     for wire in bed.wires.values():
         while wire.receive(0.1):
             pass
@@ -49,7 +50,7 @@ def play(bed, path):
         if command not in ("packet", "expect"):
             continue
         port, _, data = rest.strip().partition(" ")
-        wire = bed.wires[int(port)]
+        wire = bed.wires[ports.get(int(port), int(port))]
         if command == "packet":
             wire.socket.send(bytes.fromhex(data))
             continue
@@ -119,6 +120,20 @@ def l2fwd(bed):
     control.stop()
 
 
-bed = Switch(ports=3)
-for test in (portfwd, l3fwd, iot, l2fwd):
+def rendezvous(bed):
+    """A unit between ports 1 and 3, with two loopback ports; port 2 is of no unit."""
+    for name, outcome in (("p4qrs", "merged"), ("payloadpark", "returned"), ("recirculate", None)):
+        words = ["-D", "RECIRCULATIONS=2", *(["--watch", "0.2"] if outcome else [])]
+        control = Control(name, "1,11,12,3", *words)
+        control.wait_for("ready")
+        play(bed, PROGRAMS / name / "mix_n2.stf", {0: 1, 7: 2})
+        if outcome:
+            packets = sum(line.startswith("expect") for line in (PROGRAMS / name / "mix_n2.stf").open())
+            control.wait_for(f"{outcome} {packets}")
+            expect(True, f"{name}: {packets} packets are counted as {outcome}")
+        control.stop()
+
+
+bed = Switch(ports=3, options=["-i", "11@loopback:", "-i", "12@loopback:"])
+for test in (portfwd, l3fwd, iot, l2fwd, rendezvous):
     test(bed)

@@ -245,3 +245,21 @@ fn now(clock: &Clock, start_ns: u64) -> Now {
         epoch_ns: epoch.map_or(0, |since| since.as_nanos() as i64),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: ControlOptions,
+    }
+
+    #[test]
+    fn the_port_of_p4runtime_is_9559() {
+        let line = Line::try_parse_from(["run", "--grpc"]).unwrap();
+        assert_eq!(line.options.grpc.map(|address| address.port()), Some(9559));
+    }
+}

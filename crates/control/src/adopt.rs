@@ -79,7 +79,7 @@ fn clone_session(number: u32, written: &CloneSession) -> CloneSessionEntry {
         session_id: number,
         replicas: replicas(&written.replicas),
         packet_length_bytes: written.packet_length_bytes.unwrap_or(0) as i32,
-        ..CloneSessionEntry::default()
+        class_of_service: written.class_of_service.into(),
     }
 }
 

@@ -2,21 +2,32 @@
 
 use crate::ledger::Ledger;
 use crate::ports::Ports;
+use crate::roles::RoleConfig;
 use crate::schema::Schema;
 use forebay_bits::Bits;
 use forebay_ir::TableId;
-use forebay_pipeline::{Batch, CounterValue, MeterRates, Pipeline};
+use forebay_pipeline::{Batch, ColorCounts, CounterValue, MeterRates, Pipeline};
+
+/// Who writes, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Writer<'a> {
+    pub(crate) role: &'a RoleConfig,
+    pub(crate) ports: &'a Ports,
+    /// Nanoseconds since the switch started.
+    pub(crate) now_ns: u64,
+    /// Whether what was read from a switch is written again. It may hold what no controller may write: members and groups
+    /// with number 0, which came with the entries that the switch was started with.
+    pub(crate) writes_again: bool,
+}
 
 /// What an update may read and change.
 pub(crate) struct Change<'a, 'p> {
     pub(crate) schema: &'a Schema,
-    pub(crate) ports: &'a Ports,
+    pub(crate) writer: Writer<'a>,
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) batch: &'a mut Batch<'p>,
     /// Writes of what packets share; they follow when all of the batch has succeeded.
     pub(crate) later: &'a mut Vec<Later>,
-    /// Nanoseconds since the switch started.
-    pub(crate) now_ns: u64,
 }
 
 /// A write to something that packets write too, checked already: it cannot fail.
@@ -32,6 +43,11 @@ pub(crate) enum Later {
         slot: u64,
         rates: Option<MeterRates>,
     },
+    DirectMeterCounts {
+        table: TableId,
+        slot: u64,
+        counts: ColorCounts,
+    },
     Counter {
         name: String,
         index: u64,
@@ -41,6 +57,11 @@ pub(crate) enum Later {
         name: String,
         index: u64,
         rates: Option<MeterRates>,
+    },
+    MeterCounts {
+        name: String,
+        index: u64,
+        counts: ColorCounts,
     },
     Register {
         name: String,
@@ -58,8 +79,13 @@ impl Later {
                 Ok(())
             }
             Later::DirectMeter { table, slot, rates } => pipeline.set_direct_meter_at(table, slot, rates),
+            Later::DirectMeterCounts { table, slot, counts } => {
+                pipeline.set_direct_meter_counts_at(table, slot, counts);
+                Ok(())
+            }
             Later::Counter { name, index, value } => pipeline.write_counter(&name, index, value),
             Later::Meter { name, index, rates } => pipeline.configure_meter(&name, index, rates),
+            Later::MeterCounts { name, index, counts } => pipeline.write_meter_counts(&name, index, counts),
             Later::Register { name, index, value } => pipeline.write_register(&name, index, &value),
         };
         debug_assert_eq!(done, Ok(()), "writes were checked before");
@@ -68,9 +94,9 @@ impl Later {
     /// Whether it is about the direct counter or meter of this entry.
     pub(crate) fn is_of(&self, of_table: TableId, of_slot: u64) -> bool {
         match self {
-            Later::DirectCounter { table, slot, .. } | Later::DirectMeter { table, slot, .. } => {
-                (*table, *slot) == (of_table, of_slot)
-            }
+            Later::DirectCounter { table, slot, .. }
+            | Later::DirectMeter { table, slot, .. }
+            | Later::DirectMeterCounts { table, slot, .. } => (*table, *slot) == (of_table, of_slot),
             _ => false,
         }
     }

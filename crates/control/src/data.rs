@@ -62,6 +62,56 @@ pub(crate) fn write<'a>(
     Some(P4Data { data: Some(data) })
 }
 
+/// The same for a value that is held as one number, its first field in the highest bits: an element of a register.
+pub(crate) fn write_joined(types: &P4TypeInfo, spec: &P4DataTypeSpec, joined: &Bits) -> Option<P4Data> {
+    let mut widths = Vec::new();
+    add_widths(types, spec, &mut widths)?;
+    if widths.len() == 1 {
+        return write(types, spec, &mut std::iter::once(joined));
+    }
+    let mut left = joined.width();
+    let mut numbers = Vec::with_capacity(widths.len());
+    for width in widths {
+        left = left.checked_sub(width)?;
+        numbers.push(joined.shr(left.into()).truncate(width));
+    }
+    write(types, spec, &mut numbers.iter())
+}
+
+/// Appends the width of each number of a value of this type; none when it holds what no register can.
+fn add_widths(types: &P4TypeInfo, spec: &P4DataTypeSpec, widths: &mut Vec<u32>) -> Option<()> {
+    match spec.type_spec.as_ref()? {
+        TypeSpec::Bitstring(bits) => widths.push(match bits.type_spec? {
+            Bitstring::Bit(bits) => bits.bitwidth as u32,
+            Bitstring::Int(bits) => bits.bitwidth as u32,
+            Bitstring::Varbit(_) => return None,
+        }),
+        TypeSpec::Bool(_) => widths.push(1),
+        TypeSpec::Enum(_) | TypeSpec::Error(_) => widths.push(u32::BITS),
+        TypeSpec::SerializableEnum(name) => {
+            let spec = types.serializable_enums.get(&name.name)?;
+            widths.push(spec.underlying_type.unwrap_or_default().bitwidth as u32);
+        }
+        TypeSpec::Tuple(tuple) => {
+            let mut members = tuple.members.iter();
+            members.try_for_each(|member| add_widths(types, member, widths))?;
+        }
+        TypeSpec::Struct(name) => {
+            let mut members = types.structs.get(&name.name)?.members.iter();
+            members.try_for_each(|member| add_widths(types, member.type_spec.as_ref()?, widths))?;
+        }
+        TypeSpec::NewType(name) => match types.new_types.get(&name.name)?.representation.as_ref()? {
+            Representation::OriginalType(spec) => add_widths(types, spec, widths)?,
+            Representation::TranslatedType(translation) => widths.push(match translation.sdn_type.as_ref()? {
+                SdnType::SdnBitwidth(width) => *width as u32,
+                SdnType::SdnString(_) => return None,
+            }),
+        },
+        _ => return None,
+    }
+    Some(())
+}
+
 fn write_members<'a, 's>(
     types: &P4TypeInfo,
     specs: impl Iterator<Item = &'s P4DataTypeSpec>,

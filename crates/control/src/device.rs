@@ -4,6 +4,7 @@
 //! afterwards. A call never waits, and the data plane never waits for a call.
 
 use crate::arbitration::{Arbitration, Notice};
+use crate::change::Writer;
 use crate::forwarding::Forwarding;
 use crate::ports::Ports;
 use crate::roles::RoleConfig;
@@ -304,7 +305,13 @@ impl Device {
         if request.atomicity != atomicity as i32 {
             return Err(Error::invalid(format!("there is no atomicity {}", request.atomicity)).into());
         }
-        let results = forwarding.write(&request.updates, atomicity, role, &self.ports, now.switch_ns);
+        let writer = Writer {
+            role,
+            ports: &self.ports,
+            now_ns: now.switch_ns,
+            writes_again: false,
+        };
+        let results = forwarding.write(&request.updates, atomicity, writer);
         self.idle.hurry(now.switch_ns);
         if self.settings.keeps_state && results.iter().any(Result::is_ok) {
             let batch = save::batch(forwarding, &request.updates, &results);

@@ -1,12 +1,11 @@
 //! A program with its forwarding state: what a controller writes to and reads from.
 
 use crate::adopt;
-use crate::change::Change;
+use crate::change::{Change, Writer};
 use crate::entity::{self, table_read};
 use crate::ledger::Ledger;
 use crate::ports::Ports;
 use crate::program;
-use crate::roles::RoleConfig;
 use crate::schema::Schema;
 use crate::status::Error;
 use forebay_ir::Program;
@@ -86,38 +85,33 @@ impl Forwarding {
         &mut self,
         updates: &[Update],
         atomicity: Atomicity,
-        role: &RoleConfig,
-        ports: &Ports,
-        now_ns: u64,
+        writer: Writer<'_>,
     ) -> Vec<Result<(), Error>> {
         match atomicity {
             Atomicity::ContinueOnError => {
                 let each = updates.iter();
-                each.map(|update| self.write_one(update, role, ports, now_ns)).collect()
+                each.map(|update| self.write_one(update, writer)).collect()
             }
-            Atomicity::RollbackOnError | Atomicity::DataplaneAtomic => {
-                self.write_atomically(updates, role, ports, now_ns)
-            }
+            Atomicity::RollbackOnError | Atomicity::DataplaneAtomic => self.write_atomically(updates, writer),
         }
     }
 
-    fn write_one(&mut self, update: &Update, role: &RoleConfig, ports: &Ports, now_ns: u64) -> Result<(), Error> {
+    fn write_one(&mut self, update: &Update, writer: Writer<'_>) -> Result<(), Error> {
         let Forwarding {
             schema,
             ledger,
             pipeline,
             ..
         } = self;
-        role.check_write(update, schema)?;
+        writer.role.check_write(update, schema)?;
         let mut later = Vec::new();
         pipeline.batch(|batch| {
             let change = &mut Change {
                 schema,
-                ports,
+                writer,
                 ledger,
                 batch,
                 later: &mut later,
-                now_ns,
             };
             entity::write(change, update)
         })?;
@@ -125,13 +119,7 @@ impl Forwarding {
         Ok(())
     }
 
-    fn write_atomically(
-        &mut self,
-        updates: &[Update],
-        role: &RoleConfig,
-        ports: &Ports,
-        now_ns: u64,
-    ) -> Vec<Result<(), Error>> {
+    fn write_atomically(&mut self, updates: &[Update], writer: Writer<'_>) -> Vec<Result<(), Error>> {
         let Forwarding {
             schema,
             ledger,
@@ -143,14 +131,14 @@ impl Forwarding {
         let done = pipeline.atomically(|batch| {
             let mut change = Change {
                 schema,
-                ports,
+                writer,
                 ledger,
                 batch,
                 later: &mut later,
-                now_ns,
             };
             for (index, update) in updates.iter().enumerate() {
-                let done = role
+                let done = writer
+                    .role
                     .check_write(update, schema)
                     .and_then(|()| entity::write(&mut change, update));
                 done.map_err(|error| (index, error))?;

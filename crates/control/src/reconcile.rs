@@ -3,21 +3,23 @@
 //! What a controller can read from the old program is written to the new one, entity by entity, as if the controller did
 //! so. What the new program has no place for makes the whole fail: nothing is lost silently.
 
+use crate::change::Writer;
 use crate::data;
+use crate::entity::meter::counts_of;
 use crate::forwarding::Forwarding;
 use crate::ports::Ports;
 use crate::roles::RoleConfig;
 use crate::schema::TableSchema;
 use crate::status::{Code, Error};
-use forebay_pipeline::{Entry, EntryAction};
+use forebay_pipeline::{ColorCounts, Entry, EntryAction};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Replication;
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{
-    ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry, Entity,
-    MeterConfig, MeterEntry, MulticastGroupEntry, P4Data, PacketReplicationEngineEntry, RegisterEntry, TableEntry,
-    Update, ValueSetEntry,
+    ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry,
+    DirectCounterEntry, DirectMeterEntry, Entity, MeterConfig, MeterCounterData, MeterEntry, MulticastGroupEntry,
+    P4Data, PacketReplicationEngineEntry, RegisterEntry, TableEntry, Update, ValueSetEntry,
 };
 use std::collections::BTreeMap;
 
@@ -30,15 +32,14 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
     for update in &updates {
         check_meaning(old, new, update)?;
     }
-    let role = RoleConfig::default();
+    let writer = Writer {
+        role: &RoleConfig::default(),
+        ports,
+        now_ns,
+        writes_again: true,
+    };
     let mut write = |update: &Update| {
-        let results = new.write(
-            std::slice::from_ref(update),
-            Atomicity::ContinueOnError,
-            &role,
-            ports,
-            now_ns,
-        );
+        let results = new.write(std::slice::from_ref(update), Atomicity::ContinueOnError, writer);
         results.into_iter().collect::<Result<(), Error>>()
     };
     for mut update in updates {
@@ -93,7 +94,7 @@ fn state(old: &Forwarding) -> Vec<Update> {
     let mut updates = Vec::new();
     for wanted in everything() {
         let wanted = Entity { entity: Some(wanted) };
-        let read = old.read(&wanted, 0, &mut |entity| updates.extend(update(old, entity)));
+        let read = old.read(&wanted, 0, &mut |entity| updates.extend(updates_of(old, entity)));
         debug_assert_eq!(read, Ok(()), "everything can be read");
     }
     updates
@@ -107,7 +108,7 @@ pub(crate) fn changes(forwarding: &Forwarding) -> Vec<Update> {
         |update| match update.entity.as_ref().and_then(|entity| entity.entity.as_ref()) {
             Some(Kind::RegisterEntry(entry)) => initial.get(&entry.register_id) != Some(&entry.data),
             Some(Kind::CounterEntry(entry)) => entry.data != Some(CounterData::default()),
-            Some(Kind::MeterEntry(entry)) => entry.config.is_some(),
+            Some(Kind::MeterEntry(entry)) => entry.config.is_some() || has_counted(entry.counter_data.as_ref()),
             _ => true,
         },
     );
@@ -120,7 +121,7 @@ fn initial_registers(forwarding: &Forwarding) -> BTreeMap<u32, Option<P4Data>> {
     let declared = &forwarding.pipeline.program().registers;
     let initial = schema.registers.iter().filter_map(|(id, register)| {
         let known = declared.iter().find(|known| known.name == register.name)?;
-        let data = data::write(&schema.types, &register.spec, &mut std::iter::once(&known.initial));
+        let data = data::write_joined(&schema.types, &register.spec, &known.initial);
         Some((*id, data))
     });
     initial.collect()
@@ -148,54 +149,96 @@ fn everything() -> Vec<Kind> {
         Kind::DigestEntry(DigestEntry::default()),
         Kind::RegisterEntry(RegisterEntry::default()),
         Kind::CounterEntry(CounterEntry::default()),
-        Kind::MeterEntry(MeterEntry::default()),
+        Kind::MeterEntry(MeterEntry {
+            counter_data: Some(MeterCounterData::default()),
+            ..MeterEntry::default()
+        }),
         Kind::ActionProfileMember(ActionProfileMember::default()),
         Kind::ActionProfileGroup(ActionProfileGroup::default()),
-        Kind::TableEntry(TableEntry {
-            counter_data: Some(CounterData::default()),
-            meter_config: Some(MeterConfig::default()),
-            ..TableEntry::default()
-        }),
-        Kind::TableEntry(TableEntry {
-            is_default_action: true,
-            ..TableEntry::default()
-        }),
+        Kind::TableEntry(with_resources(false)),
+        Kind::TableEntry(with_resources(true)),
     ]
 }
 
-/// The update that writes an entity as it was read; none for what the program itself says.
-fn update(old: &Forwarding, entity: Kind) -> Option<Update> {
-    let how = match &entity {
-        Kind::TableEntry(entry) if entry.is_default_action => {
-            let table = old.schema.tables.get(&entry.table_id)?;
-            let has_notes = old.ledger.default_entry(table.id).is_some();
-            if table.default_is_const || !(has_notes || is_default_changed(old, table)) {
-                return None;
-            }
-            Type::Modify
-        }
-        Kind::TableEntry(entry) if entry.is_const => return direct_resources(entry),
-        Kind::ValueSetEntry(_) | Kind::RegisterEntry(_) | Kind::CounterEntry(_) | Kind::MeterEntry(_) => Type::Modify,
-        _ => Type::Insert,
-    };
-    Some(Update {
-        r#type: how as i32,
-        entity: Some(Entity { entity: Some(entity) }),
-    })
+/// A request that reads all entries, or all default entries, with their counters and meters.
+fn with_resources(is_default_action: bool) -> TableEntry {
+    TableEntry {
+        is_default_action,
+        counter_data: Some(CounterData::default()),
+        meter_config: Some(MeterConfig::default()),
+        meter_counter_data: Some(MeterCounterData::default()),
+        ..TableEntry::default()
+    }
 }
 
-/// The update that sets the counter and meter of an entry that is const otherwise.
-fn direct_resources(entry: &TableEntry) -> Option<Update> {
-    let is_counted = entry.counter_data.is_some_and(|data| data != CounterData::default());
-    let resources = TableEntry {
-        is_const: false,
-        action: None,
-        ..entry.clone()
+/// The updates that write an entity as it was read; none for what the program itself says.
+fn updates_of(old: &Forwarding, entity: Kind) -> Vec<Update> {
+    match entity {
+        Kind::TableEntry(entry) => entry_updates(old, entry),
+        Kind::ValueSetEntry(_) | Kind::RegisterEntry(_) | Kind::CounterEntry(_) | Kind::MeterEntry(_) => {
+            vec![update(Type::Modify, entity)]
+        }
+        _ => vec![update(Type::Insert, entity)],
+    }
+}
+
+fn update(how: Type, entity: Kind) -> Update {
+    Update {
+        r#type: how as i32,
+        entity: Some(Entity { entity: Some(entity) }),
+    }
+}
+
+/// The entry itself, if the program does not bring it, and its counter and meter where they cannot be written with it.
+fn entry_updates(old: &Forwarding, mut entry: TableEntry) -> Vec<Update> {
+    let counts = entry.meter_counter_data.take();
+    let key = TableEntry {
+        table_id: entry.table_id,
+        r#match: entry.r#match.clone(),
+        priority: entry.priority,
+        is_default_action: entry.is_default_action,
+        ..TableEntry::default()
     };
-    (is_counted || entry.meter_config.is_some()).then_some(Update {
-        r#type: Type::Modify as i32,
-        entity: Some(Entity {
-            entity: Some(Kind::TableEntry(resources)),
-        }),
-    })
+    let (counter_data, config) = (entry.counter_data, entry.meter_config);
+    let is_written = match entry.is_default_action {
+        true => is_default_written(old, &entry),
+        false => !entry.is_const,
+    };
+    let counter = Kind::DirectCounterEntry(DirectCounterEntry {
+        table_entry: Some(key.clone()),
+        data: counter_data,
+    });
+    let meter = Kind::DirectMeterEntry(DirectMeterEntry {
+        table_entry: Some(key),
+        config,
+        counter_data: counts,
+    });
+    let mut updates = Vec::new();
+    if is_written {
+        let how = if entry.is_default_action {
+            Type::Modify
+        } else {
+            Type::Insert
+        };
+        updates.push(update(how, Kind::TableEntry(entry)));
+    } else if counter_data.is_some_and(|data| data != CounterData::default()) {
+        updates.push(update(Type::Modify, counter));
+    }
+    if (!is_written && config.is_some()) || has_counted(counts.as_ref()) {
+        updates.push(update(Type::Modify, meter));
+    }
+    updates
+}
+
+/// Whether a controller has written a default entry.
+fn is_default_written(old: &Forwarding, entry: &TableEntry) -> bool {
+    let Some(table) = old.schema.tables.get(&entry.table_id) else {
+        return false;
+    };
+    let has_notes = old.ledger.default_entry(table.id).is_some();
+    !table.default_is_const && (has_notes || is_default_changed(old, table))
+}
+
+fn has_counted(data: Option<&MeterCounterData>) -> bool {
+    data.is_some_and(|data| counts_of(data) != ColorCounts::default())
 }

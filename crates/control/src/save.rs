@@ -7,6 +7,7 @@
 //!
 //! Not kept: how full meters are, and since when entries are idle. Both begin anew.
 
+use crate::change::Writer;
 use crate::device::{Device, Now, Settings};
 use crate::forwarding::Forwarding;
 use crate::ports::Ports;
@@ -160,8 +161,13 @@ fn write_again(forwarding: &mut Forwarding, updates: &[Update], words: &[Words],
         dictionary.extend(texts);
         *forwarding.words_kept.entry(translation.clone()).or_default() += texts.len();
     }
-    let (role, ports) = (RoleConfig::default(), Ports::default());
-    let results = forwarding.write(updates, Atomicity::ContinueOnError, &role, &ports, now.switch_ns);
+    let writer = Writer {
+        role: &RoleConfig::default(),
+        ports: &Ports::default(),
+        now_ns: now.switch_ns,
+        writes_again: true,
+    };
+    let results = forwarding.write(updates, Atomicity::ContinueOnError, writer);
     results
         .into_iter()
         .collect::<Result<(), Error>>()

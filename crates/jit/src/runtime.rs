@@ -48,6 +48,7 @@ functions! {
     FIND = find(3);
     FIND_ALL = find_all(5);
     HIT = hit(3) -> u64;
+    MISS = miss(2) -> u64;
     REPLICATE = replicate(3) -> u64;
     COPY_BYTES = copy_bytes(3);
     OUTPUT_BEGIN = output_begin(2);
@@ -286,6 +287,14 @@ unsafe extern "C" fn hit(context: *const Context<'_>, table: u64, slot: u64) -> 
     // SAFETY: see the module.
     let context = unsafe { &*context };
     let color = tables(context).hit(TableId(table as u32), slot as u32, context.facts);
+    color.map_or(NO_COLOR, u64::from)
+}
+
+/// The same for a miss.
+unsafe extern "C" fn miss(context: *const Context<'_>, table: u64) -> u64 {
+    // SAFETY: see the module.
+    let context = unsafe { &*context };
+    let color = tables(context).miss(TableId(table as u32), context.facts);
     color.map_or(NO_COLOR, u64::from)
 }
 

@@ -23,6 +23,9 @@ pub trait TableObjects: Objects {
 
     /// What a hit changes: counts and meters it, and notes its time; the colour of the direct meter, if there is one.
     fn hit(&self, table: TableId, slot: u32, packet: PacketFacts) -> Option<u8>;
+
+    /// The same for a miss, which the default entry counts and meters.
+    fn miss(&self, table: TableId, packet: PacketFacts) -> Option<u8>;
 }
 
 /// Where keys and action data of a table are.

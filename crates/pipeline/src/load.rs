@@ -330,9 +330,15 @@ fn load_meter(program: &Program, index: usize) -> Result<MeterArray, LoadError> 
     sized(&meter.name, size, |size| MeterArray::new(kind, size).ok())
 }
 
-/// Elements of a direct counter or meter: one for each slot of its table.
+/// Elements of a direct counter or meter: one for each slot of its table, and one for the default entry.
 fn direct_size<'a>(tables: impl Iterator<Item = &'a forebay_ir::Table>) -> u64 {
-    tables.map(|table| table_size(table) as u64).max().unwrap_or(0)
+    let sizes = tables.map(|table| default_slot(table).saturating_add(1));
+    sizes.max().unwrap_or(0)
+}
+
+/// The element of a table's direct counter and meter that is the default entry's: the one behind those of entries.
+pub(crate) fn default_slot(table: &forebay_ir::Table) -> u64 {
+    table_size(table) as u64
 }
 
 fn sized<A>(name: &str, size: u64, make: impl FnOnce(usize) -> Option<A>) -> Result<A, LoadError> {

@@ -6,6 +6,7 @@
 //! write (registers, counters, meters) is in [`Stateful`], shared by all and synchronised inside. No worker ever waits
 //! for the control plane.
 
+use crate::load::default_slot;
 use crate::replication::{Replica, ReplicationEngine};
 use crate::sections::RegisterLocks;
 use forebay_bits::Bits;
@@ -258,6 +259,19 @@ impl View<'_> {
             .and_then(|direct| self.execute_meter(direct.meter, slot, packet))
     }
 
+    /// What a miss changes: the counter and the meter of the default entry. A meter that is not configured leaves the
+    /// colour as it was, as in v1model, where only entries have meters.
+    fn miss_side_effects(&self, table_id: TableId, packet: PacketFacts) -> Option<u8> {
+        let table = &self.program.tables[table_id.index()];
+        let slot = default_slot(table);
+        if let Some(counter) = table.direct_counter {
+            self.count(counter, slot, packet);
+        }
+        let meter = &self.stateful.meters[table.direct_meter?.meter.index()];
+        let color = meter.execute_configured(slot, packet.length_bytes.into(), nanoseconds(packet))?;
+        Some(color as u8)
+    }
+
     /// The bits that pick a member of a group.
     fn selector_hash(&self, table_id: TableId, key: &[Bits]) -> u64 {
         let Some((algorithm, width)) = self.plan.selector[table_id.index()] else {
@@ -293,9 +307,13 @@ impl forebay_jit::TableObjects for View<'_> {
     fn hit(&self, table_id: TableId, slot: u32, packet: PacketFacts) -> Option<u8> {
         if self.program.tables[table_id.index()].supports_timeout {
             let entry = self.snapshot.tables[table_id.index()].entry(slot, self.pin);
-            entry.record_hit(packet.timestamp_us.saturating_mul(1000));
+            entry.record_hit(nanoseconds(packet));
         }
         self.hit_side_effects(table_id, slot.into(), packet)
+    }
+
+    fn miss(&self, table_id: TableId, packet: PacketFacts) -> Option<u8> {
+        self.miss_side_effects(table_id, packet)
     }
 }
 
@@ -303,12 +321,15 @@ impl Objects for View<'_> {
     fn lookup(&self, table_id: TableId, key: &[Bits], packet: PacketFacts) -> Lookup<'_> {
         let table = &self.program.tables[table_id.index()];
         let found = self.snapshot.tables[table_id.index()].lookup(key, self.pin);
-        let color = found.hit.and_then(|entry| {
-            if table.supports_timeout {
-                entry.record_hit(packet.timestamp_us.saturating_mul(1000));
+        let color = match &found.hit {
+            Some(entry) => {
+                if table.supports_timeout {
+                    entry.record_hit(nanoseconds(packet));
+                }
+                self.hit_side_effects(table_id, entry.slot() as u64, packet)
             }
-            self.hit_side_effects(table_id, entry.slot() as u64, packet)
-        });
+            None => self.miss_side_effects(table_id, packet),
+        };
         let call = match found.action {
             ActionRef::Call(call) => Some(call),
             reference => table.implementation.and_then(|profile| {
@@ -371,8 +392,8 @@ impl Objects for View<'_> {
     fn execute_meter(&self, meter: MeterId, index: u64, packet: PacketFacts) -> Option<u8> {
         let meters = &self.stateful.meters[meter.index()];
         let inside = usize::try_from(index).is_ok_and(|index| index < meters.len());
-        let now_ns = packet.timestamp_us.saturating_mul(1000);
-        inside.then(|| meters.execute(index, packet.length_bytes.into(), MeterColor::Green, now_ns) as u8)
+        let length = packet.length_bytes.into();
+        inside.then(|| meters.execute(index, length, MeterColor::Green, nanoseconds(packet)) as u8)
     }
 
     fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
@@ -389,4 +410,9 @@ impl Objects for View<'_> {
         };
         computed.compute(data)
     }
+}
+
+/// When a packet arrived, as tables and meters count time.
+fn nanoseconds(packet: PacketFacts) -> u64 {
+    packet.timestamp_us.saturating_mul(1000)
 }

@@ -10,7 +10,13 @@ pub struct CloneSession {
     pub replicas: Vec<Replica>,
     /// At most so many bytes of the clone leave; `None` for all.
     pub packet_length_bytes: Option<u32>,
+    /// `standard_metadata.priority` of the copies, and so their queue: 1 to [`CLASS_OF_SERVICE_MAX`]. With 0 they have the
+    /// priority that the program lets a clone keep, which is 0 if it lets it keep none.
+    pub class_of_service: u8,
 }
+
+/// The highest class of service: `standard_metadata.priority` has three bits.
+pub const CLASS_OF_SERVICE_MAX: u8 = 7;
 
 impl CloneSession {
     /// One clone to a port, as `mirroring_add SESSION PORT` of BMv2's command line.
@@ -21,6 +27,7 @@ impl CloneSession {
                 instance: 0,
             }],
             packet_length_bytes: None,
+            class_of_service: 0,
         }
     }
 }

@@ -4,6 +4,8 @@ use forebay_control::{Device, Now, Settings};
 use forebay_packet::{Burst, Packet, Port};
 use forebay_pipeline::Pipeline;
 use forebay_protocol::google::rpc;
+use forebay_protocol::p4::v1::entity::Entity;
+use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Replication;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
@@ -216,6 +218,75 @@ async fn the_backup_takes_over_when_the_primary_goes() {
         panic!()
     };
     assert_eq!(notice.status.unwrap().code, Code::NotFound as i32);
+}
+
+const ENTRIES: u32 = 40;
+
+/// A batch that writes so many entries.
+fn entries(how: &str) -> WriteRequest {
+    let update = |number: u32| {
+        let (high, low) = (number >> 8, number & 0xff);
+        format!(
+            r#"updates {{ type: {how} entity {{ packet_replication_engine_entry {{ multicast_group_entry {{
+               multicast_group_id: {} replicas {{ port: "\x01" }} metadata: "\x{high:02x}\x{low:02x}" }} }} }} }}"#,
+            number + 1
+        )
+    };
+    write_request(&(0..ENTRIES).map(update).collect::<String>())
+}
+
+/// A batch and a read, whoever sends them, follow one another.
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_see_batches_as_a_whole() {
+    let bed = bed();
+    let mut client = connect(&bed).await;
+    let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    let readers = (0..2).map(|_| async {
+        let mut reader = connect(&bed).await;
+        let wanted = "device_id: 1 entities { packet_replication_engine_entry { multicast_group_entry {} } }";
+        let wanted: ReadRequest = text::read("p4.v1.ReadRequest", wanted).unwrap();
+        for _ in 0..60 {
+            let mut answer = reader.read(wanted.clone()).await.unwrap().into_inner();
+            let mut found = 0;
+            while let Some(message) = answer.message().await.unwrap() {
+                found += message.entities.len();
+            }
+            assert!([0, ENTRIES as usize].contains(&found), "{found} entries");
+        }
+    });
+    let writer = async {
+        for _ in 0..30 {
+            client.write(entries("INSERT")).await.unwrap();
+            client.write(entries("DELETE")).await.unwrap();
+        }
+    };
+    let mut readers = readers.collect::<Vec<_>>().into_iter();
+    let (first, second) = (readers.next().unwrap(), readers.next().unwrap());
+    tokio::join!(writer, first, second);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_more_than_four_megabytes_are_taken() {
+    let bed = bed();
+    let mut client = connect(&bed).await;
+    let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    let mut request = write_request(GROUP);
+    let Some(Entity::PacketReplicationEngineEntry(entry)) = request.updates[0]
+        .entity
+        .as_mut()
+        .and_then(|entity| entity.entity.as_mut())
+    else {
+        panic!()
+    };
+    let Some(Replication::MulticastGroupEntry(group)) = &mut entry.r#type else {
+        panic!()
+    };
+    group.metadata = vec![7; 6_000_000];
+    client.write(request).await.unwrap();
 }
 
 /// Keeps programs, and has no room for anything else.

@@ -163,7 +163,7 @@ impl Replication {
             Target::Port(port) => CloneSession::to_port(port),
             Target::Group(group) => CloneSession {
                 replicas: self.replicas(group),
-                packet_length_bytes: None,
+                ..CloneSession::default()
             },
         };
         config.packet_length_bytes = truncate;

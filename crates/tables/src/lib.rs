@@ -101,7 +101,7 @@ pub use entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, Gr
 pub use hash::HashAlgorithm;
 pub use key::{KeyError, KeyMatch, KeySpec, MatchKind};
 pub use layout::{KeyLayout, Placement, Record, RecordLayout};
-pub use meter::{MeterArray, MeterColor, MeterConfig, MeterError, MeterKind};
+pub use meter::{ColorCounts, MeterArray, MeterColor, MeterConfig, MeterError, MeterKind};
 pub use profile::{ActionProfile, ProfileError};
 pub use reclaim::{Domain, Pin, Published, Reader};
 pub use register::RegisterArray;

@@ -19,15 +19,23 @@
 //! An element that is not configured, as in BMv2, or outside the array, where v1model leaves the
 //! result open, colors every packet GREEN (or its earlier color).
 //!
+//! # Counting by color
+//!
+//! Every element counts the packets and bytes of each color that it has given, configured or not (P4Runtime
+//! `MeterCounterData`). The counts are in an array of their own, memory of which is taken where packets come: an element
+//! costs two additions more than without, under the lock that it takes anyway.
+//!
 //! # Between threads
 //!
 //! Each element has a lock of its own. Packets that arrive with times out of order are metered
 //! as if they came at the latest time seen.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::storage::{ArrayTooLarge, check_size};
+use crate::counter::CounterValue;
+use crate::storage::{ArrayTooLarge, check_size, zeroed_words};
 
 /// What a token stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +97,26 @@ impl fmt::Display for MeterError {
 
 impl std::error::Error for MeterError {}
 
+/// What an element has counted of each color.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ColorCounts {
+    /// Packets and bytes that were within the committed rate.
+    pub green: CounterValue,
+    /// Those above it and within the peak rate.
+    pub yellow: CounterValue,
+    /// Those above the peak rate.
+    pub red: CounterValue,
+}
+
+/// Words of [`ColorCounts`]: packets and bytes of each color, side by side.
+const COUNT_WORDS: usize = 6;
+
 /// An array of meters of one kind.
 #[derive(Debug)]
 pub struct MeterArray {
     kind: MeterKind,
+    /// [`COUNT_WORDS`] for each element, changed under its lock.
+    counts: Box<[AtomicU64]>,
     /// `None` until configured, boxed since few elements of a large array are.
     meters: Box<[Mutex<Option<Box<Meter>>>]>,
 }
@@ -102,7 +126,11 @@ impl MeterArray {
     pub fn new(kind: MeterKind, len: usize) -> Result<MeterArray, ArrayTooLarge> {
         check_size(len, size_of::<Mutex<Option<Box<Meter>>>>())?;
         let meters = (0..len).map(|_| Mutex::new(None)).collect();
-        Ok(MeterArray { kind, meters })
+        Ok(MeterArray {
+            kind,
+            counts: zeroed_words(len, COUNT_WORDS)?,
+            meters,
+        })
     }
 
     /// What a token stands for.
@@ -137,15 +165,71 @@ impl MeterArray {
 
     /// Meters a packet of `packet_bytes` bytes at `now_ns` nanoseconds.
     pub fn execute(&self, index: u64, packet_bytes: u64, earlier_color: MeterColor, now_ns: u64) -> MeterColor {
-        let cost = match self.kind {
+        let Some(mut meter) = self.lock(index) else {
+            return earlier_color;
+        };
+        let color = match meter.as_mut() {
+            Some(meter) => meter.execute(self.cost(packet_bytes), now_ns).max(earlier_color),
+            None => earlier_color,
+        };
+        self.count(index, color, packet_bytes);
+        color
+    }
+
+    /// The same, if the element is configured: one that is not gives no color, and counts the packet as green.
+    pub fn execute_configured(&self, index: u64, packet_bytes: u64, now_ns: u64) -> Option<MeterColor> {
+        let mut meter = self.lock(index)?;
+        let color = meter
+            .as_mut()
+            .map(|meter| meter.execute(self.cost(packet_bytes), now_ns));
+        self.count(index, color.unwrap_or_default(), packet_bytes);
+        color
+    }
+
+    /// What an element has counted; `None` outside the array.
+    pub fn counts(&self, index: u64) -> Option<ColorCounts> {
+        let _unchanged = self.lock(index)?;
+        let words = self.count_words(index);
+        let value = |color: MeterColor| CounterValue {
+            packets: words[2 * color as usize].load(Ordering::Relaxed),
+            bytes: words[2 * color as usize + 1].load(Ordering::Relaxed),
+        };
+        Some(ColorCounts {
+            green: value(MeterColor::Green),
+            yellow: value(MeterColor::Yellow),
+            red: value(MeterColor::Red),
+        })
+    }
+
+    /// Changes what an element has counted. Nothing happens outside the array.
+    pub fn set_counts(&self, index: u64, counts: ColorCounts) {
+        let Some(_alone) = self.lock(index) else { return };
+        let values = [counts.green, counts.yellow, counts.red];
+        let numbers = values.into_iter().flat_map(|value| [value.packets, value.bytes]);
+        for (word, number) in self.count_words(index).iter().zip(numbers) {
+            word.store(number, Ordering::Relaxed);
+        }
+    }
+
+    fn cost(&self, packet_bytes: u64) -> u64 {
+        match self.kind {
             MeterKind::Packets => 1,
             MeterKind::Bytes => packet_bytes,
-        };
-        let color = match self.lock(index).as_deref_mut() {
-            Some(Some(meter)) => meter.execute(cost, now_ns),
-            _ => MeterColor::Green,
-        };
-        color.max(earlier_color)
+        }
+    }
+
+    /// Counts a packet of an element whose lock is held.
+    #[inline]
+    fn count(&self, index: u64, color: MeterColor, packet_bytes: u64) {
+        let words = self.count_words(index);
+        for (word, amount) in words[2 * color as usize..].iter().zip([1, packet_bytes]) {
+            word.store(word.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+        }
+    }
+
+    /// The counts of an element of the array.
+    fn count_words(&self, index: u64) -> &[AtomicU64] {
+        &self.counts[index as usize * COUNT_WORDS..][..COUNT_WORDS]
     }
 
     fn lock(&self, index: u64) -> Option<MutexGuard<'_, Option<Box<Meter>>>> {
@@ -274,6 +358,42 @@ mod tests {
         // 50 ms make 50 committed and 100 peak tokens.
         assert_eq!(meters.execute(1, 51, Green, 50 * MILLISECOND), Yellow);
         assert_eq!(meters.execute(1, 49, Green, 50 * MILLISECOND), Green);
+    }
+
+    #[test]
+    fn colors_are_counted() {
+        let config = MeterConfig {
+            committed_rate: 1000,
+            committed_burst: 100,
+            peak_rate: 2000,
+            peak_burst: 150,
+        };
+        let meters = meters(MeterKind::Bytes, config);
+        for (bytes, earlier) in [(100, Green), (50, Green), (1, Green), (9, Red)] {
+            meters.execute(1, bytes, earlier, 0);
+        }
+        meters.execute(0, 64, Green, 0);
+        meters.execute(0, 64, Yellow, 0);
+        let value = |packets, bytes| CounterValue { packets, bytes };
+        let counted = ColorCounts {
+            green: value(1, 100),
+            yellow: value(1, 50),
+            red: value(2, 10),
+        };
+        assert_eq!(meters.counts(1), Some(counted));
+        let unconfigured = ColorCounts {
+            green: value(1, 64),
+            yellow: value(1, 64),
+            red: value(0, 0),
+        };
+        assert_eq!(meters.counts(0), Some(unconfigured));
+        assert_eq!(meters.counts(2), None);
+        meters.configure(1, None).unwrap();
+        assert_eq!(meters.counts(1), Some(counted), "rates and counts are apart");
+        meters.set_counts(1, unconfigured);
+        assert_eq!(meters.counts(1), Some(unconfigured));
+        assert_eq!(meters.execute_configured(1, 10, 0), None);
+        assert_eq!(meters.counts(1).unwrap().green, value(2, 74));
     }
 
     #[test]

@@ -27,6 +27,26 @@ impl Checker {
             }
             self.check_repetition(annotation, &annotations[..index]);
         }
+        self.check_package_keys("pkginfo", annotations);
+        self.check_package_keys("platform_property", annotations);
+    }
+
+    /// A program may be described by several annotations of a name, but each key stands once (P4Runtime §6.2).
+    fn check_package_keys(&mut self, name: &str, annotations: &[Annotation]) {
+        let mut seen: Vec<&str> = Vec::new();
+        for annotation in annotations.iter().filter(|annotation| annotation.name.name == name) {
+            let AnnotationBody::Unstructured(tokens) = &annotation.body else {
+                continue;
+            };
+            let keys = tokens.split(|token| token.text == ",").filter_map(|pair| pair.first());
+            for key in keys {
+                if seen.contains(&key.text.as_str()) {
+                    let message = format!("@{name} says `{}` twice", key.text);
+                    self.error(codes::DUPLICATE_ANNOTATION, key.span, message);
+                }
+                seen.push(&key.text);
+            }
+        }
     }
 
     /// Annotations whose body the language defines: a single string.

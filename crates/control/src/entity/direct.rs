@@ -1,30 +1,33 @@
 //! Direct counters and meters: those of table entries (P4Runtime §9.1.7, §9.3.1, §9.4.1).
 
-use super::meter::{check_config, rates_of};
+use super::meter::{check_config, counts_of, rates_of};
 use super::{modify_only, table_entry};
 use crate::change::{Change, Later};
 use crate::schema::TableSchema;
 use crate::status::Error;
 use forebay_ir::Unit;
-use forebay_pipeline::CounterValue;
-use forebay_protocol::p4::config::v1::meter_spec::Type as MeterType;
+use forebay_pipeline::{ColorCounts, CounterValue};
 use forebay_protocol::p4::v1::update::Type;
-use forebay_protocol::p4::v1::{CounterData, DirectCounterEntry, DirectMeterEntry, TableEntry};
+use forebay_protocol::p4::v1::{CounterData, DirectCounterEntry, DirectMeterEntry, MeterCounterData, TableEntry};
 
 /// What an entry says of its counter and meter must suit the table.
 pub(crate) fn check(table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
     if entry.counter_data.is_some() && table.counter_unit.is_none() {
         return Err(Error::invalid(format!("table `{}` has no direct counter", table.name)));
     }
-    if entry.meter_counter_data.is_some() {
-        return Err(Error::unimplemented(format!(
-            "table `{}`: meters do not count by colour",
+    if (entry.meter_config.is_some() || entry.meter_counter_data.is_some()) && !table.has_meter {
+        return Err(Error::invalid(format!("table `{}` has no direct meter", table.name)));
+    }
+    if let Some(data) = &entry.meter_counter_data
+        && counts_of(data) != ColorCounts::default()
+    {
+        return Err(Error::invalid(format!(
+            "table `{}`: an entry can set what its meter has counted to 0 only",
             table.name
         )));
     }
     match &entry.meter_config {
-        Some(_) if !table.has_meter => Err(Error::invalid(format!("table `{}` has no direct meter", table.name))),
-        Some(config) => check_config(&table.name, MeterType::TwoRateThreeColor, config),
+        Some(config) => check_config(&table.name, table.meter_kind, config),
         None => Ok(()),
     }
 }
@@ -42,7 +45,25 @@ pub(crate) fn modify(change: &mut Change<'_, '_>, table: &TableSchema, slot: u64
     if table.has_meter {
         push_meter(change, table, slot, entry);
     }
+    if entry.meter_counter_data.is_some() {
+        push_counts(change, table, slot, ColorCounts::default());
+    }
     push_counter(change, table, slot, entry);
+}
+
+/// Makes the counter and the meter of an entry as they were in the beginning.
+pub(crate) fn reset(change: &mut Change<'_, '_>, table: &TableSchema, slot: u64) {
+    let nothing = TableEntry {
+        counter_data: table.counter_unit.map(|_| CounterData::default()),
+        meter_counter_data: table.has_meter.then(MeterCounterData::default),
+        ..TableEntry::default()
+    };
+    modify(change, table, slot, &nothing);
+}
+
+fn push_counts(change: &mut Change<'_, '_>, table: &TableSchema, slot: u64, counts: ColorCounts) {
+    let table = table.index;
+    change.later.push(Later::DirectMeterCounts { table, slot, counts });
 }
 
 fn push_meter(change: &mut Change<'_, '_>, table: &TableSchema, slot: u64, entry: &TableEntry) {
@@ -95,11 +116,11 @@ pub(crate) fn write_counter(change: &mut Change<'_, '_>, how: Type, written: &Di
     if table.counter_unit.is_none() {
         return Err(Error::invalid(format!("table `{}` has no direct counter", table.name)));
     }
-    let found = table_entry::find(change, table, entry)?;
+    let slot = slot(change, table, entry)?;
     if let Some(data) = &written.data {
         change.later.push(Later::DirectCounter {
             table: table.index,
-            slot: found.slot,
+            slot,
             value: counter_value(data),
         });
     }
@@ -113,22 +134,28 @@ pub(crate) fn write_meter(change: &mut Change<'_, '_>, how: Type, written: &Dire
     if !table.has_meter {
         return Err(Error::invalid(format!("table `{}` has no direct meter", table.name)));
     }
-    if written.counter_data.is_some() {
-        return Err(Error::unimplemented(format!(
-            "table `{}`: meters do not count by colour",
-            table.name
-        )));
-    }
     if let Some(config) = &written.config {
-        check_config(&table.name, MeterType::TwoRateThreeColor, config)?;
+        check_config(&table.name, table.meter_kind, config)?;
     }
-    let found = table_entry::find(change, table, entry)?;
+    let slot = slot(change, table, entry)?;
     change.later.push(Later::DirectMeter {
         table: table.index,
-        slot: found.slot,
+        slot,
         rates: written.config.as_ref().map(rates_of),
     });
+    if let Some(data) = &written.counter_data {
+        push_counts(change, table, slot, counts_of(data));
+    }
     Ok(())
+}
+
+/// The element of the direct counter and meter that belongs to an entry.
+fn slot(change: &Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<u64, Error> {
+    if !entry.is_default_action {
+        return Ok(table_entry::find(change, table, entry)?.slot);
+    }
+    table_entry::check_default(table, entry)?;
+    Ok(change.batch.default_slot(table.index))
 }
 
 fn named_entry<'a, 'e>(
@@ -136,12 +163,5 @@ fn named_entry<'a, 'e>(
     entry: Option<&'e TableEntry>,
 ) -> Result<(&'a TableSchema, &'e TableEntry), Error> {
     let entry = entry.ok_or_else(|| Error::invalid("a direct counter or meter is named by its table entry"))?;
-    let table = change.schema.table(entry.table_id)?;
-    if entry.is_default_action {
-        return Err(Error::unimplemented(format!(
-            "table `{}`: v1model counts and meters hits only, so the default entry has no counter and no meter",
-            table.name
-        )));
-    }
-    Ok((table, entry))
+    Ok((change.schema.table(entry.table_id)?, entry))
 }

@@ -27,7 +27,7 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, group: &ActionProfil
             profile.name
         )));
     }
-    member::check_number(profile, "group", group.group_id)?;
+    member::check_number(change, profile, "group", group.group_id)?;
     if change.ledger.has_one_shots(group.action_profile_id) {
         return Err(one_shot::mixed(&profile.name));
     }
@@ -60,7 +60,7 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, group: &ActionProfil
         _ => {}
     }
     check(change, profile, group)?;
-    let live = live_members(change.ports, group)?;
+    let live = live_members(change.writer.ports, group)?;
     match how {
         Type::Insert => change.batch.insert_group(&profile.name, group.group_id, &live)?,
         _ => change.batch.modify_group(&profile.name, group.group_id, &live)?,
@@ -130,8 +130,13 @@ pub(crate) fn check_weight(profile: &ProfileSchema, weight: i32) -> Result<(), E
 pub(crate) fn group_size(profile: &ProfileSchema, weights: impl Iterator<Item = i32>) -> i64 {
     match profile.max_member_weight {
         Some(_) => weights.count() as i64,
-        None => weights.map(|weight| i64::from(weight.max(1))).sum(),
+        None => sum_of_weights(weights),
     }
+}
+
+/// The size of a group that counts weights; members without weights count as 1.
+pub(crate) fn sum_of_weights(weights: impl Iterator<Item = i32>) -> i64 {
+    weights.map(|weight| i64::from(weight.max(1))).sum()
 }
 
 /// Members with weights, without those whose watch port is down.

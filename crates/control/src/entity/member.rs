@@ -12,7 +12,7 @@ use forebay_protocol::p4::v1::update::Type;
 /// Adds, changes or removes a member.
 pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, member: &ActionProfileMember) -> Result<(), Error> {
     let profile = find(&change.schema.profiles, member.action_profile_id, "action profile")?;
-    check_number(profile, "member", member.member_id)?;
+    check_number(change, profile, "member", member.member_id)?;
     if change.ledger.has_one_shots(member.action_profile_id) {
         return Err(one_shot::mixed(&profile.name));
     }
@@ -67,9 +67,14 @@ pub(crate) fn a_table<'a>(schema: &'a Schema, profile: &ProfileSchema) -> Result
 }
 
 /// Numbers of members and groups are the controller's, below those that one-shots take.
-pub(crate) fn check_number(profile: &ProfileSchema, kind: &str, number: u32) -> Result<(), Error> {
+pub(crate) fn check_number(
+    change: &Change<'_, '_>,
+    profile: &ProfileSchema,
+    kind: &str,
+    number: u32,
+) -> Result<(), Error> {
     match number {
-        0 => Err(Error::invalid(format!(
+        0 if !change.writer.writes_again => Err(Error::invalid(format!(
             "`{}`: a {kind} is not numbered 0",
             profile.name
         ))),

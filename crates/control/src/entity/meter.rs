@@ -1,36 +1,56 @@
 //! Meter arrays and what configures a meter (P4Runtime §9.4).
 
 use super::counter::indices;
+use super::direct::{counter_data, counter_value};
 use super::modify_only;
 use crate::change::{Change, Later};
 use crate::schema::{MeterSchema, Schema, find};
 use crate::status::Error;
-use forebay_pipeline::{MeterRates, Pipeline};
+use forebay_ir::Unit;
+use forebay_pipeline::{ColorCounts, MeterRates, Pipeline};
 use forebay_protocol::p4::config::v1::meter_spec::Type as MeterType;
 use forebay_protocol::p4::v1::entity::Entity;
 use forebay_protocol::p4::v1::update::Type;
-use forebay_protocol::p4::v1::{Index, MeterConfig, MeterEntry};
+use forebay_protocol::p4::v1::{CounterData, Index, MeterConfig, MeterCounterData, MeterEntry};
 
 /// Configures one element, or all when no index is given; without a configuration it is always green.
 pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &MeterEntry) -> Result<(), Error> {
     let meter = find(&change.schema.meters, entry.meter_id, "meter")?;
     modify_only(how, &format!("meter `{}`", meter.name))?;
-    if entry.counter_data.is_some() {
-        return Err(Error::unimplemented(format!(
-            "`{}`: meters do not count by colour",
-            meter.name
-        )));
-    }
     let indices = indices(&meter.name, meter.size, entry.index.as_ref())?;
     if let Some(config) = &entry.config {
         check_config(&meter.name, meter.kind, config)?;
     }
-    change.later.extend(indices.map(|index| Later::Meter {
-        name: meter.name.clone(),
-        index,
-        rates: entry.config.as_ref().map(rates_of),
-    }));
+    for index in indices {
+        let rates = entry.config.as_ref().map(rates_of);
+        let name = meter.name.clone();
+        change.later.push(Later::Meter { name, index, rates });
+        if let Some(data) = &entry.counter_data {
+            let (name, counts) = (meter.name.clone(), counts_of(data));
+            change.later.push(Later::MeterCounts { name, index, counts });
+        }
+    }
     Ok(())
+}
+
+/// What a meter has counted of each colour, as the pipeline holds it.
+pub(crate) fn counts_of(data: &MeterCounterData) -> ColorCounts {
+    let value = |data: &Option<CounterData>| counter_value(&data.unwrap_or_default());
+    ColorCounts {
+        green: value(&data.green),
+        yellow: value(&data.yellow),
+        red: value(&data.red),
+    }
+}
+
+/// What a meter has counted of each colour, as the protocol says it.
+pub(crate) fn counter_data_of(counts: ColorCounts) -> MeterCounterData {
+    let data = |value| Some(counter_data(value, Unit::PacketsAndBytes));
+    MeterCounterData {
+        green: data(counts.green),
+        yellow: data(counts.yellow),
+        red: data(counts.red),
+    }
 }
 
 /// Whether a configuration suits a meter of this type.
@@ -90,17 +110,13 @@ pub(crate) fn read(
     wanted: &MeterEntry,
     sink: &mut dyn FnMut(Entity),
 ) -> Result<(), Error> {
-    if wanted.counter_data.is_some() {
-        return Err(Error::unimplemented("meters do not count by colour"));
-    }
     if wanted.meter_id == 0 {
-        schema
-            .meters
-            .iter()
-            .try_for_each(|(id, meter)| read_one(pipeline, *id, meter, None, sink))
+        let all = MeterEntry { index: None, ..*wanted };
+        let mut meters = schema.meters.iter();
+        meters.try_for_each(|(id, meter)| read_one(pipeline, *id, meter, &all, sink))
     } else {
         let meter = find(&schema.meters, wanted.meter_id, "meter")?;
-        read_one(pipeline, wanted.meter_id, meter, wanted.index.as_ref(), sink)
+        read_one(pipeline, wanted.meter_id, meter, wanted, sink)
     }
 }
 
@@ -108,16 +124,20 @@ fn read_one(
     pipeline: &Pipeline,
     id: u32,
     meter: &MeterSchema,
-    index: Option<&Index>,
+    wanted: &MeterEntry,
     sink: &mut dyn FnMut(Entity),
 ) -> Result<(), Error> {
-    for index in indices(&meter.name, meter.size, index)? {
+    for index in indices(&meter.name, meter.size, wanted.index.as_ref())? {
         let rates = pipeline.meter_rates(&meter.name, index)?;
+        let counts = match wanted.counter_data {
+            Some(_) => Some(pipeline.meter_counts(&meter.name, index)?),
+            None => None,
+        };
         sink(Entity::MeterEntry(MeterEntry {
             meter_id: id,
             index: Some(Index { index: index as i64 }),
             config: rates.map(config_of),
-            counter_data: None,
+            counter_data: counts.map(counter_data_of),
         }));
     }
     Ok(())

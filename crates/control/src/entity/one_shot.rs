@@ -48,7 +48,7 @@ pub(crate) fn insert(
         group: change.ledger.take_hidden(),
         members: Vec::new(),
     };
-    live_members(change.ports, set, &vec![0; calls.len()])?;
+    live_members(change.writer.ports, set, &vec![0; calls.len()])?;
     for call in calls {
         let member = change.ledger.take_hidden();
         let inserted = change
@@ -60,7 +60,7 @@ pub(crate) fn insert(
         }
         one_shot.members.push(member);
     }
-    let live = live_members(change.ports, set, &one_shot.members)?;
+    let live = live_members(change.writer.ports, set, &one_shot.members)?;
     if let Err(error) = change.batch.insert_group(&profile.name, one_shot.group, &live) {
         remove_members(change, &profile.name, &one_shot)?;
         return Err(error.into());
@@ -83,17 +83,18 @@ fn remove_members(change: &mut Change<'_, '_>, profile: &str, one_shot: &OneShot
 }
 
 fn check(profile: &ProfileSchema, set: &ActionProfileActionSet) -> Result<(), Error> {
+    let (mode, semantics) = (set.action_selection_mode, set.size_semantics);
+    if ActionSelectionMode::try_from(mode).is_err() {
+        let message = format!("`{}`: there is no action_selection_mode {mode}", profile.name);
+        return Err(Error::invalid(message));
+    }
+    if SizeSemantics::try_from(semantics).is_err() {
+        let message = format!("`{}`: there is no size_semantics {semantics}", profile.name);
+        return Err(Error::invalid(message));
+    }
     let unimplemented = |what: &str| Err(Error::unimplemented(format!("`{}`: {what}", profile.name)));
     if set.action_selection_mode() == ActionSelectionMode::Random {
         return unimplemented("a member is picked by a hash, not at random");
-    }
-    let own_semantics = match profile.max_member_weight {
-        Some(_) => SizeSemantics::SumOfMembers,
-        None => SizeSemantics::SumOfWeights,
-    };
-    let semantics = set.size_semantics();
-    if semantics != SizeSemantics::DefaultSizeDeterminedByActionSelector && semantics != own_semantics {
-        return unimplemented("what the size of a group counts is the program's choice");
     }
     if set.group_action.is_some() {
         return unimplemented("a group has no action of its own");
@@ -102,7 +103,12 @@ fn check(profile: &ProfileSchema, set: &ActionProfileActionSet) -> Result<(), Er
     actions
         .iter()
         .try_for_each(|listed| group::check_weight(profile, listed.weight))?;
-    let size = group::group_size(profile, actions.iter().map(|listed| listed.weight));
+    let weights = actions.iter().map(|listed| listed.weight);
+    let size = match set.size_semantics() {
+        SizeSemantics::DefaultSizeDeterminedByActionSelector => group::group_size(profile, weights),
+        SizeSemantics::SumOfMembers => weights.count() as i64,
+        SizeSemantics::SumOfWeights => group::sum_of_weights(weights),
+    };
     match profile.max_group_size {
         limit @ 1.. if size > i64::from(limit) => Err(Error::invalid(format!(
             "`{}`: a group has a size of at most {limit}, not {size}",

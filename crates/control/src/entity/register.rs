@@ -73,7 +73,7 @@ fn read_one(
         sink(Entity::RegisterEntry(RegisterEntry {
             register_id: id,
             index: Some(Index { index: index as i64 }),
-            data: data::write(&schema.types, &register.spec, &mut std::iter::once(&value)),
+            data: data::write_joined(&schema.types, &register.spec, &value),
         }));
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::change::Change;
 use crate::ledger::Ledger;
 use crate::ports::Ports;
 use crate::status::Error;
-use forebay_pipeline::{Batch, CloneSession};
+use forebay_pipeline::{Batch, CLASS_OF_SERVICE_MAX, CloneSession};
 use forebay_protocol::p4::v1::entity::Entity;
 use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Kind;
 use forebay_protocol::p4::v1::replica::PortKind;
@@ -37,8 +37,8 @@ fn write_group(change: &mut Change<'_, '_>, how: Type, group: &MulticastGroupEnt
         change.ledger.multicast_groups_mut().remove(&group.multicast_group_id);
         return Ok(());
     }
-    check_unique(&group.replicas, change.ports, &what)?;
-    let replicas = copies(&group.replicas, change.ports, &what)?;
+    check_unique(&group.replicas, change.writer.ports, &what)?;
+    let replicas = copies(&group.replicas, change.writer.ports, &what)?;
     change.batch.set_multicast_group(number, &replicas)?;
     let groups = change.ledger.multicast_groups_mut();
     groups.insert(group.multicast_group_id, group.clone());
@@ -57,7 +57,7 @@ fn write_session(change: &mut Change<'_, '_>, how: Type, session: &CloneSessionE
         change.ledger.clone_sessions_mut().remove(&session.session_id);
         return Ok(());
     }
-    let config = clone_session(session, change.ports)?;
+    let config = clone_session(session, change.writer.ports)?;
     change.batch.set_clone_session(session.session_id, config)?;
     change
         .ledger
@@ -76,17 +76,21 @@ fn check_existence(how: Type, exists: bool, what: &str) -> Result<(), Error> {
 
 fn clone_session(session: &CloneSessionEntry, ports: &Ports) -> Result<CloneSession, Error> {
     let what = format!("clone session {}", session.session_id);
-    if session.class_of_service != 0 {
-        return Err(Error::invalid(format!(
-            "{what}: v1model has no classes of service but 0"
-        )));
-    }
+    let class_of_service = u8::try_from(session.class_of_service).ok();
+    let class_of_service = class_of_service.filter(|class| *class <= CLASS_OF_SERVICE_MAX);
+    let class_of_service = class_of_service.ok_or_else(|| {
+        Error::invalid(format!(
+            "{what}: there is no class of service {}; there are 0 to {CLASS_OF_SERVICE_MAX}",
+            session.class_of_service
+        ))
+    })?;
     let length = u32::try_from(session.packet_length_bytes)
         .map_err(|_| Error::invalid(format!("{what}: a packet's length is not negative")))?;
     check_unique(&session.replicas, ports, &what)?;
     Ok(CloneSession {
         replicas: copies(&session.replicas, ports, &what)?,
         packet_length_bytes: (length > 0).then_some(length),
+        class_of_service,
     })
 }
 

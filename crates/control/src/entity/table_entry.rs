@@ -159,7 +159,7 @@ fn check(table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
 fn idle_time(change: &Change<'_, '_>, entry: &TableEntry) -> IdleTime {
     IdleTime {
         timeout_ns: entry.idle_timeout_ns as u64,
-        last_hit_ns: change.now_ns,
+        last_hit_ns: change.writer.now_ns,
     }
 }
 
@@ -221,7 +221,7 @@ fn by_number(change: &Change<'_, '_>, profile: u32, number: u32) -> Result<(), E
         return Err(one_shot::mixed(&profile_schema.name));
     }
     match number {
-        0 => Err(Error::invalid(format!(
+        0 if !change.writer.writes_again => Err(Error::invalid(format!(
             "`{}`: 0 is no member and no group",
             profile_schema.name
         ))),
@@ -243,28 +243,20 @@ fn write_default(change: &mut Change<'_, '_>, table: &TableSchema, how: Type, en
     if how != Type::Modify {
         return invalid("the default entry is always there; it can only be modified");
     }
-    if !entry.r#match.is_empty() || entry.priority != 0 {
-        return invalid("the default entry has no key and no priority");
-    }
-    if entry.idle_timeout_ns != 0 || entry.time_since_last_hit.is_some() {
-        return invalid("the default entry has no idle time-out");
-    }
+    check_default(table, entry)?;
     if table.default_is_const {
         return Err(Error::denied(format!(
             "table `{}`: its default action is const",
             table.name
         )));
     }
-    if entry.counter_data.is_some() || entry.meter_config.is_some() || entry.meter_counter_data.is_some() {
-        return Err(Error::unimplemented(format!(
-            "table `{}`: v1model counts and meters hits only, so the default entry has no counter and no meter",
-            table.name
-        )));
-    }
+    direct::check(table, entry)?;
+    let slot = change.batch.default_slot(table.index);
     match &entry.action {
         None | Some(TableAction { r#type: None }) => {
             change.batch.reset_default_action(&table.name)?;
             change.ledger.set_default_entry(table.id, EntryNotes::default());
+            direct::reset(change, table, slot);
         }
         Some(TableAction {
             r#type: Some(ActionType::Action(written)),
@@ -272,8 +264,21 @@ fn write_default(change: &mut Change<'_, '_>, table: &TableSchema, how: Type, en
             let call = action::read(change.schema, table, written, action::Use::Default)?;
             change.batch.set_default_action(&table.name, &call.action, &call.args)?;
             change.ledger.set_default_entry(table.id, notes(entry, None));
+            direct::modify(change, table, slot, entry);
         }
         Some(_) => return invalid("its default entry names an action"),
+    }
+    Ok(())
+}
+
+/// Refuses what a default entry cannot have, written or asked for: a key, a priority, an idle time-out.
+pub(crate) fn check_default(table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    let invalid = |problem: &str| Err(Error::invalid(format!("table `{}`: {problem}", table.name)));
+    if !entry.r#match.is_empty() || entry.priority != 0 {
+        return invalid("the default entry has no key and no priority");
+    }
+    if entry.idle_timeout_ns != 0 || entry.time_since_last_hit.is_some() {
+        return invalid("the default entry has no idle time-out");
     }
     Ok(())
 }

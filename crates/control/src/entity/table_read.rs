@@ -1,7 +1,7 @@
 //! Reading table entries (P4Runtime §9.1.6): by key, or all that a filter lets through.
 
 use super::direct::counter_data;
-use super::meter::config_of;
+use super::meter::{config_of, counter_data_of};
 use super::{action, key, table_entry};
 use crate::ledger::{EntryNotes, Ledger};
 use crate::schema::{Schema, TableSchema};
@@ -11,7 +11,7 @@ use forebay_protocol::p4::v1::entity::Entity;
 use forebay_protocol::p4::v1::table_action::Type as ActionType;
 use forebay_protocol::p4::v1::table_entry::IdleTimeout;
 use forebay_protocol::p4::v1::{
-    CounterData, DirectCounterEntry, DirectMeterEntry, MeterConfig, TableAction, TableEntry,
+    CounterData, DirectCounterEntry, DirectMeterEntry, MeterConfig, MeterCounterData, TableAction, TableEntry,
 };
 
 /// What entries are read from.
@@ -54,14 +54,8 @@ fn check(table: &TableSchema, wanted: &TableEntry) -> Result<(), Error> {
     if wanted.counter_data.is_some() && table.counter_unit.is_none() {
         return invalid("has no direct counter");
     }
-    if wanted.meter_config.is_some() && !table.has_meter {
+    if (wanted.meter_config.is_some() || wanted.meter_counter_data.is_some()) && !table.has_meter {
         return invalid("has no direct meter");
-    }
-    if wanted.meter_counter_data.is_some() {
-        return Err(Error::unimplemented(format!(
-            "table `{}`: meters do not count by colour",
-            table.name
-        )));
     }
     Ok(())
 }
@@ -73,13 +67,8 @@ fn read_table(
     sink: &mut dyn FnMut(&Record, TableEntry),
 ) -> Result<(), Error> {
     if wanted.is_default_action {
-        if !wanted.r#match.is_empty() || wanted.priority != 0 {
-            return Err(Error::invalid(format!(
-                "table `{}`: the default entry has no key and no priority",
-                table.name
-            )));
-        }
-        return read_default(source, table, sink);
+        table_entry::check_default(table, wanted)?;
+        return read_default(source, table, wanted, sink);
     }
     if !wanted.r#match.is_empty() {
         let matches = key::read(table, &wanted.r#match)?;
@@ -121,18 +110,26 @@ fn give(
         return;
     }
     entry.is_const = record.is_const;
-    if wanted.counter_data.is_some() {
-        entry.counter_data = counter(source, table, record.slot);
-    }
-    if wanted.meter_config.is_some() {
-        entry.meter_config = meter(source, table, record.slot);
-    }
+    add_resources(source, table, wanted, record.slot, &mut entry);
     if wanted.time_since_last_hit.is_some() && table.supports_timeout {
         entry.time_since_last_hit = Some(IdleTimeout {
             elapsed_ns: source.now_ns.saturating_sub(record.idle.last_hit_ns) as i64,
         });
     }
     sink(record, entry);
+}
+
+/// Adds what is asked for of the entry's counter and meter.
+fn add_resources(source: &Source<'_>, table: &TableSchema, wanted: &TableEntry, slot: u64, entry: &mut TableEntry) {
+    if wanted.counter_data.is_some() {
+        entry.counter_data = counter(source, table, slot);
+    }
+    if wanted.meter_config.is_some() {
+        entry.meter_config = meter(source, table, slot);
+    }
+    if wanted.meter_counter_data.is_some() {
+        entry.meter_counter_data = meter_counts(source, table, slot);
+    }
 }
 
 /// What names an entry, and what a controller has noted of it.
@@ -179,12 +176,13 @@ fn has_action(wanted: &TableEntry, entry: &TableEntry) -> bool {
 fn read_default(
     source: &Source<'_>,
     table: &TableSchema,
+    wanted: &TableEntry,
     sink: &mut dyn FnMut(&Record, TableEntry),
 ) -> Result<(), Error> {
     let action = source.pipeline.default_action(&table.name)?;
     let record = Record {
         id: 0,
-        slot: 0,
+        slot: source.pipeline.default_slot(table.index),
         entry: forebay_pipeline::Entry {
             matches: Vec::new(),
             priority: 0,
@@ -200,6 +198,7 @@ fn read_default(
     entry.action = Some(TableAction {
         r#type: written_action(source.schema, &record.entry.action, notes),
     });
+    add_resources(source, table, wanted, record.slot, &mut entry);
     sink(&record, entry);
     Ok(())
 }
@@ -213,6 +212,11 @@ fn meter(source: &Source<'_>, table: &TableSchema, slot: u64) -> Option<MeterCon
     source.pipeline.direct_meter_at(table.index, slot).map(config_of)
 }
 
+fn meter_counts(source: &Source<'_>, table: &TableSchema, slot: u64) -> Option<MeterCounterData> {
+    let counts = source.pipeline.direct_meter_counts_at(table.index, slot);
+    counts.map(counter_data_of)
+}
+
 /// Tables whose entries are asked for by a direct counter or meter.
 fn for_entries(
     source: &Source<'_>,
@@ -223,11 +227,6 @@ fn for_entries(
 ) -> Result<(), Error> {
     let everything = TableEntry::default();
     let wanted = wanted.unwrap_or(&everything);
-    if wanted.is_default_action {
-        return Err(Error::unimplemented(
-            "v1model counts and meters hits only, so default entries have no counter",
-        ));
-    }
     if wanted.table_id == 0 {
         let mut tables = source.schema.tables.values().filter(|table| has(table));
         return tables
@@ -246,6 +245,7 @@ fn key_of(entry: TableEntry) -> TableEntry {
         table_id: entry.table_id,
         r#match: entry.r#match,
         priority: entry.priority,
+        is_default_action: entry.is_default_action,
         ..TableEntry::default()
     }
 }
@@ -277,9 +277,6 @@ pub(crate) fn read_meters(
     wanted: &DirectMeterEntry,
     sink: &mut dyn FnMut(Entity),
 ) -> Result<(), Error> {
-    if wanted.counter_data.is_some() {
-        return Err(Error::unimplemented("meters do not count by colour"));
-    }
     let has = |table: &TableSchema| table.has_meter;
     for_entries(
         source,
@@ -290,7 +287,10 @@ pub(crate) fn read_meters(
             sink(Entity::DirectMeterEntry(DirectMeterEntry {
                 table_entry: Some(key_of(entry)),
                 config: meter(source, table, record.slot),
-                counter_data: None,
+                counter_data: match wanted.counter_data {
+                    Some(_) => meter_counts(source, table, record.slot),
+                    None => None,
+                },
             }));
         },
     )

@@ -68,8 +68,8 @@ impl Schema {
                 .map(|index| digest_id(DigestId(index)))
                 .collect(),
             digests,
-            packet_in: packets::header(info, "packet_in", &translations),
-            packet_out: packets::header(info, "packet_out", &translations),
+            packet_in: packets::header(info, program, "packet_in", &translations),
+            packet_out: packets::header(info, program, "packet_out", &translations),
             types: info.type_info.clone().unwrap_or_default(),
             action_ids: actions.iter().map(|(id, action)| (action.name.clone(), *id)).collect(),
             actions,

@@ -3,7 +3,8 @@
 use super::value::{Translations, ValueType};
 use crate::status::Error;
 use forebay_bits::Bits;
-use forebay_protocol::p4::config::v1::P4Info;
+use forebay_ir::{HeaderField, Program};
+use forebay_protocol::p4::config::v1::{ControllerPacketMetadata, P4Info};
 use forebay_protocol::p4::v1::PacketMetadata;
 
 /// The header of packets in one direction: its fields in the order of the wire.
@@ -22,19 +23,44 @@ struct PacketField {
 }
 
 /// The header with this name, if the program has it.
-pub(super) fn header(info: &P4Info, name: &str, translations: &Translations) -> Option<PacketSchema> {
+pub(super) fn header(
+    info: &P4Info,
+    program: &Program,
+    name: &str,
+    translations: &Translations,
+) -> Option<PacketSchema> {
     let mut headers = info.controller_packet_metadata.iter();
     let header = headers.find(|header| super::tables::name(&header.preamble) == name)?;
-    let fields = header.metadata.iter().map(|field| PacketField {
+    let widths = widths(program, header);
+    let fields = header.metadata.iter().enumerate().map(|(index, field)| PacketField {
         id: field.id,
         name: field.name.clone(),
-        value: translations.value_type(field.type_name.as_ref(), field.bitwidth as u32),
+        value: translations.value_type(
+            field.type_name.as_ref(),
+            widths.as_ref().map_or(field.bitwidth as u32, |widths| widths[index]),
+        ),
     });
     let fields: Vec<PacketField> = fields.collect();
     Some(PacketSchema {
         width: fields.iter().map(|field| field.value.width as usize).sum(),
         fields,
     })
+}
+
+/// The widths of the header's fields in the data plane: the P4Info has those of the controller, which are others where types
+/// are translated. It does not say which header it is, so it is the one with these fields.
+fn widths(program: &Program, header: &ControllerPacketMetadata) -> Option<Vec<u32>> {
+    let width = |field: &HeaderField| program.slot(field.slot).width;
+    let mut known = program.headers.iter();
+    let known = known.find(|known| {
+        let mut pairs = known.fields.iter().zip(&header.metadata);
+        known.fields.len() == header.metadata.len()
+            && pairs.all(|(field, metadata)| {
+                let is_translated = metadata.type_name.is_some();
+                field.name == metadata.name && (is_translated || width(field) == metadata.bitwidth as u32)
+            })
+    })?;
+    Some(known.fields.iter().map(width).collect())
 }
 
 impl PacketSchema {

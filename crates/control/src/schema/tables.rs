@@ -9,6 +9,7 @@ use forebay_protocol::p4::config::v1 as config;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::config::v1::action_ref::Scope;
 use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
+use forebay_protocol::p4::config::v1::meter_spec::Type as MeterType;
 use forebay_protocol::p4::config::v1::table::IdleTimeoutBehavior;
 use std::collections::BTreeMap;
 
@@ -28,6 +29,8 @@ pub(crate) struct TableSchema {
     pub(crate) profile: Option<u32>,
     pub(crate) counter_unit: Option<Unit>,
     pub(crate) has_meter: bool,
+    /// What configurations its meter takes, if it has one.
+    pub(crate) meter_kind: MeterType,
     pub(crate) supports_timeout: bool,
     pub(crate) is_const: bool,
     pub(crate) default_is_const: bool,
@@ -125,7 +128,10 @@ pub(super) fn tables(
         // A table that is never applied has nothing that could be written.
         let index = program.tables.iter().position(|known| known.name == name)?;
         let schema = table_schema(table, index, program, translations, actions);
-        Some(schema.map(|schema| (schema.id, schema)))
+        Some(schema.map(|mut schema| {
+            schema.meter_kind = meter_kind(info, schema.id);
+            (schema.id, schema)
+        }))
     });
     let schemas: BTreeMap<u32, TableSchema> = schemas.collect::<Result<_, Error>>()?;
     match schemas.len() == program.tables.len() {
@@ -187,10 +193,18 @@ fn table_schema(
             .direct_counter
             .map(|counter| program.counters[counter.index()].unit),
         has_meter: declared.direct_meter.is_some(),
+        meter_kind: MeterType::default(),
         supports_timeout: table.idle_timeout_behavior() == IdleTimeoutBehavior::NotifyControl,
         is_const: declared.entries_are_const,
         default_is_const: declared.default_is_const,
     })
+}
+
+/// The type of a table's direct meter.
+fn meter_kind(info: &P4Info, table: u32) -> MeterType {
+    let mut meters = info.direct_meters.iter();
+    let meter = meters.find(|meter| meter.direct_table_id == table);
+    meter.and_then(|meter| meter.spec).unwrap_or_default().r#type()
 }
 
 fn needs_priority(kind: MatchType) -> bool {

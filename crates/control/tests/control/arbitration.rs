@@ -134,6 +134,91 @@ fn roles_have_primaries_of_their_own() {
     assert_eq!(notices(&mut switch), []);
 }
 
+#[test]
+fn a_controller_may_claim_its_role_again() {
+    let mut switch = Switch::empty();
+    switch.arbitrate(A, "", Some(5)).unwrap();
+    switch.arbitrate(A, "", Some(5)).unwrap();
+    switch.arbitrate(A, "", Some(6)).unwrap();
+    let expected = [(A, Code::Ok, Some(5)), (A, Code::Ok, Some(5)), (A, Code::Ok, Some(6))];
+    assert_eq!(notices(&mut switch), expected);
+}
+
+#[test]
+fn a_role_has_only_so_many_streams() {
+    let mut switch = Switch::empty();
+    for stream in 0..4096 {
+        switch.arbitrate(StreamId(stream), "", None).unwrap();
+    }
+    let error = switch.arbitrate(StreamId(5000), "", None).unwrap_err();
+    assert_eq!(error.code, Code::ResourceExhausted);
+    switch.arbitrate(StreamId(5000), "telemetry", None).unwrap();
+    switch.device.stream_closed(StreamId(0));
+    switch.arbitrate(StreamId(5001), "", None).unwrap();
+}
+
+#[test]
+fn reading_needs_no_stream() {
+    let mut switch = Switch::new();
+    switch.device.stream_closed(PRIMARY);
+    assert_eq!(switch.read("table_entry {}").len(), 2, "those of the program");
+}
+
+/// The device comes first, then the primary, then the program, then what is written.
+#[test]
+fn checks_have_an_order() {
+    let mut switch = Switch::empty();
+    assert_eq!(write_as(&mut switch, 9, "", Some(1)), Code::NotFound);
+    assert_eq!(write_as(&mut switch, 1, "nobody", Some(1)), Code::NotFound);
+    assert_eq!(write_as(&mut switch, 1, "", Some(1)), Code::PermissionDenied);
+    switch.arbitrate(PRIMARY, "", Some(1)).unwrap();
+    assert_eq!(write_as(&mut switch, 1, "", Some(1)), Code::FailedPrecondition);
+    switch.push(Action::VerifyAndCommit, Some(config())).unwrap();
+    assert_eq!(write_as(&mut switch, 1, "", Some(1)), Code::Ok);
+    assert_eq!(write_as(&mut switch, 1, "", Some(1)), Code::AlreadyExists);
+}
+
+#[test]
+fn zero_is_no_device() {
+    let mut switch = Switch::new();
+    let claim = Request::Arbitration(MasterArbitrationUpdate::default());
+    assert_eq!(switch.send(B, claim).unwrap_err().code, Code::NotFound);
+    assert_eq!(write_as(&mut switch, 0, "", Some(1)), Code::NotFound);
+    let read = forebay_protocol::p4::v1::ReadRequest::default();
+    let rejection = switch.device.read(&read, switch.now, &mut |_| ()).unwrap_err();
+    assert_eq!(rejection.error.code, Code::NotFound);
+}
+
+#[test]
+fn reads_of_a_role_give_what_belongs_to_it() {
+    let mut switch = Switch::new();
+    switch.insert("table_entry { table_id: $filter priority: 1 action { action { action_id: $drop } } }");
+    switch.insert(
+        r#"table_entry { table_id: $forwarding match { field_id: 1 exact { value: "\x01" } }
+           action { action { action_id: $drop } } }"#,
+    );
+    let filters = P4RoleConfig {
+        exclusive_p4_ids: vec![switch.ids["filter"]],
+        ..P4RoleConfig::default()
+    };
+    switch.send(B, with_config("filters", &filters, 1)).unwrap();
+    let count = |role: &str| {
+        let request = forebay_protocol::p4::v1::ReadRequest {
+            device_id: 1,
+            role: role.to_string(),
+            entities: vec![switch.entity("table_entry {}")],
+        };
+        let mut found = 0;
+        let done = switch
+            .device
+            .read(&request, switch.now, &mut |message| found += message.entities.len());
+        done.map(|()| found).map_err(|rejection| rejection.error.code)
+    };
+    assert_eq!(count(""), Ok(4));
+    assert_eq!(count("filters"), Ok(1));
+    assert_eq!(count("nobody"), Err(Code::NotFound));
+}
+
 fn write_as(switch: &mut Switch, device_id: u64, role: &str, election: Option<u64>) -> Code {
     let text = r#"table_entry { table_id: $forwarding match { field_id: 1 exact { value: "\x01" } }
         action { action { action_id: $drop } } }"#;

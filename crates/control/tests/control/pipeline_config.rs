@@ -88,6 +88,10 @@ fn reconcile_keeps_the_forwarding_state() {
            action { action_profile_member_id: 1 } }"#,
     ];
     kept.iter().for_each(|text| switch.insert(text));
+    switch.modify("meter_entry { meter_id: $port_meter index {} counter_data { red { packet_count: 2 } } }");
+    switch.modify(
+        "direct_counter_entry { table_entry { table_id: $forwarding is_default_action: true } data { packet_count: 3 } }",
+    );
     switch.modify(r#"register_entry { register_id: $last_source index {} data { bitstring: "\x07" } }"#);
     switch.modify("counter_entry { counter_id: $port_counter index {} data { packet_count: 5 } }");
     switch
@@ -227,6 +231,7 @@ fn what_the_switch_began_with_is_read() {
     let session = CloneSession {
         replicas: vec![replica],
         packet_length_bytes: Some(64),
+        class_of_service: 5,
     };
     pipeline.set_clone_session(8, session).unwrap();
     let mut switch = Switch::empty();
@@ -256,10 +261,52 @@ fn what_the_switch_began_with_is_read() {
         &[&multicast],
     );
     let session = format!(
-        "packet_replication_engine_entry {{ clone_session_entry {{ session_id: 8 packet_length_bytes: 64 {replicas} }} }}"
+        "packet_replication_engine_entry {{ clone_session_entry {{ session_id: 8 packet_length_bytes: 64 class_of_service: 5 {replicas} }} }}"
     );
     switch.expect(
         "packet_replication_engine_entry { clone_session_entry {} }",
         &[&session],
     );
+}
+
+/// A P4Info may say that a meter has one rate.
+#[test]
+fn meters_take_what_suits_their_type() {
+    use forebay_protocol::p4::config::v1::meter_spec::Type;
+    let mut switch = primary();
+    for (kind, good, bad) in [
+        (
+            Type::SingleRateTwoColor,
+            "cir: 5 cburst: 6 pir: 5 pburst: 6",
+            "cir: 5 cburst: 6 pir: 7 pburst: 6",
+        ),
+        (
+            Type::SingleRateThreeColor,
+            "cir: 5 cburst: 6 pir: 5 pburst: 6",
+            "cir: 5 cburst: 6 pir: 5 pburst: 7",
+        ),
+        (
+            Type::TwoRateThreeColor,
+            "cir: 5 cburst: 6 pir: 7 pburst: 8",
+            "cir: 5 pir: 5 eburst: 1",
+        ),
+    ] {
+        let mut config = config();
+        let info = config.p4info.as_mut().unwrap();
+        let specs = (info.meters.iter_mut().map(|meter| &mut meter.spec))
+            .chain(info.direct_meters.iter_mut().map(|meter| &mut meter.spec));
+        specs.flatten().for_each(|spec| spec.r#type = kind as i32);
+        switch.push(Action::VerifyAndCommit, Some(config)).unwrap();
+        let meter = |config: &str| format!("meter_entry {{ meter_id: $port_meter index {{}} config {{ {config} }} }}");
+        switch.modify(&meter(good));
+        switch.refuse_modify(&meter(bad), (Code::InvalidArgument, "EntityIngress.port_meter"));
+        let entry = |config: &str| {
+            format!(
+                "table_entry {{ table_id: $filter priority: 1 action {{ action {{ action_id: $drop }} }}
+                 meter_config {{ {config} }} }}"
+            )
+        };
+        switch.insert(&entry(good));
+        switch.refuse_modify(&entry(bad), (Code::InvalidArgument, "EntityIngress.filter"));
+    }
 }

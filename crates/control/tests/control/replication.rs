@@ -88,8 +88,17 @@ fn clone_sessions() {
     switch.refuse_insert(&session(7, TWO), (Code::AlreadyExists, "clone session 7"));
     switch.refuse_modify(&session(8, TWO), (Code::NotFound, "clone session 8"));
     switch.refuse_insert(&session(0, TWO), (Code::InvalidArgument, "not numbered 0"));
-    let classed = session(8, &format!("{TWO} class_of_service: 2"));
-    switch.refuse_insert(&classed, (Code::InvalidArgument, "no classes of service"));
+    let unknown = session(8, &format!("{TWO} class_of_service: 8"));
+    switch.refuse_insert(
+        &unknown,
+        (Code::InvalidArgument, "no class of service 8; there are 0 to 7"),
+    );
+    let wide = session(8, r#"replicas { port: "\x01" instance: 65536 }"#);
+    switch.refuse_insert(&wide, (Code::InvalidArgument, "instances are at most 65535"));
+    let classed = session(8, &format!("{TWO} class_of_service: 7"));
+    switch.insert(&classed);
+    switch.expect(&session(8, ""), &[&classed]);
+    switch.delete(&session(8, ""));
     let negative = session(8, "packet_length_bytes: -1");
     switch.refuse_insert(&negative, (Code::InvalidArgument, "not negative"));
     switch.delete(&session(7, ""));

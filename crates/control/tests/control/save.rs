@@ -36,6 +36,10 @@ const CHANGES: &[&str] = &[
     "meter_entry { meter_id: $port_meter index { index: 2 } config { cir: 1 cburst: 2 pir: 3 pburst: 4 } }",
     r#"value_set_entry { value_set_id: $special_types members { match { field_id: 1 exact { value: "\x88\xcc" } } } }"#,
     r#"table_entry { table_id: $forwarding is_default_action: true metadata: "d" action { action { action_id: $drop } } }"#,
+    "direct_counter_entry { table_entry { table_id: $forwarding is_default_action: true } data { packet_count: 6 } }",
+    "direct_meter_entry { table_entry { table_id: $filter is_default_action: true } config { cir: 1 pir: 2 }
+     counter_data { green { packet_count: 1 byte_count: 2 } } }",
+    "meter_entry { meter_id: $port_meter index { index: 4 } counter_data { yellow { packet_count: 1 byte_count: 2 } } }",
     r#"table_entry { table_id: $filter is_default_action: true metadata: "unchanged" action { action { action_id: $NoAction } } }"#,
 ];
 
@@ -205,4 +209,52 @@ fn state_of_another_program_is_refused() {
     assert!(error.message.contains("another program"), "{error}");
     let error = Device::restore(settings(), b"\xff\xff", &[], Now::default()).unwrap_err();
     assert!(error.message.contains("cannot be read"), "{error}");
+}
+
+/// Members and groups with number 0 come with the entries that a switch is started with; no controller can write them.
+#[test]
+fn members_and_groups_with_number_0() {
+    use forebay_bits::Bits;
+    use forebay_pipeline::Pipeline;
+    use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
+    let loaded = forebay_control::load(super::support::PROGRAM.as_bytes()).unwrap();
+    let pipeline = std::sync::Arc::new(Pipeline::load(loaded.program).unwrap());
+    let selector = "EntityIngress.next_hop_selector";
+    let data = [Bits::new(48, 5), Bits::new(9, 2)];
+    pipeline.insert_member(selector, 0, "set_next_hop", &data).unwrap();
+    pipeline.insert_group(selector, 0, &[(0, 3)]).unwrap();
+    let mut device = Device::new(settings());
+    let blob = super::support::PROGRAM.as_bytes().to_vec();
+    device.adopt(loaded.p4info.unwrap(), blob, pipeline).unwrap();
+    let mut keeping = Keeping::new(super::support::PROGRAM);
+    keeping.switch.device = device;
+    keeping.switch.arbitrate(super::support::PRIMARY, "", Some(1)).unwrap();
+    let entry = r#"table_entry { table_id: $routing match { field_id: 1 lpm { value: "\n\x00\x00\x00" prefix_len: 8 } }
+        action { action_profile_group_id: 0 } }"#;
+    keeping.switch.refuse_insert(
+        entry,
+        (forebay_control::Code::InvalidArgument, "0 is no member and no group"),
+    );
+    assert_eq!(keeping.switch.read("action_profile_group {}").len(), 1);
+    keeping.snapshot = keeping.switch.device.snapshot();
+    keeping.expect_same();
+    let before = keeping.switch.everything();
+    keeping
+        .switch
+        .push(Action::ReconcileAndCommit, Some(super::support::config()))
+        .unwrap();
+    assert_eq!(keeping.switch.everything(), before);
+}
+
+/// After a full restart the highest election id is forgotten (§16.2).
+#[test]
+fn election_ids_begin_anew() {
+    let mut keeping = with_everything();
+    keeping
+        .switch
+        .arbitrate(forebay_control::StreamId(2), "", Some(900))
+        .unwrap();
+    let mut restarted = keeping.restarted();
+    restarted.arbitrate(forebay_control::StreamId(3), "", Some(1)).unwrap();
+    restarted.delete(ENTITIES[0]);
 }

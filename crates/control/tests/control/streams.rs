@@ -190,6 +190,32 @@ fn digests_wait_for_acknowledgements() {
 }
 
 #[test]
+fn digests_that_nobody_need_acknowledge() {
+    let mut switch = Switch::new();
+    switch.insert(&digest("config { max_list_size: 1 }"));
+    for _ in 0..3 {
+        switch.device.digest(learnt(1, 1), switch.now);
+        assert_eq!(lists(&mut switch).len(), 1, "each is sent at once, and forgotten");
+    }
+}
+
+/// `variants.p4` names ports by strings.
+#[test]
+fn metadata_may_be_strings() {
+    let mut switch = Switch::with(super::support::VARIANTS);
+    let out = |name: &[u8]| packet_out(vec![metadata(1, name), metadata(2, b"\x00")]);
+    let named = [(&b"uplink"[..], [0, 0]), (b"downlink", [0, 0x80]), (b"uplink", [0, 0])];
+    for (name, header) in named {
+        switch.send(PRIMARY, out(name)).unwrap();
+        let outputs = switch.device.take_outputs();
+        let Some(Output::PacketOut(packet)) = outputs.last() else {
+            panic!("{outputs:?}")
+        };
+        assert_eq!(packet[..2], header, "9 bits with the string's number, 7 of padding");
+    }
+}
+
+#[test]
 fn idle_entries_are_told_once_a_timeout() {
     let mut switch = Switch::new();
     let entry = r#"table_entry { table_id: $forwarding match { field_id: 1 exact { value: "\x01" } }

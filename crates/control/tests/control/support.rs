@@ -2,7 +2,7 @@
 //! `$name` stands for the id of an object.
 
 use forebay_control::{Code, Device, Error, Now, Output, Rejection, Settings, StreamId};
-use forebay_pipeline::Pipeline;
+use forebay_pipeline::{IngressArguments, IngressPacket, NoTrace, Pipeline, Worker};
 use forebay_protocol::p4::config::v1::{P4Info, Preamble};
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
@@ -19,6 +19,9 @@ use std::sync::Arc;
 use std::sync::LazyLock;
 
 pub const PROGRAM: &str = include_str!("../../../../tests/clients/entities.p4");
+
+/// A program with what the first has not.
+pub const VARIANTS: &str = include_str!("variants.p4");
 
 static INFO: LazyLock<P4Info> = LazyLock::new(|| {
     let loaded = forebay_control::load(PROGRAM.as_bytes()).expect("the program is correct");
@@ -255,6 +258,20 @@ impl Switch {
         members.into_iter().map(|(member, _)| member).collect()
     }
 
+    /// How many members each group of a selector has in the pipeline itself.
+    pub fn live_groups(&self, selector: &str) -> Vec<usize> {
+        let groups = self.running().groups(selector).unwrap().into_iter();
+        let sizes = groups.map(|group| self.running().group(selector, group).unwrap().len());
+        sizes.collect()
+    }
+
+    /// Lets a packet arrive at port 0.
+    pub fn packet(&self, bytes: &[u8]) {
+        let pipeline = self.pipeline.as_ref().expect("a program was pushed");
+        let packet = IngressPacket::new(bytes.to_vec(), IngressArguments::default());
+        Worker::new(Arc::clone(pipeline)).ingress(&mut vec![packet], &mut Vec::new(), &mut NoTrace);
+    }
+
     /// Ports and instances of the copies that the pipeline makes for a multicast group.
     pub fn copies(&self, group: u16) -> Vec<(u32, u16)> {
         let replicas = self.running().multicast_group(group).unwrap();
@@ -267,12 +284,12 @@ impl Switch {
     /// All that can be read.
     pub fn everything(&self) -> Vec<Entity> {
         let wanted = [
-            "table_entry { counter_data {} meter_config {} }",
-            "table_entry { is_default_action: true }",
+            "table_entry { counter_data {} meter_config {} meter_counter_data {} }",
+            "table_entry { is_default_action: true counter_data {} meter_config {} meter_counter_data {} }",
             "action_profile_member {}",
             "action_profile_group {}",
             "counter_entry {}",
-            "meter_entry {}",
+            "meter_entry { counter_data {} }",
             "register_entry {}",
             "value_set_entry {}",
             "digest_entry {}",

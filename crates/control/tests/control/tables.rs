@@ -29,6 +29,15 @@ fn what_is_written_is_read() {
 }
 
 #[test]
+fn a_modify_without_action_keeps_it() {
+    let mut switch = Switch::new();
+    switch.insert(&forwarding(1, TO_PORT_2));
+    switch.modify(&forwarding(1, "metadata: \"m\""));
+    let kept = forwarding(1, &format!("{TO_PORT_2} metadata: \"m\""));
+    switch.expect("table_entry { table_id: $forwarding }", &[&kept]);
+}
+
+#[test]
 fn entries_are_unique_by_match_and_priority() {
     let mut switch = Switch::new();
     switch.insert(&forwarding(1, TO_PORT_2));
@@ -282,7 +291,11 @@ fn const_tables() {
     switch.refuse_modify(&key("\\x88\\xcc", drop), denied);
     switch.refuse_delete(&key("\\x88\\xcc", ""), denied);
     switch.modify(&key("\\x88\\xcc", ""));
-    switch.refuse_insert(&forwarding(1, "is_const: true"), (Code::InvalidArgument, "is_const"));
+    let marked = forwarding(1, "is_const: true");
+    switch.refuse_insert(&marked, (Code::InvalidArgument, "is_const"));
+    switch.insert(&forwarding(1, TO_PORT_2));
+    switch.refuse_modify(&marked, (Code::InvalidArgument, "is_const"));
+    switch.refuse_delete(&marked, (Code::InvalidArgument, "is_const"));
 }
 
 #[test]
@@ -368,6 +381,7 @@ fn direct_counters() {
         ],
     );
     switch.refuse_insert(&direct(1, ""), (Code::InvalidArgument, "only be modified"));
+    switch.refuse_delete(&direct(1, ""), (Code::InvalidArgument, "only be modified"));
     switch.refuse_modify(&direct(7, "data {}"), (Code::NotFound, "EntityIngress.forwarding"));
     switch.refuse_read(&direct(7, ""), (Code::NotFound, "EntityIngress.forwarding"));
     let of_filter = "direct_counter_entry { table_entry { table_id: $filter } }";
@@ -405,7 +419,14 @@ fn direct_meters() {
         switch.refuse_modify(&metered(&format!("meter_config {{ {config} }}")), expected);
         switch.refuse_modify(&direct(&format!("config {{ {config} }}")), expected);
     }
-    switch.refuse_modify(&metered("meter_counter_data {}"), (Code::Unimplemented, "colour"));
+    let of_forwarding = forwarding(1, &format!("{TO_PORT_2} meter_config {{}}"));
+    switch.refuse_insert(&of_forwarding, (Code::InvalidArgument, "no direct meter"));
+    switch.refuse_insert(&direct(""), (Code::InvalidArgument, "only be modified"));
+    switch.refuse_delete(&direct(""), (Code::InvalidArgument, "only be modified"));
+    let nowhere = r#"direct_meter_entry { table_entry { table_id: $filter priority: 9
+        match { field_id: 3 optional { value: "\x01" } } } }"#;
+    switch.refuse_modify(nowhere, (Code::NotFound, "EntityIngress.filter"));
+    switch.refuse_read(nowhere, (Code::NotFound, "EntityIngress.filter"));
 }
 
 #[test]

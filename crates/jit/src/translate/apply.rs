@@ -6,7 +6,7 @@
 use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
 use crate::context::{NO_COLOR, ending};
-use crate::runtime::{self, TableShape};
+use crate::runtime::{self, Function, TableShape};
 use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -173,21 +173,33 @@ impl Translator<'_, '_, '_> {
         words.map(|word| word.unwrap_or_else(|| self.number(0))).collect()
     }
 
-    /// Counts and meters a hit where the program wants it.
+    /// Counts and meters a hit or a miss where the program wants it, and notes when an entry was hit.
     fn note_hit(&mut self, id: TableId, hit: ir::Value, first_word: ir::Value) {
         let table = &self.program.tables[id.index()];
-        if table.direct_counter.is_none() && table.direct_meter.is_none() && !table.supports_timeout {
-            return;
+        let is_counted = table.direct_counter.is_some() || table.direct_meter.is_some();
+        if is_counted || table.supports_timeout {
+            self.when(hit, |translator| {
+                let slot = translator.masked(32, first_word);
+                translator.call_for_color(id, runtime::HIT, Some(slot));
+            });
         }
-        self.when(hit, |translator| {
-            translator.tell_facts();
-            let table = translator.number(id.0.into());
-            let slot = translator.masked(32, first_word);
-            let color = translator.call_for_result(runtime::HIT, &[translator.context, table, slot]);
-            if let Some(slot) = translator.color_slot(id) {
-                translator.write_color(slot, color);
-            }
-        });
+        if is_counted {
+            let zero = self.number(0);
+            let missed = self.builder.ins().icmp(IntCC::Equal, hit, zero);
+            self.when(missed, |translator| translator.call_for_color(id, runtime::MISS, None));
+        }
+    }
+
+    /// Calls a function that gives the colour of a table's direct meter.
+    fn call_for_color(&mut self, id: TableId, function: Function, slot: Option<ir::Value>) {
+        self.tell_facts();
+        let table = self.number(id.0.into());
+        let arguments = [self.context, table].into_iter().chain(slot);
+        let arguments: Vec<ir::Value> = arguments.collect();
+        let color = self.call_for_result(function, &arguments);
+        if let Some(slot) = self.color_slot(id) {
+            self.write_color(slot, color);
+        }
     }
 
     fn color_slot(&self, id: TableId) -> Option<SlotId> {

@@ -228,6 +228,10 @@ impl TableObjects for Recorder<'_> {
     fn hit(&self, _: TableId, _: u32, _: PacketFacts) -> Option<u8> {
         unreachable!("no table counts or meters hits")
     }
+
+    fn miss(&self, _: TableId, _: PacketFacts) -> Option<u8> {
+        unreachable!("no table counts or meters misses")
+    }
 }
 
 impl Objects for Recorder<'_> {

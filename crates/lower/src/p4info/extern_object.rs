@@ -16,7 +16,12 @@ use num_traits::ToPrimitive;
 use std::rc::Rc;
 
 /// Annotations of action selectors that have a field of their own.
-const SELECTOR_ANNOTATIONS: &[&str] = &["max_group_size", "selector_size_semantics", "max_member_weight"];
+const SELECTOR_ANNOTATIONS: &[&str] = &[
+    "max_group_size",
+    "selector_size_semantics",
+    "max_member_weight",
+    "weights_disallowed",
+];
 
 /// Adds the messages of all extern objects.
 pub fn add_all(cx: &mut Context, catalog: &Catalog, info: &mut P4Info) {
@@ -178,7 +183,7 @@ fn action_profile(
         size: size(cx, object),
         max_group_size,
         selector_size_semantics,
-        ..ActionProfile::default()
+        weights_disallowed: with_selector && annotations::has(annotations, "weights_disallowed"),
     }
 }
 

@@ -13,19 +13,24 @@ pub fn pkg_info(cx: &Context) -> Option<PkgInfo> {
         arch: cx.architecture.name.to_string(),
         ..PkgInfo::default()
     };
-    if let Some(written) = annotations::find(&main.annotations, "pkginfo") {
-        for (key, value) in annotation::pairs(written) {
-            if let (Some(field), Value::String(text)) = (text_field(&mut info, &key), value) {
-                *field = text;
-            }
+    for (key, value) in pairs(&main.annotations, "pkginfo") {
+        if let (Some(field), Value::String(text)) = (text_field(&mut info, &key), value) {
+            *field = text;
         }
     }
-    let properties = annotations::find(&main.annotations, "platform_property");
-    info.platform_properties = properties.map(platform_properties);
+    let has_properties = annotations::has(&main.annotations, "platform_property");
+    let properties = pairs(&main.annotations, "platform_property");
+    info.platform_properties = has_properties.then(|| platform_properties(properties));
     let but = ["pkginfo", "platform_property"];
     (info.annotations, info.structured_annotations) = annotation::written(&main.annotations, &but);
     info.doc = annotation::documentation(&main.annotations);
     Some(info)
+}
+
+/// The pairs of all annotations of a name.
+fn pairs(annotations: &[Annotation], name: &str) -> Vec<(String, Value)> {
+    let named = annotations.iter().filter(|annotation| annotation.name.name == name);
+    named.flat_map(annotation::pairs).collect()
 }
 
 fn text_field<'a>(info: &'a mut PkgInfo, key: &str) -> Option<&'a mut String> {
@@ -40,9 +45,9 @@ fn text_field<'a>(info: &'a mut PkgInfo, key: &str) -> Option<&'a mut String> {
     }
 }
 
-fn platform_properties(written: &Annotation) -> PlatformProperties {
+fn platform_properties(written: Vec<(String, Value)>) -> PlatformProperties {
     let mut properties = PlatformProperties::default();
-    for (key, value) in annotation::pairs(written) {
+    for (key, value) in written {
         let Value::Int(number) = value else { continue };
         let number = number.to_i32().unwrap_or(0);
         match key.as_str() {

@@ -109,6 +109,57 @@ fn objects_are_described_with_their_tables() {
 }
 
 #[test]
+fn selectors_say_what_their_groups_may_hold() {
+    let limits =
+        "@max_group_size(4) @selector_size_semantics(\"sum_of_members\") @max_member_weight(9) @weights_disallowed";
+    let info = p4info(
+        "",
+        &format!(
+            "{limits} action_selector(HashAlgorithm.crc32, 32, 8) selector;
+             {limits} action_profile(32) profile;
+             table t {{ key = {{ m.x: exact; m.y: selector; }} actions = {{ NoAction; }} implementation = selector; }}
+             table u {{ key = {{ m.x: exact; }} actions = {{ NoAction; }} implementation = profile; }}
+             apply {{ t.apply(); u.apply(); }}"
+        ),
+    );
+    let profiles = |with_selector| {
+        info.action_profiles
+            .iter()
+            .find(move |profile| profile.with_selector == with_selector)
+    };
+    let (selector, profile) = (profiles(true).unwrap(), profiles(false).unwrap());
+    assert_eq!((selector.max_group_size, selector.weights_disallowed), (4, true));
+    assert!(selector.selector_size_semantics.is_some());
+    assert_eq!((profile.max_group_size, profile.weights_disallowed), (0, false));
+    assert!(profile.selector_size_semantics.is_none());
+}
+
+#[test]
+fn value_sets_have_a_match_field_for_each_component() {
+    let info = support::p4info(&Parts {
+        top: "struct pair_t { bit<16> first; @match(ternary) bit<8> second; }",
+        parser: "value_set<bit<16>>(4) tags; value_set<pair_t>(4) pairs;
+            state start { p.extract(hdr.h); transition select(m.kept) { tags: next; default: next; } }
+            state next { transition select(m.kept, m.x) { pairs: accept; default: accept; } }",
+        ..Parts::default()
+    });
+    let fields = |name: &str| {
+        let set = info.value_sets.iter().find(|set| set.preamble.alias == name).unwrap();
+        let fields = set
+            .match_fields
+            .iter()
+            .map(|field| (field.id, field.bitwidth, field.match_kind.clone()));
+        fields.collect::<Vec<_>>()
+    };
+    let kind = |kind| Some(Match::MatchType(kind));
+    assert_eq!(fields("tags"), [(1, 16, kind(MatchType::Exact))]);
+    assert_eq!(
+        fields("pairs"),
+        [(1, 16, kind(MatchType::Exact)), (2, 8, kind(MatchType::Ternary))]
+    );
+}
+
+#[test]
 fn hidden_objects_are_left_out() {
     let info = p4info(
         "",

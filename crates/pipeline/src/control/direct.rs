@@ -5,7 +5,7 @@ use crate::control::objects::{meter_error, rates_from_tables, rates_to_tables};
 use crate::error::ControlError;
 use crate::load::Pipeline;
 use forebay_ir::{CounterId, EntryMatch, MeterId, TableId};
-use forebay_tables::CounterValue;
+use forebay_tables::{ColorCounts, CounterValue};
 
 impl Pipeline {
     /// The direct counter of an entry.
@@ -64,7 +64,9 @@ impl Pipeline {
         }
         if let Some(direct) = declared.direct_meter {
             // A slot of the table is always an index of its meter.
-            let _ = self.stateful.meters[direct.meter.index()].configure(slot, None);
+            let meters = &self.stateful.meters[direct.meter.index()];
+            let _ = meters.configure(slot, None);
+            meters.set_counts(slot, ColorCounts::default());
         }
     }
 

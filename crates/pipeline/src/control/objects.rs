@@ -7,7 +7,7 @@ use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
 use forebay_bits::Bits;
 use forebay_tables::crc::Crc;
-use forebay_tables::{CounterValue, MeterConfig, MeterError, RegisterArray};
+use forebay_tables::{ColorCounts, CounterValue, MeterConfig, MeterError, RegisterArray};
 use std::sync::Arc;
 
 impl Pipeline {
@@ -71,6 +71,19 @@ impl Pipeline {
     pub fn meter_rates(&self, meter: &str, index: u64) -> Result<Option<MeterRates>, ControlError> {
         let id = self.meter_index(meter, index)?;
         Ok(self.stateful.meters[id].config(index).map(rates_from_tables))
+    }
+
+    /// What an element of a meter array has counted of each colour.
+    pub fn meter_counts(&self, meter: &str, index: u64) -> Result<ColorCounts, ControlError> {
+        let id = self.meter_index(meter, index)?;
+        Ok(self.stateful.meters[id].counts(index).unwrap_or_default())
+    }
+
+    /// Changes what an element of a meter array has counted.
+    pub fn write_meter_counts(&self, meter: &str, index: u64, counts: ColorCounts) -> Result<(), ControlError> {
+        let id = self.meter_index(meter, index)?;
+        self.stateful.meters[id].set_counts(index, counts);
+        Ok(())
     }
 
     /// Changes the parameters of `crc16_custom` or `crc32_custom`. They hold for all uses of the algorithm.

@@ -5,9 +5,9 @@
 use crate::control::convert;
 use crate::control::{Batch, Entry, MeterRates};
 use crate::error::ControlError;
-use crate::load::Pipeline;
+use crate::load::{Pipeline, default_slot};
 use forebay_ir::{EntryMatch, TableId};
-use forebay_tables::{CounterValue, NewEntry};
+use forebay_tables::{ColorCounts, CounterValue, NewEntry};
 
 /// A table entry and what the data plane remembers of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,11 @@ impl Pipeline {
         times.filter(|(_, idle)| idle.timeout_ns > 0).collect()
     }
 
+    /// The element of a table's direct counter and meter that is the default entry's: it counts and meters misses.
+    pub fn default_slot(&self, table: TableId) -> u64 {
+        default_slot(&self.program.tables[table.index()])
+    }
+
     /// The direct counter of the entry with this [`Record::slot`]; none when the table has none.
     pub fn direct_counter_at(&self, table: TableId, slot: u64) -> Option<CounterValue> {
         let counter = self.program.tables[table.index()].direct_counter?;
@@ -95,6 +100,19 @@ impl Pipeline {
         let configured = self.stateful.meters[direct.meter.index()].configure(slot, rates);
         let name = &self.program.meters[direct.meter.index()].name;
         configured.map_err(|error| super::objects::meter_error(name, slot, error))
+    }
+
+    /// What the direct meter of an entry has counted of each colour; none when the table has no meter.
+    pub fn direct_meter_counts_at(&self, table: TableId, slot: u64) -> Option<ColorCounts> {
+        let direct = self.program.tables[table.index()].direct_meter?;
+        self.stateful.meters[direct.meter.index()].counts(slot)
+    }
+
+    /// Changes what the direct meter of an entry has counted. Does nothing when the table has no meter.
+    pub fn set_direct_meter_counts_at(&self, table: TableId, slot: u64, counts: ColorCounts) {
+        if let Some(direct) = self.program.tables[table.index()].direct_meter {
+            self.stateful.meters[direct.meter.index()].set_counts(slot, counts);
+        }
     }
 
     fn record_of(&self, table: TableId, entry: &forebay_tables::Entry) -> Record {
@@ -157,6 +175,11 @@ impl Batch<'_> {
         let unused = if modified.is_ok() { found.action() } else { &action };
         self.release(table, unused.as_ref());
         modified.map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
+    }
+
+    /// See [`Pipeline::default_slot`].
+    pub fn default_slot(&self, table: TableId) -> u64 {
+        self.pipeline.default_slot(table)
     }
 
     /// The entry with that match and priority, with what the batch has written so far.

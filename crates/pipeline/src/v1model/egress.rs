@@ -100,7 +100,7 @@ impl Worker {
         layout.reset_metadata(&mut state);
         restore(&mut state, preserved(burst.pipeline, request.preserve, &packet.state));
         set_optional(&mut state, layout.slots.instance_type, InstanceType::EgressClone as u32);
-        let clone = QueuedPacket {
+        let mut clone = QueuedPacket {
             priority: super::get_optional(&state, layout.slots.priority) as u8,
             instance_type: InstanceType::EgressClone,
             state,
@@ -109,6 +109,7 @@ impl Worker {
             passes,
             ..*packet
         };
+        super::classify(&mut clone, session, layout.slots.priority);
         self.replicate(burst, clone, &session.replicas, |copy| {
             decisions.push(EgressDecision::Enqueue(copy))
         });

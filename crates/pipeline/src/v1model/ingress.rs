@@ -229,6 +229,7 @@ impl Worker {
                 };
                 let mut clone = self.queued(burst, copy, processed, 0, InstanceType::IngressClone);
                 clone.truncate_to = session.packet_length_bytes;
+                super::classify(&mut clone, session, burst.pipeline.layout.slots.priority);
                 self.replicate(burst, clone, &session.replicas, |copy| {
                     decisions.push(IngressDecision::Enqueue(copy))
                 });

@@ -49,6 +49,7 @@ use crate::load::Pipeline;
 use crate::objects::{PresentSection, View};
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{EgressPacket, IngressPacket, Preserved, QueuedPacket};
+use crate::replication::CloneSession;
 pub use copies::Copied;
 use copies::Copies;
 pub use flow::FlowKey;
@@ -250,6 +251,14 @@ fn preserved(pipeline: &Pipeline, preserve: Preserve, state: &State) -> Preserve
 fn restore(state: &mut State, preserved: Preserved) {
     for (slot, value) in preserved.0 {
         state.set(slot, value);
+    }
+}
+
+/// Gives the clones of a session its class of service, if it has one.
+fn classify(clone: &mut QueuedPacket, session: &CloneSession, priority: Option<forebay_ir::SlotId>) {
+    if session.class_of_service > 0 {
+        clone.priority = session.class_of_service;
+        set_optional(&mut clone.state, priority, session.class_of_service);
     }
 }
 

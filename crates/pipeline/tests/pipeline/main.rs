@@ -3,6 +3,7 @@
 mod batch;
 mod common;
 mod control;
+mod direct;
 mod memos;
 mod readiness;
 mod sections;

@@ -12,7 +12,7 @@ fn session(replicas: &[(u32, u16)]) -> CloneSession {
             .iter()
             .map(|&(egress_port, instance)| Replica { egress_port, instance })
             .collect(),
-        packet_length_bytes: None,
+        ..CloneSession::default()
     }
 }
 
@@ -203,6 +203,35 @@ fn a_session_may_truncate() {
     };
     switch.pipeline.set_clone_session(9, truncating).unwrap();
     assert_eq!(switch.send(&[1, 2, 3, 4, 5]), [(6, vec![1, 2, 3])]);
+}
+
+/// The class of service of a session is the priority of its clones, and so their queue.
+#[test]
+fn a_session_may_have_a_class_of_service() {
+    for (class, expected) in [(5, 5), (0, 0)] {
+        let mut switch = Blocks {
+            ingress: "sm.priority = 3w0x2\nclone i2e(32w0x9)\nsm.egress_spec = 9w0x1ff\nreturn",
+            egress: "h.a = 5w0x0 ++ sm.priority\nclone e2e(32w0x8)\nreturn",
+            ..Blocks::default()
+        }
+        .load();
+        let classed = |class_of_service| CloneSession {
+            class_of_service,
+            ..CloneSession::to_port(6)
+        };
+        switch.pipeline.set_clone_session(9, classed(class)).unwrap();
+        switch.pipeline.set_clone_session(8, classed(7)).unwrap();
+        let clone = switch.receive(&[1, 2]).into_iter().find_map(enqueued).unwrap();
+        assert_eq!(clone.priority, expected);
+        let decisions = switch.egress(clone);
+        let again = decisions.iter().find_map(|decision| match decision {
+            EgressDecision::Enqueue(packet) => Some(packet.priority),
+            _ => None,
+        });
+        assert_eq!(again, Some(7));
+        let sent = decisions.into_iter().find_map(transmitted);
+        assert_eq!(sent, Some((6, vec![expected, 2])));
+    }
 }
 
 #[test]
