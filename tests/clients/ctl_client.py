@@ -97,6 +97,34 @@ def scripts():
     expect("78" in ctl(*"register read last_source 4".split()), "unless it is to keep going")
 
 
+def batches():
+    entry = "table add forwarding dst_addr=00:00:00:00:01:0{} do forward port=2\n"
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("# routes\n" + entry.format(1) + "\n" + entry.format(2))
+        file.flush()
+        expect("2 changed" in ctl("batch", file.name), "the lines of a file are one batch")
+        file.write(entry.format(3))
+        file.flush()
+        refused = ctl("batch", file.name, code=1)
+        expect("nothing of the batch was done" in refused and ":2:" in refused, "a batch that fails names its lines")
+        expect(len(dumped("forwarding")) == 4, "and nothing of it was done")
+        refused = ctl("batch", file.name, "--continue", code=1)
+        expect("part of the batch was not done" in refused and len(dumped("forwarding")) == 5, "unless what can be is to be done")
+        file.write("counter read port_counter\n")
+        file.flush()
+        expect("no change" in ctl("batch", file.name, code=1), "what changes nothing is no part of a batch")
+    script = "begin\n" + entry.format(4) + "table clear forwarding\ncommit\n"
+    expect("changed" in ctl(script=script), "changes between begin and commit are one batch")
+    expect("nothing is gathered" in ctl("commit", code=1), "commit needs a begin")
+    ctl(script="begin\n" + entry.format(5) + "abort\n")
+    expect(len(dumped("forwarding")) == 2, "what is aborted is forgotten")
+    ctl("table", "clear", "forwarding")
+
+
+def dumped(table):
+    return json.loads(ctl("--json", "table", "dump", table))
+
+
 def beside_a_primary():
     """Reading disturbs nobody; writing says who is primary."""
     primary = Terminal("--election-id", "5")
@@ -140,5 +168,6 @@ def terminal(bed):
 bed = Switch(ports=2)
 single_commands(bed)
 scripts()
+batches()
 beside_a_primary()
 terminal(bed)

@@ -107,7 +107,7 @@ impl Shape {
                     (index, text)
                 }
                 None if position < known.len() => (position, word.as_str()),
-                None => return Err(Mistake::new(format!("`{word}`: {what} has {} values", known.len()))),
+                None => return Err(too_many(word, what, known.len())),
             };
             texts[index] = Some(text);
         }
@@ -196,4 +196,9 @@ fn field(spec: &P4BitstringLikeTypeSpec, name: &str) -> Option<Field> {
     let mut field = Field::new(0, name, width, &spec.annotations);
     field.is_signed = is_signed;
     Some(field)
+}
+
+fn too_many(word: &str, what: &str, count: usize) -> Mistake {
+    let values = if count == 1 { "value" } else { "values" };
+    Mistake::new(format!("`{word}` is too much: {what} has {count} {values}"))
 }

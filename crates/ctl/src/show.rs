@@ -15,8 +15,8 @@ use forebay_protocol::p4::v1::replica::PortKind;
 use forebay_protocol::p4::v1::table_action::Type as ActionType;
 use forebay_protocol::p4::v1::{
     ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry, DigestList,
-    DirectCounterEntry, DirectMeterEntry, Entity, Index, MeterConfig, MeterEntry, MulticastGroupEntry, PacketIn,
-    RegisterEntry, Replica, TableEntry, ValueSetEntry, ValueSetMember,
+    DirectCounterEntry, DirectMeterEntry, Entity, Index, MeterConfig, MeterCounterData, MeterEntry,
+    MulticastGroupEntry, PacketIn, RegisterEntry, Replica, TableEntry, ValueSetEntry, ValueSetMember,
 };
 
 /// The records of entities, in their order. A value set has one for each member.
@@ -137,10 +137,24 @@ fn meter(catalog: &Catalog, entry: &MeterEntry) -> Record {
         Record::of("meter", name(entry.meter_id, &catalog.info.meters)),
         entry.index.as_ref(),
     );
-    match &entry.config {
+    let record = match &entry.config {
         None => record.text("rates", "not set: all packets are green"),
         config => with_rates(record, config.as_ref()),
-    }
+    };
+    with_colours(record, entry.counter_data.as_ref())
+}
+
+/// Packets and bytes that were given each colour.
+fn with_colours(record: Record, data: Option<&MeterCounterData>) -> Record {
+    let Some(data) = data else { return record };
+    let counted = |data: &Option<CounterData>| {
+        let data = data.unwrap_or_default();
+        format!("{} ({} bytes)", data.packet_count, data.byte_count)
+    };
+    record
+        .text("green", counted(&data.green))
+        .text("yellow", counted(&data.yellow))
+        .text("red", counted(&data.red))
 }
 
 fn direct_counter(catalog: &Catalog, entry: &DirectCounterEntry) -> Record {
@@ -150,7 +164,7 @@ fn direct_counter(catalog: &Catalog, entry: &DirectCounterEntry) -> Record {
 
 fn direct_meter(catalog: &Catalog, entry: &DirectMeterEntry) -> Record {
     let record = key(catalog, &entry.table_entry.clone().unwrap_or_default());
-    with_rates(record, entry.config.as_ref())
+    with_colours(with_rates(record, entry.config.as_ref()), entry.counter_data.as_ref())
 }
 
 fn register(catalog: &Catalog, entry: &RegisterEntry) -> Record {

@@ -1,6 +1,7 @@
 //! The inside of `forebay ctl`: a [`Session`] with a switch does commands, which come from the command line, from a
 //! [script](run_script) or from a [person](interact). What the words mean is in `forebay_ctl`.
 
+mod batch;
 mod editor;
 mod format;
 mod pipeline;

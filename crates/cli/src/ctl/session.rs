@@ -1,12 +1,14 @@
 //! A connection to a switch with the names of its program: does commands.
 
+use super::batch::{self, Gathered};
 use super::{Format, pipeline, watch};
 use crate::output;
 use anyhow::Result;
 use forebay_ctl::{Catalog, Change, Command, Mistake, Reading, show};
-use forebay_protocol::p4::v1::Entity;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
+use forebay_protocol::p4::v1::write_request::Atomicity;
+use forebay_protocol::p4::v1::{Entity, Update};
 use forebay_server::client::{CallError, Client, ClientOptions};
 use serde_json::json;
 
@@ -31,6 +33,8 @@ pub struct Session {
     /// How answers are written.
     pub format: Format,
     has_program: bool,
+    /// Changes since `begin`.
+    gathered: Option<Gathered>,
 }
 
 impl Session {
@@ -44,6 +48,7 @@ impl Session {
             catalog: Catalog::default(),
             format,
             has_program: false,
+            gathered: None,
         };
         session.reload()?;
         Ok(session)
@@ -69,8 +74,7 @@ impl Session {
     /// # Errors
     /// When they are no command ([`Mistake`]), the switch refuses ([`CallError`]), or something cannot be read or written.
     pub fn perform(&mut self, words: &[String]) -> Result<Next> {
-        let command = forebay_ctl::read(&self.catalog, words).map_err(|mistake| self.without_program(mistake))?;
-        match command {
+        match self.read_command(words)? {
             Command::Help(text) => output::print(&text)?,
             Command::Show(records) => self.format.records(&records)?,
             Command::Capabilities => self.capabilities()?,
@@ -78,12 +82,15 @@ impl Session {
             Command::PipelinePush(push) => pipeline::push(self, &push)?,
             Command::PipelineGet(file) => pipeline::get(self, &file)?,
             Command::Read(reading) => self.read(reading)?,
-            Command::Write(updates) => {
-                let count = updates.len();
-                self.client.write(updates)?;
-                self.format.changed(count, false)?;
+            Command::Write(updates) => self.write(words, updates)?,
+            Command::Change(entities, change) => self.change(words, entities, change)?,
+            Command::Batch(file, atomicity) => batch::file(self, &file, atomicity)?,
+            Command::Begin(atomicity) => self.gathered = Some(Gathered::new(atomicity)),
+            Command::Commit => {
+                let gathered = self.take_gathered()?;
+                batch::commit(self, gathered)?;
             }
-            Command::Change(entities, change) => self.change(entities, change)?,
+            Command::Abort => batch::abort(&self.take_gathered()?),
             Command::Watch(watching) => watch::counters(self, &watching)?,
             Command::Digests(ids, limit) => watch::digests(self, &ids, limit)?,
             Command::Packets(limit) => watch::packets(self, limit)?,
@@ -92,6 +99,17 @@ impl Session {
             Command::Quit => return Ok(Next::Quit),
         }
         Ok(Next::Go)
+    }
+
+    /// What some words ask for.
+    pub(super) fn read_command(&self, words: &[String]) -> Result<Command> {
+        let command = forebay_ctl::read(&self.catalog, words);
+        Ok(command.map_err(|mistake| self.without_program(mistake))?)
+    }
+
+    fn take_gathered(&mut self) -> Result<Gathered> {
+        let gathered = self.gathered.take();
+        Ok(gathered.ok_or_else(|| Mistake::new("nothing is gathered").help("`begin` comes before the changes"))?)
     }
 
     /// Without a program there is no name: that is said instead.
@@ -118,14 +136,34 @@ impl Session {
         }
     }
 
-    fn change(&mut self, entities: Vec<Entity>, change: Change) -> Result<()> {
-        let found = self.client.read(entities)?;
-        let updates = change.updates(&self.catalog, found);
+    /// Writes, or adds to what is gathered.
+    fn write(&mut self, words: &[String], updates: Vec<Update>) -> Result<()> {
+        if let Some(gathered) = &mut self.gathered {
+            gathered.add(&words.join(" "), updates);
+            return Ok(());
+        }
+        let count = updates.len();
+        self.client.write(updates, Atomicity::ContinueOnError)?;
+        self.format.changed(count, false)
+    }
+
+    fn change(&mut self, words: &[String], entities: Vec<Entity>, change: Change) -> Result<()> {
+        let updates = self.updates_of(entities, change)?;
+        if let Some(gathered) = &mut self.gathered {
+            gathered.add(&words.join(" "), updates);
+            return Ok(());
+        }
         let count = updates.len();
         for batch in updates.chunks(BATCH) {
-            self.client.write(batch.to_vec())?;
+            self.client.write(batch.to_vec(), Atomicity::ContinueOnError)?;
         }
         self.format.changed(count, true)
+    }
+
+    /// What changes the entities that these requests find.
+    pub(super) fn updates_of(&mut self, entities: Vec<Entity>, change: Change) -> Result<Vec<Update>> {
+        let found = self.client.read(entities)?;
+        Ok(change.updates(&self.catalog, found))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `counter …`: arrays, and the counters of table entries.
 
-use super::{Change, Command, Form, Place, elements, entity, reading};
+use super::{Change, Command, DEFAULT, Form, Place, elements, entity, reading};
 use crate::arguments::Arguments;
 use crate::catalog::{Catalog, Named, find};
 use crate::listing::Record;
@@ -59,11 +59,14 @@ pub(super) fn questions(catalog: &Catalog, name: &str, index: Option<&str>) -> R
             let chosen = elements(index, &format!("counter `{}`", counter.alias()), counter.size)?;
             Ok(array_questions(counter, chosen))
         }
-        (Found::Direct(direct), None) => Ok(vec![direct_question(direct)]),
+        (Found::Direct(direct), None) => Ok(vec![direct_question(direct, false)]),
+        (Found::Direct(direct), Some(DEFAULT)) => Ok(vec![direct_question(direct, true)]),
         (Found::Direct(direct), Some(index)) => {
             let table = catalog.table_by_id(direct.direct_table_id).map_or("", Named::alias);
             let mistake = Mistake::new(format!("`{index}`: a direct counter has no indices but entries"));
-            Err(mistake.help(format!("`table dump {table} FIELD=MATCH` shows those of one entry")))
+            let help =
+                format!("`table dump {table} FIELD=MATCH` shows that of an entry, `default` that of the default entry");
+            Err(mistake.help(help))
         }
     }
 }
@@ -82,11 +85,12 @@ fn array_questions(counter: &Counter, chosen: Option<std::ops::RangeInclusive<i6
     }
 }
 
-/// All counters of a table's entries.
-pub(super) fn direct_question(direct: &DirectCounter) -> Kind {
+/// All counters of a table's entries, or that of its default entry.
+pub(super) fn direct_question(direct: &DirectCounter, is_default_action: bool) -> Kind {
     Kind::DirectCounterEntry(DirectCounterEntry {
         table_entry: Some(TableEntry {
             table_id: direct.direct_table_id,
+            is_default_action,
             ..TableEntry::default()
         }),
         data: None,

@@ -1,6 +1,6 @@
 //! `meter …`: arrays, and the meters of table entries.
 
-use super::{Change, Command, Form, Place, elements, entity, reading, table, update};
+use super::{Change, Command, DEFAULT, Form, Place, elements, entity, reading, table, update};
 use crate::arguments::Arguments;
 use crate::catalog::{Catalog, Named, find};
 use crate::listing::Record;
@@ -9,7 +9,7 @@ use forebay_protocol::p4::config::v1::meter_spec::Unit;
 use forebay_protocol::p4::config::v1::{DirectMeter, Meter, MeterSpec};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::update::Type;
-use forebay_protocol::p4::v1::{DirectMeterEntry, Index, MeterConfig, MeterEntry, TableEntry};
+use forebay_protocol::p4::v1::{DirectMeterEntry, Index, MeterConfig, MeterCounterData, MeterEntry, TableEntry};
 
 const RATES: &[(&str, Option<&str>)] = &[
     ("cir", Some("RATE")),
@@ -30,10 +30,10 @@ pub(super) const FORMS: &[Form] = &[
     },
     Form {
         words: "meter read",
-        arguments: "METER [INDEX | FROM..TO]",
-        about: "rates; of a direct meter, for each entry of its table",
+        arguments: "METER [INDEX | FROM..TO | default]",
+        about: "rates; of a direct meter, for each entry of its table or the default one; --colours also counts",
         places: &[Place::Meter, Place::Other],
-        options: &[],
+        options: &[("colours", None)],
         read,
     },
     Form {
@@ -83,10 +83,21 @@ fn questions(catalog: &Catalog, arguments: &Arguments) -> Result<Vec<Kind>, Mist
         Found::Direct(meter) => Ok(vec![Kind::DirectMeterEntry(DirectMeterEntry {
             table_entry: Some(TableEntry {
                 table_id: meter.direct_table_id,
+                is_default_action: index == Some(DEFAULT),
                 ..TableEntry::default()
             }),
             ..DirectMeterEntry::default()
         })]),
+    }
+}
+
+/// The same with what was counted of each colour.
+fn with_colours(kind: Kind) -> Kind {
+    let counter_data = Some(MeterCounterData::default());
+    match kind {
+        Kind::MeterEntry(entry) => Kind::MeterEntry(MeterEntry { counter_data, ..entry }),
+        Kind::DirectMeterEntry(entry) => Kind::DirectMeterEntry(DirectMeterEntry { counter_data, ..entry }),
+        other => other,
     }
 }
 
@@ -131,7 +142,11 @@ fn unit(spec: Option<&MeterSpec>) -> &'static str {
 }
 
 fn read(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
-    questions(catalog, arguments).map(reading)
+    let kinds = questions(catalog, arguments)?.into_iter();
+    Ok(match arguments.has("colours") {
+        true => reading(kinds.map(with_colours)),
+        false => reading(kinds),
+    })
 }
 
 fn reset(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {

@@ -3,6 +3,7 @@
 //! A [`Form`] is everything that is known of a command: how it is written, what stands at each place (for completion), its
 //! options, and the function that reads its words. Help, completion and reading all use the same list.
 
+mod batch;
 mod counter;
 mod digest;
 mod meter;
@@ -24,6 +25,7 @@ use crate::catalog::Catalog;
 use crate::listing::Record;
 use crate::mistake::Mistake;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
+use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{Entity, PacketOut, Update, update};
 
 /// What a line asks for.
@@ -47,6 +49,14 @@ pub enum Command {
     Write(Vec<Update>),
     /// Read entities, then change each of them.
     Change(Vec<Entity>, Change),
+    /// Write what the lines of this file say, as one batch.
+    Batch(String, Atomicity),
+    /// Gather what is to be written from now on.
+    Begin(Atomicity),
+    /// Write what was gathered, as one batch.
+    Commit,
+    /// Forget what was gathered.
+    Abort,
     /// Print counters again and again.
     Watch(Watching),
     /// Print digests as they come; those with these ids, or all.
@@ -186,6 +196,7 @@ pub fn forms() -> impl Iterator<Item = &'static Form> {
         packet::FORMS,
         value_set::FORMS,
         watch::FORMS,
+        batch::FORMS,
         session::FORMS,
     ];
     groups.into_iter().flatten()
@@ -254,10 +265,17 @@ fn unknown(words: &[String]) -> Mistake {
             } else {
                 rest[0].clone()
             };
-            Mistake::unknown(&format!("command `{first}` with"), &written, seconds)
+            let mistake = Mistake::unknown(&format!("command `{first}` with"), &written, seconds.iter().copied());
+            match seconds.iter().find(|second| second.starts_with(&written)) {
+                Some(meant) => mistake.help(format!("did you mean `{meant}`?")),
+                None => mistake,
+            }
         }
     }
 }
+
+/// The word for the default entry of a table, where direct counters and meters are meant.
+const DEFAULT: &str = "default";
 
 /// An entity of a request.
 fn entity(kind: Kind) -> Entity {

@@ -25,7 +25,13 @@ fn read(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
     }
     if arguments.words.is_empty() {
         kinds.extend(catalog.info.counters.iter().map(all));
-        kinds.extend(catalog.info.direct_counters.iter().map(counter::direct_question));
+        kinds.extend(
+            catalog
+                .info
+                .direct_counters
+                .iter()
+                .map(|direct| counter::direct_question(direct, false)),
+        );
     }
     if kinds.is_empty() {
         return Err(Mistake::new("the program has no counters"));

@@ -2,6 +2,7 @@
 
 use crate::support::Shell;
 use forebay_ctl::Command;
+use forebay_protocol::p4::v1::write_request::Atomicity;
 use serde_json::json;
 
 #[test]
@@ -198,5 +199,37 @@ fn what_the_program_has() {
     ] {
         let text = shell.text(&format!("info {kind}"));
         assert!(text.contains(part), "{kind}:\n{text}");
+    }
+}
+
+#[test]
+fn colours_and_default_entries() {
+    let mut shell = Shell::new();
+    let text = shell.text("meter read port_meter 3 --colours");
+    assert!(text.contains("green") && text.contains("0 (0 bytes)"), "{text}");
+    assert!(!shell.text("meter read port_meter 3").contains("green"));
+    shell.text("table add filter src_addr=10.0.0.0/8 do drop --priority 5");
+    assert!(shell.text("meter read filter_meter --colours").contains("red"));
+    assert_eq!(shell.records("meter read filter_meter default").len(), 1);
+    let text = shell.text("counter read forward_counter default");
+    assert!(text.contains("(default)"), "{text}");
+    shell.text("counter reset forward_counter default");
+}
+
+#[test]
+fn batches() {
+    let shell = Shell::new();
+    let expected = [
+        (
+            "batch routes.txt",
+            Command::Batch("routes.txt".to_string(), Atomicity::DataplaneAtomic),
+        ),
+        ("begin --rollback", Command::Begin(Atomicity::RollbackOnError)),
+        ("begin --continue", Command::Begin(Atomicity::ContinueOnError)),
+        ("commit", Command::Commit),
+        ("abort", Command::Abort),
+    ];
+    for (line, command) in expected {
+        assert_eq!(shell.read(line), Ok(command));
     }
 }

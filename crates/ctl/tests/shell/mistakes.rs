@@ -13,6 +13,15 @@ const MISTAKES: &[(&str, &str)] = &[
         "`table` is not complete\n  = help: it continues with `list`, `dump`",
     ),
     ("table ad x", "did you mean `add`?"),
+    ("table del forwarding dst_addr=1", "did you mean `delete`?"),
+    (
+        "register write last_source 3 = 5",
+        "`5` is too much: register `last_source` has 1 value",
+    ),
+    ("batch", "the file is missing\n  = help: write: batch FILE"),
+    ("begin now", "`now` is one word too many"),
+    ("batch f --rollback --continue", "are not given together"),
+    ("counter read forward_counter 3", "`default` that of the default entry"),
     (
         "table dump forwardin",
         "there is no table `forwardin`\n  = help: did you mean `forwarding`?",

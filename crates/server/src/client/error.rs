@@ -59,6 +59,13 @@ impl CallError {
         self.code == Some(Code::FailedPrecondition)
     }
 
+    /// The updates of a batch that were refused: their places in it, and why. Those that were undone with others are left
+    /// out.
+    pub fn failures(&self) -> impl Iterator<Item = (usize, String)> {
+        let own = self.updates.iter().filter(|(_, code, _)| *code != Code::Aborted);
+        own.map(|(index, code, message)| (*index, format!("{}: {message}", name(*code))))
+    }
+
     /// Whether only another client may do it.
     pub fn is_permission_denied(&self) -> bool {
         self.code == Some(Code::PermissionDenied)

@@ -15,6 +15,7 @@ use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseTy
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
+use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{
     CapabilitiesRequest, Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest,
     SetForwardingPipelineConfigRequest, Uint128, Update, WriteRequest,
@@ -125,17 +126,18 @@ impl Client {
         })
     }
 
-    /// Changes entities, each for itself: what can be done is done.
+    /// Changes entities as one batch.
     ///
     /// # Errors
     /// When this client cannot be primary, or the switch refuses an update; the error says which.
-    pub fn write(&mut self, updates: Vec<Update>) -> Result<(), CallError> {
+    pub fn write(&mut self, updates: Vec<Update>, atomicity: Atomicity) -> Result<(), CallError> {
         let election_id = self.become_primary()?;
         let request = WriteRequest {
             device_id: self.options.device_id,
             role: self.options.role.clone(),
             election_id: Some(election_id),
             updates,
+            atomicity: atomicity.into(),
             ..WriteRequest::default()
         };
         let written = self.runtime.block_on(self.service.write(request));
