@@ -91,7 +91,7 @@ fn said(error: anyhow::Error) -> Result<Status> {
     let is_refusal = error.downcast_ref::<CallError>().is_some_and(CallError::is_refusal);
     match is_refusal || error.is::<Mistake>() {
         true => {
-            output::message(&format!("error: {error}\n"));
+            output::message(&format!("error: {error:#}\n"));
             Ok(Status::Bad)
         }
         false => Err(error),

@@ -3,8 +3,8 @@
 use super::session::Session;
 use crate::files;
 use crate::output;
-use anyhow::{Context, Result, bail};
-use forebay_ctl::Command;
+use anyhow::{Context, Result};
+use forebay_ctl::{Command, Mistake};
 use forebay_protocol::p4::v1::Update;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_server::client::CallError;
@@ -54,7 +54,7 @@ fn changes(session: &mut Session, words: &[String]) -> Result<Vec<Update>> {
     match session.read_command(words)? {
         Command::Write(updates) => Ok(updates),
         Command::Change(entities, change) => session.updates_of(entities, change),
-        _ => bail!("this is no change that can be part of a batch"),
+        _ => Err(Mistake::new("this is no change that can be part of a batch").into()),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn commit(session: &mut Session, gathered: Gathered) -> Result<()> {
     let count = updates.len();
     match session.client.write(updates, atomicity) {
         Ok(()) => session.format.changed(count, true),
-        Err(error) if error.is_refusal() && error.failures().count() > 0 => bail!(refused(&error, &lines, atomicity)),
+        Err(error) if error.failures().next().is_some() => Err(refused(&error, &lines, atomicity).into()),
         Err(error) => Err(error.into()),
     }
 }
@@ -78,7 +78,7 @@ pub(super) fn abort(gathered: &Gathered) {
     output::message(&format!("{} changes are forgotten\n", gathered.updates.len()));
 }
 
-fn refused(error: &CallError, lines: &[String], atomicity: Atomicity) -> String {
+fn refused(error: &CallError, lines: &[String], atomicity: Atomicity) -> Mistake {
     let mut text = match atomicity {
         Atomicity::ContinueOnError => "part of the batch was not done",
         _ => "nothing of the batch was done",
@@ -88,5 +88,5 @@ fn refused(error: &CallError, lines: &[String], atomicity: Atomicity) -> String 
         let line = lines.get(index).map_or("", String::as_str);
         let _ = write!(text, "\n  {line}\n    {reason}");
     }
-    text
+    Mistake::new(text)
 }
