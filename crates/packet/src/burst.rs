@@ -120,6 +120,21 @@ impl Burst {
         Some(&mut self.buffers[position])
     }
 
+    /// Appends what the first of these packets hold, as many as fit, and gives them in their new places. Spare buffers are left
+    /// for them, with whatever they held: who uses these again empties them.
+    #[inline]
+    pub fn exchange_all(&mut self, packets: &mut [Packet]) -> &mut [Packet] {
+        let first = self.length;
+        let count = packets.len().min(self.room());
+        while self.buffers.len() < first + count {
+            self.make_spare(self.buffers.len());
+        }
+        self.length += count;
+        let places = &mut self.buffers[first..first + count];
+        places.swap_with_slice(&mut packets[..count]);
+        places
+    }
+
     /// Removes and returns the last packet.
     pub fn pop(&mut self) -> Option<Packet> {
         self.length = self.length.checked_sub(1)?;
@@ -263,6 +278,16 @@ mod tests {
         assert!(!burst.push_exchange(&mut packet));
         assert_eq!(packet.data(), b"e");
         assert!(burst.push(packet).is_err());
+    }
+
+    #[test]
+    fn packets_change_places_as_far_as_they_fit() {
+        let (mut first, mut second) = (burst_of(&[b"a", b"b", b"c"]), burst_of(&[b"x", b"y"]));
+        let moved = second.exchange_all(first.as_mut_slice());
+        assert_eq!(moved.iter().map(Packet::data).collect::<Vec<_>>(), [b"a", b"b"]);
+        assert!(second.is_full());
+        assert_eq!(first.as_slice()[2].data(), b"c", "there was no room for it");
+        assert!(second.exchange_all(&mut first.as_mut_slice()[2..]).is_empty());
     }
 
     #[test]

@@ -137,34 +137,32 @@ impl PortTable {
         Some(before + slot.transmit(burst, now_ns, &mut self.failures))
     }
 
-    /// Queues a packet with a tag for the port and leaves an empty one in its place. When the port's burst is full that is
-    /// sent first. `None`, and the packet stays, when there is no such port.
-    #[inline]
-    pub(crate) fn exchange(&mut self, number: u32, packet: &mut Packet, tag: u64, now_ns: u64) -> Option<Sent> {
-        let place = self.place(number)?;
-        Some(self.exchange_at(place, packet, tag, now_ns).0)
-    }
-
-    /// The same for the port at a place in their order; gives also the packet in the queue.
+    /// Queues packets with tags for the port at a place in their order, and leaves buffers for them that are not emptied. When
+    /// the port's burst is full that is sent before the next.
     #[inline]
     pub(crate) fn exchange_at(
         &mut self,
         place: usize,
-        packet: &mut Packet,
-        tag: u64,
+        mut packets: &mut [Packet],
+        mut tags: impl Iterator<Item = u64>,
         now_ns: u64,
-    ) -> (Sent, &mut Packet) {
+    ) -> Sent {
         let slot = &mut self.slots[place];
-        let sent = if slot.outgoing.is_full() {
-            slot.flush(now_ns, &mut self.failures)
-        } else {
-            Sent::default()
-        };
-        let queued = slot.outgoing.exchange(packet).expect("a flushed burst has room");
-        queued.id = tag;
-        queued.port = slot.number;
-        queued.timestamp_ns = now_ns;
-        (sent, queued)
+        let mut sent = Sent::default();
+        while !packets.is_empty() {
+            if slot.outgoing.is_full() {
+                sent = sent + slot.flush(now_ns, &mut self.failures);
+            }
+            let queued = slot.outgoing.exchange_all(packets);
+            for (packet, tag) in queued.iter_mut().zip(&mut tags) {
+                packet.id = tag;
+                packet.port = slot.number;
+                packet.timestamp_ns = now_ns;
+            }
+            let count = queued.len();
+            packets = &mut packets[count..];
+        }
+        sent
     }
 
     /// Queues a frame for the port. When its burst is full that is sent first. `None` when there is no such port.

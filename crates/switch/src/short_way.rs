@@ -3,10 +3,9 @@
 //! Used when nothing waits in the switch, so that no packet overtakes another. A packet that has to take the long way
 //! takes it in its turn, before those behind it leave.
 
-use crate::port_table::Sent;
 use crate::switch::{Activity, Switch};
 use forebay_packet::{Burst, Packet};
-use forebay_pipeline::{Arrival, Copied, DropReason, Passage, Tracer};
+use forebay_pipeline::{Arrival, DropReason, Passage, Tracer};
 
 impl Switch {
     /// Receives a burst from every port and takes it the short way as far as possible.
@@ -86,9 +85,7 @@ impl Switch {
         match passage {
             Passage::Transmit(port) => {
                 activity.egress += count;
-                for packet in packets {
-                    self.hand_over(port, packet, from, now_ns);
-                }
+                self.hand_over(port, packets, from, now_ns);
             }
             Passage::Drop(reason) => {
                 self.take_tags(count);
@@ -120,31 +117,21 @@ impl Switch {
         }
     }
 
-    /// The copies of a packet, each out of its port.
+    /// The copies of a packet, each out of its port; those that go the same way together.
     fn hand_over_copies(&mut self, (first, count): (u32, u32), id: u64, from: u32, now_ns: u64) {
-        let mut sent = Sent::default();
-        let mut drops = std::mem::take(&mut self.stages.dropped_copies);
-        let ports = &mut self.ports;
-        for (Copied { port, length }, packet) in self.worker.copies(first, count) {
-            let reason = match (ports.place(port), length) {
-                (None, _) => Err((from, DropReason::NoSuchPort)),
-                (Some(_), Err(reason)) => Err((port, reason)),
-                (Some(place), Ok(length)) => Ok((place, length)),
-            };
-            match reason {
-                Ok((place, length)) => {
-                    let (flushed, queued) = ports.exchange_at(place, packet, id, now_ns);
-                    queued.set_received(length);
-                    sent = sent + flushed;
+        let mut copies = first..first + count;
+        while let Some(run) = self.worker.next_copies(&mut copies) {
+            let copies = run.end - run.start;
+            match (self.ports.place(run.port), run.fate) {
+                (None, _) => (0..copies).for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
+                (Some(_), Err(reason)) => (0..copies).for_each(|_| self.drop_here(run.port, reason)),
+                (Some(place), Ok(())) => {
+                    let packets = self.worker.copies(run.start, run.end);
+                    let sent = self.ports.exchange_at(place, packets, std::iter::repeat(id), now_ns);
+                    self.count_sent(sent);
                 }
-                Err(drop) => drops.push(drop),
             }
         }
-        for (port, reason) in drops.drain(..) {
-            self.drop_here(port, reason);
-        }
-        self.stages.dropped_copies = drops;
-        self.count_sent(sent);
     }
 
     /// Out of one port, all of them.
@@ -160,11 +147,15 @@ impl Switch {
     }
 
     /// Out of a port, without a copy.
-    fn hand_over(&mut self, port: u32, packet: &mut Packet, from: u32, now_ns: u64) {
-        let tag = self.take_tag();
-        match self.ports.exchange(port, packet, tag, now_ns) {
-            Some(sent) => self.count_sent(sent),
-            None => self.drop_here(from, DropReason::NoSuchPort),
+    fn hand_over(&mut self, port: u32, packets: &mut [Packet], from: u32, now_ns: u64) {
+        let count = packets.len() as u64;
+        let first_tag = self.take_tags(count);
+        match self.ports.place(port) {
+            Some(place) => {
+                let sent = self.ports.exchange_at(place, packets, first_tag.., now_ns);
+                self.count_sent(sent);
+            }
+            None => (0..count).for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
         }
     }
 }

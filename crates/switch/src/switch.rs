@@ -100,7 +100,6 @@ pub struct Switch {
 pub(crate) struct Stages {
     pub(crate) received: Burst,
     pub(crate) passages: Vec<Passage>,
-    pub(crate) dropped_copies: Vec<(u32, DropReason)>,
     ingress: Vec<IngressPacket>,
     ingress_ports: Vec<u32>,
     ingress_decisions: Vec<Decided<IngressDecision>>,
@@ -497,7 +496,6 @@ impl Stages {
         Stages {
             received: Burst::new(burst),
             passages: Vec::with_capacity(burst),
-            dropped_copies: Vec::new(),
             ingress: Vec::with_capacity(burst),
             ingress_ports: Vec::with_capacity(burst),
             ingress_decisions: Vec::with_capacity(burst),

@@ -3,6 +3,7 @@
 use crate::outcome::DropReason;
 use forebay_jit::{CopyFate, Memory, ShortCode};
 use forebay_packet::Packet;
+use std::ops::Range;
 
 /// Copies that packets may become together at most.
 const COPIES_MAX: usize = 1024;
@@ -17,13 +18,17 @@ pub(super) fn packets_together(members: usize, room: usize) -> usize {
     most.min(near.max(1))
 }
 
-/// Where a copy goes.
+/// Copies that go the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// The port of the group's member.
+    /// The first of them.
+    pub start: u32,
+    /// Behind the last.
+    pub end: u32,
+    /// The port of the group's members.
     pub port: u32,
-    /// The bytes that leave, or why it does not leave. Not counted yet.
-    pub length: Result<usize, DropReason>,
+    /// Why they do not leave, if they do not. Not counted yet.
+    pub fate: Result<(), DropReason>,
 }
 
 /// Buffers for copies.
@@ -62,23 +67,33 @@ impl Copies {
         self.used = self.used.max(behind);
     }
 
-    /// Copies from a place on, in order, in empty packets whose [`Packet::set_received`] is still to be told.
-    pub(super) fn iter<'a>(
-        &'a mut self,
-        memory: &'a Memory,
-        first: usize,
-        count: usize,
-        length_max: usize,
-    ) -> impl Iterator<Item = (Copied, &'a mut Packet)> {
-        let packets = self.packets[first..][..count].iter_mut();
-        packets.zip(first..).map(move |(packet, index)| {
-            let CopyFate { port, length } = memory.copy(index);
-            let length = match length {
+    /// Takes those at the beginning of a range of copies that go the same way; their packets get their lengths.
+    pub(super) fn next(&mut self, memory: &Memory, range: &mut Range<u32>, length_max: usize) -> Option<Copied> {
+        let start = range.start;
+        let mut first: Option<(u32, Result<(), DropReason>)> = None;
+        while range.start < range.end {
+            let CopyFate { port, length } = memory.copy(range.start as usize);
+            let fate = match length {
                 None => Err(DropReason::EgressDrop),
                 Some(length) if length > length_max => Err(DropReason::PacketTooLong),
-                Some(length) => Ok(length),
+                Some(_) => Ok(()),
             };
-            (Copied { port, length }, packet)
+            if *first.get_or_insert((port, fate)) != (port, fate) {
+                break;
+            }
+            self.packets[range.start as usize].set_received(length.unwrap_or(0));
+            range.start += 1;
+        }
+        first.map(|(port, fate)| Copied {
+            start,
+            end: range.start,
+            port,
+            fate,
         })
+    }
+
+    /// The packets of copies.
+    pub(super) fn packets(&mut self, start: u32, end: u32) -> &mut [Packet] {
+        &mut self.packets[start as usize..end as usize]
     }
 }

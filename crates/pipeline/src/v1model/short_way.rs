@@ -17,6 +17,7 @@ use forebay_ir::{Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Replication, Route, Source};
 use forebay_jit::{Fate, Frame, ShortCode, ShortWay};
 use forebay_packet::Packet;
+use std::ops::Range;
 
 /// What became of a packet on the short way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub enum Passage {
     Transmit(u32),
     /// It is no more. Already counted.
     Drop(DropReason),
-    /// It has become copies, at least one: see [`Worker::copies`].
+    /// It has become copies, at least one: see [`Worker::next_copies`].
     Copies {
         /// The first of them.
         first: u32,
@@ -56,12 +57,15 @@ impl Worker {
         self.pipeline.straight().is_some_and(ShortCode::makes_copies)
     }
 
-    /// The copies that a packet of the last [`Worker::pass`] has become, in order: their bytes are in the room of empty
-    /// packets, to be [received](Packet::set_received). The packets may be exchanged for others.
-    pub fn copies(&mut self, first: u32, count: u32) -> impl Iterator<Item = (Copied, &mut Packet)> {
+    /// Takes, of a range of the copies that the last [`Worker::pass`] has made, those at its beginning that go the same way.
+    pub fn next_copies(&mut self, range: &mut Range<u32>) -> Option<Copied> {
         let length_max = self.pipeline.options.packet_limit as usize;
-        let (first, count) = (first as usize, count as usize);
-        self.copies.iter(&self.scratch.memory, first, count, length_max)
+        self.copies.next(&self.scratch.memory, range, length_max)
+    }
+
+    /// The copies from `start` to before `end`, which [`Worker::next_copies`] gave. They may be exchanged for others.
+    pub fn copies(&mut self, start: u32, end: u32) -> &mut [Packet] {
+        self.copies.packets(start, end)
     }
 
     /// Takes packets the short way and appends what became of each. All of a burst go together; or so many that the last
