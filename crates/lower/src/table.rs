@@ -127,7 +127,9 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
         .collect();
     let default_action = default_action(cx, table, &mut actions);
     let entries = entries::lower(cx, table, &keys, &actions);
-    let size = table.size.as_ref().map_or(DEFAULT_SIZE, |size| constant_size(cx, size));
+    let size = table.size.as_ref().map(|size| constant_size(cx, size));
+    // Programs write 0 for a table that is only there to be seen in a log; p4c takes it for no size.
+    let size = size.filter(|size| *size > 0).unwrap_or(DEFAULT_SIZE);
     let id_in_program = ir::TableId(cx.program.tables.len() as u32);
     let mut lowered = ir::Table {
         name: name.clone(),

@@ -46,7 +46,7 @@ fn compared(who: &str, mut differences: Vec<String>, expected: (Outcome, Record)
         differences.push(format!("digests are {:?} and {:?}", expected.digests, found.digests));
     }
     if differences.is_empty() && others_outcome != outcome {
-        differences.push("commands gave different answers".to_string());
+        differences.push(differing_answers(&outcome, &others_outcome));
     }
     outcome
         .failures
@@ -56,6 +56,20 @@ fn compared(who: &str, mut differences: Vec<String>, expected: (Outcome, Record)
             message: format!("{who}: {difference}"),
         }));
     outcome
+}
+
+/// The first answer to a command that only one of both gave.
+fn differing_answers(expected: &Outcome, found: &Outcome) -> String {
+    let alone = |one: &Outcome, other: &Outcome| {
+        let mut failures = one.failures.iter().filter(|failure| !other.failures.contains(failure));
+        failures.next().map(|failure| failure.message.clone())
+    };
+    match (alone(expected, found), alone(found, expected)) {
+        (Some(message), None) => format!("only the first says: {message}"),
+        (None, Some(message)) => format!("only the second says: {message}"),
+        (Some(first), Some(second)) => format!("the first says: {first}\n  the second says: {second}"),
+        (None, None) => "commands gave different answers".to_string(),
+    }
 }
 
 /// The first packet that is not the same.

@@ -63,6 +63,16 @@ fn entries_say_what_their_match_kind_needs() {
 }
 
 #[test]
+fn a_size_of_zero_is_no_size() {
+    for (property, expected) in [("size = 0;", 1024), ("size = 7;", 7), ("", 1024)] {
+        let program = ingress(&format!(
+            "table t {{ key = {{ m.x: exact; }} actions = {{ NoAction; }} {property} }} apply {{ t.apply(); }}"
+        ));
+        assert_eq!(program.tables[0].size, expected, "{property}");
+    }
+}
+
+#[test]
 fn a_table_without_default_action_gets_no_action() {
     let program = ingress(
         "action a() { m.x = 1; }
