@@ -22,8 +22,8 @@
 //! # Counting by color
 //!
 //! Every element counts the packets and bytes of each color that it has given, configured or not (P4Runtime
-//! `MeterCounterData`). The counts are in an array of their own, memory of which is taken where packets come: an element
-//! costs two additions more than without, under the lock that it takes anyway.
+//! `MeterCounterData`). Lock and counts are one cache line, so that counting costs two additions in a line that the packet
+//! has anyway.
 //!
 //! # Between threads
 //!
@@ -31,11 +31,10 @@
 //! as if they came at the latest time seen.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::counter::CounterValue;
-use crate::storage::{ArrayTooLarge, check_size, zeroed_words};
+use crate::storage::{ArrayTooLarge, check_size};
 
 /// What a token stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,29 +107,53 @@ pub struct ColorCounts {
     pub red: CounterValue,
 }
 
-/// Words of [`ColorCounts`]: packets and bytes of each color, side by side.
-const COUNT_WORDS: usize = 6;
+impl ColorCounts {
+    fn of(&mut self, color: MeterColor) -> &mut CounterValue {
+        match color {
+            MeterColor::Green => &mut self.green,
+            MeterColor::Yellow => &mut self.yellow,
+            MeterColor::Red => &mut self.red,
+        }
+    }
+}
 
 /// An array of meters of one kind.
 #[derive(Debug)]
 pub struct MeterArray {
     kind: MeterKind,
-    /// [`COUNT_WORDS`] for each element, changed under its lock.
-    counts: Box<[AtomicU64]>,
+    elements: Box<[Element]>,
+}
+
+/// An element, alone in its cache line.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Element(Mutex<State>);
+
+const _: () = assert!(size_of::<Element>() == 64);
+
+#[derive(Debug, Default)]
+struct State {
     /// `None` until configured, boxed since few elements of a large array are.
-    meters: Box<[Mutex<Option<Box<Meter>>>]>,
+    meter: Option<Box<Meter>>,
+    counts: ColorCounts,
+}
+
+impl State {
+    /// Counts a packet.
+    #[inline]
+    fn count(&mut self, color: MeterColor, packet_bytes: u64) {
+        let value = self.counts.of(color);
+        value.packets = value.packets.wrapping_add(1);
+        value.bytes = value.bytes.wrapping_add(packet_bytes);
+    }
 }
 
 impl MeterArray {
     /// `len` meters that are not configured.
     pub fn new(kind: MeterKind, len: usize) -> Result<MeterArray, ArrayTooLarge> {
-        check_size(len, size_of::<Mutex<Option<Box<Meter>>>>())?;
-        let meters = (0..len).map(|_| Mutex::new(None)).collect();
-        Ok(MeterArray {
-            kind,
-            counts: zeroed_words(len, COUNT_WORDS)?,
-            meters,
-        })
+        check_size(len, size_of::<Element>())?;
+        let elements = (0..len).map(|_| Element::default()).collect();
+        Ok(MeterArray { kind, elements })
     }
 
     /// What a token stands for.
@@ -140,12 +163,12 @@ impl MeterArray {
 
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.meters.len()
+        self.elements.len()
     }
 
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
-        self.meters.is_empty()
+        self.elements.is_empty()
     }
 
     /// Sets the rates of an element and fills its buckets, or makes it not configured.
@@ -153,61 +176,48 @@ impl MeterArray {
         if config.is_some_and(|config| config.committed_rate > config.peak_rate) {
             return Err(MeterError::CommittedAbovePeak);
         }
-        let mut meter = self.lock(index).ok_or(MeterError::NoSuchIndex { len: self.len() })?;
-        *meter = config.map(|config| Box::new(Meter::new(config)));
+        let mut state = self.lock(index).ok_or(MeterError::NoSuchIndex { len: self.len() })?;
+        state.meter = config.map(|config| Box::new(Meter::new(config)));
         Ok(())
     }
 
     /// The rates of an element; `None` when it is not configured or outside the array.
     pub fn config(&self, index: u64) -> Option<MeterConfig> {
-        self.lock(index)?.as_ref().map(|meter| meter.config)
+        self.lock(index)?.meter.as_ref().map(|meter| meter.config)
     }
 
     /// Meters a packet of `packet_bytes` bytes at `now_ns` nanoseconds.
     pub fn execute(&self, index: u64, packet_bytes: u64, earlier_color: MeterColor, now_ns: u64) -> MeterColor {
-        let Some(mut meter) = self.lock(index) else {
+        let Some(mut state) = self.lock(index) else {
             return earlier_color;
         };
-        let color = match meter.as_mut() {
-            Some(meter) => meter.execute(self.cost(packet_bytes), now_ns).max(earlier_color),
+        let cost = self.cost(packet_bytes);
+        let color = match &mut state.meter {
+            Some(meter) => meter.execute(cost, now_ns).max(earlier_color),
             None => earlier_color,
         };
-        self.count(index, color, packet_bytes);
+        state.count(color, packet_bytes);
         color
     }
 
     /// The same, if the element is configured: one that is not gives no color, and counts the packet as green.
     pub fn execute_configured(&self, index: u64, packet_bytes: u64, now_ns: u64) -> Option<MeterColor> {
-        let mut meter = self.lock(index)?;
-        let color = meter
-            .as_mut()
-            .map(|meter| meter.execute(self.cost(packet_bytes), now_ns));
-        self.count(index, color.unwrap_or_default(), packet_bytes);
+        let mut state = self.lock(index)?;
+        let cost = self.cost(packet_bytes);
+        let color = state.meter.as_mut().map(|meter| meter.execute(cost, now_ns));
+        state.count(color.unwrap_or_default(), packet_bytes);
         color
     }
 
     /// What an element has counted; `None` outside the array.
     pub fn counts(&self, index: u64) -> Option<ColorCounts> {
-        let _unchanged = self.lock(index)?;
-        let words = self.count_words(index);
-        let value = |color: MeterColor| CounterValue {
-            packets: words[2 * color as usize].load(Ordering::Relaxed),
-            bytes: words[2 * color as usize + 1].load(Ordering::Relaxed),
-        };
-        Some(ColorCounts {
-            green: value(MeterColor::Green),
-            yellow: value(MeterColor::Yellow),
-            red: value(MeterColor::Red),
-        })
+        Some(self.lock(index)?.counts)
     }
 
     /// Changes what an element has counted. Nothing happens outside the array.
     pub fn set_counts(&self, index: u64, counts: ColorCounts) {
-        let Some(_alone) = self.lock(index) else { return };
-        let values = [counts.green, counts.yellow, counts.red];
-        let numbers = values.into_iter().flat_map(|value| [value.packets, value.bytes]);
-        for (word, number) in self.count_words(index).iter().zip(numbers) {
-            word.store(number, Ordering::Relaxed);
+        if let Some(mut state) = self.lock(index) {
+            state.counts = counts;
         }
     }
 
@@ -218,23 +228,9 @@ impl MeterArray {
         }
     }
 
-    /// Counts a packet of an element whose lock is held.
-    #[inline]
-    fn count(&self, index: u64, color: MeterColor, packet_bytes: u64) {
-        let words = self.count_words(index);
-        for (word, amount) in words[2 * color as usize..].iter().zip([1, packet_bytes]) {
-            word.store(word.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
-        }
-    }
-
-    /// The counts of an element of the array.
-    fn count_words(&self, index: u64) -> &[AtomicU64] {
-        &self.counts[index as usize * COUNT_WORDS..][..COUNT_WORDS]
-    }
-
-    fn lock(&self, index: u64) -> Option<MutexGuard<'_, Option<Box<Meter>>>> {
-        let meter = self.meters.get(usize::try_from(index).ok()?)?;
-        Some(meter.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock(&self, index: u64) -> Option<MutexGuard<'_, State>> {
+        let element = self.elements.get(usize::try_from(index).ok()?)?;
+        Some(element.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
