@@ -7,13 +7,13 @@ use crate::ingress::IngressLine;
 use crate::network::{Observer, Place};
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::Origin;
-use crate::port::{Frame, Port, PortConfig};
+use crate::port::{Port, PortConfig};
 use crate::replication::ReplicationBus;
 use crate::sharing::ingress_and_egress_share_state;
 use crate::spec::ChipSpec;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{
-    Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, IngressPacket, Pipeline, QueuedPacket, Worker,
+    Decided, DigestMessage, DropReason, EgressDecision, IngressArguments, IngressPacket, Pipeline, QueuedPacket, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -73,12 +73,11 @@ pub(crate) struct Chip {
     /// Clones from egress on their way to the traffic manager, with their time and the port that they come from.
     pub(crate) clones: VecDeque<(Picos, u16, QueuedPacket)>,
     /// Frames that a fault holds up, with the time at which they come and the port whose wire they are on.
-    pub(crate) late: Vec<(Picos, u16, Frame)>,
+    pub(crate) late: Vec<(Picos, u16, IngressPacket)>,
     pub(crate) random: SplitMix64,
     pub(crate) books: Books,
     pub(crate) digests: Vec<DigestMessage>,
     pub(crate) digests_lost: u64,
-    pub(crate) egress_burst: Vec<EgressPacket>,
     pub(crate) egress_decisions: Vec<Decided<EgressDecision>>,
 }
 
@@ -95,13 +94,6 @@ impl<O> Context<'_, O> {
     pub(crate) fn schedule(&mut self, time: Picos, kind: Kind, index: u16) {
         let chip = self.chip;
         self.events.schedule(time, kind, Subject { chip, index });
-    }
-
-    /// For what comes behind all other events of this chip's line.
-    #[inline]
-    pub(crate) fn schedule_in_line(&mut self, time: Picos, kind: Kind) {
-        let chip = self.chip;
-        self.events.schedule_in_line(time, kind, Subject { chip, index: 0 });
     }
 }
 
@@ -132,7 +124,6 @@ impl Chip {
             books: Books::default(),
             digests: Vec::new(),
             digests_lost: 0,
-            egress_burst: Vec::new(),
             egress_decisions: Vec::new(),
             worker: Worker::new(pipeline),
             spec,
@@ -152,9 +143,20 @@ impl Chip {
             Ok(()) => self.begin_parsing(port, context),
             Err((loss, packet)) => {
                 self.lose(port, packet.tag, loss, context);
-                self.worker.recycle(packet.bytes);
+                self.worker.discard_arrived(packet);
             }
         }
+    }
+
+    /// A frame as the ingress pipeline wants it; the time is set when it enters.
+    pub(crate) fn arriving(&mut self, bytes: Vec<u8>, ingress_port: u16, tag: u64) -> IngressPacket {
+        let arguments = IngressArguments {
+            ingress_port: ingress_port.into(),
+            ..IngressArguments::default()
+        };
+        let mut packet = self.worker.packet(bytes, arguments);
+        packet.tag = tag;
+        packet
     }
 
     pub(crate) fn lose<O: Observer>(&mut self, port: u16, tag: u64, loss: Loss, context: &mut Context<'_, O>) {

@@ -10,9 +10,16 @@ use crate::events::Kind;
 use crate::ingress::microseconds;
 use crate::network::{Observer, Place};
 use crate::pacer::Picos;
-use crate::parser_channel::Origin;
-use crate::port::{Frame, Waiting, WireEnd};
-use forebay_pipeline::{EgressArguments, EgressDecision, EgressPacket, IngressArguments, IngressPacket, NoTrace};
+use crate::port::{Waiting, WireEnd};
+use forebay_pipeline::{DropReason, EgressArguments, EgressDecision, EgressPacket, IngressPacket, NoTrace};
+
+/// What a packet has become.
+enum Frame {
+    /// To whatever is at the other end.
+    Sent { bytes: Vec<u8>, tag: u64 },
+    /// Recirculated: back into this port with what the architecture keeps.
+    Again(IngressPacket),
+}
 
 impl Chip {
     /// A port may take a packet from its queues.
@@ -26,8 +33,11 @@ impl Chip {
         let length = waiting.length;
         let tag = waiting.packet.tag;
         self.execute_egress(waiting, depth_behind, start);
-        let frame = self.after_egress(index, tag, start, context);
-        self.send(index, frame, length, start, context);
+        match self.after_egress(index, tag, start, context) {
+            None => self.leave_gap(index, length, start),
+            Some(Frame::Again(packet)) => self.send_within(index, packet, start, context),
+            Some(Frame::Sent { bytes, tag }) => self.send(index, bytes, tag, start, context),
+        }
         let port = &mut self.ports[usize::from(index)];
         if port.backlog > 0 {
             port.is_scheduled = true;
@@ -44,12 +54,12 @@ impl Chip {
             deq_qdepth: depth_behind,
             random_seed: self.random.next_u64(),
         };
-        self.egress_burst.push(EgressPacket {
+        let packet = EgressPacket {
             packet: waiting.packet,
             arguments,
-        });
+        };
         self.worker
-            .egress(&mut self.egress_burst, &mut self.egress_decisions, &mut NoTrace);
+            .egress_of_one(packet, &mut self.egress_decisions, &mut NoTrace);
     }
 
     /// Clones go to the traffic manager; what is left, if anything, is the packet's own frame.
@@ -63,9 +73,11 @@ impl Chip {
         let mut decisions = std::mem::take(&mut self.egress_decisions);
         let mut frame = None;
         let mut fates = 0;
-        for decided in decisions.drain(..) {
-            fates += u64::from(!matches!(decided.decision, EgressDecision::Digest(_)));
-            match decided.decision {
+        for decided in &mut decisions {
+            // Taken out, which is less work than draining: nearly always there is one.
+            let decision = std::mem::replace(&mut decided.decision, EgressDecision::Drop(DropReason::EgressDrop));
+            fates += u64::from(!matches!(decision, EgressDecision::Digest(_)));
+            match decision {
                 EgressDecision::Transmit { bytes, tag, .. } => frame = Some(Frame::Sent { bytes, tag }),
                 EgressDecision::Recirculate(packet) => frame = Some(Frame::Again(packet)),
                 EgressDecision::Enqueue(packet) => {
@@ -78,6 +90,7 @@ impl Chip {
             }
         }
         self.books.copies += fates - 1;
+        decisions.clear();
         self.egress_decisions = decisions;
         frame
     }
@@ -90,46 +103,58 @@ impl Chip {
         self.enqueue(packet, port, context);
     }
 
-    /// Puts a frame on the wire; without one, leaves a gap of `length` bytes.
-    fn send<O: Observer>(
-        &mut self,
-        index: u16,
-        frame: Option<Frame>,
-        length: u32,
-        start: Picos,
-        context: &mut Context<'_, O>,
-    ) {
-        let length = frame.as_ref().map_or(length, Frame::length);
+    /// Takes the wire for a packet that is no more, as long as it would have taken.
+    fn leave_gap(&mut self, index: u16, length: u32, start: Picos) {
         let port = &mut self.ports[usize::from(index)];
         let duration = port.wire.take(8 * self.spec.wire_bytes(length));
         port.free_at = start + duration;
         port.report.wire_busy_ps += duration;
-        let Some(frame) = frame else { return };
+    }
+
+    /// Takes the wire for a frame; when its last byte is there.
+    fn take_wire(&mut self, index: u16, length: usize, start: Picos) -> Picos {
+        self.leave_gap(index, length as u32, start);
+        let port = &mut self.ports[usize::from(index)];
         port.report.sent_frames += 1;
-        port.report.sent_bytes += u64::from(length);
-        let arrives = port.free_at + self.spec.pipelines.egress_latency_ps;
-        match (frame, port.wire_end) {
-            (Frame::Sent { bytes, tag }, WireEnd::Outside) => {
-                self.books.transmitted += 1;
-                let place = Place {
-                    chip: self.number,
-                    port: index,
-                };
-                context.observer.departed(place, &bytes, tag, arrives);
-                self.worker.recycle(bytes);
-            }
-            (frame, _) => {
-                let arrives = arrives + port.link_delay;
-                if port.on_wire.is_empty() {
-                    context.schedule(arrives, Kind::Delivered, index);
-                }
-                port.on_wire.push_back((arrives, frame));
-            }
+        port.report.sent_bytes += length as u64;
+        port.free_at + self.spec.pipelines.egress_latency_ps
+    }
+
+    /// Puts a frame on the wire.
+    fn send<O: Observer>(&mut self, index: u16, bytes: Vec<u8>, tag: u64, start: Picos, context: &mut Context<'_, O>) {
+        if self.ports[usize::from(index)].wire_end != WireEnd::Outside {
+            let packet = self.arriving(bytes, index, tag);
+            return self.send_within(index, packet, start, context);
         }
+        let arrives = self.take_wire(index, bytes.len(), start);
+        self.books.transmitted += 1;
+        let place = Place {
+            chip: self.number,
+            port: index,
+        };
+        context.observer.departed(place, &bytes, tag, arrives);
+        self.worker.recycle(bytes);
+    }
+
+    /// Puts a frame on the wire that does not leave the network.
+    fn send_within<O: Observer>(
+        &mut self,
+        index: u16,
+        packet: IngressPacket,
+        start: Picos,
+        context: &mut Context<'_, O>,
+    ) {
+        let arrives = self.take_wire(index, packet.bytes.len(), start);
+        let port = &mut self.ports[usize::from(index)];
+        let arrives = arrives + port.link_delay;
+        if port.on_wire.is_empty() {
+            context.schedule(arrives, Kind::Delivered, index);
+        }
+        port.on_wire.push_back((arrives, packet));
     }
 
     /// The first frame on a port's wire has reached the other end.
-    pub(crate) fn take_delivered<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) -> Frame {
+    pub(crate) fn take_delivered<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) -> IngressPacket {
         let port = &mut self.ports[usize::from(index)];
         let (_, frame) = port.on_wire.pop_front().expect("a frame is on the wire");
         if let Some((arrives, _)) = port.on_wire.front() {
@@ -137,24 +162,4 @@ impl Chip {
         }
         frame
     }
-
-    /// A frame comes back into the port that sent it.
-    pub(crate) fn come_back<O: Observer>(&mut self, index: u16, frame: Frame, context: &mut Context<'_, O>) {
-        let packet = match frame {
-            Frame::Again(packet) => packet,
-            Frame::Sent { bytes, tag } => arriving(bytes, index, tag),
-        };
-        self.arrive(index, Origin::Recirculated, packet, context);
-    }
-}
-
-/// A frame as the ingress pipeline wants it; the time is set when it enters.
-pub(crate) fn arriving(bytes: Vec<u8>, ingress_port: u16, tag: u64) -> IngressPacket {
-    let arguments = IngressArguments {
-        ingress_port: ingress_port.into(),
-        ..IngressArguments::default()
-    };
-    let mut packet = IngressPacket::new(bytes, arguments);
-    packet.tag = tag;
-    packet
 }

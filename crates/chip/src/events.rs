@@ -9,8 +9,8 @@
 //! This order is total, and nothing else decides: the same inputs give the same simulation.
 
 use crate::pacer::Picos;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +41,7 @@ pub(crate) struct Subject {
     pub(crate) index: u16,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) time: Picos,
     /// The kind in the highest byte, then a sequence number.
@@ -61,74 +61,204 @@ const KINDS: [Kind; 8] = [
 ];
 
 impl Event {
+    #[inline]
     pub(crate) fn kind(&self) -> Kind {
         KINDS[(self.order >> 56) as usize]
     }
+
+    /// Decides: no two events have the same sequence number.
+    #[inline]
+    fn rank(&self) -> u128 {
+        u128::from(self.time) << 64 | u128::from(self.order)
+    }
+}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Event) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+/// Picoseconds of a bucket, as a number of bits.
+const BUCKET_BITS: u32 = 10;
+
+/// Buckets: about a microsecond together.
+const BUCKETS: usize = 1024;
+
+/// No event.
+const NONE: u32 = u32::MAX;
+
+/// An event in a bucket, and the one behind it.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    event: Event,
+    next: u32,
 }
 
 /// The events to come.
 ///
-/// What always takes the same time comes in the order in which it was scheduled, so it needs no heap: the ends of ingress,
-/// chip by chip, stand in a line of their own.
-#[derive(Debug, Default)]
+/// Those of the next microsecond, which are nearly all, are in a wheel of buckets of about a nanosecond each, so that
+/// scheduling one and taking the next cost the same however many there are. Later ones are in a heap until their time
+/// comes near.
+///
+/// ```text
+///            now                                        end
+///   wheel  │ . │ 7 9 │ . │ . │ 31 │ . │ … │ . │ 1019 │   heap  2000 5012 …
+///  occupied  0    1    0   0   1    0   …   0     1
+/// ```
+#[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: BinaryHeap<Reverse<Event>>,
-    /// By chip.
-    lines: Vec<VecDeque<Event>>,
+    /// By bucket: its first event.
+    first: Box<[u32; BUCKETS]>,
+    /// A bit for each bucket that has one.
+    occupied: [u64; BUCKETS / 64],
+    waiting: Vec<Waiting>,
+    /// Places in `waiting` that are free, each with the next one.
+    free: u32,
+    /// The bucket of the last event that was taken, counted from time 0; the wheel holds [`BUCKETS`] from it on.
+    present: u64,
+    in_wheel: usize,
+    later: BinaryHeap<Reverse<Event>>,
+    /// The bucket of the first of them, counted from time 0.
+    later_from: u64,
     scheduled: u64,
 }
 
-impl EventQueue {
-    /// Makes a line for another chip.
-    pub(crate) fn add_line(&mut self) {
-        self.lines.push(VecDeque::new());
+impl Default for EventQueue {
+    fn default() -> EventQueue {
+        EventQueue {
+            first: Box::new([NONE; BUCKETS]),
+            occupied: [0; BUCKETS / 64],
+            waiting: Vec::new(),
+            free: NONE,
+            present: 0,
+            in_wheel: 0,
+            later: BinaryHeap::new(),
+            later_from: u64::MAX,
+            scheduled: 0,
+        }
     }
+}
 
+impl EventQueue {
+    /// An event at a time that is not before the last one that was taken.
     #[inline]
     pub(crate) fn schedule(&mut self, time: Picos, kind: Kind, subject: Subject) {
-        let event = self.event(time, kind, subject);
-        self.heap.push(Reverse(event));
-    }
-
-    /// An event of a chip that comes behind all others of its line.
-    #[inline]
-    pub(crate) fn schedule_in_line(&mut self, time: Picos, kind: Kind, subject: Subject) {
-        let event = self.event(time, kind, subject);
-        self.lines[usize::from(subject.chip)].push_back(event);
-    }
-
-    fn event(&mut self, time: Picos, kind: Kind, subject: Subject) -> Event {
         let order = (kind as u64) << 56 | self.scheduled;
         self.scheduled += 1;
-        Event { time, order, subject }
+        let event = Event { time, order, subject };
+        if (time >> BUCKET_BITS) - self.present < BUCKETS as u64 {
+            self.put_into_wheel(event);
+        } else {
+            self.later_from = self.later_from.min(time >> BUCKET_BITS);
+            self.later.push(Reverse(event));
+        }
     }
 
     /// Takes the next event unless it is later than `until`.
     #[inline]
     pub(crate) fn next_until(&mut self, until: Picos) -> Option<Event> {
-        let mut next = self.heap.peek().map(|Reverse(event)| *event);
-        let mut from = None;
-        for (line, events) in self.lines.iter().enumerate() {
-            let first = events.front().filter(|first| next.is_none_or(|next| **first < next));
-            if let Some(first) = first {
-                (next, from) = (Some(*first), Some(line));
-            }
+        if self.in_wheel == 0 || self.later_from - self.present < BUCKETS as u64 {
+            self.bring_near(until);
         }
-        let next = next.filter(|event| event.time <= until)?;
-        match from {
-            Some(line) => self.lines[line].pop_front(),
-            None => self.heap.pop().map(|Reverse(event)| event),
-        };
-        Some(next)
+        let bucket = self.next_bucket()?;
+        let place = self.first[bucket];
+        let Waiting { event, next } = self.waiting[place as usize];
+        if event.time > until {
+            return None;
+        }
+        self.first[bucket] = next;
+        if next == NONE {
+            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        }
+        self.waiting[place as usize].next = self.free;
+        self.free = place;
+        self.in_wheel -= 1;
+        self.present = event.time >> BUCKET_BITS;
+        Some(event)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.heap.is_empty() && self.lines.iter().all(VecDeque::is_empty)
+        self.in_wheel == 0 && self.later.is_empty()
     }
 
     /// How many were scheduled so far.
     pub(crate) fn scheduled(&self) -> u64 {
         self.scheduled
+    }
+
+    /// Puts an event before the first of its bucket that comes after it.
+    #[inline]
+    fn put_into_wheel(&mut self, event: Event) {
+        let bucket = (event.time >> BUCKET_BITS) as usize % BUCKETS;
+        let (mut before, mut next) = (NONE, self.first[bucket]);
+        while next != NONE && self.waiting[next as usize].event < event {
+            (before, next) = (next, self.waiting[next as usize].next);
+        }
+        let place = self.place_for(Waiting { event, next });
+        match before {
+            NONE => self.first[bucket] = place,
+            before => self.waiting[before as usize].next = place,
+        }
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        self.in_wheel += 1;
+    }
+
+    #[inline]
+    fn place_for(&mut self, waiting: Waiting) -> u32 {
+        let place = self.free;
+        if place == NONE {
+            self.waiting.push(waiting);
+            return self.waiting.len() as u32 - 1;
+        }
+        self.free = self.waiting[place as usize].next;
+        self.waiting[place as usize] = waiting;
+        place
+    }
+
+    /// The first bucket from the present one on that has an event, round the wheel.
+    #[inline]
+    fn next_bucket(&self) -> Option<usize> {
+        if self.in_wheel == 0 {
+            return None;
+        }
+        let present = self.present as usize % BUCKETS;
+        let mut word = present / 64;
+        let mut bits = self.occupied[word] & (u64::MAX << (present % 64));
+        // Ends: some bucket has an event. That of the present word's lower bits comes last.
+        while bits == 0 {
+            word = (word + 1) % self.occupied.len();
+            bits = self.occupied[word];
+        }
+        Some(64 * word + bits.trailing_zeros() as usize)
+    }
+
+    /// Moves what is near enough from the heap into the wheel. An empty wheel begins anew with the first of the heap, if
+    /// that will be taken.
+    fn bring_near(&mut self, until: Picos) {
+        if let Some(Reverse(next)) = self.later.peek()
+            && self.in_wheel == 0
+            && next.time <= until
+        {
+            self.present = next.time >> BUCKET_BITS;
+        }
+        while let Some(Reverse(next)) = self.later.peek()
+            && (next.time >> BUCKET_BITS) - self.present < BUCKETS as u64
+        {
+            let event = *next;
+            self.later.pop();
+            self.put_into_wheel(event);
+        }
+        let first = self.later.peek();
+        self.later_from = first.map_or(u64::MAX, |Reverse(first)| first.time >> BUCKET_BITS);
     }
 }
 
@@ -136,22 +266,50 @@ impl EventQueue {
 mod tests {
     use super::*;
 
+    fn subject(index: u16) -> Subject {
+        Subject { chip: 0, index }
+    }
+
     #[test]
     fn events_at_one_time_are_ordered_by_kind_and_then_by_age() {
         let mut queue = EventQueue::default();
-        queue.add_line();
-        let subject = |index| Subject { chip: 0, index };
         queue.schedule(5, Kind::PortReady, subject(0));
         queue.schedule(5, Kind::Delivered, subject(1));
         queue.schedule(5, Kind::Delivered, subject(2));
         queue.schedule(4, Kind::Wake, subject(3));
-        queue.schedule_in_line(5, Kind::IngressDone, subject(5));
-        queue.schedule_in_line(7, Kind::IngressDone, subject(6));
         queue.schedule(9, Kind::Parsed, subject(4));
         let order: Vec<u16> = std::iter::from_fn(|| queue.next_until(8))
             .map(|event| event.subject.index)
             .collect();
-        assert_eq!(order, [3, 1, 2, 5, 0, 6]);
+        assert_eq!(order, [3, 1, 2, 0]);
         assert!(!queue.is_empty());
+    }
+
+    /// Against one heap, with spans from nothing to much more than the wheel holds, and times at which nothing happens.
+    #[test]
+    fn events_come_in_order_however_far_they_are() {
+        let mut random = forebay_packet::SplitMix64::new(7);
+        let mut span = || random.next_u64() >> (random.next_u64() % 24 + 40);
+        let (mut queue, mut heap) = (EventQueue::default(), BinaryHeap::new());
+        let mut now = 0;
+        for round in 0..20_000u64 {
+            for _ in 0..span() % 3 {
+                let (time, kind) = (now + span(), KINDS[(span() % 8) as usize]);
+                heap.push(Reverse((time, kind, queue.scheduled())));
+                queue.schedule(time, kind, subject(0));
+            }
+            let until = now + span();
+            let due = heap.peek().is_some_and(|Reverse((time, ..))| *time <= until);
+            let expected = if due { heap.pop() } else { None };
+            let taken = queue.next_until(until);
+            let seen = taken.map(|event| Reverse((event.time, event.kind(), event.order & ((1 << 56) - 1))));
+            assert_eq!(seen, expected, "round {round}");
+            match taken {
+                Some(event) => now = event.time,
+                None if round % 2 == 0 => now = until,
+                None => {}
+            }
+        }
+        assert!(queue.scheduled() > 10_000);
     }
 }

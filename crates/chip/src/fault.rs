@@ -8,8 +8,8 @@ use crate::chip::{Chip, Context};
 use crate::events::Kind;
 use crate::network::Observer;
 use crate::pacer::Picos;
-use crate::port::Frame;
 use forebay_packet::SplitMix64;
+use forebay_pipeline::IngressPacket;
 
 /// Faults on the wire of a port. The frames that they leave alone arrive as they would without.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,11 +77,13 @@ impl Chip {
     pub(crate) fn pass_faults<O: Observer>(
         &mut self,
         index: u16,
-        frame: Frame,
+        frame: IngressPacket,
         context: &mut Context<'_, O>,
-    ) -> [Option<Frame>; 2] {
+    ) -> [Option<IngressPacket>; 2] {
         let faults = &mut self.ports[usize::from(index)].faults;
-        let mishap = faults.iter_mut().find_map(|fault| fault.strikes(frame.length()));
+        let mishap = faults
+            .iter_mut()
+            .find_map(|fault| fault.strikes(frame.bytes.len() as u32));
         match mishap {
             None => [Some(frame), None],
             Some(Mishap::Twice) => {
@@ -94,17 +96,16 @@ impl Chip {
                 [None, None]
             }
             Some(Mishap::Lost) => {
-                let (bytes, tag) = frame.into_bytes();
-                self.lose(index, tag, Loss::InjectedFault, context);
-                self.worker.recycle(bytes);
+                self.lose(index, frame.tag, Loss::InjectedFault, context);
+                self.worker.discard_arrived(frame);
                 [None, None]
             }
         }
     }
 
     /// The frame that is due: of those that come late to this port the first.
-    pub(crate) fn take_late(&mut self, index: u16, now: Picos) -> Frame {
-        let is_due = |(time, port, _): &(Picos, u16, Frame)| *time <= now && *port == index;
+    pub(crate) fn take_late(&mut self, index: u16, now: Picos) -> IngressPacket {
+        let is_due = |(time, port, _): &(Picos, u16, IngressPacket)| *time <= now && *port == index;
         let place = self.late.iter().position(is_due).expect("a frame is late");
         self.late.remove(place).2
     }

@@ -10,8 +10,11 @@ use crate::events::Kind;
 use crate::network::Observer;
 use crate::pacer::Picos;
 use crate::parser_channel::Origin;
-use forebay_pipeline::{Decided, IngressDecision, IngressPacket, InstanceType, NoTrace, QueuedPacket};
+use forebay_pipeline::{Decided, DropReason, IngressDecision, IngressPacket, InstanceType, NoTrace, QueuedPacket};
 use std::collections::VecDeque;
+
+/// Decisions that were taken and are kept, so that moving the others is rare.
+const KEPT: usize = 64;
 
 /// A packet inside.
 struct Inside {
@@ -24,11 +27,10 @@ pub(crate) struct IngressLine {
     inside: VecDeque<Inside>,
     /// The youngest of those inside, for which the program was not yet executed.
     waiting: Vec<IngressPacket>,
-    /// What the program decided about the others, with the number of the packet that it is about.
-    decided: VecDeque<(u64, IngressDecision)>,
-    burst_decisions: Vec<Decided<IngressDecision>>,
-    /// Number of the first packet inside.
-    first: u64,
+    /// What the program decided about the others, from `taken` on; packets are counted from `first_decided`.
+    decided: Vec<Decided<IngressDecision>>,
+    taken: usize,
+    first_decided: usize,
     /// Whether packets wait for the program to be executed for several at once.
     in_bursts: bool,
 }
@@ -38,9 +40,9 @@ impl IngressLine {
         IngressLine {
             inside: VecDeque::new(),
             waiting: Vec::new(),
-            decided: VecDeque::new(),
-            burst_decisions: Vec::new(),
-            first: 0,
+            decided: Vec::new(),
+            taken: 0,
+            first_decided: 0,
             in_bursts,
         }
     }
@@ -49,11 +51,28 @@ impl IngressLine {
         self.inside.len() as u64
     }
 
-    fn next_decision(&mut self, packet: u64) -> Option<IngressDecision> {
-        match self.decided.front() {
-            Some((number, _)) if *number == packet => self.decided.pop_front().map(|(_, decision)| decision),
-            _ => None,
+    /// The next decision about the packet that leaves.
+    fn next_decision(&mut self) -> Option<IngressDecision> {
+        let next = self.decided.get_mut(self.taken)?;
+        if next.packet != self.first_decided {
+            return None;
         }
+        self.taken += 1;
+        let placeholder = IngressDecision::Drop(DropReason::IngressDrop);
+        Some(std::mem::replace(&mut next.decision, placeholder))
+    }
+
+    /// All decisions about the packet that leaves were taken: the next one is first. Memory of decisions is used again
+    /// when those that were taken are more than those that are left.
+    fn go_on(&mut self) {
+        self.first_decided += 1;
+        if 2 * self.taken < self.decided.len() + KEPT {
+            return;
+        }
+        self.decided.drain(..self.taken);
+        self.taken = 0;
+        let first = std::mem::take(&mut self.first_decided);
+        self.decided.iter_mut().for_each(|decided| decided.packet -= first);
     }
 }
 
@@ -85,7 +104,7 @@ impl Chip {
 
     fn enter_ingress<O: Observer>(&mut self, port: u16, packet: IngressPacket, context: &mut Context<'_, O>) {
         let leaves = context.now + self.spec.pipelines.ingress_latency_ps;
-        context.schedule_in_line(leaves, Kind::IngressDone);
+        context.schedule(leaves, Kind::IngressDone, 0);
         self.books.ingress_passes += 1;
         self.line.inside.push_back(Inside { port, tag: packet.tag });
         self.line.waiting.push(packet);
@@ -97,12 +116,12 @@ impl Chip {
     /// Executes the program for all packets that wait for it.
     fn execute_ingress(&mut self) {
         let line = &mut self.line;
-        let number = line.first + (line.inside.len() - line.waiting.len()) as u64;
-        self.worker
-            .ingress(&mut line.waiting, &mut line.burst_decisions, &mut NoTrace);
-        let decisions = line.burst_decisions.drain(..);
-        line.decided
-            .extend(decisions.map(|Decided { packet, decision }| (number + packet as u64, decision)));
+        let first = line.first_decided + line.inside.len() - line.waiting.len();
+        let known = line.decided.len();
+        self.worker.ingress(&mut line.waiting, &mut line.decided, &mut NoTrace);
+        line.decided[known..]
+            .iter_mut()
+            .for_each(|decided| decided.packet += first);
     }
 
     /// The first packet leaves ingress.
@@ -110,12 +129,10 @@ impl Chip {
         if self.line.waiting.len() == self.line.inside.len() {
             self.execute_ingress();
         }
-        let line = &mut self.line;
-        let Inside { port, tag } = line.inside.pop_front().expect("a packet leaves that is inside");
-        let number = line.first;
-        line.first += 1;
+        let leaves = self.line.inside.pop_front();
+        let Inside { port, tag } = leaves.expect("a packet leaves that is inside");
         let (mut fates, mut replicas) = (0, 0);
-        while let Some(decision) = self.line.next_decision(number) {
+        while let Some(decision) = self.line.next_decision() {
             fates += u64::from(!matches!(decision, IngressDecision::Digest(_)));
             match decision {
                 IngressDecision::Enqueue(packet) if packet.instance_type() == InstanceType::Replicated => {
@@ -128,6 +145,7 @@ impl Chip {
                 IngressDecision::Drop(reason) => self.drop_by_program(port, tag, reason, context),
             }
         }
+        self.line.go_on();
         self.books.copies += fates - 1;
     }
 

@@ -2,14 +2,13 @@
 
 use crate::books::{Books, Loss};
 use crate::chip::{Chip, ChipConfig, Context};
-use crate::egress::arriving;
 use crate::events::{Event, EventQueue, Kind, Subject};
 use crate::fault::{Fault, FaultSpec};
 use crate::link::{Link, LinkSpec};
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::Origin;
-use crate::port::{Frame, PortReport, QueueSample, WireEnd};
-use forebay_pipeline::{DigestMessage, DropReason, Pipeline};
+use crate::port::{PortReport, QueueSample, WireEnd};
+use forebay_pipeline::{DigestMessage, DropReason, IngressPacket, InstanceType, Pipeline};
 use std::fmt;
 use std::sync::Arc;
 
@@ -113,7 +112,6 @@ impl Network {
             return Err(NetworkError::NoSuchPort(Place { chip, port }));
         }
         self.chips.push(Chip::new(chip, config));
-        self.events.add_line();
         Ok(chip)
     }
 
@@ -198,26 +196,36 @@ impl Network {
 
     /// Lets time pass until somebody is to be woken, or until the given time.
     pub fn advance<O: Observer>(&mut self, until: Picos, observer: &mut O) -> Stop {
+        self.pin_tables(true);
         while let Some(event) = self.events.next_until(until) {
             self.now = event.time;
             if event.kind() == Kind::Wake {
+                self.pin_tables(false);
                 return Stop::Wake(event.subject.index);
             }
             self.handle(event, observer);
         }
+        self.pin_tables(false);
         self.now = self.now.max(until);
         Stop::Until
+    }
+
+    /// Nobody changes tables while time passes.
+    fn pin_tables(&mut self, pinned: bool) {
+        self.chips.iter_mut().for_each(|chip| chip.worker.stay_pinned(pinned));
     }
 
     /// Lets all happen that is still to happen, but no longer than until the given time; the time is then that of the last
     /// event. Wake-up calls are lost.
     pub fn settle<O: Observer>(&mut self, until: Picos, observer: &mut O) {
+        self.pin_tables(true);
         while let Some(event) = self.events.next_until(until) {
             self.now = event.time;
             if event.kind() != Kind::Wake {
                 self.handle(event, observer);
             }
         }
+        self.pin_tables(false);
     }
 
     fn handle<O: Observer>(&mut self, event: Event, observer: &mut O) {
@@ -252,31 +260,29 @@ impl Network {
         }
     }
 
-    /// A frame is at the other end of a port's wire.
-    fn deliver<O: Observer>(&mut self, number: u16, index: u16, frame: Frame, observer: &mut O) {
+    /// A frame is at the other end of a port's wire. What was recirculated comes back into the port, wherever that leads.
+    fn deliver<O: Observer>(&mut self, number: u16, index: u16, packet: IngressPacket, observer: &mut O) {
         let chip = &mut self.chips[usize::from(number)];
-        match (frame, chip.ports[usize::from(index)].wire_end) {
-            (Frame::Sent { bytes, tag }, WireEnd::Link(link)) => {
-                let from = Place {
-                    chip: number,
-                    port: index,
-                };
-                self.cross(link, from, bytes, tag, observer);
-            }
-            (frame, _) => {
-                let context = &mut Context {
-                    now: self.now,
-                    chip: number,
-                    events: &mut self.events,
-                    observer,
-                };
-                chip.come_back(index, frame, context);
-            }
+        if let WireEnd::Link(link) = chip.ports[usize::from(index)].wire_end
+            && packet.instance_type() == InstanceType::Normal
+        {
+            let from = Place {
+                chip: number,
+                port: index,
+            };
+            return self.cross(link, from, packet, observer);
         }
+        let context = &mut Context {
+            now: self.now,
+            chip: number,
+            events: &mut self.events,
+            observer,
+        };
+        chip.arrive(index, Origin::Recirculated, packet, context);
     }
 
     /// A frame at the end of a link comes into the other chip, unless it was lost.
-    fn cross<O: Observer>(&mut self, link: u16, from: Place, bytes: Vec<u8>, tag: u64, observer: &mut O) {
+    fn cross<O: Observer>(&mut self, link: u16, from: Place, packet: IngressPacket, observer: &mut O) {
         let link = &mut self.links[usize::from(link)];
         let mut context = Context {
             now: self.now,
@@ -284,15 +290,22 @@ impl Network {
             events: &mut self.events,
             observer,
         };
+        let chip = &mut self.chips[usize::from(from.chip)];
         if link.loses() {
-            let chip = &mut self.chips[usize::from(from.chip)];
-            chip.lose(from.port, tag, Loss::LinkLoss, &mut context);
-            return chip.worker.recycle(bytes);
+            chip.lose(from.port, packet.tag, Loss::LinkLoss, &mut context);
+            return chip.worker.discard_arrived(packet);
         }
-        self.chips[usize::from(from.chip)].books.transmitted += 1;
+        chip.books.transmitted += 1;
+        let tag = packet.tag;
+        let bytes = chip.worker.into_bytes(packet);
         context.chip = link.to_chip;
         let chip = &mut self.chips[usize::from(link.to_chip)];
         receive(chip, link.to_port, bytes, tag, &mut context);
+    }
+
+    /// How many chips there are; their indices are the numbers below.
+    pub fn chips(&self) -> u16 {
+        self.chips.len() as u16
     }
 
     /// The balance of a chip.
@@ -330,15 +343,14 @@ impl Network {
     /// What waits in a queue that exists.
     pub fn queue(&self, place: Place, queue: usize) -> QueueSample {
         let port = &self.chips[usize::from(place.chip)].ports[usize::from(place.port)];
-        port.queues.0[queue].sample()
+        port.queues.get(queue).sample()
     }
 
     /// Queues of a port that exists.
     pub fn queue_count(&self, place: Place) -> usize {
         self.chips[usize::from(place.chip)].ports[usize::from(place.port)]
             .queues
-            .0
-            .len()
+            .count()
     }
 
     /// Bytes of the packet buffer that are taken now, and the most that were at any time.
@@ -365,5 +377,6 @@ fn receive<O: Observer>(chip: &mut Chip, port: u16, bytes: Vec<u8>, tag: u64, co
     let report = &mut chip.ports[usize::from(port)].report;
     report.received_frames += 1;
     report.received_bytes += bytes.len() as u64;
-    chip.arrive(port, Origin::New, arriving(bytes, port, tag), context);
+    let packet = chip.arriving(bytes, port, tag);
+    chip.arrive(port, Origin::New, packet, context);
 }

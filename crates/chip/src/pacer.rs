@@ -13,6 +13,9 @@ pub(crate) const SECOND: Picos = 1_000_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Pacer {
     units_per_second: u64,
+    /// Whole picoseconds that a unit takes, and the rest in parts of `units_per_second`.
+    whole: Picos,
+    rest: u64,
     /// Of a picosecond, in parts of `units_per_second`.
     left_over: u64,
 }
@@ -22,6 +25,8 @@ impl Pacer {
     pub fn new(units_per_second: u64) -> Pacer {
         Pacer {
             units_per_second,
+            whole: SECOND.checked_div(units_per_second).unwrap_or(0),
+            rest: SECOND.checked_rem(units_per_second).unwrap_or(0),
             left_over: 0,
         }
     }
@@ -29,12 +34,14 @@ impl Pacer {
     /// How long the next `units` take. At most some millions, so that the product stays in 64 bits.
     #[inline]
     pub fn take(&mut self, units: u64) -> Picos {
-        if self.units_per_second == 0 {
-            return 0;
+        let parts = units * self.rest + self.left_over;
+        // Mostly so: a division takes as long as all the rest.
+        if parts < self.units_per_second {
+            self.left_over = parts;
+            return units * self.whole;
         }
-        let parts = units * SECOND + self.left_over;
-        self.left_over = parts % self.units_per_second;
-        parts / self.units_per_second
+        self.left_over = parts.checked_rem(self.units_per_second).unwrap_or(0);
+        units * self.whole + parts.checked_div(self.units_per_second).unwrap_or(0)
     }
 }
 

@@ -21,7 +21,10 @@ pub(crate) enum Origin {
 /// A buffer with a limit of bytes and one of packets.
 #[derive(Debug)]
 struct InputBuffer {
-    waiting: VecDeque<IngressPacket>,
+    /// Also the packet that the channel takes in, first of all, when it is one of these.
+    packets: VecDeque<IngressPacket>,
+    /// Those that wait, and their bytes.
+    waiting: usize,
     bytes: u64,
     bytes_max: u64,
     packets_max: usize,
@@ -34,7 +37,8 @@ pub(crate) struct ParserChannel {
     bits: Pacer,
     packets: Pacer,
     short_packet_bytes: u32,
-    serving: Option<IngressPacket>,
+    /// The buffer whose first packet is being taken in.
+    serving: Option<usize>,
     busy: Picos,
 }
 
@@ -67,9 +71,9 @@ impl ParserChannel {
         if self.serving.is_some() {
             return None;
         }
-        let packet = self.buffers.iter_mut().find_map(InputBuffer::pop)?;
-        let bytes = packet.bytes.len() as u32;
-        self.serving = Some(packet);
+        let next = self.buffers.iter().position(|buffer| buffer.waiting > 0)?;
+        self.serving = Some(next);
+        let bytes = self.buffers[next].begin();
         let by_bits = self.bits.take(8 * spec.wire_bytes(bytes));
         let by_packets = if bytes > self.short_packet_bytes {
             self.packets.take(1)
@@ -83,7 +87,9 @@ impl ParserChannel {
 
     /// The packet that was being taken in.
     pub(crate) fn finish(&mut self) -> IngressPacket {
-        self.serving.take().expect("an end of service has a beginning")
+        let served = self.serving.take().map(|buffer| &mut self.buffers[buffer]);
+        let packet = served.and_then(|buffer| buffer.packets.pop_front());
+        packet.expect("an end of service has a beginning")
     }
 
     /// Time that it has served so far.
@@ -93,15 +99,15 @@ impl ParserChannel {
 
     /// Packets in its buffers, and the one that it takes in.
     pub(crate) fn packets(&self) -> u64 {
-        let waiting: usize = self.buffers.iter().map(|buffer| buffer.waiting.len()).sum();
-        waiting as u64 + u64::from(self.serving.is_some())
+        self.buffers.iter().map(|buffer| buffer.packets.len() as u64).sum()
     }
 }
 
 impl InputBuffer {
     fn new(bytes_max: u64, packets_max: usize, full: Loss) -> InputBuffer {
         InputBuffer {
-            waiting: VecDeque::new(),
+            packets: VecDeque::new(),
+            waiting: 0,
             bytes: 0,
             bytes_max,
             packets_max,
@@ -111,18 +117,21 @@ impl InputBuffer {
 
     fn push(&mut self, packet: IngressPacket) -> Result<(), (Loss, IngressPacket)> {
         let bytes = self.bytes + packet.bytes.len() as u64;
-        if bytes > self.bytes_max || self.waiting.len() >= self.packets_max {
+        if bytes > self.bytes_max || self.waiting >= self.packets_max {
             return Err((self.full, packet));
         }
         self.bytes = bytes;
-        self.waiting.push_back(packet);
+        self.waiting += 1;
+        self.packets.push_back(packet);
         Ok(())
     }
 
-    fn pop(&mut self) -> Option<IngressPacket> {
-        let packet = self.waiting.pop_front()?;
-        self.bytes -= packet.bytes.len() as u64;
-        Some(packet)
+    /// The first packet waits no more; its length.
+    fn begin(&mut self) -> u32 {
+        let length = self.packets[0].bytes.len();
+        self.bytes -= length as u64;
+        self.waiting -= 1;
+        length as u32
     }
 }
 

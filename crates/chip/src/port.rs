@@ -26,7 +26,8 @@ pub struct PortConfig {
     pub loopback: bool,
     /// Bits a second on the wire; 0: as the chip's specification says.
     pub bits_per_second: u64,
-    /// Its queues, one for each value of `standard_metadata.priority`; eight strict ones when there are none.
+    /// Its queues, one for each value of `standard_metadata.priority`, so at most eight; eight strict ones when there are
+    /// none.
     pub queues: Vec<QueueConfig>,
 }
 
@@ -84,14 +85,18 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn push(&mut self, waiting: Waiting) {
+    pub(crate) fn has_room(&self, length: u32) -> bool {
+        self.capacity_bytes == 0 || self.bytes + u64::from(length) <= self.capacity_bytes
+    }
+
+    fn push(&mut self, waiting: Waiting) {
         self.bytes += u64::from(waiting.length);
         self.cells += waiting.cells;
         self.taken += 1;
         self.waiting.push_back(waiting);
     }
 
-    pub(crate) fn pop(&mut self, now: Picos) -> Option<Waiting> {
+    fn pop(&mut self, now: Picos) -> Option<Waiting> {
         let waiting = self.waiting.pop_front()?;
         self.bytes -= u64::from(waiting.length);
         self.cells -= waiting.cells;
@@ -115,41 +120,42 @@ impl Queue {
 
 /// The queues of a port, for the scheduler.
 #[derive(Default)]
-pub(crate) struct Queues(pub(crate) Vec<Queue>);
+pub(crate) struct Queues {
+    queues: Vec<Queue>,
+    /// A bit for each that has a packet.
+    busy: u32,
+}
+
+impl Queues {
+    pub(crate) fn count(&self) -> usize {
+        self.queues.len()
+    }
+
+    pub(crate) fn get(&self, queue: usize) -> &Queue {
+        &self.queues[queue]
+    }
+
+    pub(crate) fn push(&mut self, queue: usize, waiting: Waiting) {
+        self.queues[queue].push(waiting);
+        self.busy |= 1 << queue;
+    }
+
+    pub(crate) fn pop(&mut self, queue: usize, now: Picos) -> Option<Waiting> {
+        let waiting = self.queues[queue].pop(now);
+        if self.queues[queue].len() == 0 {
+            self.busy &= !(1 << queue);
+        }
+        waiting
+    }
+}
 
 impl Backlog for Queues {
-    fn queues(&self) -> usize {
-        self.0.len()
+    fn busy(&self) -> u32 {
+        self.busy
     }
 
     fn first_bytes(&self, queue: usize) -> Option<u32> {
-        self.0[queue].waiting.front().map(|waiting| waiting.length)
-    }
-}
-
-/// A frame on its way from a port.
-#[derive(Clone)]
-pub(crate) enum Frame {
-    /// To whatever is at the other end.
-    Sent { bytes: Vec<u8>, tag: u64 },
-    /// Recirculated: back into this port with what the architecture keeps.
-    Again(IngressPacket),
-}
-
-impl Frame {
-    pub(crate) fn length(&self) -> u32 {
-        match self {
-            Frame::Sent { bytes, .. } => bytes.len() as u32,
-            Frame::Again(packet) => packet.bytes.len() as u32,
-        }
-    }
-
-    /// Its bytes and its tag.
-    pub(crate) fn into_bytes(self) -> (Vec<u8>, u64) {
-        match self {
-            Frame::Sent { bytes, tag } => (bytes, tag),
-            Frame::Again(packet) => (packet.bytes, packet.tag),
-        }
+        self.queues[queue].waiting.front().map(|waiting| waiting.length)
     }
 }
 
@@ -173,7 +179,8 @@ pub(crate) struct Port {
     pub(crate) wire: Pacer,
     pub(crate) wire_end: WireEnd,
     pub(crate) link_delay: Picos,
-    pub(crate) on_wire: VecDeque<(Picos, Frame)>,
+    /// Frames on their way to another port or back to this one, which are recirculated packets or new ones to come.
+    pub(crate) on_wire: VecDeque<(Picos, IngressPacket)>,
     /// What goes wrong on the wire.
     pub(crate) faults: Vec<Fault>,
     /// When the wire can take the next frame.
@@ -222,8 +229,11 @@ impl Port {
             capacity_bytes: config.capacity_bytes,
             ..Queue::default()
         };
-        self.queues = Queues(configs.iter().map(queue).collect());
-        self.scheduler = Scheduler::new(configs.iter().map(|config| config.service));
+        self.queues = Queues {
+            queues: configs.iter().take(QUEUES).map(queue).collect(),
+            busy: 0,
+        };
+        self.scheduler = Scheduler::new(configs.iter().take(QUEUES).map(|config| config.service));
     }
 
     /// Packets in the port's channel and queues, and those on its wire.

@@ -17,8 +17,8 @@ pub enum Service {
 
 /// What the scheduler knows of a queue.
 pub(crate) trait Backlog {
-    /// How many queues there are.
-    fn queues(&self) -> usize;
+    /// A bit for each queue that has a packet, the lowest for queue 0.
+    fn busy(&self) -> u32;
     /// Bytes of the first packet of a queue; none when it is empty.
     fn first_bytes(&self, queue: usize) -> Option<u32>;
 }
@@ -33,31 +33,37 @@ struct Share {
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     shares: Vec<Share>,
+    /// A bit for each strict queue.
+    strict: u32,
     turn: usize,
 }
 
 impl Scheduler {
     pub(crate) fn new(services: impl Iterator<Item = Service>) -> Scheduler {
-        let shares = services.map(|service| Share {
+        let share = |service| Share {
             service,
             deficit_bytes: 0,
-        });
+        };
+        let shares: Vec<Share> = services.map(share).collect();
+        let strict = shares
+            .iter()
+            .zip(0..)
+            .filter(|(share, _)| share.service == Service::Strict);
         Scheduler {
-            shares: shares.collect(),
+            strict: strict.map(|(_, queue)| 1 << queue).sum(),
+            shares,
             turn: 0,
         }
     }
 
     /// The queue whose first packet goes next; none when all are empty.
     pub(crate) fn next(&mut self, backlog: &impl Backlog) -> Option<usize> {
-        let strict =
-            |queue: &usize| self.shares[*queue].service == Service::Strict && backlog.first_bytes(*queue).is_some();
-        let most_urgent = (0..backlog.queues()).rev().find(strict);
-        most_urgent.or_else(|| self.next_by_turns(backlog))
+        let most_urgent = (backlog.busy() & self.strict).checked_ilog2();
+        most_urgent.map_or_else(|| self.next_by_turns(backlog), |queue| Some(queue as usize))
     }
 
     fn next_by_turns(&mut self, backlog: &impl Backlog) -> Option<usize> {
-        if (0..backlog.queues()).all(|queue| backlog.first_bytes(queue).is_none()) {
+        if backlog.busy() == 0 {
             return None;
         }
         // Ends: every round gives a queue that has a packet at least a byte more, and packets have an end.
@@ -76,7 +82,10 @@ impl Scheduler {
     }
 
     fn begin_next_turn(&mut self, backlog: &impl Backlog) {
-        self.turn = (self.turn + 1) % self.shares.len();
+        self.turn += 1;
+        if self.turn == self.shares.len() {
+            self.turn = 0;
+        }
         let share = &mut self.shares[self.turn];
         if let (Service::Quantum(bytes), Some(_)) = (share.service, backlog.first_bytes(self.turn)) {
             share.deficit_bytes += u64::from(bytes.max(1));
@@ -92,8 +101,9 @@ mod tests {
     struct Endless([Option<u32>; 3]);
 
     impl Backlog for Endless {
-        fn queues(&self) -> usize {
-            self.0.len()
+        fn busy(&self) -> u32 {
+            let busy = (0..3).filter(|queue| self.0[*queue].is_some());
+            busy.map(|queue| 1 << queue).sum()
         }
         fn first_bytes(&self, queue: usize) -> Option<u32> {
             self.0[queue]

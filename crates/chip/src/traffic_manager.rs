@@ -15,20 +15,29 @@ impl Chip {
             return self.lose_queued(packet, from, Loss::NoSuchPort, context);
         }
         let length = packet.length();
-        if let Err(loss) = self.admit(&packet, length) {
-            return self.lose_queued(packet, index as u16, loss, context);
-        }
         let cells = self.buffer.cells_of(length);
         let port = &mut self.ports[index as usize];
-        let queue_index = usize::from(packet.priority).min(port.queues.0.len() - 1);
-        let queue = &mut port.queues.0[queue_index];
-        queue.push(Waiting {
-            depth: queue.len() as u32,
-            packet,
-            length,
-            cells,
-            enqueued: context.now,
-        });
+        let queue_index = usize::from(packet.priority).min(port.queues.count() - 1);
+        let queue = port.queues.get(queue_index);
+        let room = if queue.has_room(length) {
+            self.buffer.take(cells, queue.cells)
+        } else {
+            Err(Loss::QueueFull)
+        };
+        if let Err(loss) = room {
+            return self.lose_queued(packet, index as u16, loss, context);
+        }
+        let depth = queue.len() as u32;
+        port.queues.push(
+            queue_index,
+            Waiting {
+                depth,
+                packet,
+                length,
+                cells,
+                enqueued: context.now,
+            },
+        );
         port.backlog += 1;
         if !port.is_scheduled {
             port.is_scheduled = true;
@@ -37,26 +46,15 @@ impl Chip {
         }
     }
 
-    fn admit(&mut self, packet: &QueuedPacket, length: u32) -> Result<(), Loss> {
-        let queues = &self.ports[packet.egress_port as usize].queues.0;
-        let queue = &queues[usize::from(packet.priority).min(queues.len() - 1)];
-        if queue.capacity_bytes > 0 && queue.bytes + u64::from(length) > queue.capacity_bytes {
-            return Err(Loss::QueueFull);
-        }
-        let held = queue.cells;
-        self.buffer.take(self.buffer.cells_of(length), held)
-    }
-
     /// The packet that a port sends next.
     pub(crate) fn dequeue(&mut self, index: u16, now: u64) -> Option<(Waiting, u32)> {
         let port = &mut self.ports[usize::from(index)];
         let queue_index = port.scheduler.next(&port.queues)?;
-        let queue = &mut port.queues.0[queue_index];
-        let mut waiting = queue.pop(now)?;
+        let mut waiting = port.queues.pop(queue_index, now)?;
         waiting.packet.priority = queue_index as u8;
         port.backlog -= 1;
         self.buffer.give(waiting.cells);
-        Some((waiting, queue.len() as u32))
+        Some((waiting, port.queues.get(queue_index).len() as u32))
     }
 
     fn lose_queued<O: Observer>(&mut self, packet: QueuedPacket, port: u16, loss: Loss, context: &mut Context<'_, O>) {

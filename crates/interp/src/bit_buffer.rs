@@ -42,12 +42,18 @@ impl BitBuffer {
     }
 
     /// Appends the first `bits` bits of `source`; the bits behind them, up to a whole byte, are zero.
+    #[inline]
     pub fn append(&mut self, source: &[u8], bits: usize) {
         if self.bits.is_multiple_of(8) {
             self.bytes.extend_from_slice(&source[..bits.div_ceil(8)]);
             self.bits += bits;
-            return;
+        } else {
+            self.append_shifted(source, bits);
         }
+    }
+
+    #[cold]
+    fn append_shifted(&mut self, source: &[u8], bits: usize) {
         for position in (0..bits).step_by(64) {
             self.push(&read_bits(source, position, (bits - position).min(64) as u32));
         }

@@ -36,5 +36,5 @@ pub use execution::{Buffers, Ended, Execution, Input};
 pub use objects::{Lookup, Objects, PacketFacts};
 pub use random::Random;
 pub use requests::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve, Requests};
-pub use state::{State, StateLayout};
+pub use state::{NumberPlace, State, StateLayout};
 pub use trace::{Event, NoTrace, Tracer};

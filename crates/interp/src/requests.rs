@@ -29,14 +29,30 @@ pub struct Requests {
 }
 
 impl Requests {
+    /// Whether there are digests, also lost ones.
+    pub fn has_digests(&self) -> bool {
+        !self.digests.is_empty() || self.digests_lost > 0
+    }
+
     /// Forgets all requests, and keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
-        self.digests.clear();
-        let digests = std::mem::take(&mut self.digests);
-        *self = Requests {
+        let Requests {
+            clone,
             digests,
-            ..Requests::default()
-        };
+            digests_lost,
+            resubmit,
+            recirculate,
+            truncate_to,
+            checksum_error,
+        } = self;
+        *clone = None;
+        digests.clear();
+        *digests_lost = 0;
+        *resubmit = None;
+        *recirculate = None;
+        *truncate_to = None;
+        *checksum_error = false;
     }
 }
 

@@ -23,11 +23,27 @@ pub struct StateLayout {
     words: usize,
 }
 
+/// Where a slot is that is read and written as a number of at most 64 bits, for every packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumberPlace {
+    first: u32,
+    words: u32,
+    /// The bits of the first word that belong to the slot.
+    mask: u64,
+}
+
 /// The words of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     first: u32,
     width: u32,
+}
+
+impl NumberPlace {
+    /// Index of the first word of the slot, for [`State::is_word_set`].
+    pub fn first_word(&self) -> u32 {
+        self.first
+    }
 }
 
 impl StateLayout {
@@ -55,6 +71,16 @@ impl StateLayout {
         self.places[slot.index()].first as usize
     }
 
+    /// Where a slot's number is.
+    pub fn number_place(&self, slot: SlotId) -> NumberPlace {
+        let Place { first, width } = self.places[slot.index()];
+        NumberPlace {
+            first,
+            words: width.div_ceil(64),
+            mask: if width < 64 { (1 << width) - 1 } else { u64::MAX },
+        }
+    }
+
     /// Number of words of all slots together.
     pub fn words(&self) -> usize {
         self.words
@@ -64,10 +90,29 @@ impl StateLayout {
 /// Values of all slots of a program for one packet.
 ///
 /// Reset and copied for every packet without allocation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct State {
     layout: Arc<StateLayout>,
     words: Box<[u64]>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> State {
+        State {
+            layout: Arc::clone(&self.layout),
+            words: self.words.clone(),
+        }
+    }
+
+    /// In its own memory, if it is a state of the same program.
+    #[inline]
+    fn clone_from(&mut self, other: &State) {
+        if Arc::ptr_eq(&self.layout, &other.layout) {
+            self.words.copy_from_slice(&other.words);
+        } else {
+            *self = other.clone();
+        }
+    }
 }
 
 impl State {
@@ -119,6 +164,35 @@ impl State {
         }
     }
 
+    /// Changes a slot to a number, of which the bits that fit count.
+    #[inline]
+    pub fn write_number(&mut self, place: NumberPlace, value: u64) {
+        if place.words == 1 {
+            self.words[place.first as usize] = value & place.mask;
+        } else if let Some((first, above)) =
+            self.words[place.first as usize..][..place.words as usize].split_first_mut()
+        {
+            *first = value;
+            above.fill(0);
+        }
+    }
+
+    /// Whether a slot of at most 64 bits, of which this is the word, is other than zero.
+    #[inline]
+    pub fn is_word_set(&self, word: u32) -> bool {
+        self.words[word as usize] != 0
+    }
+
+    /// The low 64 bits of a slot.
+    #[inline]
+    pub fn number(&self, place: NumberPlace) -> u64 {
+        if place.words == 0 {
+            0
+        } else {
+            self.words[place.first as usize]
+        }
+    }
+
     /// Whether a slot is other than zero: the validity of a header, a condition.
     #[inline]
     pub fn is_set(&self, slot: SlotId) -> bool {
@@ -131,11 +205,6 @@ impl State {
                 self.words[first as usize..][..words].iter().any(|&word| word != 0)
             }
         }
-    }
-
-    /// Becomes equal to `other`, a state of the same program, in its own memory.
-    pub fn copy_from(&mut self, other: &State) {
-        self.words.copy_from_slice(&other.words);
     }
 
     /// Where each slot is.
@@ -174,6 +243,10 @@ mod tests {
             assert_eq!(state.get(slot), Bits::ones(width));
             assert_eq!(state.get_u64(slot), Bits::ones(width).to_u64());
             assert_eq!(state.is_set(slot), width > 0);
+            let place = state.layout().number_place(slot);
+            assert_eq!(state.number(place), Bits::ones(width).to_u64());
+            state.write_number(place, 5);
+            assert_eq!(state.get(slot), Bits::new(width, 5), "nothing is left of the old value");
             state.set_number(slot, 0);
             assert!(!state.is_set(slot));
         }

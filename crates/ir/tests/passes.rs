@@ -163,6 +163,17 @@ fn dead_stores_are_removed() {
 }
 
 #[test]
+fn stores_that_are_overwritten_at_once_are_removed() {
+    check(
+        passes::remove_dead_stores,
+        "block0: a = x  b = x  a = b  return",
+        "block0: b = x  a = b  return",
+    );
+    let read_in_between = "block0: a = x  b = a  a = x  return";
+    check(passes::remove_dead_stores, read_in_between, read_in_between);
+}
+
+#[test]
 fn what_is_live_at_the_entry_is_live_at_the_end() {
     let kept = "block0: a = x  x = b  return";
     check(passes::remove_dead_stores, kept, kept);

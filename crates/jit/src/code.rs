@@ -2,9 +2,10 @@
 
 use crate::context::{Context, Memory};
 use crate::pool::Pool;
+use crate::tables::TableObjects;
 use cranelift_jit::JITModule;
-use forebay_interp::{Buffers, Ended, Input, Objects, Random, Requests, State};
-use forebay_ir::BodyId;
+use forebay_interp::{Buffers, Ended, Input, Random, Requests, State};
+use forebay_ir::{BodyId, Program};
 use std::fmt;
 
 /// The bodies of a program, compiled; shared by all threads.
@@ -14,6 +15,9 @@ pub struct Code {
     entries: Vec<Option<Entry>>,
     /// Words of temporaries that they need.
     temporaries: usize,
+    /// Registers and counters of the program.
+    registers: usize,
+    counters: usize,
     /// Steps that a body may take.
     step_limit: u64,
     _memory: CodeMemory,
@@ -72,16 +76,19 @@ impl Code {
     ///
     /// # Safety
     ///
-    /// The entries are in that memory, and find so many temporaries enough.
+    /// The entries are in that memory, of that program, and find so many temporaries enough.
     pub(crate) unsafe fn new(
         memory: CodeMemory,
         entries: Vec<Option<Entry>>,
         temporaries: usize,
+        program: &Program,
         step_limit: u64,
     ) -> Self {
         Code {
             entries,
             temporaries,
+            registers: program.registers.len(),
+            counters: program.counters.len(),
             step_limit,
             _memory: memory,
         }
@@ -102,9 +109,10 @@ pub struct Execution<'a> {
 impl<'a> Execution<'a> {
     /// Prepares to execute bodies for one packet. The state is one of the compiled program. [`Input::step_limit`] is not
     /// looked at: the limit is part of the code.
+    #[inline]
     pub fn new(
         code: &'a Code,
-        objects: &'a dyn Objects,
+        objects: &'a dyn TableObjects,
         input: Input<'a>,
         state: &'a mut State,
         requests: &'a mut Requests,
@@ -117,6 +125,15 @@ impl<'a> Execution<'a> {
         context.packet_bits = input.packet.len() as u64 * 8;
         context.cursor = input.cursor as u64;
         context.random = Random::new(input.random_seed);
+        context.tables = Some(objects);
+        let arrays = objects.arrays();
+        assert!(
+            arrays.are_of(code.registers, code.counters),
+            "the arrays are those of the program"
+        );
+        context.registers = arrays.registers();
+        context.counters = arrays.counters();
+        context.needs_locks = objects.needs_locks().into();
         Execution {
             code,
             context,
@@ -132,6 +149,7 @@ impl<'a> Execution<'a> {
     ///
     /// # Panics
     /// When the body is an action's, or the state another program's.
+    #[inline]
     pub fn run(&mut self, body: BodyId) -> Ended {
         let entry = self.code.entries[body.index()].expect("actions are executed by their tables");
         debug_assert!(self.context.cursor <= self.packet.len() as u64 * 8);

@@ -83,7 +83,7 @@ pub fn compile(program: &Program, step_limit: u64) -> Result<Code, CompileError>
         .map(|function| function.map(|id| entry_of(&module, id)))
         .collect();
     // SAFETY: the entries are in the module, and the environment has counted.
-    Ok(unsafe { Code::new(CodeMemory::new(module, pool), entries, temporaries, step_limit) })
+    Ok(unsafe { Code::new(CodeMemory::new(module, pool), entries, temporaries, program, step_limit) })
 }
 
 /// Compiles the short way through a program, in one of its forms.

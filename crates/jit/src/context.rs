@@ -84,6 +84,7 @@ pub(crate) mod ending {
 
 impl<'a> Context<'a> {
     /// A context without packet and memory.
+    #[inline]
     pub(crate) fn new(objects: &'a dyn Objects, facts: PacketFacts) -> Self {
         Context {
             packet: ptr::null(),
@@ -116,6 +117,7 @@ impl<'a> Context<'a> {
     }
 
     /// The meaning of a body's return value.
+    #[inline]
     pub(crate) fn ended(&self, ending: i64) -> Ended {
         match ending {
             ending::RETURNED => Ended::Returned,

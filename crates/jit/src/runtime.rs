@@ -12,10 +12,8 @@ use crate::lane::{HEAD_WORDS, Lane};
 use crate::tables::TableObjects;
 use forebay_bits::{Bits, read_bits};
 use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
-use forebay_ir::{
-    BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, RegisterId, TableId, UnaryOp, ValueSetId,
-};
-use forebay_tables::{Pin, Record, TableView};
+use forebay_ir::{BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, TableId, UnaryOp, ValueSetId};
+use forebay_tables::{Key, Pin, Record, TableView};
 use std::slice;
 
 /// A function that compiled code may call. All parameters and results are 64 bits wide.
@@ -54,8 +52,6 @@ functions! {
     OUTPUT_BEGIN = output_begin(2);
     OUTPUT_END = output_end(2);
     VALUE_SET_CONTAINS = value_set_contains(3) -> u64;
-    READ_REGISTER = read_register(4);
-    WRITE_REGISTER = write_register(4);
     COUNT = count(3);
     ENTER_ATOMIC = enter_atomic(3);
     LEAVE_ATOMIC = leave_atomic(1);
@@ -207,6 +203,10 @@ pub(crate) const NO_ACTION: u64 = u32::MAX as u64;
 unsafe extern "C" fn lookup(context: *mut Context<'_>, shape: *const TableShape, key: *const u64) -> u64 {
     // SAFETY: see the module.
     let (context, shape) = unsafe { (&mut *context, &*shape) };
+    if let Some((view, pin)) = tables(context).plain_table(shape.table) {
+        // SAFETY: see the module.
+        return unsafe { look_up_words(context, shape, key, view, pin) };
+    }
     // SAFETY: see the module.
     let memory = unsafe { &mut *context.memory };
     // SAFETY: see the module.
@@ -223,8 +223,46 @@ unsafe extern "C" fn lookup(context: *mut Context<'_>, shape: *const TableShape,
     action.into()
 }
 
+/// The same in a table whose entries are all that a look-up finds.
+unsafe fn look_up_words(
+    context: &mut Context<'_>,
+    shape: &TableShape,
+    mut values: *const u64,
+    view: &TableView,
+    pin: &Pin<'_>,
+) -> u64 {
+    let layout = view.key_layout();
+    let mut key = Key::from_elem(0, layout.words());
+    for (width, place) in shape.key_widths.iter().zip(layout.places()) {
+        // SAFETY: see the module.
+        let value = unsafe { slice::from_raw_parts(values, words(*width)) };
+        if let Some(place) = place {
+            let target = &mut key[place.word..];
+            target
+                .iter_mut()
+                .zip(value)
+                .for_each(|(word, limb)| *word |= limb << place.shift);
+        }
+        // SAFETY: as above.
+        values = unsafe { values.add(words(*width)) };
+    }
+    let found = view.find(&key, view.hint(&key), pin);
+    context.hit = found.is_some().into();
+    context.color = NO_COLOR;
+    let record = found.unwrap_or_else(|| view.default_record(pin));
+    let action = view.record_layout().action_of(record);
+    // SAFETY: see the module.
+    let arguments = unsafe { &mut (*context.memory).arguments };
+    arguments.clear();
+    for place in view.record_layout().data(action) {
+        arguments.extend(place.limbs(|word| record.word(word)));
+    }
+    context.arguments = arguments.as_ptr();
+    action as u64
+}
+
 fn tables<'a>(context: &Context<'a>) -> &'a dyn TableObjects {
-    context.tables.expect("the short way has tables")
+    context.tables.expect("a program has tables")
 }
 
 /// Puts what a look-up found into the lane.
@@ -354,41 +392,6 @@ unsafe extern "C" fn value_set_contains(
         let key = &mut (*context.memory).key;
         load_key(key, &shape.widths, components);
         context.objects.value_set_contains(shape.set, key).into()
-    }
-}
-
-unsafe extern "C" fn read_register(
-    context: *const Context<'_>,
-    shape: *const RegisterShape,
-    index: u64,
-    target: *mut u64,
-) {
-    // SAFETY: see the module.
-    unsafe {
-        let RegisterShape { register, width } = *shape;
-        let target = slice::from_raw_parts_mut(target, words(width));
-        (*context).objects.read_register_words(register, index, target);
-    }
-}
-
-/// What an access needs to know of a register array.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RegisterShape {
-    pub(crate) register: RegisterId,
-    pub(crate) width: u32,
-}
-
-unsafe extern "C" fn write_register(
-    context: *const Context<'_>,
-    shape: *const RegisterShape,
-    index: u64,
-    value: *const u64,
-) {
-    // SAFETY: see the module.
-    unsafe {
-        let RegisterShape { register, width } = *shape;
-        let value = slice::from_raw_parts(value, words(width));
-        (*context).objects.write_register_words(register, index, width, value);
     }
 }
 

@@ -1,108 +1,210 @@
 //! What v1model needs to know of a program's bodies and slots, looked up once when it is loaded.
 
 use crate::error::LoadError;
-use forebay_interp::State;
-use forebay_ir::{BodyId, Program, Role, SlotId, SlotKind};
+use forebay_interp::{NumberPlace, State};
+use forebay_ir::{BodyId, Program, Role, SlotId, SlotKind, Terminator};
+use std::collections::BTreeSet;
 
 /// The six programmable blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blocks {
     pub(crate) parser: BodyId,
     pub(crate) verify_checksum: BodyId,
+    pub(crate) verify_checksum_is_empty: bool,
     pub(crate) ingress: BodyId,
     pub(crate) egress: BodyId,
     pub(crate) compute_checksum: BodyId,
+    pub(crate) compute_checksum_is_empty: bool,
     pub(crate) deparser: BodyId,
 }
 
 /// Slots of `standard_metadata`. Those that the architecture cannot do without are no options; the rest is left out by
 /// programs with a `standard_metadata_t` of their own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Intrinsics {
-    pub(crate) ingress_port: SlotId,
-    pub(crate) egress_spec: SlotId,
-    pub(crate) egress_port: SlotId,
-    pub(crate) instance_type: Option<SlotId>,
-    pub(crate) packet_length: Option<SlotId>,
-    pub(crate) enq_timestamp: Option<SlotId>,
-    pub(crate) enq_qdepth: Option<SlotId>,
-    pub(crate) deq_timedelta: Option<SlotId>,
-    pub(crate) deq_qdepth: Option<SlotId>,
-    pub(crate) ingress_global_timestamp: Option<SlotId>,
-    pub(crate) egress_global_timestamp: Option<SlotId>,
-    pub(crate) mcast_grp: Option<SlotId>,
-    pub(crate) egress_rid: Option<SlotId>,
-    pub(crate) checksum_error: Option<SlotId>,
-    pub(crate) parser_error: Option<SlotId>,
-    pub(crate) priority: Option<SlotId>,
-    pub(crate) qid: Option<SlotId>,
+pub(crate) struct Intrinsics<S> {
+    pub(crate) ingress_port: S,
+    pub(crate) egress_spec: S,
+    pub(crate) egress_port: S,
+    pub(crate) instance_type: Option<S>,
+    pub(crate) packet_length: Option<S>,
+    pub(crate) enq_timestamp: Option<S>,
+    pub(crate) enq_qdepth: Option<S>,
+    pub(crate) deq_timedelta: Option<S>,
+    pub(crate) deq_qdepth: Option<S>,
+    pub(crate) ingress_global_timestamp: Option<S>,
+    pub(crate) egress_global_timestamp: Option<S>,
+    pub(crate) mcast_grp: Option<S>,
+    pub(crate) egress_rid: Option<S>,
+    pub(crate) checksum_error: Option<S>,
+    pub(crate) parser_error: Option<S>,
+    pub(crate) priority: Option<S>,
+    pub(crate) qid: Option<S>,
+}
+
+impl<S> Intrinsics<S> {
+    /// The same for something else that each slot has.
+    fn map<T>(self, of: impl Fn(S) -> T) -> Intrinsics<T> {
+        Intrinsics {
+            ingress_port: of(self.ingress_port),
+            egress_spec: of(self.egress_spec),
+            egress_port: of(self.egress_port),
+            instance_type: self.instance_type.map(&of),
+            packet_length: self.packet_length.map(&of),
+            enq_timestamp: self.enq_timestamp.map(&of),
+            enq_qdepth: self.enq_qdepth.map(&of),
+            deq_timedelta: self.deq_timedelta.map(&of),
+            deq_qdepth: self.deq_qdepth.map(&of),
+            ingress_global_timestamp: self.ingress_global_timestamp.map(&of),
+            egress_global_timestamp: self.egress_global_timestamp.map(&of),
+            mcast_grp: self.mcast_grp.map(&of),
+            egress_rid: self.egress_rid.map(&of),
+            checksum_error: self.checksum_error.map(&of),
+            parser_error: self.parser_error.map(&of),
+            priority: self.priority.map(&of),
+            qid: self.qid.map(&of),
+        }
+    }
+}
+
+impl Intrinsics<NumberPlace> {
+    /// Without those that only the program could look at, and does not: nobody misses what is not written there.
+    fn without_unread(self, slots: &Intrinsics<SlotId>, read: &BTreeSet<SlotId>) -> Self {
+        let keep = |place: Option<NumberPlace>, slot: Option<SlotId>| {
+            place.filter(|_| slot.is_some_and(|slot| read.contains(&slot)))
+        };
+        Intrinsics {
+            instance_type: keep(self.instance_type, slots.instance_type),
+            packet_length: keep(self.packet_length, slots.packet_length),
+            enq_timestamp: keep(self.enq_timestamp, slots.enq_timestamp),
+            enq_qdepth: keep(self.enq_qdepth, slots.enq_qdepth),
+            deq_timedelta: keep(self.deq_timedelta, slots.deq_timedelta),
+            deq_qdepth: keep(self.deq_qdepth, slots.deq_qdepth),
+            ingress_global_timestamp: keep(self.ingress_global_timestamp, slots.ingress_global_timestamp),
+            egress_global_timestamp: keep(self.egress_global_timestamp, slots.egress_global_timestamp),
+            egress_rid: keep(self.egress_rid, slots.egress_rid),
+            checksum_error: keep(self.checksum_error, slots.checksum_error),
+            qid: keep(self.qid, slots.qid),
+            ..self
+        }
+    }
+}
+
+/// Slots that a body, a table's key or a field list reads.
+fn slots_read(program: &Program) -> BTreeSet<SlotId> {
+    let mut read: BTreeSet<SlotId> = program.field_lists.values().flatten().copied().collect();
+    let mut see = |slot| {
+        read.insert(slot);
+    };
+    for block in program.bodies.iter().flat_map(|body| &body.blocks) {
+        for statement in &block.statements {
+            statement.op.for_each_slot_read(&mut see);
+        }
+        for expr in block.terminator.exprs() {
+            expr.for_each_slot(&mut see);
+        }
+    }
+    for key in program.tables.iter().flat_map(|table| &table.keys) {
+        key.expr.for_each_slot(&mut see);
+    }
+    read
 }
 
 /// How long a header is.
 #[derive(Clone, Debug)]
 struct HeaderSize {
-    valid: SlotId,
+    /// The word of its validity.
+    valid: u32,
     fixed_bits: u64,
-    varbit_length: Option<SlotId>,
 }
 
 /// A program as v1model sees it.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) blocks: Blocks,
-    pub(crate) slots: Intrinsics,
+    pub(crate) slots: Intrinsics<SlotId>,
+    pub(crate) numbers: Intrinsics<NumberPlace>,
     /// All slots zero.
     pub(crate) zero: State,
     /// Slots that a clone does not inherit: metadata and local variables, not headers.
-    metadata: Vec<SlotId>,
+    metadata: Vec<NumberPlace>,
     headers: Vec<HeaderSize>,
+    /// Of headers with a varbit field: their validity, and where its length is.
+    varbits: Vec<(NumberPlace, NumberPlace)>,
 }
 
 impl Layout {
     pub(crate) fn new(program: &Program) -> Result<Layout, LoadError> {
+        let zero = State::new(program);
+        let place = |slot| zero.layout().number_place(slot);
+        let slots = intrinsics(program)?;
+        let varbits = program.headers.iter().filter_map(|header| {
+            let length = header.fields.iter().find_map(|field| field.length)?;
+            Some((header.valid, length))
+        });
         Ok(Layout {
             blocks: blocks(program)?,
-            slots: intrinsics(program)?,
-            zero: State::new(program),
-            metadata: metadata_slots(program),
+            slots,
+            numbers: slots.map(place).without_unread(&slots, &slots_read(program)),
+            metadata: metadata_slots(program).map(place).collect(),
             headers: program
                 .headers
                 .iter()
-                .map(|header| header_size(program, header))
+                .map(|header| header_size(program, header, place))
                 .collect(),
+            varbits: varbits.map(|(valid, length)| (place(valid), place(length))).collect(),
+            zero,
         })
     }
 
     /// Forgets everything but headers: what BMv2 calls resetting the metadata.
     pub(crate) fn reset_metadata(&self, state: &mut State) {
-        for &slot in &self.metadata {
-            state.set_number(slot, 0);
+        for &place in &self.metadata {
+            state.write_number(place, 0);
         }
     }
 
     /// Bytes of all valid headers, those that no deparser emits included.
     pub(crate) fn valid_header_bytes(&self, state: &State) -> u64 {
-        let valid = self.headers.iter().filter(|header| state.is_set(header.valid));
-        let bits: u64 = valid
-            .map(|header| header.fixed_bits + header.varbit_length.map_or(0, |slot| state.get_u64(slot)))
-            .sum();
+        let mut bits = 0;
+        for header in &self.headers {
+            bits += if state.is_word_set(header.valid) {
+                header.fixed_bits
+            } else {
+                0
+            };
+        }
+        for &(valid, length) in &self.varbits {
+            bits += state.number(valid) * state.number(length);
+        }
         bits / 8
     }
 }
 
 fn blocks(program: &Program) -> Result<Blocks, LoadError> {
     let block = |role, name| program.stages.get(&role).copied().ok_or(LoadError::MissingBlock(name));
+    let verify_checksum = block(Role::VerifyChecksum, "checksum verification control")?;
+    let compute_checksum = block(Role::ComputeChecksum, "checksum computation control")?;
     Ok(Blocks {
         parser: block(Role::Parser, "parser")?,
-        verify_checksum: block(Role::VerifyChecksum, "checksum verification control")?,
+        verify_checksum,
+        verify_checksum_is_empty: is_empty(program, verify_checksum),
         ingress: block(Role::Ingress, "ingress control")?,
         egress: block(Role::Egress, "egress control")?,
-        compute_checksum: block(Role::ComputeChecksum, "checksum computation control")?,
+        compute_checksum,
+        compute_checksum_is_empty: is_empty(program, compute_checksum),
         deparser: block(Role::Deparser, "deparser")?,
     })
 }
 
-fn intrinsics(program: &Program) -> Result<Intrinsics, LoadError> {
+/// Whether a control does nothing at all.
+fn is_empty(program: &Program, body: BodyId) -> bool {
+    match program.bodies[body.index()].blocks.as_slice() {
+        [only] => only.statements.is_empty() && only.terminator == Terminator::Return,
+        _ => false,
+    }
+}
+
+fn intrinsics(program: &Program) -> Result<Intrinsics<SlotId>, LoadError> {
     let optional = |name: &str| program.intrinsic.get(name).copied();
     let required = |name: &'static str| optional(name).ok_or(LoadError::MissingIntrinsic(name));
     Ok(Intrinsics {
@@ -126,20 +228,18 @@ fn intrinsics(program: &Program) -> Result<Intrinsics, LoadError> {
     })
 }
 
-fn metadata_slots(program: &Program) -> Vec<SlotId> {
+fn metadata_slots(program: &Program) -> impl Iterator<Item = SlotId> {
     let is_metadata = |kind| matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local);
     let slots = program.slots.iter().zip(0..);
     slots
-        .filter(|(slot, _)| is_metadata(slot.kind))
+        .filter(move |(slot, _)| is_metadata(slot.kind))
         .map(|(_, id)| SlotId(id))
-        .collect()
 }
 
-fn header_size(program: &Program, header: &forebay_ir::Header) -> HeaderSize {
+fn header_size(program: &Program, header: &forebay_ir::Header, place: impl Fn(SlotId) -> NumberPlace) -> HeaderSize {
     let fixed = header.fields.iter().filter(|field| field.length.is_none());
     HeaderSize {
-        valid: header.valid,
+        valid: place(header.valid).first_word(),
         fixed_bits: fixed.map(|field| u64::from(program.slot(field.slot).width)).sum(),
-        varbit_length: header.fields.iter().find_map(|field| field.length),
     }
 }

@@ -6,6 +6,7 @@
 use forebay_bits::Bits;
 use forebay_interp::State;
 use forebay_ir::SlotId;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// Where a packet comes from: `standard_metadata.instance_type`, with the numbers of BMv2's simple_switch.
@@ -45,31 +46,102 @@ pub struct IngressArguments {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preserved(pub(crate) Vec<(SlotId, Bits)>);
 
-/// A packet that is about to enter ingress.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IngressPacket {
-    /// The frame from its first byte on, without the frame check sequence.
+/// How often a packet went back to the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passes {
+    /// Resubmissions since it last began as a received or recirculated packet.
+    pub resubmissions: u32,
+    /// Recirculations.
+    pub recirculations: u32,
+    /// Clones of clones from egress since then.
+    pub egress_clones: u32,
+}
+
+/// Everything of a packet, in one place from its arrival to its end: moving the packet is moving a pointer.
+///
+/// What only one side of the traffic manager looks at is zero, or of the pass before, on the other side.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// The frame from its first byte on, without the frame check sequence: as it is before ingress, also behind it. Empty
+    /// when it is shared.
     pub bytes: Vec<u8>,
-    /// What the switch says of it.
+    /// The frame, when copies of the packet have it too.
+    pub(crate) shared: Option<Arc<Vec<u8>>>,
+    /// What the switch says of it in ingress.
     pub arguments: IngressArguments,
     /// Chosen by the switch, never read here; every packet made from this one carries it.
     pub tag: u64,
-    /// New, resubmitted or recirculated.
+    /// The port whose queue it goes to, and where it will leave unless egress decides otherwise.
+    pub egress_port: u32,
+    /// `standard_metadata.priority`: the queue of the port, the larger the more urgent (3 bits).
+    pub priority: u8,
+    /// New, resubmitted or recirculated; behind ingress unicast, replica or clone.
     pub(crate) instance_type: InstanceType,
     /// Metadata kept from the pass before.
     pub(crate) preserved: Preserved,
     /// How often the packet went through ingress by resubmission and by recirculation.
     pub(crate) passes: Passes,
+    /// Headers and metadata; none before its first ingress.
+    pub(crate) state: Option<State>,
+    /// Where the part that the parser left begins in the frame, in bits.
+    pub(crate) payload_bit: usize,
+    /// Length of the frame that ingress received; counters and meters count it.
+    pub(crate) ingress_length: u32,
+    /// `standard_metadata.packet_length` for egress.
+    pub(crate) packet_length: u32,
+    /// The least of the lengths that `truncate` was called with.
+    pub(crate) truncate_to: Option<u32>,
 }
 
+impl Contents {
+    /// The frame, whoever has it.
+    pub(crate) fn frame(&self) -> &[u8] {
+        self.shared.as_ref().map_or(&self.bytes, |shared| shared)
+    }
+
+    /// The state that ingress has given the packet.
+    pub(crate) fn state(&mut self) -> &mut State {
+        self.state.as_mut().expect("ingress comes first")
+    }
+
+    /// All slots become as in `original`.
+    pub(crate) fn set_state(&mut self, original: &State) {
+        match &mut self.state {
+            Some(state) => state.clone_from(original),
+            none => *none = Some(original.clone()),
+        }
+    }
+
+    /// Becomes a copy of another packet but for the frame and what is preserved.
+    pub(crate) fn copy_but_frame(&mut self, original: &Contents) {
+        if let Some(state) = &original.state {
+            self.set_state(state);
+        }
+        self.arguments = original.arguments;
+        self.tag = original.tag;
+        self.egress_port = original.egress_port;
+        self.priority = original.priority;
+        self.instance_type = original.instance_type;
+        self.passes = original.passes;
+        self.payload_bit = original.payload_bit;
+        self.ingress_length = original.ingress_length;
+        self.packet_length = original.packet_length;
+        self.truncate_to = original.truncate_to;
+    }
+}
+
+/// A packet that is about to enter ingress.
+#[derive(Clone, Debug, Default)]
+pub struct IngressPacket(pub(crate) Box<Contents>);
+
 impl IngressPacket {
-    /// A packet that arrived at a port.
+    /// A packet that arrived at a port. [`crate::Worker::packet`] does the same with the memory of earlier ones.
     pub fn new(bytes: Vec<u8>, arguments: IngressArguments) -> Self {
-        IngressPacket {
+        IngressPacket(Box::new(Contents {
             bytes,
             arguments,
-            ..IngressPacket::default()
-        }
+            ..Contents::default()
+        }))
     }
 
     /// New, resubmitted or recirculated.
@@ -83,15 +155,20 @@ impl IngressPacket {
     }
 }
 
-/// How often a packet went back to the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Passes {
-    /// Resubmissions since it last began as a received or recirculated packet.
-    pub resubmissions: u32,
-    /// Recirculations.
-    pub recirculations: u32,
-    /// Clones of clones from egress since then.
-    pub egress_clones: u32,
+impl Deref for IngressPacket {
+    type Target = Contents;
+
+    #[inline]
+    fn deref(&self) -> &Contents {
+        &self.0
+    }
+}
+
+impl DerefMut for IngressPacket {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Contents {
+        &mut self.0
+    }
 }
 
 /// A packet between ingress and egress: what the traffic manager queues.
@@ -99,32 +176,7 @@ pub struct Passes {
 /// It carries the program's state (headers and metadata) rather than bytes: v1model has no deparser between ingress
 /// and egress.
 #[derive(Clone, Debug)]
-pub struct QueuedPacket {
-    /// The port whose queue it goes to, and where it will leave unless egress decides otherwise.
-    pub egress_port: u32,
-    /// `standard_metadata.priority`: the queue of the port, the larger the more urgent (3 bits).
-    pub priority: u8,
-    /// The tag of the packet that it was made from.
-    pub tag: u64,
-    /// Unicast, replica or clone.
-    pub(crate) instance_type: InstanceType,
-    /// Headers and metadata.
-    pub(crate) state: Box<State>,
-    /// The frame as it entered ingress. Replicas and clones from egress share it: from here on it is only read.
-    pub(crate) bytes: Arc<Vec<u8>>,
-    /// Where the part that the parser left begins in `bytes`, in bits.
-    pub(crate) payload_bit: usize,
-    /// `standard_metadata.packet_length` for egress.
-    pub(crate) packet_length: u32,
-    /// Length of the frame that ingress received; counters and meters count it.
-    pub(crate) ingress_length: u32,
-    /// The least of the lengths that `truncate` was called with.
-    pub(crate) truncate_to: Option<u32>,
-    /// See [`IngressPacket::passes`].
-    pub(crate) passes: Passes,
-    /// With what it entered ingress.
-    pub(crate) arguments: IngressArguments,
-}
+pub struct QueuedPacket(pub(crate) Box<Contents>);
 
 impl QueuedPacket {
     /// Length in bytes for the accounting of queues and links: what `standard_metadata.packet_length` will say in
@@ -139,6 +191,22 @@ impl QueuedPacket {
     /// Unicast, replica or clone.
     pub fn instance_type(&self) -> InstanceType {
         self.instance_type
+    }
+}
+
+impl Deref for QueuedPacket {
+    type Target = Contents;
+
+    #[inline]
+    fn deref(&self) -> &Contents {
+        &self.0
+    }
+}
+
+impl DerefMut for QueuedPacket {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Contents {
+        &mut self.0
     }
 }
 

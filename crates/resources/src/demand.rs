@@ -1,7 +1,7 @@
 //! What a unit takes of the stages that it stands in.
 
 use crate::effects::slots_of;
-use crate::machine::{REGISTER_ALU_BITS, SRAM_ROW_BITS, SRAM_ROWS, Stage, TCAM_ROW_BITS, TCAM_ROWS};
+use crate::machine::{SRAM_ROW_BITS, SRAM_ROWS, Stage, TCAM_ROW_BITS, TCAM_ROWS};
 use forebay_ir::{MatchKind, Program, Register, Table};
 use serde::Serialize;
 use std::ops::{Add, AddAssign};
@@ -33,6 +33,8 @@ pub struct Demand {
 const COUNTERS_IN_ROW: u64 = 2;
 /// Action data up to this stand with the entry.
 const IMMEDIATE_BITS: u64 = 32;
+/// More blocks than an array takes that is read and written in the same clock: one is written while another is read.
+const SPARE_BLOCKS: u32 = 1;
 /// Version, validity, next table, in each entry.
 const OVERHEAD_BITS: u64 = 8;
 
@@ -83,20 +85,22 @@ impl Demand {
             demand.sram_blocks += sram(size, data_bits);
         }
         if demand.counter_alus > 0 {
-            demand.sram_blocks += sram(size, SRAM_ROW_BITS / COUNTERS_IN_ROW) * demand.counter_alus;
+            let array = sram(size, SRAM_ROW_BITS / COUNTERS_IN_ROW) + SPARE_BLOCKS;
+            demand.sram_blocks += array * demand.counter_alus;
         }
         demand
     }
 
-    /// A register array's, whose index is computed from so many bits.
-    pub(crate) fn of_register(register: &Register, index_bits: u32) -> Demand {
-        let alus = register.width.div_ceil(REGISTER_ALU_BITS).max(1);
+    /// A register array's, whose index is computed from so many bits, with arithmetic units of so many bits.
+    pub(crate) fn of_register(register: &Register, index_bits: u32, alu_bits: u32) -> Demand {
+        let alus = register.width.div_ceil(alu_bits).max(1);
         let elements = register.size.max(1);
+        let width = register.width.clamp(8, alu_bits).next_power_of_two();
         Demand {
             tables: 1,
             instructions: 1,
             register_alus: alus,
-            sram_blocks: alus * sram(elements, u64::from(register.width.clamp(8, REGISTER_ALU_BITS))),
+            sram_blocks: alus * (sram(elements, width.into()) + SPARE_BLOCKS),
             exact_crossbar_bytes: index_bits.div_ceil(8),
             hash_bits: elements.next_power_of_two().ilog2(),
             ..Demand::default()
@@ -109,7 +113,7 @@ impl Demand {
             tables: 1,
             instructions: 1,
             counter_alus: 1,
-            sram_blocks: sram(size.max(1), SRAM_ROW_BITS / COUNTERS_IN_ROW),
+            sram_blocks: sram(size.max(1), SRAM_ROW_BITS / COUNTERS_IN_ROW) + SPARE_BLOCKS,
             ..Demand::default()
         }
     }

@@ -39,6 +39,8 @@ pub struct Stage {
     pub instructions: u32,
     /// Arithmetic units for registers.
     pub register_alus: u32,
+    /// Bits that each of them takes from the packet at once; it gives back as many or more.
+    pub register_alu_bits: u32,
     /// Arithmetic units for counters and meters.
     pub counter_alus: u32,
 }
@@ -61,8 +63,6 @@ pub const SRAM_ROW_BITS: u64 = 128;
 pub const TCAM_ROWS: u64 = 512;
 /// Bits of a row of TCAM.
 pub const TCAM_ROW_BITS: u64 = 44;
-/// Bits of a register's arithmetic unit.
-pub const REGISTER_ALU_BITS: u32 = 32;
 
 /// Machines that come with this crate: name and text.
 const KNOWN: [(&str, &str); 2] = [

@@ -4,7 +4,7 @@ use crate::conditions::Conditions;
 use crate::demand::Demand;
 use crate::dependencies::{Dependency, Kind, dependencies};
 use crate::fields;
-use crate::machine::{Machine, REGISTER_ALU_BITS};
+use crate::machine::Machine;
 use crate::placement::{Span, Taken, place, tails};
 use crate::units::{Unit, units_of};
 use forebay_ir::{Program, Role};
@@ -72,6 +72,10 @@ struct Control {
 
 /// Maps a program that the verifier of `forebay-ir` accepts onto a machine.
 pub fn report(program: &Program, machine: &Machine) -> Report {
+    // What nobody sees takes no stage either: `setValid()` writes fields that the program then writes itself.
+    let mut program = program.clone();
+    forebay_ir::passes::remove_dead_stores(&mut program);
+    let program = &program;
     let mut problems = Vec::new();
     let mut stages: Vec<Taken> = Vec::new();
     let mut controls = Vec::new();
@@ -79,7 +83,7 @@ pub fn report(program: &Program, machine: &Machine) -> Report {
     for (role, name) in [(Role::Ingress, "ingress"), (Role::Egress, "egress")] {
         let Some(body) = program.stage(role) else { continue };
         let conditions = Conditions::of(body);
-        let found = units_of(program, body, &conditions);
+        let found = units_of(program, body, &conditions, machine.stage.register_alu_bits);
         let (dependencies, contradictions) = dependencies(program, &found.units, &conditions);
         impossible |= !contradictions.is_empty() || !found.problems.is_empty();
         problems.extend(found.problems);
@@ -140,7 +144,10 @@ fn too_long(machine: &Machine, stages: &[Taken]) -> String {
     let needed = stages.len();
     let registers = match wide {
         0 => String::new(),
-        _ => format!(", {wide} of them for registers wider than {REGISTER_ALU_BITS} bits"),
+        _ => {
+            let bits = machine.stage.register_alu_bits;
+            format!(", {wide} of them for registers wider than {bits} bits")
+        }
     };
     format!("{needed} stages are needed{registers}; there are {}", machine.stages)
 }

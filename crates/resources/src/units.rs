@@ -6,7 +6,6 @@
 use crate::conditions::Conditions;
 use crate::demand::{Demand, key_slots, matched};
 use crate::effects::{Effects, Slots, reads_of, slots_of};
-use crate::machine::REGISTER_ALU_BITS;
 use forebay_ir::{
     BlockId, Body, CounterId, Expr, HashAlgorithm, Location, MeterId, Op, Program, RegisterId, SlotId, SlotKind, Table,
     TableId, Terminator,
@@ -55,14 +54,15 @@ pub(crate) struct Units {
 /// A statement: block and index.
 type Place = (BlockId, usize);
 
-/// Takes a control apart.
-pub(crate) fn units_of(program: &Program, body: &Body, conditions: &Conditions) -> Units {
+/// Takes a control apart, for registers' arithmetic units of so many bits.
+pub(crate) fn units_of(program: &Program, body: &Body, conditions: &Conditions, alu_bits: u32) -> Units {
     let indices = index_hashes(body);
     let truths = truths(program, body, conditions);
     let mut splitter = Splitter {
         program,
         body,
         conditions,
+        alu_bits,
         absorbed: BTreeSet::new(),
         registers: BTreeMap::new(),
         counters: BTreeMap::new(),
@@ -173,6 +173,7 @@ struct Splitter<'a> {
     program: &'a Program,
     body: &'a Body,
     conditions: &'a Conditions,
+    alu_bits: u32,
     /// Statements that belong to a register.
     absorbed: BTreeSet<Place>,
     /// Units of registers, by their first access.
@@ -298,7 +299,7 @@ impl<'a> Splitter<'a> {
         Unit {
             name: register.name.clone(),
             kind: Kind::Register {
-                is_wide: register.width > REGISTER_ALU_BITS,
+                is_wide: register.width > self.alu_bits,
             },
             location: Location::default(),
             begin: self.position(accesses[0]),
@@ -314,7 +315,7 @@ impl<'a> Splitter<'a> {
             writes,
             decides: Slots::new(),
             stages: 1,
-            demand: Demand::of_register(register, index_bits),
+            demand: Demand::of_register(register, index_bits, self.alu_bits),
         }
     }
 
@@ -482,7 +483,7 @@ impl<'a> Splitter<'a> {
             }
         }
         for register in registers {
-            demand += Demand::of_register(&program.registers[register.index()], 0);
+            demand += Demand::of_register(&program.registers[register.index()], 0, self.alu_bits);
         }
         for counter in counters {
             demand += Demand::of_counters(program.counters[counter.index()].size.unwrap_or(1));

@@ -72,3 +72,9 @@ fn disaggregation_fits_as_published() {
         );
     }
 }
+
+/// Y. Yoshinaka et al., ICNP 2024, compare with PayloadPark on Tofino: 160 bytes of a packet in registers.
+#[test]
+fn parking_160_bytes_fits() {
+    assert!(reported("payloadpark/payloadpark.p4", &[]).fits);
+}

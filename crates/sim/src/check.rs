@@ -2,7 +2,7 @@
 
 use crate::scenario::{ChipEntry, Scenario, TrafficEntry};
 use crate::setup::{Reader, Setup, picos, queue_configs};
-use forebay_chip::{ChipSpec, Picos, PortConfig};
+use forebay_chip::{ChipSpec, Network, NoObserver, Picos, Place, PortConfig};
 use std::collections::BTreeSet;
 
 /// The most queues of a port: `standard_metadata.priority` has three bits.
@@ -16,6 +16,13 @@ const RATE_MAX_GBPS: f64 = 10_000.0;
 
 /// Numbers that the packets of a timer may have.
 const TIMER_PACKETS_MAX: u32 = 1 << 20;
+
+/// A single frame that passes ingress more often, its copies included, goes round for ever; programs may recirculate as
+/// often (`forebay_pipeline::Options::recirculate_limit`).
+const LOOP_PASSES: u64 = 10_000;
+
+/// Simulated time after which passes are counted.
+const LOOP_STEP: Picos = 1_000_000;
 
 /// Samples of a run that are kept.
 const SAMPLES_MAX: f64 = 100_000.0;
@@ -35,6 +42,9 @@ pub(crate) fn numbers(scenario: &Scenario, reader: &mut Reader<'_>) {
             span,
             format!("warm_up_us is {warm_up}; it is less than the duration of {duration}"),
         );
+    } else if !(0.0..=DURATION_MAX_US).contains(&scenario.drain_us) {
+        let drain = scenario.drain_us;
+        reader.wrong(span, format!("drain_us is {drain}; it is 0 to {DURATION_MAX_US}"));
     } else if scenario.measure.sample_us > 0.0 && duration / scenario.measure.sample_us > SAMPLES_MAX {
         reader.wrong(
             span,
@@ -165,7 +175,7 @@ pub(crate) fn rates(entry: &TrafficEntry, duration_us: f64) -> Vec<(Picos, u64)>
 
 /// Loads everything once, and looks for what the chips lack.
 pub(crate) fn trial(setup: &Setup, reader: &mut Reader<'_>) {
-    let network = match setup.network(0) {
+    let mut network = match setup.network(0) {
         Ok(network) => network,
         Err((chip, message)) => {
             let entry = chip.map(|chip| &setup.scenario.chip[chip].program);
@@ -184,4 +194,40 @@ pub(crate) fn trial(setup: &Setup, reader: &mut Reader<'_>) {
             reader.wrong(entry.program.span(), message);
         }
     }
+    loops(setup, &mut network, reader);
+}
+
+/// Sends the first frame of each stream alone through the network: does it ever come to an end?
+fn loops(setup: &Setup, network: &mut Network, reader: &mut Reader<'_>) {
+    let entries = setup.scenario.traffic.iter();
+    let entries = entries.flat_map(|entry| entry.to.get_ref().iter().map(move |_| entry));
+    for (stream, entry) in setup.streams.iter().zip(entries) {
+        if let Some(frame) = stream.frames.first()
+            && goes_round(network, stream.place, frame)
+        {
+            let message = format!(
+                "a frame of {:?} goes round for ever: alone in the network it has passed ingress {LOOP_PASSES} times",
+                entry.name.get_ref()
+            );
+            return reader.wrong(entry.to.span(), message);
+        }
+    }
+}
+
+/// Whether a frame, with its copies, passes ingress very often.
+fn goes_round(network: &mut Network, place: Place, frame: &[u8]) -> bool {
+    let chips = 0..network.chips();
+    let passes = |network: &Network| -> u64 { chips.clone().map(|chip| network.books(chip).ingress_passes).sum() };
+    let before = passes(network);
+    network.arrive(place, frame, 0, &mut NoObserver);
+    let mut until = network.now();
+    while !network.is_idle() {
+        if passes(network) - before > LOOP_PASSES {
+            return true;
+        }
+        // So short that copies of copies cannot become too many meanwhile.
+        until += LOOP_STEP;
+        network.settle(until, &mut NoObserver);
+    }
+    false
 }

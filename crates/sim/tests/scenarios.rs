@@ -175,9 +175,61 @@ fn mistakes_have_their_lines_and_say_what_would_be_right() {
             "[[fault]]\nport = \"switch:5\"\nloss = 2\n[measure]",
             "26: loss, duplication and delay of a fault are shares",
         ),
+        (
+            "duration_us = 200",
+            "duration_us = 200\ndrain_us = 1e12",
+            "3: drain_us is 1000000000000; it is 0 to 60000000",
+        ),
+        (
+            "[[traffic]]",
+            "[[link]]\nfrom = \"switch:3\"\nto = \"switch:1\"\n[[traffic]]",
+            "23: a frame of \"in\" goes round for ever",
+        ),
     ] {
         let said = problem(from, to);
         assert!(said.contains(expected), "{to}: {said:?} instead of {expected:?}");
+    }
+}
+
+#[test]
+fn a_program_that_needs_what_the_chip_lacks_is_refused() {
+    let spec = include_str!("../../chip/chips/tofino.toml");
+    let without = spec.replace("resubmit_buffer_packets = 16", "resubmit_buffer_packets = 0");
+    let text = DISAGGREGATING.replace("\"tofino\"", "\"no_resubmission.toml\"");
+    let library = WithChip(&without);
+    let said = match Setup::new(&text, &library) {
+        Ok(_) => panic!("nothing is resubmitted on this chip"),
+        Err(problems) => problems[0].to_string(),
+    };
+    assert!(said.starts_with("8: the program resubmits packets, and"), "{said}");
+    assert!(Setup::new(DISAGGREGATING, &Programs).is_ok());
+}
+
+const DISAGGREGATING: &str = r#"
+description = "N-packets are taken apart by resubmission"
+duration_us = 10
+
+[[chip]]
+name = "switch"
+spec = "tofino"
+program = "iot_disaggregate_tofino"
+defines = ["METHOD=1"]
+"#;
+
+/// Programs, and the text of a chip.
+struct WithChip<'a>(&'a str);
+
+impl Library for WithChip<'_> {
+    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
+        Programs.program(path, defines)
+    }
+
+    fn text(&self, _: &str) -> Result<String, String> {
+        Ok(self.0.to_string())
+    }
+
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+        Programs.bytes(path)
     }
 }
 

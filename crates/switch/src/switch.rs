@@ -485,7 +485,7 @@ fn arriving(
         timestamp_us,
         random_seed: 0,
     };
-    let mut packet = IngressPacket::new(bytes, arguments);
+    let mut packet = worker.packet(bytes, arguments);
     packet.tag = *next_tag;
     *next_tag += 1;
     packet

@@ -45,7 +45,8 @@ impl Placement {
     }
 
     /// The field's words as numbers, the least significant first, from a function that gives the words.
-    pub(crate) fn limbs(&self, word: impl Fn(usize) -> u64) -> impl DoubleEndedIterator<Item = u64> {
+    #[inline]
+    pub fn limbs(&self, word: impl Fn(usize) -> u64) -> impl DoubleEndedIterator<Item = u64> {
         let (first, shift, width) = (self.word, self.shift, self.width);
         (0..width.div_ceil(u64::BITS)).map(move |index| {
             let bits = (width - index * u64::BITS).min(u64::BITS);
@@ -218,6 +219,12 @@ impl RecordLayout {
     /// Where the action's index is.
     pub fn action(&self) -> Placement {
         self.action
+    }
+
+    /// The action's index in a record.
+    #[inline]
+    pub fn action_of(&self, record: Record<'_>) -> usize {
+        (record.word(self.action.word) >> self.action.shift) as usize & ((1 << self.action.width) - 1)
     }
 
     /// By action of [`TableSpec::actions`]: where its data are, parameter by parameter.

@@ -125,6 +125,26 @@ impl Reader {
         }
     }
 
+    /// As [`Reader::pin`], but without a fence when the pin before was [kept](Pin::keep) and nothing was taken away since.
+    #[inline]
+    pub fn pin_again(&mut self) -> Pin<'_> {
+        let announced = self.announcement.0.load(Ordering::Relaxed);
+        if announced == IDLE || announced != self.domain.epoch.load(Ordering::Relaxed) {
+            return self.pin();
+        }
+        Pin {
+            domain: Arc::as_ptr(&self.domain),
+            announcement: Some(&self.announcement),
+            not_sync: PhantomData,
+        }
+    }
+
+    /// Ends the pin that was kept, if there is one.
+    #[inline]
+    pub fn unpin(&mut self) {
+        self.announcement.0.store(IDLE, Ordering::Release);
+    }
+
     /// The domain.
     pub fn domain(&self) -> &Arc<Domain> {
         &self.domain
@@ -160,6 +180,13 @@ impl Pin<'_> {
             announcement: None,
             not_sync: PhantomData,
         }
+    }
+
+    /// Ends, but the reader still counts as pinned until [`Reader::unpin`], or another pin ends: nothing that it could have
+    /// found is freed, and nobody who waits for it gets on.
+    #[inline]
+    pub fn keep(self) {
+        std::mem::forget(self);
     }
 
     /// Stops the program when a pin of another domain is used: it would protect nothing.

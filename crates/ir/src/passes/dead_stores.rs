@@ -7,9 +7,12 @@
 //!
 //! A body may run more than once for a packet (a table can be applied in two places, so an action can run twice), and
 //! a local slot is not cleared in between. Hence what is live at the entry of a body is live at its end.
+//!
+//! Besides, a store to any slot is dead when the same block stores there again and nothing in between reads it or may end
+//! the body: `setValid()` gives all fields of a header a value, and the program then others.
 
-use crate::{Block, Body, BodyId, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
-use std::collections::BTreeMap;
+use crate::{Block, Body, BodyId, IndexSet, Op, Program, SlotId, SlotKind, Statement, Terminator};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Removes assignments to local slots whose value is never used, and other operations that only compute one. What can
 /// fail (`lookahead`) or changes something else (random numbers, meters) stays.
@@ -19,6 +22,7 @@ pub fn remove_dead_stores(program: &mut Program) -> bool {
     let mut changed = false;
     for (index, body) in bodies.iter_mut().enumerate() {
         changed |= remove_unread(body, &uses);
+        changed |= remove_overwritten(body);
         changed |= Liveness::new(BodyId(index as u32), program, &uses).remove_from(body);
     }
     program.bodies = bodies;
@@ -133,6 +137,46 @@ fn remove_unread(body: &mut Body, uses: &Uses) -> bool {
         changed |= block.statements.len() != before;
     }
     changed
+}
+
+/// Removes stores that are overwritten in the same block before anybody could look.
+fn remove_overwritten(body: &mut Body) -> bool {
+    let mut changed = false;
+    for block in &mut body.blocks {
+        let before = block.statements.len();
+        let mut overwritten = BTreeSet::new();
+        let mut kept: Vec<Statement> = Vec::with_capacity(before);
+        for statement in std::mem::take(&mut block.statements).into_iter().rev() {
+            let is_dead = statement.op.target().is_some_and(|slot| overwritten.contains(&slot));
+            if is_dead && only_writes(&statement.op) {
+                continue;
+            }
+            pass_backwards(&statement.op, &mut overwritten);
+            kept.push(statement);
+        }
+        kept.reverse();
+        changed |= kept.len() != before;
+        block.statements = kept;
+    }
+    changed
+}
+
+/// From what is overwritten behind an operation to what is overwritten before it.
+fn pass_backwards(op: &Op, overwritten: &mut BTreeSet<SlotId>) {
+    match op {
+        // The body may end here, or fields be looked at.
+        Op::Extract { .. }
+        | Op::Advance { .. }
+        | Op::Lookahead { .. }
+        | Op::Emit { .. }
+        | Op::Assert { .. }
+        | Op::Assume { .. } => overwritten.clear(),
+        _ if only_writes(op) => overwritten.extend(op.target()),
+        _ => {}
+    }
+    op.for_each_slot_read(&mut |slot| {
+        overwritten.remove(&slot);
+    });
 }
 
 /// Which of a body's own local slots are live where.

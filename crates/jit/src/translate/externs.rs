@@ -3,7 +3,7 @@
 use super::value::{ActionData, Value};
 use super::{Ending, Translator};
 use crate::lane::Lane;
-use crate::runtime::{self, DigestShape, NO_FIELD_LIST, RegisterShape};
+use crate::runtime::{self, DigestShape, NO_FIELD_LIST};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{DigestId, Expr, Op, RegisterId, SlotId};
@@ -52,26 +52,12 @@ impl Translator<'_, '_, '_> {
         match op {
             Op::RegisterRead { register, index, slot } => {
                 let index = self.saturated_of(index, data);
-                if self.is_short_way() {
-                    return self.read_element(*register, index, *slot);
-                }
-                let shape = RegisterShape {
-                    register: *register,
-                    width: self.program.slot(*slot).width,
-                };
-                let shape = self.environment.pool.keep(shape);
-                let shape = self.pointer(shape);
-                self.write_slot_through(*slot, |translator, target| {
-                    translator.call(runtime::READ_REGISTER, &[translator.context, shape, index, target]);
-                });
+                self.read_element(*register, index, *slot);
             }
             Op::RegisterWrite { register, index, value } => self.write_register(*register, index, value, data),
             Op::Count { counter, index } => {
                 let index = self.saturated_of(index, data);
-                match self.is_short_way() {
-                    true => self.count_element(*counter, index),
-                    false => self.count_by_runtime(*counter, index),
-                }
+                self.count_element(*counter, index);
             }
             Op::ExecuteMeter { meter, index, slot } => {
                 let index = self.saturated_of(index, data);
@@ -90,14 +76,7 @@ impl Translator<'_, '_, '_> {
     fn write_register(&mut self, register: RegisterId, index: &Expr, value: &Expr, data: Option<&ActionData>) {
         let index = self.saturated_of(index, data);
         let value = self.value(value, data);
-        if self.is_short_way() {
-            return self.write_element(register, index, value);
-        }
-        let width = value.width;
-        let shape = self.environment.pool.keep(RegisterShape { register, width });
-        let shape = self.pointer(shape);
-        let value = self.address_of(value);
-        self.call(runtime::WRITE_REGISTER, &[self.context, shape, index, value]);
+        self.write_element(register, index, value);
     }
 
     /// Reversed bounds leave the slot as it is.

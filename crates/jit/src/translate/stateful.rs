@@ -1,4 +1,4 @@
-//! Registers, counters and atomic sections of the short way: in generated code, without calls.
+//! Registers, counters and atomic sections: in generated code, without calls.
 //!
 //! Arrays have as many elements as the program declares, see [`crate::arrays`]. Words are written by plain stores, which
 //! on the machines that Cranelift knows are what relaxed atomic ones are.
@@ -137,9 +137,6 @@ impl Translator<'_, '_, '_> {
     }
 
     fn unless_alone(&mut self, then: impl FnOnce(&mut Self)) {
-        if !self.is_short_way() {
-            return then(self);
-        }
         let needed = self.load_needs_locks();
         self.when_rarely(needed, then);
     }

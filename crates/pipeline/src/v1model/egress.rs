@@ -5,73 +5,85 @@ use super::{
     Burst, DROP_PORT, Decisions, Worker, completed, min_option, port, preserved, restore, set_optional, verdict,
 };
 use crate::outcome::{DropReason, EgressDecision};
-use crate::packet::{EgressPacket, IngressPacket, InstanceType, Preserved, QueuedPacket};
-use forebay_interp::{CloneRequest, Input, PacketFacts, Tracer};
-use std::sync::Arc;
+use crate::packet::{Contents, EgressArguments, IngressPacket, InstanceType, QueuedPacket};
+use forebay_interp::{CloneRequest, Input, PacketFacts, Preserve, State, Tracer};
 
-/// What becomes of a packet after egress.
+/// What becomes of a packet after egress, unless it is dropped.
+#[derive(Clone, Copy)]
 enum Fate {
-    Drop(DropReason),
-    Leave(Vec<u8>),
-    Recirculate(Vec<u8>, Preserved),
+    Leave,
+    Recirculate(Preserve),
 }
 
 impl Worker {
     pub(super) fn egress_packet<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
-        dequeued: EgressPacket,
+        mut packet: QueuedPacket,
+        arguments: &EgressArguments,
         decisions: &mut Decisions<'_, EgressDecision>,
         tracer: &mut T,
     ) {
-        let EgressPacket { mut packet, arguments } = dequeued;
-        begin(burst, &mut packet, &arguments);
-        let input = egress_input(burst, &packet, &arguments);
-        match self.run_egress(burst, &mut packet, &input, tracer) {
-            Ok(()) => {
+        begin(burst, &mut packet, arguments);
+        let input = egress_input(burst, &packet, arguments);
+        let fate = self.run_egress(burst, &mut packet, &input, tracer);
+        let fate = match fate {
+            Ok(Some(fate)) => Ok(fate),
+            Ok(None) => {
                 if let Some(clone) = self.scratch.requests.clone {
-                    self.clone_from_egress(burst, &packet, clone, decisions, tracer);
+                    self.clone_from_egress(burst, &mut packet, clone, decisions, tracer);
                 }
                 self.send_digests(|message| decisions.push(EgressDecision::Digest(message)));
-                let fate = self
-                    .after_egress(burst, &mut packet, &input, tracer)
-                    .unwrap_or_else(Fate::Drop);
-                self.decide(packet, fate, decisions, tracer);
+                self.after_copies(burst, &mut packet, &input, tracer)
             }
-            Err(reason) => self.decide(packet, Fate::Drop(reason), decisions, tracer),
-        }
+            Err(reason) => Err(reason),
+        };
+        let fate = fate.and_then(|fate| self.finish(burst, &mut packet, fate));
+        self.decide(packet, fate, decisions, tracer);
     }
 
+    /// Egress, and what follows it; nothing of that when clones and digests are to be made first.
     fn run_egress<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
-        packet: &mut QueuedPacket,
+        packet: &mut Contents,
         input: &EgressInput,
         tracer: &mut T,
-    ) -> Result<(), DropReason> {
+    ) -> Result<Option<Fate>, DropReason> {
         let layout = &burst.pipeline.layout;
         self.scratch.requests.clear();
-        let bytes_before = layout.valid_header_bytes(&packet.state);
-        let ended = Pass::new(
-            burst,
-            input.for_packet(&packet.bytes),
-            &mut packet.state,
-            &mut self.scratch,
-            tracer,
-        )
-        .run(layout.blocks.egress);
-        completed(ended)?;
-        let length = u64::from(packet.packet_length) + layout.valid_header_bytes(&packet.state);
+        self.scratch.buffers.output.clear();
+        let (frame, state) = frame_and_state(packet);
+        let bytes_before = layout.valid_header_bytes(state);
+        let mut pass = Pass::new(burst, input.for_packet(frame), state, &mut self.scratch, tracer);
+        completed(pass.run(layout.blocks.egress))?;
+        let bytes_behind = layout.valid_header_bytes(pass.state());
+        let copies = pass.requests().clone.is_some() || pass.requests().has_digests();
+        let fate = if copies { None } else { Some(leave(burst, &mut pass)?) };
+        let length = u64::from(packet.packet_length) + bytes_behind;
         packet.packet_length = length.saturating_sub(bytes_before) as u32;
         packet.truncate_to = min_option(packet.truncate_to, self.scratch.requests.truncate_to);
-        Ok(())
+        Ok(fate)
+    }
+
+    /// The rest of the way of a packet that was cloned or has sent digests.
+    fn after_copies<T: Tracer>(
+        &mut self,
+        burst: Burst<'_>,
+        packet: &mut Contents,
+        input: &EgressInput,
+        tracer: &mut T,
+    ) -> Result<Fate, DropReason> {
+        let (frame, state) = frame_and_state(packet);
+        let mut pass = Pass::new(burst, input.for_packet(frame), state, &mut self.scratch, tracer);
+        leave(burst, &mut pass)
     }
 
     /// A clone from egress has the headers as egress left them, and goes through egress again.
     fn clone_from_egress<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
-        packet: &QueuedPacket,
+        packet: &mut QueuedPacket,
         request: CloneRequest,
         decisions: &mut Decisions<'_, EgressDecision>,
         tracer: &mut T,
@@ -82,9 +94,7 @@ impl Worker {
             self.count_drop(DropReason::NoCloneSession);
             return;
         };
-        let mut passes = packet.passes;
-        passes.egress_clones += 1;
-        if passes.egress_clones > burst.pipeline.options.clone_limit {
+        if packet.passes.egress_clones >= burst.pipeline.options.clone_limit {
             verdict(tracer, || "no clone: too many clones of clones".to_string());
             self.count_drop(DropReason::CloneLimit);
             return;
@@ -96,124 +106,126 @@ impl Worker {
                 session.replicas.len()
             )
         });
-        let mut state = self.pool.state(&packet.state);
-        layout.reset_metadata(&mut state);
-        restore(&mut state, preserved(burst.pipeline, request.preserve, &packet.state));
-        set_optional(&mut state, layout.slots.instance_type, InstanceType::EgressClone as u32);
-        let mut clone = QueuedPacket {
-            priority: super::get_optional(&state, layout.slots.priority) as u8,
-            instance_type: InstanceType::EgressClone,
-            state,
-            bytes: Arc::clone(&packet.bytes),
-            truncate_to: session.packet_length_bytes,
-            passes,
-            ..*packet
-        };
-        super::classify(&mut clone, session, layout.slots.priority);
+        let kept = preserved(burst.pipeline, request.preserve, packet.state());
+        let mut clone = QueuedPacket(self.pool.copy_of(packet));
+        let state = clone.state();
+        layout.reset_metadata(state);
+        restore(state, &kept);
+        set_optional(state, layout.numbers.instance_type, InstanceType::EgressClone as u32);
+        clone.priority = super::get_optional(clone.state(), layout.numbers.priority) as u8;
+        clone.instance_type = InstanceType::EgressClone;
+        clone.truncate_to = session.packet_length_bytes;
+        clone.passes.egress_clones += 1;
+        super::classify(&mut clone, session, layout.numbers.priority);
         self.replicate(burst, clone, &session.replicas, |copy| {
             decisions.push(EgressDecision::Enqueue(copy))
         });
     }
 
-    /// Drop, or deparse and then recirculate or transmit.
-    fn after_egress<T: Tracer>(
-        &mut self,
-        burst: Burst<'_>,
-        packet: &mut QueuedPacket,
-        input: &EgressInput,
-        tracer: &mut T,
-    ) -> Result<Fate, DropReason> {
-        if port(packet.state.get_u64(burst.pipeline.layout.slots.egress_spec)) == DROP_PORT {
-            return Err(DropReason::EgressDrop);
-        }
-        let recirculate = self.scratch.requests.recirculate;
-        let bytes = self.deparse(burst, packet, input, tracer)?;
-        let Some(preserve) = recirculate else {
-            return Ok(Fate::Leave(bytes));
-        };
-        packet.passes.recirculations += 1;
-        if packet.passes.recirculations > burst.pipeline.options.recirculate_limit {
-            self.recycle(bytes);
-            return Err(DropReason::RecirculateLimit);
-        }
-        Ok(Fate::Recirculate(
-            bytes,
-            preserved(burst.pipeline, preserve, &packet.state),
-        ))
-    }
-
-    /// Checksum computation, deparser, and the part of the frame that the parser left.
-    fn deparse<T: Tracer>(
-        &mut self,
-        burst: Burst<'_>,
-        packet: &mut QueuedPacket,
-        input: &EgressInput,
-        tracer: &mut T,
-    ) -> Result<Vec<u8>, DropReason> {
-        let blocks = &burst.pipeline.layout.blocks;
-        self.scratch.buffers.output.clear();
-        let mut pass = Pass::new(
-            burst,
-            input.for_packet(&packet.bytes),
-            &mut packet.state,
-            &mut self.scratch,
-            tracer,
-        );
-        completed(pass.run(blocks.compute_checksum))?;
-        completed(pass.run(blocks.deparser))?;
-        let memory = self.pool.buffer();
-        self.scratch.buffers.output.push_from(&packet.bytes, packet.payload_bit);
-        let mut bytes = self.scratch.buffers.output.take(memory);
+    /// The packet's new frame, if it may go on with it.
+    fn finish(&mut self, burst: Burst<'_>, packet: &mut Contents, fate: Fate) -> Result<Fate, DropReason> {
+        self.put_together(packet);
         let truncate_to = min_option(packet.truncate_to, self.scratch.requests.truncate_to);
-        bytes.truncate(truncate_to.map_or(usize::MAX, |limit| limit as usize));
-        if bytes.len() > burst.pipeline.options.packet_limit as usize {
-            self.recycle(bytes);
+        let limit = truncate_to.map_or(usize::MAX, |limit| limit as usize);
+        packet.bytes.truncate(limit);
+        let options = &burst.pipeline.options;
+        if packet.bytes.len() > options.packet_limit as usize {
             return Err(DropReason::PacketTooLong);
         }
-        Ok(bytes)
+        if let Fate::Recirculate(preserve) = fate {
+            packet.passes.recirculations += 1;
+            if packet.passes.recirculations > options.recirculate_limit {
+                return Err(DropReason::RecirculateLimit);
+            }
+            packet.preserved = preserved(burst.pipeline, preserve, packet.state());
+        }
+        Ok(fate)
+    }
+
+    /// What was emitted, and the part of the frame that the parser left: in the frame's own buffer when nobody shares it.
+    fn put_together(&mut self, packet: &mut Contents) {
+        let output = &mut self.scratch.buffers.output;
+        let payload_bit = packet.payload_bit;
+        if packet.shared.is_none() && (output.len_bits() | payload_bit).is_multiple_of(8) {
+            return replace_front(&mut packet.bytes, payload_bit / 8, output.bytes());
+        }
+        output.push_from(packet.frame(), payload_bit);
+        let bytes = output.take(self.pool.buffer());
+        self.pool.recycle(std::mem::replace(&mut packet.bytes, bytes));
+        if let Some(shared) = packet.shared.take() {
+            self.pool.recycle_shared(shared);
+        }
     }
 
     fn decide<T: Tracer>(
         &mut self,
-        packet: QueuedPacket,
-        fate: Fate,
+        mut packet: QueuedPacket,
+        fate: Result<Fate, DropReason>,
         decisions: &mut Decisions<'_, EgressDecision>,
         tracer: &mut T,
     ) {
-        let (port, tag) = (packet.egress_port, packet.tag);
         match fate {
-            Fate::Drop(reason) => {
+            Err(reason) => {
                 verdict(tracer, || format!("drop: {reason}"));
                 self.count_drop(reason);
                 decisions.push(EgressDecision::Drop(reason));
+                self.discard(packet);
             }
-            Fate::Leave(bytes) => {
+            Ok(Fate::Leave) => {
+                let (port, tag) = (packet.egress_port, packet.tag);
+                let bytes = std::mem::take(&mut packet.bytes);
                 verdict(tracer, || format!("transmit {} bytes on port {port}", bytes.len()));
                 decisions.push(EgressDecision::Transmit { port, bytes, tag });
+                self.discard(packet);
             }
-            Fate::Recirculate(bytes, preserved) => {
-                verdict(tracer, || format!("recirculate {} bytes", bytes.len()));
-                let mut passes = packet.passes;
-                passes.resubmissions = 0;
-                passes.egress_clones = 0;
-                let instance_type = InstanceType::Recirculated;
-                let arguments = packet.arguments;
-                let again = IngressPacket {
-                    bytes,
-                    arguments,
-                    tag,
-                    instance_type,
-                    preserved,
-                    passes,
-                };
-                decisions.push(EgressDecision::Recirculate(again));
+            Ok(Fate::Recirculate(_)) => {
+                verdict(tracer, || format!("recirculate {} bytes", packet.bytes.len()));
+                packet.passes.resubmissions = 0;
+                packet.passes.egress_clones = 0;
+                packet.instance_type = InstanceType::Recirculated;
+                decisions.push(EgressDecision::Recirculate(IngressPacket(packet.0)));
             }
         }
-        self.discard(packet);
     }
 }
 
-/// The arguments of egress that passs need; the packet's bytes are borrowed only while one runs.
+/// Drop, or checksum computation and deparser, and then what the program wanted.
+fn leave<T: Tracer>(burst: Burst<'_>, pass: &mut Pass<'_, T>) -> Result<Fate, DropReason> {
+    let layout = &burst.pipeline.layout;
+    if port(pass.state().number(layout.numbers.egress_spec)) == DROP_PORT {
+        return Err(DropReason::EgressDrop);
+    }
+    let recirculate = pass.requests().recirculate;
+    if T::ON || !layout.blocks.compute_checksum_is_empty {
+        completed(pass.run(layout.blocks.compute_checksum))?;
+    }
+    completed(pass.run(layout.blocks.deparser))?;
+    Ok(recirculate.map_or(Fate::Leave, Fate::Recirculate))
+}
+
+/// The frame as it entered ingress, and the state.
+fn frame_and_state(packet: &mut Contents) -> (&[u8], &mut State) {
+    let Contents {
+        bytes, shared, state, ..
+    } = packet;
+    let frame = shared.as_ref().map_or(bytes.as_slice(), |shared| shared.as_slice());
+    (frame, state.as_mut().expect("ingress comes first"))
+}
+
+/// Puts other bytes in place of the first `length` of a frame.
+fn replace_front(frame: &mut Vec<u8>, length: usize, front: &[u8]) {
+    let end = frame.len();
+    if front.len() > length {
+        frame.resize(end + front.len() - length, 0);
+    }
+    if front.len() != length {
+        frame.copy_within(length..end, front.len());
+        frame.truncate(end + front.len() - length);
+    }
+    frame[..front.len()].copy_from_slice(front);
+}
+
+/// The arguments of egress that passes need; the packet's bytes are borrowed only while one runs.
 struct EgressInput {
     cursor: usize,
     facts: PacketFacts,
@@ -233,7 +245,7 @@ impl EgressInput {
     }
 }
 
-fn egress_input(burst: Burst<'_>, packet: &QueuedPacket, arguments: &crate::EgressArguments) -> EgressInput {
+fn egress_input(burst: Burst<'_>, packet: &QueuedPacket, arguments: &EgressArguments) -> EgressInput {
     EgressInput {
         cursor: packet.payload_bit,
         facts: PacketFacts {
@@ -247,18 +259,19 @@ fn egress_input(burst: Burst<'_>, packet: &QueuedPacket, arguments: &crate::Egre
 
 /// Gives a packet what the traffic manager knows. `egress_spec` becomes a value other than the drop port: what ingress
 /// wrote there has served.
-fn begin(burst: Burst<'_>, packet: &mut QueuedPacket, arguments: &crate::EgressArguments) {
-    let slots = &burst.pipeline.layout.slots;
+fn begin(burst: Burst<'_>, packet: &mut QueuedPacket, arguments: &EgressArguments) {
+    let numbers = &burst.pipeline.layout.numbers;
     let waited = arguments.timestamp_us.saturating_sub(arguments.enq_timestamp_us);
     let length = packet.packet_length;
-    let state = &mut packet.state;
-    set_optional(state, slots.egress_global_timestamp, arguments.timestamp_us);
-    set_optional(state, slots.enq_timestamp, arguments.enq_timestamp_us);
-    set_optional(state, slots.enq_qdepth, arguments.enq_qdepth);
-    set_optional(state, slots.deq_timedelta, waited);
-    set_optional(state, slots.deq_qdepth, arguments.deq_qdepth);
-    set_optional(state, slots.qid, packet.priority);
-    set_optional(state, slots.packet_length, length);
-    state.set_number(slots.egress_port, packet.egress_port.into());
-    state.set_number(slots.egress_spec, u128::from(DROP_PORT) + 1);
+    let (egress_port, priority) = (packet.egress_port, packet.priority);
+    let state = packet.state();
+    set_optional(state, numbers.egress_global_timestamp, arguments.timestamp_us);
+    set_optional(state, numbers.enq_timestamp, arguments.enq_timestamp_us);
+    set_optional(state, numbers.enq_qdepth, arguments.enq_qdepth);
+    set_optional(state, numbers.deq_timedelta, waited);
+    set_optional(state, numbers.deq_qdepth, arguments.deq_qdepth);
+    set_optional(state, numbers.qid, priority);
+    set_optional(state, numbers.packet_length, length);
+    state.write_number(numbers.egress_port, egress_port.into());
+    state.write_number(numbers.egress_spec, u64::from(DROP_PORT) + 1);
 }

@@ -40,17 +40,19 @@ impl Worker {
         let mut hash = 0u64;
         self.burst(|worker, burst| {
             let layout = &burst.pipeline.layout;
-            let mut state = worker.pool.state(&layout.zero);
+            let mut packet = worker.pool.packet();
+            packet.set_state(&layout.zero);
+            let state = packet.state();
             state.set_number(layout.slots.ingress_port, ingress_port.into());
             worker.scratch.requests.clear();
             let input = parser_input(burst, frame);
-            Pass::new(burst, input, &mut state, &mut worker.scratch, &mut NoTrace).run(layout.blocks.parser);
+            Pass::new(burst, input, state, &mut worker.scratch, &mut NoTrace).run(layout.blocks.parser);
             for &slot in &key.0 {
                 for limb in state.get(slot).limbs() {
                     hash = (hash ^ limb).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
                 }
             }
-            worker.pool.recycle_state(state);
+            worker.pool.recycle_packet(packet);
         });
         hash
     }

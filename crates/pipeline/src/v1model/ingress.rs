@@ -5,33 +5,21 @@ use super::{
     Burst, DROP_PORT, Decisions, Worker, completed, get_optional, port, preserved, restore, set_optional, verdict,
 };
 use crate::outcome::{DigestMessage, DropReason, IngressDecision};
-use crate::packet::{IngressPacket, InstanceType, Preserved, QueuedPacket};
+use crate::packet::{Contents, IngressArguments, IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::Replica;
 use forebay_interp::{CloneRequest, DigestRequest, Ended, Input, PacketFacts, Preserve, State, Tracer};
-use std::sync::Arc;
-
-/// Where ingress left a packet.
-struct Processed {
-    state: Box<State>,
-    payload_bit: usize,
-    /// Length of the frame with the headers that ingress added and without those that it removed.
-    packet_length: u32,
-}
 
 impl Worker {
     pub(super) fn ingress_packet<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
-        packet: IngressPacket,
+        mut packet: IngressPacket,
         decisions: &mut Decisions<'_, IngressDecision>,
         tracer: &mut T,
     ) {
-        match self.run_ingress(burst, &packet, tracer) {
-            Ok(processed) => self.after_ingress(burst, packet, processed, decisions, tracer),
-            Err(reason) => {
-                self.drop_in_ingress(reason, decisions, tracer);
-                self.recycle(packet.bytes);
-            }
+        match self.run_ingress(burst, &mut packet, tracer) {
+            Ok(()) => self.after_ingress(burst, packet, decisions, tracer),
+            Err(reason) => self.drop_packet(packet, reason, decisions, tracer),
         }
     }
 
@@ -39,74 +27,57 @@ impl Worker {
     fn run_ingress<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
-        packet: &IngressPacket,
+        packet: &mut Contents,
         tracer: &mut T,
-    ) -> Result<Processed, DropReason> {
+    ) -> Result<(), DropReason> {
         let layout = &burst.pipeline.layout;
-        let mut state = self.pool.state(&layout.zero);
-        begin(burst, packet, &mut state);
+        packet.set_state(&layout.zero);
+        begin(burst, packet);
         self.scratch.requests.clear();
-        let mut pass = Pass::new(
-            burst,
-            ingress_input(burst, packet),
-            &mut state,
-            &mut self.scratch,
-            tracer,
-        );
-        let result = parse(burst, &mut pass)
-            .and_then(|()| completed(pass.run(layout.blocks.verify_checksum)))
-            .and_then(|()| {
-                let checksum_error = pass.requests().checksum_error;
-                set_optional(pass.state(), layout.slots.checksum_error, u128::from(checksum_error));
-                let parsed_bytes = layout.valid_header_bytes(pass.state());
-                completed(pass.run(layout.blocks.ingress)).map(|()| parsed_bytes)
-            });
-        let payload_bit = pass.cursor();
-        match result {
-            Ok(parsed_bytes) => {
-                let headers = layout.valid_header_bytes(&state);
-                let length = (packet.bytes.len() as u64 + headers).saturating_sub(parsed_bytes);
-                Ok(Processed {
-                    state,
-                    payload_bit,
-                    packet_length: length as u32,
-                })
-            }
-            Err(reason) => {
-                self.pool.recycle_state(state);
-                Err(reason)
-            }
+        let input = ingress_input(burst, &packet.bytes, packet.arguments);
+        let state = packet.state.as_mut().expect("it was set");
+        let mut pass = Pass::new(burst, input, state, &mut self.scratch, tracer);
+        parse(burst, &mut pass)?;
+        if T::ON || !layout.blocks.verify_checksum_is_empty {
+            completed(pass.run(layout.blocks.verify_checksum))?;
         }
+        let checksum_error = pass.requests().checksum_error;
+        set_optional(pass.state(), layout.numbers.checksum_error, checksum_error);
+        let parsed_bytes = layout.valid_header_bytes(pass.state());
+        completed(pass.run(layout.blocks.ingress))?;
+        packet.payload_bit = pass.cursor();
+        let headers = layout.valid_header_bytes(pass.state());
+        let length = (packet.bytes.len() as u64 + headers).saturating_sub(parsed_bytes);
+        packet.packet_length = length as u32;
+        Ok(())
     }
 
     fn after_ingress<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
-        packet: IngressPacket,
-        processed: Processed,
+        mut packet: IngressPacket,
         decisions: &mut Decisions<'_, IngressDecision>,
         tracer: &mut T,
     ) {
-        let slots = &burst.pipeline.layout.slots;
+        let numbers = &burst.pipeline.layout.numbers;
         let resubmit = self.scratch.requests.resubmit;
         if let Some(clone) = self.scratch.requests.clone {
-            self.clone_from_ingress(burst, &packet, &processed.state, clone, decisions, tracer);
+            self.clone_from_ingress(burst, &mut packet, clone, decisions, tracer);
         }
         self.send_digests(|message| decisions.push(IngressDecision::Digest(message)));
-        let group = get_optional(&processed.state, slots.mcast_grp) as u16;
-        let egress_spec = port(processed.state.get_u64(slots.egress_spec));
+        let state = packet.state();
+        let group = get_optional(state, numbers.mcast_grp) as u16;
+        let egress_spec = port(state.number(numbers.egress_spec));
         if let Some(preserve) = resubmit {
-            self.resubmit(burst, packet, processed, preserve, decisions, tracer);
+            self.resubmit(burst, packet, preserve, decisions, tracer);
         } else if group != 0 {
-            self.multicast(burst, packet, processed, group, decisions, tracer);
+            self.multicast(burst, packet, group, decisions, tracer);
         } else if egress_spec == DROP_PORT {
-            let reason = ingress_drop_reason(burst, &processed.state);
-            self.drop_in_ingress(reason, decisions, tracer);
-            self.pool.recycle_state(processed.state);
-            self.recycle(packet.bytes);
+            let reason = ingress_drop_reason(burst, state);
+            self.drop_packet(packet, reason, decisions, tracer);
         } else {
             verdict(tracer, || format!("enqueue for port {egress_spec}"));
-            let queued = self.queued(burst, packet, processed, egress_spec, InstanceType::Normal);
+            let queued = self.queued(burst, packet, egress_spec, InstanceType::Normal);
             decisions.push(IngressDecision::Enqueue(queued));
         }
     }
@@ -115,27 +86,18 @@ impl Worker {
     fn queued(
         &mut self,
         burst: Burst<'_>,
-        packet: IngressPacket,
-        mut processed: Processed,
+        mut packet: IngressPacket,
         egress_port: u32,
         instance_type: InstanceType,
     ) -> QueuedPacket {
-        let slots = &burst.pipeline.layout.slots;
-        set_optional(&mut processed.state, slots.instance_type, instance_type as u32);
-        QueuedPacket {
-            egress_port,
-            priority: get_optional(&processed.state, slots.priority) as u8,
-            tag: packet.tag,
-            instance_type,
-            state: processed.state,
-            ingress_length: packet.bytes.len() as u32,
-            bytes: self.pool.share(packet.bytes),
-            payload_bit: processed.payload_bit,
-            packet_length: processed.packet_length,
-            truncate_to: self.scratch.requests.truncate_to,
-            passes: packet.passes,
-            arguments: packet.arguments,
-        }
+        let numbers = &burst.pipeline.layout.numbers;
+        set_optional(packet.state(), numbers.instance_type, instance_type as u32);
+        packet.egress_port = egress_port;
+        packet.priority = get_optional(packet.state(), numbers.priority) as u8;
+        packet.instance_type = instance_type;
+        packet.ingress_length = packet.bytes.len() as u32;
+        packet.truncate_to = self.scratch.requests.truncate_to;
+        QueuedPacket(packet.0)
     }
 
     /// One copy for each member; the packet itself becomes the last of them.
@@ -143,7 +105,6 @@ impl Worker {
         &mut self,
         burst: Burst<'_>,
         packet: IngressPacket,
-        processed: Processed,
         group: u16,
         decisions: &mut Decisions<'_, IngressDecision>,
         tracer: &mut T,
@@ -152,12 +113,10 @@ impl Worker {
         verdict(tracer, || {
             format!("multicast to group {group} of {} members", replicas.len())
         });
-        let original = self.queued(burst, packet, processed, 0, InstanceType::Replicated);
         if replicas.is_empty() {
-            self.discard(original);
-            self.drop_in_ingress(DropReason::NoMulticastMember, decisions, tracer);
-            return;
+            return self.drop_packet(packet, DropReason::NoMulticastMember, decisions, tracer);
         }
+        let original = self.queued(burst, packet, 0, InstanceType::Replicated);
         self.replicate(burst, original, replicas, |copy| {
             decisions.push(IngressDecision::Enqueue(copy))
         });
@@ -167,32 +126,23 @@ impl Worker {
     pub(super) fn replicate(
         &mut self,
         burst: Burst<'_>,
-        original: QueuedPacket,
+        mut original: QueuedPacket,
         replicas: &[Replica],
         mut enqueue: impl FnMut(QueuedPacket),
     ) {
-        let egress_rid = burst.pipeline.layout.slots.egress_rid;
+        let egress_rid = burst.pipeline.layout.numbers.egress_rid;
         let Some((last, others)) = replicas.split_last() else {
             return self.discard(original);
         };
         for replica in others {
-            let mut copy = self.copy(&original);
+            let mut copy = QueuedPacket(self.pool.copy_of(&mut original));
             copy.egress_port = replica.egress_port;
-            set_optional(&mut copy.state, egress_rid, replica.instance);
+            set_optional(copy.state(), egress_rid, replica.instance);
             enqueue(copy);
         }
-        let mut original = original;
         original.egress_port = last.egress_port;
-        set_optional(&mut original.state, egress_rid, last.instance);
+        set_optional(original.state(), egress_rid, last.instance);
         enqueue(original);
-    }
-
-    fn copy(&mut self, original: &QueuedPacket) -> QueuedPacket {
-        QueuedPacket {
-            state: self.pool.state(&original.state),
-            bytes: Arc::clone(&original.bytes),
-            ..*original
-        }
     }
 
     /// A clone from ingress is the frame that entered ingress, parsed again. As in BMv2, the parser sees of
@@ -200,8 +150,7 @@ impl Worker {
     fn clone_from_ingress<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
-        packet: &IngressPacket,
-        final_state: &State,
+        packet: &mut IngressPacket,
         request: CloneRequest,
         decisions: &mut Decisions<'_, IngressDecision>,
         tracer: &mut T,
@@ -218,18 +167,12 @@ impl Worker {
                 session.replicas.len()
             )
         });
-        let kept = preserved(burst.pipeline, request.preserve, final_state);
-        match self.parse_clone(burst, packet, kept, tracer) {
-            Ok(processed) => {
-                let bytes = self.pool.copy(&packet.bytes);
-                let copy = IngressPacket {
-                    bytes,
-                    preserved: Preserved::default(),
-                    ..*packet
-                };
-                let mut clone = self.queued(burst, copy, processed, 0, InstanceType::IngressClone);
+        let kept = preserved(burst.pipeline, request.preserve, packet.state());
+        match self.parse_clone(burst, packet, &kept, tracer) {
+            Ok(copy) => {
+                let mut clone = self.queued(burst, copy, 0, InstanceType::IngressClone);
                 clone.truncate_to = session.packet_length_bytes;
-                super::classify(&mut clone, session, burst.pipeline.layout.slots.priority);
+                super::classify(&mut clone, session, burst.pipeline.layout.numbers.priority);
                 self.replicate(burst, clone, &session.replicas, |copy| {
                     decisions.push(IngressDecision::Enqueue(copy))
                 });
@@ -242,33 +185,32 @@ impl Worker {
         &mut self,
         burst: Burst<'_>,
         packet: &IngressPacket,
-        kept: Preserved,
+        kept: &Preserved,
         tracer: &mut T,
-    ) -> Result<Processed, DropReason> {
+    ) -> Result<IngressPacket, DropReason> {
         let layout = &burst.pipeline.layout;
-        let mut state = self.pool.state(&layout.zero);
-        state.set_number(layout.slots.ingress_port, packet.arguments.ingress_port.into());
+        let mut bytes = self.pool.buffer();
+        bytes.extend_from_slice(&packet.bytes);
+        let mut copy = self.packet(bytes, packet.arguments);
+        copy.tag = packet.tag;
+        copy.passes = packet.passes;
+        copy.packet_length = packet.bytes.len() as u32;
+        copy.set_state(&layout.zero);
+        let state = copy.state();
+        state.write_number(layout.numbers.ingress_port, packet.arguments.ingress_port.into());
         // Requests of the packet itself are still to be read; a parser makes none.
-        let mut pass = Pass::new(
-            burst,
-            ingress_input(burst, packet),
-            &mut state,
-            &mut self.scratch,
-            tracer,
-        );
+        let input = ingress_input(burst, &packet.bytes, packet.arguments);
+        let mut pass = Pass::new(burst, input, state, &mut self.scratch, tracer);
         let parsed = parse(burst, &mut pass);
         let payload_bit = pass.cursor();
         if let Err(reason) = parsed {
-            self.pool.recycle_state(state);
+            self.discard_arrived(copy);
             return Err(reason);
         }
-        layout.reset_metadata(&mut state);
-        restore(&mut state, kept);
-        Ok(Processed {
-            state,
-            payload_bit,
-            packet_length: packet.bytes.len() as u32,
-        })
+        layout.reset_metadata(state);
+        restore(state, kept);
+        copy.payload_bit = payload_bit;
+        Ok(copy)
     }
 
     pub(super) fn send_digests(&mut self, mut send: impl FnMut(DigestMessage)) {
@@ -284,22 +226,29 @@ impl Worker {
         &mut self,
         burst: Burst<'_>,
         mut packet: IngressPacket,
-        processed: Processed,
         preserve: Preserve,
         decisions: &mut Decisions<'_, IngressDecision>,
         tracer: &mut T,
     ) {
-        packet.preserved = preserved(burst.pipeline, preserve, &processed.state);
-        self.pool.recycle_state(processed.state);
+        packet.preserved = preserved(burst.pipeline, preserve, packet.state());
         packet.passes.resubmissions += 1;
         if packet.passes.resubmissions > burst.pipeline.options.resubmit_limit {
-            self.drop_in_ingress(DropReason::ResubmitLimit, decisions, tracer);
-            self.recycle(packet.bytes);
-            return;
+            return self.drop_packet(packet, DropReason::ResubmitLimit, decisions, tracer);
         }
         verdict(tracer, || "resubmit".to_string());
         packet.instance_type = InstanceType::Resubmitted;
         decisions.push(IngressDecision::Resubmit(packet));
+    }
+
+    fn drop_packet<T: Tracer>(
+        &mut self,
+        packet: IngressPacket,
+        reason: DropReason,
+        decisions: &mut Decisions<'_, IngressDecision>,
+        tracer: &mut T,
+    ) {
+        self.drop_in_ingress(reason, decisions, tracer);
+        self.discard_arrived(packet);
     }
 
     fn drop_in_ingress<T: Tracer>(
@@ -315,26 +264,29 @@ impl Worker {
 }
 
 /// Gives a packet its metadata.
-fn begin(burst: Burst<'_>, packet: &IngressPacket, state: &mut State) {
-    let slots = &burst.pipeline.layout.slots;
-    for (slot, value) in &packet.preserved.0 {
-        state.set(*slot, value.clone());
-    }
-    state.set_number(slots.ingress_port, packet.arguments.ingress_port.into());
-    set_optional(state, slots.packet_length, packet.bytes.len() as u128);
-    set_optional(state, slots.ingress_global_timestamp, packet.arguments.timestamp_us);
-    set_optional(state, slots.instance_type, packet.instance_type as u32);
+fn begin(burst: Burst<'_>, packet: &mut Contents) {
+    let numbers = &burst.pipeline.layout.numbers;
+    let (arguments, instance_type) = (packet.arguments, packet.instance_type);
+    let length = packet.bytes.len() as u64;
+    let kept = std::mem::take(&mut packet.preserved);
+    let state = packet.state();
+    restore(state, &kept);
+    state.write_number(numbers.ingress_port, arguments.ingress_port.into());
+    set_optional(state, numbers.packet_length, length);
+    set_optional(state, numbers.ingress_global_timestamp, arguments.timestamp_us);
+    set_optional(state, numbers.instance_type, instance_type as u32);
+    packet.preserved = kept;
 }
 
-fn ingress_input<'a>(burst: Burst<'a>, packet: &'a IngressPacket) -> Input<'a> {
+fn ingress_input<'a>(burst: Burst<'a>, bytes: &'a [u8], arguments: IngressArguments) -> Input<'a> {
     Input {
-        packet: &packet.bytes,
+        packet: bytes,
         cursor: 0,
         facts: PacketFacts {
-            length_bytes: packet.bytes.len() as u32,
-            timestamp_us: packet.arguments.timestamp_us,
+            length_bytes: bytes.len() as u32,
+            timestamp_us: arguments.timestamp_us,
         },
-        random_seed: packet.arguments.random_seed,
+        random_seed: arguments.random_seed,
         step_limit: burst.pipeline.options.step_limit,
     }
 }
@@ -351,7 +303,7 @@ fn parse<T: Tracer>(burst: Burst<'_>, pass: &mut Pass<'_, T>) -> Result<(), Drop
     };
     match error {
         Some(error) => {
-            set_optional(pass.state(), layout.slots.parser_error, error);
+            set_optional(pass.state(), layout.numbers.parser_error, error);
             Ok(())
         }
         None => completed(ended),
@@ -360,7 +312,7 @@ fn parse<T: Tracer>(burst: Burst<'_>, pass: &mut Pass<'_, T>) -> Result<(), Drop
 
 /// Why a packet that the program dropped was dropped: the parser's error, if it had one and tells the program of it.
 fn ingress_drop_reason(burst: Burst<'_>, state: &State) -> DropReason {
-    match get_optional(state, burst.pipeline.layout.slots.parser_error) as u16 {
+    match get_optional(state, burst.pipeline.layout.numbers.parser_error) as u16 {
         0 => DropReason::IngressDrop,
         error => DropReason::ParserError(error),
     }

@@ -48,12 +48,12 @@ mod short_way;
 use crate::load::Pipeline;
 use crate::objects::{PresentSection, View};
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
-use crate::packet::{EgressPacket, IngressPacket, Preserved, QueuedPacket};
+use crate::packet::{EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, Preserved, QueuedPacket};
 use crate::replication::CloneSession;
 pub use copies::Copied;
 use copies::Copies;
 pub use flow::FlowKey;
-use forebay_interp::{Ended, Event, Preserve, State, Tracer};
+use forebay_interp::{Ended, Event, NumberPlace, Preserve, State, Tracer};
 use forebay_jit::Arrays;
 use forebay_tables::Reader;
 use pass::Scratch;
@@ -71,6 +71,7 @@ pub struct Worker {
     pipeline: Arc<Pipeline>,
     /// Says when this worker reads tables; not here during a burst.
     reader: Option<Reader>,
+    stays_pinned: bool,
     /// Where it counts.
     shard: usize,
     /// Where compiled code counts, and finds registers.
@@ -112,6 +113,7 @@ impl Worker {
             shard,
             arrays: pipeline.stateful.arrays(&pipeline.program, shard),
             reader: Some(pipeline.readers.reader()),
+            stays_pinned: false,
             pipeline,
             pool: Pool::default(),
             scratch: Scratch::default(),
@@ -161,17 +163,31 @@ impl Worker {
                     packet,
                     list: decisions,
                 };
-                worker.egress_packet(burst, dequeued, decisions, tracer);
+                worker.egress_packet(burst, dequeued.packet, &dequeued.arguments, decisions, tracer);
                 burst.view.section.leave();
             }
         });
+    }
+
+    /// Egress, checksum computation and deparser of one packet, as [`Worker::egress`].
+    pub fn egress_of_one<T: Tracer>(
+        &mut self,
+        EgressPacket { packet, arguments }: EgressPacket,
+        decisions: &mut Vec<Decided<EgressDecision>>,
+        tracer: &mut T,
+    ) {
+        let decisions = &mut Decisions {
+            packet: 0,
+            list: decisions,
+        };
+        self.burst(|worker, burst| worker.egress_packet(burst, packet, &arguments, decisions, tracer));
     }
 
     fn burst(&mut self, run: impl FnOnce(&mut Worker, Burst<'_>)) {
         let pipeline = Arc::clone(&self.pipeline);
         let mut reader = self.reader.take().unwrap_or_else(|| pipeline.readers.reader());
         let arrays = std::mem::take(&mut self.arrays);
-        let pin = reader.pin();
+        let pin = reader.pin_again();
         let view = View {
             program: &pipeline.program,
             plan: &pipeline.plan,
@@ -190,9 +206,21 @@ impl Worker {
             },
         );
         drop(view);
-        drop(pin);
+        match self.stays_pinned {
+            true => pin.keep(),
+            false => drop(pin),
+        }
         self.reader = Some(reader);
         self.arrays = arrays;
+    }
+
+    /// Whether tables stay pinned between bursts, which saves some time when these are short. Whoever waits for readers of
+    /// the tables, as a change of many entries at once does, waits until they are not.
+    pub fn stay_pinned(&mut self, stays: bool) {
+        self.stays_pinned = stays;
+        if !stays && let Some(reader) = &mut self.reader {
+            reader.unpin();
+        }
     }
 
     /// Counts a drop: of this worker, or of the switch around it.
@@ -206,10 +234,32 @@ impl Worker {
         self.pool.buffer()
     }
 
+    /// A packet that arrived at a port, in memory that was given back, if there is some.
+    pub fn packet(&mut self, bytes: Vec<u8>, arguments: IngressArguments) -> IngressPacket {
+        let mut packet = self.pool.packet();
+        packet.bytes = bytes;
+        packet.arguments = arguments;
+        packet.tag = 0;
+        packet.instance_type = InstanceType::Normal;
+        packet.passes = Passes::default();
+        IngressPacket(packet)
+    }
+
+    /// Gives back what a packet leaves that will not enter ingress, for later packets.
+    pub fn discard_arrived(&mut self, packet: IngressPacket) {
+        self.pool.recycle_packet(packet.0);
+    }
+
+    /// The bytes of a packet that will not enter ingress here.
+    pub fn into_bytes(&mut self, mut packet: IngressPacket) -> Vec<u8> {
+        let bytes = std::mem::take(&mut packet.bytes);
+        self.pool.recycle_packet(packet.0);
+        bytes
+    }
+
     /// Gives back what a packet leaves that is dropped between ingress and egress, for later packets.
     pub fn discard(&mut self, packet: QueuedPacket) {
-        self.pool.recycle_state(packet.state);
-        self.pool.recycle_shared(packet.bytes);
+        self.pool.recycle_packet(packet.0);
     }
 
     /// Gives a buffer back for later packets.
@@ -236,41 +286,40 @@ fn completed(ended: Ended) -> Result<(), DropReason> {
 
 /// The present values of the slots of a field list.
 fn preserved(pipeline: &Pipeline, preserve: Preserve, state: &State) -> Preserved {
-    let slots = preserve
+    let listed = preserve
         .field_list
         .and_then(|index| pipeline.program.field_lists.get(&index));
-    Preserved(
-        slots
-            .into_iter()
-            .flatten()
-            .map(|&slot| (slot, state.get(slot)))
-            .collect(),
-    )
-}
-
-fn restore(state: &mut State, preserved: Preserved) {
-    for (slot, value) in preserved.0 {
-        state.set(slot, value);
+    match listed {
+        Some(slots) => Preserved(slots.iter().map(|&slot| (slot, state.get(slot))).collect()),
+        None => Preserved::default(),
     }
 }
 
 /// Gives the clones of a session its class of service, if it has one.
-fn classify(clone: &mut QueuedPacket, session: &CloneSession, priority: Option<forebay_ir::SlotId>) {
+fn classify(clone: &mut QueuedPacket, session: &CloneSession, priority: Option<NumberPlace>) {
     if session.class_of_service > 0 {
         clone.priority = session.class_of_service;
-        set_optional(&mut clone.state, priority, session.class_of_service);
+        set_optional(clone.state(), priority, session.class_of_service);
     }
 }
 
-fn set_optional(state: &mut State, slot: Option<forebay_ir::SlotId>, value: impl Into<u128>) {
-    if let Some(slot) = slot {
-        state.set_number(slot, value.into());
+fn restore(state: &mut State, preserved: &Preserved) {
+    for (slot, value) in &preserved.0 {
+        state.set(*slot, value.clone());
+    }
+}
+
+#[inline]
+fn set_optional(state: &mut State, place: Option<NumberPlace>, value: impl Into<u64>) {
+    if let Some(place) = place {
+        state.write_number(place, value.into());
     }
 }
 
 /// The value of a slot that a program may not have; 0 then.
-fn get_optional(state: &State, slot: Option<forebay_ir::SlotId>) -> u64 {
-    slot.map_or(0, |slot| state.get_u64(slot))
+#[inline]
+fn get_optional(state: &State, place: Option<NumberPlace>) -> u64 {
+    place.map_or(0, |place| state.number(place))
 }
 
 fn port(value: u64) -> u32 {

@@ -27,6 +27,7 @@ pub(super) enum Pass<'a, T> {
 
 impl<'a, T: Tracer> Pass<'a, T> {
     /// Prepares to run bodies. Who traces wants to see every step, which only the interpreter takes one by one.
+    #[inline]
     pub(super) fn new(
         burst: Burst<'a>,
         input: Input<'a>,
@@ -55,6 +56,7 @@ impl<'a, T: Tracer> Pass<'a, T> {
         }
     }
 
+    #[inline]
     pub(super) fn run(&mut self, body: BodyId) -> Ended {
         match self {
             Pass::Interpreted(execution) => execution.run(body),

@@ -1,50 +1,57 @@
 //! Memory that packets leave behind for later ones.
 
-use forebay_interp::State;
+use crate::packet::Contents;
 use std::sync::Arc;
 
-/// The most states, and the most buffers, that are kept.
+/// The most packets, and the most buffers, that are kept.
 const KEPT_MAX: usize = 1024;
 
-/// States and buffers of packets that are gone.
+/// Packets and buffers of packets that are gone.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    // Boxed, since states travel in packets through queues: moving a pointer is enough.
+    // Boxed, as they are in packets.
     #[allow(clippy::vec_box)]
-    states: Vec<Box<State>>,
+    packets: Vec<Box<Contents>>,
     buffers: Vec<Vec<u8>>,
     /// Handles without a buffer, each the only one to its place.
     handles: Vec<Arc<Vec<u8>>>,
 }
 
 impl Pool {
-    /// A copy of a state.
-    pub(crate) fn state(&mut self, original: &State) -> Box<State> {
-        match self.states.pop() {
-            Some(mut state) => {
-                state.copy_from(original);
-                state
-            }
-            None => Box::new(original.clone()),
-        }
+    /// A packet without frame, in which something of an earlier one may stand.
+    pub(crate) fn packet(&mut self) -> Box<Contents> {
+        self.packets.pop().unwrap_or_default()
     }
 
-    pub(crate) fn recycle_state(&mut self, state: Box<State>) {
-        if self.states.len() < KEPT_MAX {
-            self.states.push(state);
+    /// A copy of a packet, which shares the frame with it.
+    pub(crate) fn copy_of(&mut self, original: &mut Contents) -> Box<Contents> {
+        let mut copy = self.packet();
+        copy.copy_but_frame(original);
+        copy.shared = Some(match &original.shared {
+            Some(shared) => Arc::clone(shared),
+            None => {
+                let shared = self.share(std::mem::take(&mut original.bytes));
+                Arc::clone(original.shared.insert(shared))
+            }
+        });
+        copy
+    }
+
+    /// Takes back a packet that is no more, with its buffer.
+    pub(crate) fn recycle_packet(&mut self, mut packet: Box<Contents>) {
+        if let Some(shared) = packet.shared.take() {
+            self.recycle_shared(shared);
+        }
+        self.recycle(std::mem::take(&mut packet.bytes));
+        packet.preserved.0.clear();
+        if self.packets.len() < KEPT_MAX {
+            self.packets.push(packet);
         }
     }
 
     /// An empty buffer.
     pub(crate) fn buffer(&mut self) -> Vec<u8> {
         self.buffers.pop().unwrap_or_default()
-    }
-
-    /// A copy of bytes.
-    pub(crate) fn copy(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut copy = self.buffer();
-        copy.extend_from_slice(bytes);
-        copy
     }
 
     /// Bytes that copies of a packet can share.
@@ -69,7 +76,7 @@ impl Pool {
     }
 
     pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
-        if self.buffers.len() < KEPT_MAX {
+        if buffer.capacity() > 0 && self.buffers.len() < KEPT_MAX {
             buffer.clear();
             self.buffers.push(buffer);
         }
