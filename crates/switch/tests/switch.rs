@@ -82,6 +82,7 @@ fn configure_replication(pipeline: &Pipeline) {
     let cut = CloneSession {
         replicas: vec![replica(0, 0), replica(3, 0)],
         packet_length_bytes: Some(3),
+        class_of_service: 0,
     };
     pipeline.set_clone_session(2, cut).expect("a session");
 }
