@@ -376,3 +376,15 @@ fn a_running_switch_captures_its_ports() {
         assert_eq!(length, 24 + 16 + 3, "{port}");
     }
 }
+
+#[test]
+fn it_is_said_why_packets_do_not_take_the_short_way() {
+    let folder = folder();
+    let input = capture(folder.path(), "in.pcap", &[&[0; 14]]);
+    let port = format!("0@pcap:{input}");
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/stf/externs/random_bounds.p4");
+    let ran = forebay(&["run", program, "-i", &port]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let expected = "not the short way: it draws random numbers\n";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+}

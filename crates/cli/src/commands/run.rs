@@ -124,6 +124,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let (mut ports, means) = open(&ports, &options, arguments.pcap.as_deref())?;
     if !arguments.json {
         announce(&means);
+        if let Some(obstacle) = start.pipeline.short_way_obstacle() {
+            output::message(&format!(
+                "packets go from body to body of the program, not the short way: {obstacle}\n"
+            ));
+        }
     }
     let program = ProgramSlot::new(Arc::clone(&start.pipeline), workers.workers);
     let control_plane = match is_served {
