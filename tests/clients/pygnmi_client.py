@@ -17,7 +17,11 @@ def value(client, path, encoding):
 
 
 def enable(client, is_enabled):
+    """Enables or disables a port, and waits until it is so: whoever forwards packets sees it a moment later."""
     client.set(update=[(ENABLED, is_enabled)], encoding="json_ietf")
+    wanted, until = "UP" if is_enabled else "DOWN", time.monotonic() + 5
+    while value(client, STATUS, "proto") != wanted and time.monotonic() < until:
+        time.sleep(0.05)
 
 
 def told(message):
@@ -95,9 +99,11 @@ def groups(client, bed):
     hop = "set_next_hop dst_addr=02:00:00:00:00:0{0} port={0} weight:1 watch:{0}"
     route = ["table", "add", "routing", "dst_addr=10.0.0.0/8", "do", *hop.format(2).split(), "or", *hop.format(3).split()]
     command(FOREBAY, "ctl", "--grpc", ADDRESS, *route)
+    time.sleep(0.5)
     both = routed(bed)
     expect(min(both) > 0 and sum(both) == 32, f"flows go to both members of a group: {both}")
     enable(client, False)
+    # Groups follow what is told of the port.
     time.sleep(0.5)
     one = routed(bed)
     expect(one == [0, 32], f"a disabled port takes the member that watches it out of the group: {one}")
