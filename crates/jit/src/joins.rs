@@ -22,9 +22,9 @@ pub(crate) struct Joins {
     leaders: BTreeMap<TableId, TableId>,
 }
 
-/// Whether records of a table have a memo: see [`forebay_tables::TableSpec::memo`].
-pub fn leads(program: &Program, table: TableId) -> bool {
-    Joins::of(program).leads(table)
+/// The tables whose records have a memo: see [`forebay_tables::TableSpec::memo`].
+pub fn leading_tables(program: &Program) -> BTreeSet<TableId> {
+    Joins::of(program).leaders.into_values().collect()
 }
 
 impl Joins {

@@ -87,7 +87,7 @@ pub use arrays::Arrays;
 pub use code::{Code, Execution};
 pub use compile::{CompileError, compile, compile_short_way};
 pub use context::Memory;
-pub use joins::leads;
+pub use joins::leading_tables;
 pub use lane::BURST_MAX;
 pub use short_way::{CopyFate, Fate, Frame, ShortCode, ShortWay};
 pub use tables::TableObjects;

@@ -102,14 +102,8 @@ impl Burst {
     /// Returns false, and changes nothing, when the burst is full.
     #[inline]
     pub fn push_exchange(&mut self, packet: &mut Packet) -> bool {
-        self.exchange(packet).is_some()
-    }
-
-    /// The same; gives the packet in its new place.
-    #[inline]
-    pub fn exchange(&mut self, packet: &mut Packet) -> Option<&mut Packet> {
         if self.is_full() {
-            return None;
+            return false;
         }
         let position = self.length;
         self.make_spare(position);
@@ -117,7 +111,7 @@ impl Burst {
         std::mem::swap(&mut self.buffers[position], packet);
         packet.reset();
         self.length += 1;
-        Some(&mut self.buffers[position])
+        true
     }
 
     /// Appends what the first of these packets hold, as many as fit, and gives them in their new places. Spare buffers are left

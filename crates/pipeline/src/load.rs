@@ -8,7 +8,7 @@ use crate::objects::{Control, CustomCrcs, LookupPlan, Snapshot, Stateful};
 use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
 use crate::sections::{self, RegisterLocks};
-use forebay_ir::{MatchKind, Op, Program, Unit};
+use forebay_ir::{MatchKind, Op, Program, TableId, Unit};
 use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, Implementation, KeySpec, MeterArray,
     MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
@@ -104,7 +104,11 @@ impl Pipeline {
         let sections = sections::place(&mut program);
         let layout = Layout::new(&program)?;
         let readers = Domain::new();
-        let tables = (0..program.tables.len()).map(|index| load_table(&program, index, &readers));
+        let leading = forebay_jit::leading_tables(&program);
+        let tables = (0..program.tables.len()).map(|index| {
+            let memo = leading.contains(&TableId(index as u32));
+            load_table(&program, index, memo, &readers)
+        });
         let tables = tables.collect::<Result<Vec<_>, _>>()?;
         let snapshot = Arc::new(Snapshot {
             tables: tables.iter().map(|table| Arc::clone(table.view())).collect(),
@@ -187,9 +191,8 @@ fn table_size(table: &forebay_ir::Table) -> usize {
         .max(table.entries.len())
 }
 
-fn load_table(program: &Program, index: usize, readers: &Arc<Domain>) -> Result<Table, LoadError> {
+fn load_table(program: &Program, index: usize, memo: bool, readers: &Arc<Domain>) -> Result<Table, LoadError> {
     let declared = &program.tables[index];
-    let memo = forebay_jit::leads(program, forebay_ir::TableId(index as u32));
     let mut table = Table::in_domain(table_spec(program, declared, memo), readers);
     for entry in &declared.entries {
         insert_program_entry(program, declared, &mut table, entry).map_err(|error| LoadError::Entry {

@@ -317,6 +317,13 @@ mod tests {
         meters
     }
 
+    const BYTES: MeterConfig = MeterConfig {
+        committed_rate: 1000,
+        committed_burst: 100,
+        peak_rate: 2000,
+        peak_burst: 150,
+    };
+
     /// The schedule of BMv2's own test of a two-rate meter, with its results.
     #[test]
     fn two_rates_as_bmv2() {
@@ -341,13 +348,7 @@ mod tests {
 
     #[test]
     fn bytes_cost_their_number() {
-        let config = MeterConfig {
-            committed_rate: 1000,
-            committed_burst: 100,
-            peak_rate: 2000,
-            peak_burst: 150,
-        };
-        let meters = meters(MeterKind::Bytes, config);
+        let meters = meters(MeterKind::Bytes, BYTES);
         assert_eq!(meters.execute(1, 100, Green, 0), Green);
         assert_eq!(meters.execute(1, 50, Green, 0), Yellow);
         assert_eq!(meters.execute(1, 1, Green, 0), Red);
@@ -358,13 +359,7 @@ mod tests {
 
     #[test]
     fn colors_are_counted() {
-        let config = MeterConfig {
-            committed_rate: 1000,
-            committed_burst: 100,
-            peak_rate: 2000,
-            peak_burst: 150,
-        };
-        let meters = meters(MeterKind::Bytes, config);
+        let meters = meters(MeterKind::Bytes, BYTES);
         for (bytes, earlier) in [(100, Green), (50, Green), (1, Green), (9, Red)] {
             meters.execute(1, bytes, earlier, 0);
         }

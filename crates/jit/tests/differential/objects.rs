@@ -23,6 +23,7 @@ impl Tables {
     /// Empty ones.
     pub fn new(program: &Program) -> Self {
         let domain = Domain::new();
+        let leading = forebay_jit::leading_tables(program);
         let tables = program.tables.iter().zip((0..).map(TableId)).map(|(table, id)| {
             let actions = table.actions.iter().zip(0..).map(|(listed, index)| {
                 let params = program.actions[listed.action.index()].params.iter();
@@ -41,7 +42,7 @@ impl Tables {
                 default_action: ActionCall::new(ActionId(default.action), default.args.clone()),
                 const_default: false,
                 implementation: Implementation::Direct,
-                memo: forebay_jit::leads(program, id),
+                memo: leading.contains(&id),
             };
             Table::in_domain(spec, &domain)
         });
