@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 BURSTS = (200, 20200)
-PACKETS = 32 * (BURSTS[1] - BURSTS[0])
+PACKETS = 64 * (BURSTS[1] - BURSTS[0])
 CONTENDERS = ("jit", "hand-written", "harness")
 # Functions and instructions that are executed less often for a packet are not listed.
 SELDOM = 0.05

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   Port ─ receive ─► Function::process ─► Outputs ─ send ─► Port
-//!                     (a burst of 32)      (a burst for each port)
+//!                     (a burst of 64)      (a burst for each port)
 //! ```
 //!
 //! 1. [`forwarder`]: the loop around a function, its ports and its drop counters.

@@ -1,9 +1,9 @@
 //! The benchmark harness: how fast packets go through a compiled program, and through the same function written by hand.
 //!
 //! ```text
-//!   FramePort ─ bursts of 32 ─► switch with the P4 program ─► FramePort        memory to memory,
-//!   FramePort ─ bursts of 32 ─► hand-written twin          ─► FramePort        one process,
-//!   FramePort ─ bursts of 32 ─► nothing                    ─► FramePort        no system call
+//!   FramePort ─ bursts of 64 ─► switch with the P4 program ─► FramePort        memory to memory,
+//!   FramePort ─ bursts of 64 ─► hand-written twin          ─► FramePort        one process,
+//!   FramePort ─ bursts of 64 ─► nothing                    ─► FramePort        no system call
 //! ```
 //!
 //! 1. [`frames`]: the traffic, prepared in memory; [`malformed`] damages it.

@@ -167,35 +167,31 @@ impl Memory {
         }
     }
 
-    /// Says where the bytes of a copy are put, if so many are made. Copies before it have places already.
+    /// Says where the bytes of copies are put, if so many are made: from copy `first` on. Copies before it have places already.
     ///
     /// # Safety
     ///
-    /// From now on until another address is set for the copy, and when frames take a short way with this memory, the
+    /// From now on until another address is set for a copy, and when frames take a short way with this memory, its
     /// address is that of as many bytes as [`crate::ShortCode::copy_bytes`] says for the longest frame, which nobody else uses.
     ///
     /// # Panics
     ///
-    /// When a copy before it has no place.
+    /// When a copy before `first` has no place.
     #[inline]
-    pub unsafe fn set_copy(&mut self, index: usize, target: *mut u8) {
-        match self.copies.get_mut(index) {
-            Some(place) => place.target = target,
-            None => {
-                assert_eq!(index, self.copies.len(), "places are given in order");
-                self.copies.push(Copy::at(target));
-            }
+    pub unsafe fn set_copies(&mut self, first: usize, mut targets: impl Iterator<Item = *mut u8>) {
+        for (place, target) in self.copies[first..].iter_mut().zip(&mut targets) {
+            place.target = target;
         }
+        self.copies.extend(targets.map(Copy::at));
     }
 
-    /// What became of a copy that the last bursts have made.
+    /// What became of the copies from one to before another that the last bursts have made.
     #[inline]
-    pub fn copy(&self, index: usize) -> CopyFate {
-        let copy = &self.copies[index];
-        CopyFate {
+    pub fn copies(&self, from: usize, behind: usize) -> impl Iterator<Item = CopyFate> {
+        self.copies[from..behind].iter().map(|copy| CopyFate {
             port: copy.egress_port as u32,
             length: (copy.fate == fate::SENT).then_some(copy.length as usize),
-        }
+        })
     }
 
     /// Makes sure that there are so many words of temporaries.

@@ -92,6 +92,14 @@ pub(crate) mod fate {
     pub(crate) const GAVE_UP: u64 = 6;
     /// It has become copies.
     pub(crate) const REPLICATED: u64 = 7;
+
+    /// Whether nothing but this word says what became of the packet.
+    pub(crate) fn is_all(fate: u64) -> bool {
+        matches!(
+            fate >> 32,
+            PLAIN | DROPPED_IN_INGRESS | DROPPED_IN_EGRESS | ASSERT_FAILED
+        )
+    }
 }
 
 /// Words of the head; the key follows.
@@ -168,30 +176,27 @@ impl Lanes {
         }
     }
 
-    /// Describes the first `count` packets of a burst, at most [`BURST_MAX`], of which the first queue is made. `truncate_to` is
-    /// noted when it is asked for.
+    /// Describes the first `count` packets of a burst, at most [`BURST_MAX`], of which the first queue is made; gives the length
+    /// of the longest in bytes.
     #[inline]
-    pub(crate) fn describe(&mut self, frames: impl Iterator<Item = Frame>, count: usize, truncate_to: Option<u64>) {
+    pub(crate) fn describe(&mut self, frames: impl Iterator<Item = Frame>, count: usize) -> usize {
         let count = count.min(BURST_MAX);
         let (mut lane, stride) = (self.words.as_mut_ptr(), self.shape.lane_words);
-        frames.take(count).for_each(|frame| {
+        let longest = frames.take(count).fold(0, |longest, frame| {
             // SAFETY: as for `lane`; there are so many.
             let head = unsafe { &mut *lane.cast::<Lane>() };
             head.packet = frame.start;
             head.packet_bits = frame.length as u64 * 8;
-            if let Some(bytes) = truncate_to {
-                head.truncate_to = bytes;
-            }
             lane = lane.wrapping_add(stride);
+            longest.max(frame.length)
         });
         self.set_count(count);
+        longest
     }
 
-    /// What became of the first packet has become of so many; gives their number.
-    pub(crate) fn repeat_first(&mut self, count: usize) -> usize {
-        let first = self.fates[0];
-        self.fates[..count].fill(first);
-        count
+    /// Notes for the first `count` packets that so many bytes of them leave at most.
+    pub(crate) fn limit(&mut self, count: usize, truncate_to: u64) {
+        (0..count).for_each(|index| self.lane(index).truncate_to = truncate_to);
     }
 
     /// What became of the packets of the last burst.

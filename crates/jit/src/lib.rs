@@ -60,7 +60,7 @@
 //!   leads is within the array whose version it has: that was tested before it was written.
 //! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
 //!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much is
-//!   what [`Memory::set_copy`] is promised.
+//!   what [`Memory::set_copies`] is promised.
 //! * **The room before a packet.** A frame becomes longer by at most [`ShortCode::headroom`] bytes, which who runs a short way
 //!   promises to be there.
 //!

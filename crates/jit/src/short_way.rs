@@ -90,6 +90,8 @@ pub struct ShortWay<'a> {
     requests: &'a mut Requests,
     output: &'a mut BitBuffer,
     memory: &'a mut Memory,
+    /// See [`ShortWay::longest`].
+    longest: usize,
 }
 
 /// A frame in memory.
@@ -137,7 +139,7 @@ pub enum Fate {
     DroppedInEgress,
     /// An assertion did not hold.
     AssertFailed,
-    /// It has become copies: so many, from this one on. See [`Memory::copy`].
+    /// It has become copies: so many, from this one on. See [`Memory::copies`].
     Replicated {
         /// The first.
         first: usize,
@@ -197,6 +199,7 @@ impl<'a> ShortWay<'a> {
             requests,
             output: &mut buffers.output,
             memory,
+            longest: 0,
         }
     }
 
@@ -205,7 +208,7 @@ impl<'a> ShortWay<'a> {
         self.far
     }
 
-    /// Whether the same becomes of all frames, which are neither looked at nor changed: then one stands for all.
+    /// Whether the same becomes of all frames, which are neither looked at nor changed: then [`ShortWay::run_unseen`] will do.
     pub fn is_uniform(&self) -> bool {
         self.code.needs.uniform
     }
@@ -217,17 +220,42 @@ impl<'a> ShortWay<'a> {
     /// # Safety
     ///
     /// Each frame is in memory of the caller's, with [`ShortCode::headroom`] more bytes before it, and no two share any. The
-    /// addresses for copies ([`Memory::set_copy`]) are good for the longest of them.
+    /// addresses for copies ([`Memory::set_copies`]) are good for the longest of them.
     pub unsafe fn run(&mut self, frames: impl ExactSizeIterator<Item = Frame>, arguments: Arguments) -> usize {
         let count = frames.len().min(BURST_MAX);
         if count == 0 {
             return 0;
         }
         let lanes = &mut self.memory.lanes;
-        // When packets are not looked at, one stands for all.
-        let described = if self.code.needs.uniform { 1 } else { count };
-        lanes.describe(frames, described, self.code.needs.truncates.then_some(u32::MAX.into()));
+        self.longest = lanes.describe(frames, count);
+        if self.code.needs.truncates {
+            lanes.limit(count, u32::MAX.into());
+        }
+        // SAFETY: as the caller promises.
+        unsafe { self.execute(arguments) }
+    }
+
+    /// What becomes of each frame that comes now, when they are [all the same](ShortWay::is_uniform).
+    ///
+    /// # Panics
+    ///
+    /// When they are not.
+    pub fn run_unseen(&mut self, arguments: Arguments) -> Fate {
+        assert!(self.is_uniform(), "frames are looked at");
+        self.memory.lanes.set_count(1);
+        // SAFETY: the code looks at no frame.
+        unsafe { self.execute(arguments) };
+        self.fate(0)
+    }
+
+    /// Executes the code for the packets of the first queue; how many of them it has come to.
+    ///
+    /// # Safety
+    ///
+    /// If the code looks at frames, the lanes describe frames as [`ShortWay::run`] is promised.
+    unsafe fn execute(&mut self, arguments: Arguments) -> usize {
         self.output.clear();
+        let lanes = &mut self.memory.lanes;
         let context = &mut self.context;
         context.ingress_port = arguments.ingress_port.into();
         context.timestamp_us = arguments.timestamp_us;
@@ -242,12 +270,22 @@ impl<'a> ShortWay<'a> {
         // SAFETY: the context describes frames as the caller promises, lanes, queues, temporaries and buffers that are
         // ours until this returns, all as large as the code was told.
         let behind = unsafe { (self.code.entry)(context) };
-        let ran = (behind as usize - first) / size_of::<u64>();
-        debug_assert!(ran <= described);
-        if self.code.needs.uniform {
-            self.memory.lanes.repeat_first(count)
-        } else {
-            ran
+        (behind as usize - first) / size_of::<u64>()
+    }
+
+    /// The length in bytes of the longest frame that the last [`ShortWay::run`] took.
+    pub fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// How many of the frames of the last burst from `first` to before `behind`, the first among them, one behind the other,
+    /// have the same fate, if nothing more is to be known of it than which.
+    #[inline]
+    pub fn alike(&self, first: usize, behind: usize) -> usize {
+        let fates = &self.memory.lanes.fates()[first..behind];
+        match fate::is_all(fates[0]) {
+            true => fates.iter().take_while(|fate| **fate == fates[0]).count(),
+            false => 1,
         }
     }
 
@@ -298,9 +336,9 @@ impl<'a> ShortWay<'a> {
         }
     }
 
-    /// See [`Memory::copy`].
+    /// See [`Memory::copies`].
     pub fn copy(&self, index: usize) -> CopyFate {
-        self.memory.copy(index)
+        self.memory.copies(index, index + 1).next().expect("it has been made")
     }
 
     /// What the deparser emitted for the packets of the last burst that are [rewritten](Fate::Rewritten).

@@ -12,7 +12,7 @@ use crate::Packet;
 
 /// How many packets a burst holds unless told otherwise: enough to overlap the memory accesses of
 /// table look-ups, few enough to stay in the first-level cache.
-pub const DEFAULT_BURST: usize = 32;
+pub const DEFAULT_BURST: usize = 64;
 
 /// Up to `capacity` packets, in order.
 ///
@@ -203,6 +203,14 @@ impl Burst {
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [Packet] {
         &mut self.buffers[..self.length]
+    }
+
+    /// Gives the packets consecutive identities.
+    #[inline]
+    pub fn number(&mut self, first_id: u64) {
+        for (packet, id) in self.as_mut_slice().iter_mut().zip(first_id..) {
+            packet.id = id;
+        }
     }
 
     /// How many buffers this burst had to allocate so far; constant after a warm-up.

@@ -25,8 +25,6 @@ pub struct Packet {
     storage: Vec<u8>,
     start: usize,
     end: usize,
-    /// The P4 number of the port it came in by, or shall leave by.
-    pub port: u32,
     /// Length in bytes when it was received, before the program or a snapshot length changed it.
     pub original_length: u32,
     /// An identity that the receiver gives out, for traces and for following copies.
@@ -47,7 +45,6 @@ impl Packet {
             storage: vec![0; headroom + room],
             start: headroom,
             end: headroom,
-            port: 0,
             original_length: 0,
             id: 0,
             timestamp_ns: 0,
@@ -102,7 +99,6 @@ impl Packet {
     pub fn reset(&mut self) {
         self.start = DEFAULT_HEADROOM.min(self.storage.len());
         self.end = self.start;
-        self.port = 0;
         self.original_length = 0;
         self.id = 0;
         self.timestamp_ns = 0;
@@ -120,7 +116,6 @@ impl Packet {
     /// Makes this packet a copy of `other`, metadata included, in its own buffer.
     pub fn copy_from(&mut self, other: &Packet) {
         self.set_data(other.data());
-        self.port = other.port;
         self.original_length = other.original_length;
         self.id = other.id;
         self.timestamp_ns = other.timestamp_ns;
@@ -244,7 +239,6 @@ impl Default for Packet {
 impl PartialEq for Packet {
     fn eq(&self, other: &Packet) -> bool {
         self.data() == other.data()
-            && self.port == other.port
             && self.original_length == other.original_length
             && self.id == other.id
             && self.timestamp_ns == other.timestamp_ns
@@ -255,13 +249,7 @@ impl Eq for Packet {}
 
 impl fmt::Debug for Packet {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "Packet(id {}, port {}, {} bytes:",
-            self.id,
-            self.port,
-            self.len()
-        )?;
+        write!(formatter, "Packet(id {}, {} bytes:", self.id, self.len())?;
         for byte in self.data().iter().take(64) {
             write!(formatter, " {byte:02x}")?;
         }

@@ -71,7 +71,7 @@ mod tests {
         let mut pool = Pool::new(2);
         let mut packet = pool.take();
         packet.set_data(b"old");
-        packet.port = 9;
+        packet.id = 9;
         pool.give(packet);
         assert_eq!(pool.take(), Packet::new());
         assert_eq!(pool.created(), 1);

@@ -62,7 +62,6 @@ impl Port for BenchPort {
                 break;
             };
             packet.set_data(&data);
-            packet.port = port;
             packet.timestamp_ns = now_ns;
             self.counters.count_received(data.len());
             received += 1;

@@ -127,11 +127,7 @@ impl PortTable {
     /// `first_tag` on. `None`, and the burst stays, when there is no such port.
     pub(crate) fn send_burst(&mut self, number: u32, burst: &mut Burst, first_tag: u64, now_ns: u64) -> Option<Sent> {
         let place = self.place(number)?;
-        for (packet, tag) in burst.iter_mut().zip(first_tag..) {
-            packet.id = tag;
-            packet.port = number;
-            packet.timestamp_ns = now_ns;
-        }
+        burst.number(first_tag);
         let slot = &mut self.slots[place];
         let before = slot.flush(now_ns, &mut self.failures);
         Some(before + slot.transmit(burst, now_ns, &mut self.failures))
@@ -156,8 +152,6 @@ impl PortTable {
             let queued = slot.outgoing.exchange_all(packets);
             for (packet, tag) in queued.iter_mut().zip(&mut tags) {
                 packet.id = tag;
-                packet.port = slot.number;
-                packet.timestamp_ns = now_ns;
             }
             let count = queued.len();
             packets = &mut packets[count..];
@@ -176,9 +170,7 @@ impl PortTable {
         };
         let packet = slot.outgoing.allocate().expect("a flushed burst has room");
         packet.set_data(frame);
-        packet.port = number;
         packet.id = tag;
-        packet.timestamp_ns = now_ns;
         Some(sent)
     }
 
@@ -224,10 +216,15 @@ impl PortSlot {
         self.port.room().saturating_sub(self.outgoing.len())
     }
 
+    #[inline]
     fn flush(&mut self, now_ns: u64, failures: &mut Vec<(u32, PortError)>) -> Sent {
-        if self.outgoing.is_empty() {
-            return Sent::default();
+        match self.outgoing.is_empty() {
+            true => Sent::default(),
+            false => self.send_outgoing(now_ns, failures),
         }
+    }
+
+    fn send_outgoing(&mut self, now_ns: u64, failures: &mut Vec<(u32, PortError)>) -> Sent {
         let mut outgoing = std::mem::take(&mut self.outgoing);
         let sent = self.transmit(&mut outgoing, now_ns, failures);
         self.outgoing = outgoing;

@@ -5,25 +5,24 @@
 
 use crate::switch::{Activity, Switch};
 use forebay_packet::{Burst, Packet};
-use forebay_pipeline::{Arrival, DropReason, Passage, Tracer};
+use forebay_pipeline::{Arrival, DropReason, Passage, Passed, Tracer};
 
 impl Switch {
     /// Receives a burst from every port and takes it the short way as far as possible.
     pub(crate) fn pass_through<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T, activity: &mut Activity) {
+        let mut burst = std::mem::take(&mut self.stages.received);
         for place in 0..self.ports.count() {
-            let mut burst = std::mem::take(&mut self.stages.received);
             let ingress_port = self.ports.receive_at(place, &mut burst, self.config.burst, now_ns);
-            let count = burst.len() as u64;
-            if count == 0 {
-                self.stages.received = burst;
+            if burst.is_empty() {
                 continue;
             }
+            let count = burst.len() as u64;
             self.counters.received += count;
             activity.received += count;
             self.pass_burst(&mut burst, ingress_port, now_ns, tracer, activity);
             burst.clear();
-            self.stages.received = burst;
         }
+        self.stages.received = burst;
     }
 
     fn pass_burst<T: Tracer>(
@@ -38,37 +37,56 @@ impl Switch {
             ingress_port,
             timestamp_us: self.microseconds(now_ns),
         };
-        let mut passages = std::mem::take(&mut self.stages.passages);
+        let mut passed = std::mem::take(&mut self.stages.passed);
+        match self.pass(burst.as_mut_slice(), arrival, &mut passed) {
+            Some(port) => self.hand_over_all(port, burst, ingress_port, now_ns, activity),
+            None => self.settle_burst(burst.as_mut_slice(), &mut passed, arrival, now_ns, tracer, activity),
+        }
+        self.stages.passed = passed;
+    }
+
+    /// Takes packets the short way, if nobody waits in front of them: see [`forebay_pipeline::Worker::pass`].
+    #[inline]
+    fn pass(&mut self, packets: &mut [Packet], arrival: Arrival, passed: &mut Vec<Passed>) -> Option<u32> {
+        if !self.is_empty() {
+            return None;
+        }
         let room = self.room_for_copies();
-        if self.is_empty()
-            && let Some(port) = self.worker.pass(burst.as_mut_slice(), arrival, room, &mut passages)
-        {
-            self.hand_over_all(port, burst, ingress_port, now_ns, activity);
-            self.stages.passages = passages;
-            return;
-        }
-        let mut packets = burst.as_mut_slice();
+        self.worker.pass(packets, arrival, room, passed)
+    }
+
+    /// Does with packets what became of the first of them, takes the others the short way, and so on. `passed` is empty
+    /// behind it.
+    fn settle_burst<T: Tracer>(
+        &mut self,
+        mut packets: &mut [Packet],
+        passed: &mut Vec<Passed>,
+        arrival: Arrival,
+        now_ns: u64,
+        tracer: &mut T,
+        activity: &mut Activity,
+    ) {
         while !packets.is_empty() {
-            let room = self.room_for_copies();
-            if passages.is_empty()
-                && self.is_empty()
-                && let Some(port) = self.worker.pass(packets, arrival, room, &mut passages)
+            if passed.is_empty()
+                && let Some(port) = self.pass(packets, arrival, passed)
             {
-                passages.resize(packets.len(), Passage::Transmit(port));
+                passed.push(Passed {
+                    passage: Passage::Transmit(port),
+                    packets: packets.len(),
+                });
             }
-            if passages.is_empty() {
-                passages.push(Passage::LongWay);
+            if passed.is_empty() {
+                passed.push(Passed {
+                    passage: Passage::LongWay,
+                    packets: 1,
+                });
             }
-            let (mut passed, rest) = packets.split_at_mut(passages.len());
-            packets = rest;
-            for run in passages.chunk_by(|one, next| one == next) {
-                let (these, behind) = passed.split_at_mut(run.len());
-                passed = behind;
-                self.settle_run(run[0], these, arrival, now_ns, tracer, activity);
+            for run in passed.drain(..) {
+                let (these, behind) = packets.split_at_mut(run.packets);
+                packets = behind;
+                self.settle_run(run.passage, these, arrival, now_ns, tracer, activity);
             }
-            passages.clear();
         }
-        self.stages.passages = passages;
     }
 
     /// Does with packets what became of all of them.

@@ -6,7 +6,7 @@ use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError, SplitMix64};
 use forebay_pipeline::{
     Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, IngressArguments, IngressDecision, IngressPacket,
-    Passage, Pipeline, QueuedPacket, Tracer, Worker,
+    Passed, Pipeline, QueuedPacket, Tracer, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ pub struct Switch {
 /// Buffers of the stages, kept so that nothing is allocated for a burst.
 pub(crate) struct Stages {
     pub(crate) received: Burst,
-    pub(crate) passages: Vec<Passage>,
+    pub(crate) passed: Vec<Passed>,
     ingress: Vec<IngressPacket>,
     ingress_ports: Vec<u32>,
     ingress_decisions: Vec<Decided<IngressDecision>>,
@@ -495,7 +495,7 @@ impl Stages {
     fn new(burst: usize) -> Stages {
         Stages {
             received: Burst::new(burst),
-            passages: Vec::with_capacity(burst),
+            passed: Vec::with_capacity(burst),
             ingress: Vec::with_capacity(burst),
             ingress_ports: Vec::with_capacity(burst),
             ingress_decisions: Vec::with_capacity(burst),

@@ -262,7 +262,7 @@ impl TableView {
 pub type Hint = u64;
 
 /// Keys that [`TableView::find_all`] takes at once.
-pub const FIND_MAX: usize = 32;
+pub const FIND_MAX: usize = 64;
 
 fn default_action(spec: &TableSpec, records: &RecordLayout, call: ActionCall) -> DefaultAction {
     // The default of a table with members or groups is an action all the same.

@@ -171,10 +171,9 @@ impl<'a> Stage<'a> {
 fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Recorder<'_>) -> Seen {
     let (mut requests, mut buffers, mut memory) = (Requests::default(), Buffers::default(), Memory::default());
     let mut targets = vec![vec![0; ShortCode::copy_bytes(LENGTH_MAX)]; COPIES_MAX];
-    for (index, target) in targets.iter_mut().enumerate() {
-        // SAFETY: every place is a vector of its own, as long as copies of the longest packet may be.
-        unsafe { memory.set_copy(index, target.as_mut_ptr()) };
-    }
+    let places = targets.iter_mut().map(|target| target.as_mut_ptr());
+    // SAFETY: every place is a vector of its own, as long as copies of the longest packet may be.
+    unsafe { memory.set_copies(0, places) };
     let mut way = ShortWay::new(code, None, &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = way.headroom();
     let arguments = Arguments {

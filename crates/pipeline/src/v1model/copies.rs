@@ -55,10 +55,12 @@ impl Copies {
         if known < count {
             self.packets.resize_with(count, Packet::new);
         }
-        for index in (0..stale).chain(known..self.packets.len()) {
-            let target = self.packets[index].room_for(self.room).as_mut_ptr();
-            // SAFETY: the buffer is ours, stays where it is until the next call, and has room for copies of the frames.
-            unsafe { memory.set_copy(index, target) };
+        for (from, behind) in [(0, stale), (known, self.packets.len())] {
+            let room = self.room;
+            let targets = self.packets[from..behind].iter_mut();
+            let targets = targets.map(|packet| packet.room_for(room).as_mut_ptr());
+            // SAFETY: each buffer is ours, stays where it is until the next call, and has room for copies of the frames.
+            unsafe { memory.set_copies(from, targets) };
         }
     }
 
@@ -67,27 +69,24 @@ impl Copies {
         self.used = self.used.max(behind);
     }
 
-    /// Takes those at the beginning of a range of copies that go the same way; their packets get their lengths.
+    /// Takes those at the beginning of a range of copies that leave the same way, or one that does not leave; their packets get
+    /// their lengths.
     pub(super) fn next(&mut self, memory: &Memory, range: &mut Range<u32>, length_max: usize) -> Option<Copied> {
-        let start = range.start;
-        let mut first: Option<(u32, Result<(), DropReason>)> = None;
-        while range.start < range.end {
-            let CopyFate { port, length } = memory.copy(range.start as usize);
-            let fate = match length {
-                None => Err(DropReason::EgressDrop),
-                Some(length) if length > length_max => Err(DropReason::PacketTooLong),
-                Some(_) => Ok(()),
-            };
-            if *first.get_or_insert((port, fate)) != (port, fate) {
-                break;
-            }
-            self.packets[range.start as usize].set_received(length.unwrap_or(0));
-            range.start += 1;
-        }
-        first.map(|(port, fate)| Copied {
-            start,
+        let (start, behind) = (range.start as usize, range.end as usize);
+        let mut copies = memory.copies(start, behind).zip(&mut self.packets[start..behind]);
+        let (first, packet) = copies.next()?;
+        packet.set_received(first.length.unwrap_or(0));
+        let fate = fate(first, length_max);
+        let alike = copies.take_while(|(copy, _)| match (fate, copy.length) {
+            (Ok(()), Some(length)) => copy.port == first.port && length <= length_max,
+            _ => false,
+        });
+        let more = alike.map(|(copy, packet)| packet.set_received(copy.length.unwrap_or(0)));
+        range.start += 1 + more.count() as u32;
+        Some(Copied {
+            start: start as u32,
             end: range.start,
-            port,
+            port: first.port,
             fate,
         })
     }
@@ -95,5 +94,14 @@ impl Copies {
     /// The packets of copies.
     pub(super) fn packets(&mut self, start: u32, end: u32) -> &mut [Packet] {
         &mut self.packets[start as usize..end as usize]
+    }
+}
+
+/// What becomes of a copy.
+fn fate(copy: CopyFate, length_max: usize) -> Result<(), DropReason> {
+    match copy.length {
+        None => Err(DropReason::EgressDrop),
+        Some(length) if length > length_max => Err(DropReason::PacketTooLong),
+        Some(_) => Ok(()),
     }
 }

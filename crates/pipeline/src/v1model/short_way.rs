@@ -4,7 +4,7 @@
 //! and no clones, in one step, in the packet's own buffer. Where a packet does not fit this, nothing has happened to it
 //! yet and it goes through the two entry points. See [`forebay_jit::route`].
 
-use super::copies::{Copied, packets_together};
+use super::copies::{Copied, Copies, packets_together};
 use super::pass::Scratch;
 use super::{DROP_PORT, Worker};
 use crate::layout::Layout;
@@ -35,6 +35,15 @@ pub enum Passage {
     },
     /// It has not been touched, and goes through [`Worker::ingress`] and [`Worker::egress`].
     LongWay,
+}
+
+/// Packets, one behind the other, of which the same became.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// What.
+    pub passage: Passage,
+    /// How many, at least one.
+    pub packets: usize,
 }
 
 /// Packets that came from one port at one time.
@@ -68,17 +77,18 @@ impl Worker {
         self.copies.packets(start, end)
     }
 
-    /// Takes packets the short way and appends what became of each. All of a burst go together; or so many that the last
-    /// one has to take the long way before the next may follow; or so many that there are no more than `room` copies. When
-    /// the queues of the traffic manager are empty, this is the same as [`Worker::ingress`] and [`Worker::egress`].
+    /// Takes packets the short way and says in `passed`, which is empty before, what became of them. All of a burst go together;
+    /// or so many that the last one has to take the long way before the next may follow; or so many that there are no more
+    /// than `room` copies. When the queues of the traffic manager are empty, this is the same as [`Worker::ingress`] and
+    /// [`Worker::egress`].
     ///
-    /// When all packets are ready to leave by one port, that is the result, and nothing is appended.
+    /// When all packets are ready to leave by one port, that is the result, and `passed` stays empty.
     pub fn pass(
         &mut self,
         packets: &mut [Packet],
         arrival: Arrival,
         room: usize,
-        passages: &mut Vec<Passage>,
+        passed: &mut Vec<Passed>,
     ) -> Option<u32> {
         let code = self.pipeline.code.as_ref()?;
         let straight = code.straight()?;
@@ -118,52 +128,92 @@ impl Worker {
             ingress_port: arrival.ingress_port,
             timestamp_us: arrival.timestamp_us,
         };
-        let headroom = short_way.headroom();
-        let length_max = self.pipeline.options.packet_limit as usize;
-        let mut done = 0;
-        while done < packets.len() {
-            let rest = &mut packets[done..];
-            let mut longest = 0;
-            if short_way.is_uniform() {
-                longest = rest.iter().map(Packet::len).max().unwrap_or(0);
+        let mut pass = Pass {
+            short_way: &mut short_way,
+            rewritten,
+            copies: &mut self.copies,
+            length_max: self.pipeline.options.packet_limit as usize,
+            passed,
+        };
+        let port = match pass.short_way.is_uniform() {
+            true => pass.unseen(packets, arguments),
+            false => pass.one_by_one(packets, all, arguments),
+        };
+        for run in &passed[..] {
+            if let Passage::Drop(reason) = run.passage {
+                self.pipeline.drops().count_many(self.shard, reason, run.packets as u64);
             }
-            let frames = rest.iter_mut().map(|packet| {
-                longest = longest.max(packet.len());
-                Frame {
-                    start: packet.start_with_headroom(headroom),
-                    length: packet.len(),
-                }
+        }
+        port
+    }
+}
+
+/// The packets of a burst on the short way.
+struct Pass<'a, 'b> {
+    short_way: &'a mut ShortWay<'b>,
+    rewritten: &'a mut BitBuffer,
+    copies: &'a mut Copies,
+    /// Bytes of a packet at most.
+    length_max: usize,
+    passed: &'a mut Vec<Passed>,
+}
+
+impl Pass<'_, '_> {
+    /// Packets that the program does not look at. The port, if all leave.
+    fn unseen(&mut self, packets: &mut [Packet], arguments: Arguments) -> Option<u32> {
+        let fate = self.short_way.run_unseen(arguments);
+        let longest = packets.iter().map(Packet::len).max().unwrap_or(0);
+        match fate {
+            Fate::Plain { port } if longest <= self.length_max => return Some(port),
+            _ => packets.iter_mut().for_each(|packet| self.finish(packet, fate, 1)),
+        }
+        None
+    }
+
+    /// All packets, or so many that the last one has to take the long way. The port, if that are all of a burst of `all` and
+    /// they leave as they lie there.
+    fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<u32> {
+        let headroom = self.short_way.headroom();
+        let mut done = 0;
+        while done < packets.len() && self.passed.last().is_none_or(|run| run.passage != Passage::LongWay) {
+            let rest = &mut packets[done..];
+            let frames = rest.iter_mut().map(|packet| Frame {
+                start: packet.start_with_headroom(headroom),
+                length: packet.len(),
             });
             // SAFETY: every packet has its own buffer, with so much headroom.
-            let ran = unsafe { short_way.run(frames, arguments) };
+            let ran = unsafe { self.short_way.run(frames, arguments) };
+            let fit = self.short_way.longest() <= self.length_max;
             if ran == all
-                && longest <= length_max
-                && let Some(port) = short_way.only_port(ran)
+                && fit
+                && let Some(port) = self.short_way.only_port(ran)
             {
                 return Some(port);
             }
-            let rest = &mut packets[done..];
-            let first = passages.len();
-            passages.reserve(ran);
-            for (index, packet) in rest[..ran].iter_mut().enumerate() {
-                let fate = short_way.fate(index);
-                if let Fate::Replicated { first, count } = fate {
-                    self.copies.made(first + count);
-                }
-                let passage = finish(&self.pipeline, &mut short_way, rewritten, packet, fate);
-                passages.push(passage);
-            }
-            for run in passages[first..].chunk_by(|one, next| one == next) {
-                if let Passage::Drop(reason) = run[0] {
-                    self.pipeline.drops().count_many(self.shard, reason, run.len() as u64);
-                }
+            let mut index = 0;
+            while index < ran {
+                let alike = if fit { self.short_way.alike(index, ran) } else { 1 };
+                let fate = self.short_way.fate(index);
+                self.finish(&mut rest[index], fate, alike);
+                index += alike;
             }
             done += ran;
-            if passages.last() == Some(&Passage::LongWay) {
-                return None;
-            }
         }
         None
+    }
+
+    /// Brings a packet into its final form, and notes what became of it and of those behind it that have the same fate, so many
+    /// in all, which are in theirs.
+    #[inline]
+    fn finish(&mut self, packet: &mut Packet, fate: Fate, packets: usize) {
+        if let Fate::Replicated { first, count } = fate {
+            self.copies.made(first + count);
+        }
+        let passage = finish(self.length_max, self.short_way, self.rewritten, packet, fate);
+        match self.passed.last_mut() {
+            Some(run) if run.passage == passage => run.packets += packets,
+            _ => self.passed.push(Passed { passage, packets }),
+        }
     }
 }
 
@@ -199,13 +249,13 @@ impl Pipeline {
 /// Brings the packet into its final form.
 #[inline]
 fn finish(
-    pipeline: &Pipeline,
+    length_max: usize,
     short_way: &mut ShortWay<'_>,
     rewritten: &mut BitBuffer,
     packet: &mut Packet,
     fate: Fate,
 ) -> Passage {
-    let (port, length_max) = match fate {
+    let (port, truncate_to) = match fate {
         Fate::Plain { port } => (port, u32::MAX),
         Fate::Sent {
             port,
@@ -238,8 +288,8 @@ fn finish(
         }
         Fate::GaveUp => return Passage::LongWay,
     };
-    packet.truncate(length_max as usize);
-    if packet.len() > pipeline.options.packet_limit as usize {
+    packet.truncate(truncate_to as usize);
+    if packet.len() > length_max {
         return Passage::Drop(DropReason::PacketTooLong);
     }
     Passage::Transmit(port)

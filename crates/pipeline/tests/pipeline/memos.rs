@@ -32,8 +32,10 @@ fn switch() -> Switch {
 /// The ports by which packets with these first bytes leave, and their marks.
 fn pass(worker: &mut Worker, firsts: &[u8]) -> Vec<(u32, u8)> {
     let mut packets: Vec<Packet> = firsts.iter().map(|first| Packet::from_bytes(&[*first, 0])).collect();
-    let mut passages = Vec::new();
-    let all = worker.pass(&mut packets, Arrival::default(), 0, &mut passages);
+    let mut passed = Vec::new();
+    let all = worker.pass(&mut packets, Arrival::default(), 0, &mut passed);
+    let passages = passed.iter().flat_map(|run| vec![run.passage; run.packets]);
+    let mut passages: Vec<_> = passages.collect();
     passages.resize(packets.len(), all.map_or(Passage::LongWay, Passage::Transmit));
     let left = packets.iter().zip(passages).map(|(packet, passage)| match passage {
         Passage::Transmit(port) => (port, packet.data()[1]),

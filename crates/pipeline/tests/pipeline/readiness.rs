@@ -2,7 +2,7 @@
 
 use crate::common::Blocks;
 use forebay_packet::Packet;
-use forebay_pipeline::{Arrival, Engine, Options, Passage, ShortWay};
+use forebay_pipeline::{Arrival, Engine, Options, Passage, Passed, ShortWay};
 
 fn options(short_way: ShortWay) -> Options {
     Options {
@@ -19,10 +19,15 @@ fn packets_go_the_long_way_until_the_short_one_is_ready() {
     assert_eq!(sent, [(1, vec![7, 9])], "whether it is ready or not");
     switch.pipeline.finish_compiling();
     assert!(switch.worker.has_short_way());
-    let (mut packets, mut passages) = ([Packet::from_bytes(&[7, 9])], Vec::new());
-    let port = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut passages);
-    let port = port.or(match passages[..] {
-        [Passage::Transmit(port)] => Some(port),
+    let (mut packets, mut passed) = ([Packet::from_bytes(&[7, 9])], Vec::new());
+    let port = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut passed);
+    let port = port.or(match passed[..] {
+        [
+            Passed {
+                passage: Passage::Transmit(port),
+                ..
+            },
+        ] => Some(port),
         _ => None,
     });
     assert_eq!((port, packets[0].data()), (Some(1), &[7, 9][..]));
