@@ -58,7 +58,7 @@ impl Port for BenchPort {
         let mut received = 0;
         while received < max && lines.incoming.front().is_some_and(|(port, _)| *port == self.number) {
             let Some(packet) = burst.allocate() else { break };
-            let Some((port, data)) = lines.incoming.pop_front() else {
+            let Some((_, data)) = lines.incoming.pop_front() else {
                 break;
             };
             packet.set_data(&data);

@@ -65,6 +65,11 @@ pub(super) struct Burst {
 }
 
 impl Burst {
+    /// Whether packets wait at look-ups.
+    pub(super) fn staged(&self) -> bool {
+        self.staged
+    }
+
     /// Room for so many words in every lane: its offset in bytes.
     pub(super) fn reserve(&mut self, words: usize) -> i32 {
         let offset = self.words;

@@ -8,9 +8,9 @@
 //! A program that verifies a header's checksum and computes it again behind its controls sums the same fields up twice. On
 //! the short way the sum of those that nobody changes in between, the *base*, is kept from the first to the second time.
 
+use super::Translator;
 use super::homes::{Field, Home};
 use super::value::ActionData;
-use super::{Translator, within_bounds};
 use crate::route::Route;
 use crate::route::flow::Flow;
 use crate::route::plan::Leaf;
@@ -203,8 +203,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let (mut at, end) = ((field.first_bit / 8) as i32, ((field.first_bit + bits) / 8) as i32);
         while at < end {
             let (summand, bytes) = match end - at {
-                2 => (self.builder.ins().uload16(types::I64, within_bounds(), address, at), 2),
-                _ => (self.builder.ins().uload32(within_bounds(), address, at), 4),
+                2 => (self.load_from_packet(types::I16, address, at), 2),
+                _ => (self.load_from_packet(types::I32, address, at), 4),
             };
             summands.push(summand);
             at += bytes;
@@ -290,11 +290,13 @@ impl<'a> Translator<'_, 'a, '_> {
         for item in data {
             let DataItem::Value(expr) = item else { return None };
             let width = expr.width(self.program);
-            if width == 0 || width > 64 {
+            let field = self.field_in_packet(expr);
+            // Wider values are loaded from the packet in parts, or not at all.
+            if width == 0 || (width > 64 && field.is_none()) {
                 return None;
             }
             let changes = self.may_change(expr);
-            match (self.field_in_packet(expr), pieces.last_mut()) {
+            match (field, pieces.last_mut()) {
                 (Some((field, Contents::Original)), Some((Piece::Packet(first, Contents::Original), bits, others)))
                     if *others == changes && first.is_followed_by(*bits, &field) =>
                 {

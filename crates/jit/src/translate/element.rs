@@ -48,7 +48,10 @@ impl Translator<'_, '_, '_> {
         );
         self.builder.ins().brif(is_element, element, &[], otherwise, &[]);
         self.builder.switch_to_block(element);
+        // Not before the index was tested.
+        let rests = std::mem::take(&mut self.packet_rests);
         let value = self.load_element(&places, index);
+        self.packet_rests = rests;
         self.define(result, value);
         self.builder.ins().jump(next, &[]);
         self.builder.switch_to_block(otherwise);

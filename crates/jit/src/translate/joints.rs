@@ -68,6 +68,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.carry(leaf, parsed, stages[id.index()]);
             self.on_exit = block.exit.map(|exit| region.block(exit));
             self.copy_loop = block.copies.map(|replicate| loops[&replicate]);
+            self.packet_rests = block.copies.is_some() && !self.burst_state().staged();
             self.changed.clone_from(&leaf.written_before[id.index()]);
             self.sums_known.clone_from(&self.sums_before[id.index()]);
             self.statements(&region, &block.block.statements);
@@ -92,6 +93,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         self.on_exit = None;
         self.copy_loop = None;
+        self.packet_rests = false;
     }
 
     fn verified(&mut self, route: &Route) {

@@ -183,6 +183,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     widths: known::Widths,
     /// The loop that makes copies, where we are in one.
     copy_loop: Option<CopyLoop>,
+    /// Whether nobody writes to the packet from here on, nor has done so behind the parser, while this packet has its turn.
+    packet_rests: bool,
     /// What look-ups found that are the same for all copies, by the loop's register and table.
     found_once: HashMap<(u32, TableId), FoundOnce>,
 }
@@ -288,6 +290,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             memos: BTreeMap::new(),
             widths: known::Widths::new(),
             copy_loop: None,
+            packet_rests: false,
             found_once: HashMap::new(),
         };
         translator.state = translator.load_state();
@@ -333,6 +336,32 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
 
     fn load(&mut self, address: ir::Value, offset: i32) -> ir::Value {
         self.builder.ins().load(types::I64, within_bounds(), address, offset)
+    }
+
+    /// What is known of loads from headers that the parser has extracted.
+    fn packet_flags(&self) -> MemFlagsData {
+        if self.packet_rests {
+            unchanging()
+        } else {
+            within_bounds()
+        }
+    }
+
+    /// A load from a header that the parser has extracted, with zeros above it.
+    fn load_from_packet(&mut self, kind: ir::Type, address: ir::Value, offset: i32) -> ir::Value {
+        let flags = self.packet_flags();
+        let ins = self.builder.ins();
+        match kind {
+            // Cranelift takes only plain loads out of loops.
+            _ if self.packet_rests => {
+                let loaded = ins.load(kind, flags, address, offset);
+                self.builder.ins().uextend(types::I64, loaded)
+            }
+            types::I8 => ins.uload8(types::I64, flags, address, offset),
+            types::I16 => ins.uload16(types::I64, flags, address, offset),
+            types::I32 => ins.uload32(flags, address, offset),
+            other => unreachable!("{other} has no zeros above it"),
+        }
     }
 
     /// A load of what does not change while the function runs.

@@ -1,7 +1,7 @@
 //! Values in registers and in memory.
 
+use super::Translator;
 use super::homes::Home;
-use super::{Translator, within_bounds};
 use crate::runtime::{self, WideOperation, WideOperator, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -451,13 +451,14 @@ impl Translator<'_, '_, '_> {
     /// A load of a word, or part of one, from the packet.
     pub(super) fn load_big_endian(&mut self, bytes: u32, address: ir::Value, offset: i32) -> ir::Value {
         let kind = match bytes {
-            1 => return self.builder.ins().uload8(types::I64, within_bounds(), address, offset),
+            1 => return self.load_from_packet(types::I8, address, offset),
             2 => types::I16,
             4 => types::I32,
             8 => types::I64,
             _ => unreachable!("no load has {bytes} bytes"),
         };
-        let loaded = self.builder.ins().load(kind, within_bounds(), address, offset);
+        let flags = self.packet_flags();
+        let loaded = self.builder.ins().load(kind, flags, address, offset);
         let swapped = self.builder.ins().bswap(loaded);
         if bytes == 8 {
             swapped
