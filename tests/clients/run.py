@@ -37,10 +37,12 @@ def environment(client):
     python = folder / "bin" / "python"
     if (folder / "complete").exists():
         return python
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    if subprocess.run([sys.executable, "-m", "venv", str(folder)]).returncode != 0:
+        return None
     if not CLIENTS[client]:
         return python
-    install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *CLIENTS[client]]
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"]
+    install = [*pip, "install", "-q", *CLIENTS[client]]
     if subprocess.run(install).returncode != 0:
         return None
     (folder / "complete").touch()
@@ -57,13 +59,20 @@ def forebay():
     return f"{target}/debug/forebay"
 
 
+def namespaces():
+    """Whether network namespaces can be made here."""
+    made = subprocess.run(["unshare", "--net", "--mount", "true"], stderr=subprocess.DEVNULL)
+    return made.returncode == 0
+
+
 def run(client):
     script = HERE / f"{client}_client.py"
-    if os.geteuid() != 0:
-        return f"{client}: skipped: network namespaces need root"
+    if not namespaces():
+        return f"{client}: skipped: network namespaces cannot be made; be root"
     python = environment(client)
     if python is None:
-        return f"{client}: skipped: PyPI cannot be reached, or has not {' '.join(CLIENTS[client])}"
+        needed = " ".join(CLIENTS[client])
+        return f"{client}: skipped: python3-venv is missing, PyPI cannot be reached, or it has not {needed}"
     print(f"{client}:", flush=True)
     words = ["unshare", "--net", "--mount", str(python), str(script)]
     done = subprocess.run(words, env={**os.environ, "FOREBAY": FOREBAY}, timeout=3600)

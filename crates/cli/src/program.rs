@@ -71,6 +71,14 @@ impl Engine {
     }
 }
 
+/// Why packets do not go the short way of machine code, as a sentence for people; nothing when they do.
+pub fn long_way(pipeline: &Pipeline) -> Option<String> {
+    let obstacle = pipeline.short_way_obstacle()?;
+    Some(format!(
+        "packets go from body to body of the program, not the short way: {obstacle}"
+    ))
+}
+
 /// What there is to say of a program.
 pub struct Report {
     /// Whether the program has no errors.

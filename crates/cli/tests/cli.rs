@@ -387,4 +387,8 @@ fn it_is_said_why_packets_do_not_take_the_short_way() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let expected = "not the short way: it draws random numbers\n";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    let output = folder.path().join("out").to_string_lossy().into_owned();
+    let ran = forebay(&["build", program, "-o", &output]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }

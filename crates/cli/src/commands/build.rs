@@ -3,10 +3,11 @@
 use super::Status;
 use crate::files;
 use crate::output;
-use crate::program::{self, Compilation, ProgramArguments};
+use crate::program::{self, Compilation, Engine, ProgramArguments};
 use anyhow::{Context, Result};
 use forebay_ir::{Program, Role};
 use forebay_p4info::model::P4Info;
+use forebay_pipeline::ShortWay;
 use forebay_resources::Machine;
 use serde_json::json;
 use std::path::PathBuf;
@@ -67,10 +68,14 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         written.push(path.display().to_string());
     }
+    let slow = slow(program);
     if arguments.json {
         let fits = resources.as_ref().map(|resources| resources.fits);
-        output::print_json(&json!({ "files": written, "fits": fits }))?;
+        output::print_json(&json!({ "files": written, "fits": fits, "slow": slow }))?;
     } else {
+        if let Some(slow) = slow {
+            output::message(&format!("note: {slow}\n"));
+        }
         if let Some(resources) = &resources {
             output::print(&format!("{resources}\n"))?;
         }
@@ -80,6 +85,14 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         Some(resources) if !resources.fits => Status::Bad,
         _ => Status::Good,
     })
+}
+
+/// Why `forebay run` does not serve packets of this program as fast as it can, if so.
+fn slow(program: Program) -> Option<String> {
+    match Engine::Jit.load(program, ShortWay::BeforePackets) {
+        Ok(pipeline) => program::long_way(&pipeline),
+        Err(error) => Some(format!("forebay run cannot execute it: {error:#}")),
+    }
 }
 
 /// Names and contents.

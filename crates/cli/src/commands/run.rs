@@ -7,7 +7,7 @@ use crate::forwarding::{Controlled, End, Until, forward};
 use crate::gates::{Gates, NumberedPort};
 use crate::numbers;
 use crate::output;
-use crate::program::{CompileOptions, Engine};
+use crate::program::{self, CompileOptions, Engine};
 use crate::program_slot::ProgramSlot;
 use crate::statistics::Statistics;
 use crate::stf_file;
@@ -124,10 +124,8 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let (mut ports, means) = open(&ports, &options, arguments.pcap.as_deref())?;
     if !arguments.json {
         announce(&means);
-        if let Some(obstacle) = start.pipeline.short_way_obstacle() {
-            output::message(&format!(
-                "packets go from body to body of the program, not the short way: {obstacle}\n"
-            ));
+        if let Some(sentence) = program::long_way(&start.pipeline) {
+            output::message(&format!("{sentence}\n"));
         }
     }
     let program = ProgramSlot::new(Arc::clone(&start.pipeline), workers.workers);

@@ -48,7 +48,7 @@ pub(crate) fn insert(
         group: change.ledger.take_hidden(),
         members: Vec::new(),
     };
-    live_members(change.writer.ports, set, &vec![0; calls.len()])?;
+    live_members(change.writer.ports, profile, set, &vec![0; calls.len()])?;
     for call in calls {
         let member = change.ledger.take_hidden();
         let inserted = change
@@ -60,7 +60,7 @@ pub(crate) fn insert(
         }
         one_shot.members.push(member);
     }
-    let live = live_members(change.writer.ports, set, &one_shot.members)?;
+    let live = live_members(change.writer.ports, profile, set, &one_shot.members)?;
     if let Err(error) = change.batch.insert_group(&profile.name, one_shot.group, &live) {
         remove_members(change, &profile.name, &one_shot)?;
         return Err(error.into());
@@ -121,12 +121,13 @@ fn check(profile: &ProfileSchema, set: &ActionProfileActionSet) -> Result<(), Er
 /// Members with weights, without those whose watch port is down.
 pub(crate) fn live_members(
     ports: &Ports,
+    profile: &ProfileSchema,
     set: &ActionProfileActionSet,
     members: &[u32],
 ) -> Result<Vec<(u32, u32)>, Error> {
     let mut live = Vec::with_capacity(members.len());
     for (listed, member) in set.action_profile_actions.iter().zip(members) {
-        let is_up = match group::watched_by_one_shot(ports, listed.watch_kind.as_ref())? {
+        let is_up = match group::watched_by_one_shot(ports, profile, listed.watch_kind.as_ref())? {
             Some(port) => ports.is_up(port),
             None => true,
         };

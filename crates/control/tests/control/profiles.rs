@@ -203,5 +203,6 @@ fn members_whose_port_is_down_are_left_out() {
     switch.device.port_changed(2, true);
     assert_eq!(switch.live_members(1), [1]);
     let nowhere = r#"members { member_id: 1 weight: 1 watch_port: "\x09" }"#;
-    switch.refuse_insert(&group(2, nowhere), (Code::InvalidArgument, "no port 9"));
+    let expected = "`EntityIngress.next_hop_selector`: watch port of member 1: the switch has no port 9";
+    switch.refuse_insert(&group(2, nowhere), (Code::InvalidArgument, expected));
 }

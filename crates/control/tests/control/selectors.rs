@@ -142,7 +142,8 @@ fn actions_of_one_shots_watch_ports() {
         );
         one_shot(PLAIN.0, &[0], &watched)
     };
-    switch.refuse_insert(&watching(9), (Code::InvalidArgument, "no port 9"));
+    let expected = "plain`: watch port: the switch has no port 9";
+    switch.refuse_insert(&watching(9), (Code::InvalidArgument, expected));
     switch.insert(&watching(2));
     let live = |switch: &Switch| switch.live_groups("VariantsIngress.plain");
     assert_eq!(live(&switch), [2]);
