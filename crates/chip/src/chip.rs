@@ -13,7 +13,7 @@ use crate::sharing::ingress_and_egress_share_state;
 use crate::spec::ChipSpec;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{
-    Decided, DigestMessage, DropReason, EgressDecision, IngressArguments, IngressPacket, Pipeline, QueuedPacket, Worker,
+    DigestMessage, DropReason, EgressDecision, IngressArguments, IngressPacket, Pipeline, QueuedPacket, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -78,7 +78,8 @@ pub(crate) struct Chip {
     pub(crate) books: Books,
     pub(crate) digests: Vec<DigestMessage>,
     pub(crate) digests_lost: u64,
-    pub(crate) egress_decisions: Vec<Decided<EgressDecision>>,
+    /// What egress decided about the present packet beside its own frame.
+    pub(crate) egress_decisions: Vec<EgressDecision>,
 }
 
 /// What a part needs beside its chip to handle an event.

@@ -11,7 +11,7 @@ use crate::ingress::microseconds;
 use crate::network::{Observer, Place};
 use crate::pacer::Picos;
 use crate::port::{Waiting, WireEnd};
-use forebay_pipeline::{DropReason, EgressArguments, EgressDecision, EgressPacket, IngressPacket, NoTrace};
+use forebay_pipeline::{EgressArguments, EgressDecision, IngressPacket, NoTrace};
 
 /// What a packet has become.
 enum Frame {
@@ -32,8 +32,11 @@ impl Chip {
         let start = self.pipes[usize::from(pipe)].egress.tick(context.now);
         let length = waiting.length;
         let tag = waiting.packet.tag;
-        self.execute_egress(waiting, depth_behind, start);
-        match self.after_egress(index, tag, start, context) {
+        let frame = self.execute_egress(waiting, depth_behind, start);
+        self.books.copies += u64::from(frame.is_some());
+        self.books.copies += self.after_egress(index, tag, start, context);
+        self.books.copies -= 1;
+        match frame {
             None => self.leave_gap(index, length, start),
             Some(Frame::Again(packet)) => self.send_within(index, packet, start, context),
             Some(Frame::Sent { bytes, tag }) => self.send(index, bytes, tag, start, context),
@@ -45,7 +48,9 @@ impl Chip {
         }
     }
 
-    fn execute_egress(&mut self, waiting: Waiting, depth_behind: u32, start: Picos) {
+    /// What the packet has become, if it goes on; all other decisions are kept.
+    #[inline]
+    fn execute_egress(&mut self, waiting: Waiting, depth_behind: u32, start: Picos) -> Option<Frame> {
         self.books.egress_passes += 1;
         let arguments = EgressArguments {
             timestamp_us: microseconds(start),
@@ -54,32 +59,27 @@ impl Chip {
             deq_qdepth: depth_behind,
             random_seed: self.random.next_u64(),
         };
-        let packet = EgressPacket {
-            packet: waiting.packet,
-            arguments,
+        let (mut frame, others) = (None, &mut self.egress_decisions);
+        let decide = |decision| match decision {
+            EgressDecision::Transmit { bytes, tag, .. } => frame = Some(Frame::Sent { bytes, tag }),
+            EgressDecision::Recirculate(packet) => frame = Some(Frame::Again(packet)),
+            other => others.push(other),
         };
         self.worker
-            .egress_of_one(packet, &mut self.egress_decisions, &mut NoTrace);
+            .egress_of_one(waiting.packet, &arguments, decide, &mut NoTrace);
+        frame
     }
 
-    /// Clones go to the traffic manager; what is left, if anything, is the packet's own frame.
-    fn after_egress<O: Observer>(
-        &mut self,
-        index: u16,
-        tag: u64,
-        start: Picos,
-        context: &mut Context<'_, O>,
-    ) -> Option<Frame> {
+    /// Clones go to the traffic manager. How many packets it were with which something happened.
+    fn after_egress<O: Observer>(&mut self, index: u16, tag: u64, start: Picos, context: &mut Context<'_, O>) -> u64 {
+        if self.egress_decisions.is_empty() {
+            return 0;
+        }
         let mut decisions = std::mem::take(&mut self.egress_decisions);
-        let mut frame = None;
         let mut fates = 0;
-        for decided in &mut decisions {
-            // Taken out, which is less work than draining: nearly always there is one.
-            let decision = std::mem::replace(&mut decided.decision, EgressDecision::Drop(DropReason::EgressDrop));
+        for decision in decisions.drain(..) {
             fates += u64::from(!matches!(decision, EgressDecision::Digest(_)));
             match decision {
-                EgressDecision::Transmit { bytes, tag, .. } => frame = Some(Frame::Sent { bytes, tag }),
-                EgressDecision::Recirculate(packet) => frame = Some(Frame::Again(packet)),
                 EgressDecision::Enqueue(packet) => {
                     let time = start + self.spec.pipelines.egress_latency_ps;
                     self.clones.push_back((time, index, packet));
@@ -87,12 +87,13 @@ impl Chip {
                 }
                 EgressDecision::Digest(message) => self.keep_digest(message),
                 EgressDecision::Drop(reason) => self.drop_by_program(index, tag, reason, context),
+                EgressDecision::Transmit { .. } | EgressDecision::Recirculate(_) => {
+                    unreachable!("it is the packet's own frame")
+                }
             }
         }
-        self.books.copies += fates - 1;
-        decisions.clear();
         self.egress_decisions = decisions;
-        frame
+        fates
     }
 
     /// A clone from egress comes to the traffic manager. Their times come in the order of their events.

@@ -41,12 +41,20 @@ pub(crate) struct Subject {
     pub(crate) index: u16,
 }
 
+impl Subject {
+    #[inline]
+    fn number(self) -> u32 {
+        u32::from(self.chip) << 16 | u32::from(self.index)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) time: Picos,
     /// The kind in the highest byte, then a sequence number.
     order: u64,
-    pub(crate) subject: Subject,
+    /// As one number: processors are slow to read as a whole what was just written in parts.
+    subject: u32,
 }
 
 const KINDS: [Kind; 8] = [
@@ -64,6 +72,14 @@ impl Event {
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
         KINDS[(self.order >> 56) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn subject(&self) -> Subject {
+        Subject {
+            chip: (self.subject >> 16) as u16,
+            index: self.subject as u16,
+        }
     }
 
     /// Decides: no two events have the same sequence number.
@@ -99,8 +115,21 @@ const NONE: u32 = u32::MAX;
 /// An event in a bucket, and the one behind it.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    event: Event,
+    time: Picos,
+    order: u64,
+    subject: u32,
     next: u32,
+}
+
+impl Waiting {
+    #[inline]
+    fn event(&self) -> Event {
+        Event {
+            time: self.time,
+            order: self.order,
+            subject: self.subject,
+        }
+    }
 }
 
 /// The events to come.
@@ -154,32 +183,36 @@ impl EventQueue {
     pub(crate) fn schedule(&mut self, time: Picos, kind: Kind, subject: Subject) {
         let order = (kind as u64) << 56 | self.scheduled;
         self.scheduled += 1;
-        let event = Event { time, order, subject };
+        let event = Event {
+            time,
+            order,
+            subject: subject.number(),
+        };
         if (time >> BUCKET_BITS) - self.present < BUCKETS as u64 {
             self.put_into_wheel(event);
         } else {
-            self.later_from = self.later_from.min(time >> BUCKET_BITS);
-            self.later.push(Reverse(event));
+            self.put_into_heap(event);
         }
     }
 
     /// Takes the next event unless it is later than `until`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_until(&mut self, until: Picos) -> Option<Event> {
         if self.in_wheel == 0 || self.later_from - self.present < BUCKETS as u64 {
             self.bring_near(until);
         }
         let bucket = self.next_bucket()?;
         let place = self.first[bucket];
-        let Waiting { event, next } = self.waiting[place as usize];
+        let waiting = &mut self.waiting[place as usize];
+        let event = waiting.event();
         if event.time > until {
             return None;
         }
+        let next = std::mem::replace(&mut waiting.next, self.free);
         self.first[bucket] = next;
         if next == NONE {
             self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         }
-        self.waiting[place as usize].next = self.free;
         self.free = place;
         self.in_wheel -= 1;
         self.present = event.time >> BUCKET_BITS;
@@ -195,33 +228,60 @@ impl EventQueue {
         self.scheduled
     }
 
-    /// Puts an event before the first of its bucket that comes after it.
+    #[cold]
+    fn put_into_heap(&mut self, event: Event) {
+        self.later_from = self.later_from.min(event.time >> BUCKET_BITS);
+        self.later.push(Reverse(event));
+    }
+
+    /// Puts an event before the first of its bucket that comes after it: nearly always there is no other.
     #[inline]
     fn put_into_wheel(&mut self, event: Event) {
         let bucket = (event.time >> BUCKET_BITS) as usize % BUCKETS;
-        let (mut before, mut next) = (NONE, self.first[bucket]);
-        while next != NONE && self.waiting[next as usize].event < event {
+        let first = self.first[bucket];
+        if first != NONE && self.waiting[first as usize].event() < event {
+            return self.put_behind(first, event);
+        }
+        self.first[bucket] = self.place_for(event, first);
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
+    }
+
+    /// Puts an event somewhere behind one of its bucket that is before it.
+    #[inline(never)]
+    fn put_behind(&mut self, mut before: u32, event: Event) {
+        let mut next = self.waiting[before as usize].next;
+        while next != NONE && self.waiting[next as usize].event() < event {
             (before, next) = (next, self.waiting[next as usize].next);
         }
-        let place = self.place_for(Waiting { event, next });
-        match before {
-            NONE => self.first[bucket] = place,
-            before => self.waiting[before as usize].next = place,
-        }
-        self.occupied[bucket / 64] |= 1 << (bucket % 64);
-        self.in_wheel += 1;
+        let place = self.place_for(event, next);
+        self.waiting[before as usize].next = place;
     }
 
     #[inline]
-    fn place_for(&mut self, waiting: Waiting) -> u32 {
-        let place = self.free;
-        if place == NONE {
-            self.waiting.push(waiting);
-            return self.waiting.len() as u32 - 1;
+    fn place_for(&mut self, event: Event, next: u32) -> u32 {
+        if self.free == NONE {
+            self.make_room();
         }
-        self.free = self.waiting[place as usize].next;
-        self.waiting[place as usize] = waiting;
+        let place = self.free;
+        self.in_wheel += 1;
+        let waiting = &mut self.waiting[place as usize];
+        self.free = std::mem::replace(&mut waiting.next, next);
+        waiting.time = event.time;
+        waiting.order = event.order;
+        waiting.subject = event.subject;
         place
+    }
+
+    /// One place more.
+    #[cold]
+    fn make_room(&mut self) {
+        self.free = self.waiting.len() as u32;
+        self.waiting.push(Waiting {
+            time: 0,
+            order: 0,
+            subject: 0,
+            next: NONE,
+        });
     }
 
     /// The first bucket from the present one on that has an event, round the wheel.
@@ -243,6 +303,7 @@ impl EventQueue {
 
     /// Moves what is near enough from the heap into the wheel. An empty wheel begins anew with the first of the heap, if
     /// that will be taken.
+    #[cold]
     fn bring_near(&mut self, until: Picos) {
         if let Some(Reverse(next)) = self.later.peek()
             && self.in_wheel == 0
@@ -279,7 +340,7 @@ mod tests {
         queue.schedule(4, Kind::Wake, subject(3));
         queue.schedule(9, Kind::Parsed, subject(4));
         let order: Vec<u16> = std::iter::from_fn(|| queue.next_until(8))
-            .map(|event| event.subject.index)
+            .map(|event| event.subject().index)
             .collect();
         assert_eq!(order, [3, 1, 2, 0]);
         assert!(!queue.is_empty());

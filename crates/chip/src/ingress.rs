@@ -2,7 +2,7 @@
 //!
 //! A packet takes the same time through a pipeline whatever the program does with it, so packets leave in the order in
 //! which they entered. What the program decides is not needed before the packet leaves. So the program is executed for
-//! all packets that are inside when the first of them leaves, as one burst, unless egress could see the difference (see
+//! some packets that are inside when the first of them leaves, as one burst, unless egress could see the difference (see
 //! [`crate::sharing`]).
 
 use crate::chip::{Chip, Context};
@@ -10,27 +10,28 @@ use crate::events::Kind;
 use crate::network::Observer;
 use crate::pacer::Picos;
 use crate::parser_channel::Origin;
-use forebay_pipeline::{Decided, DropReason, IngressDecision, IngressPacket, InstanceType, NoTrace, QueuedPacket};
+use forebay_pipeline::{IngressDecision, IngressPacket, InstanceType, NoTrace, QueuedPacket};
 use std::collections::VecDeque;
 
-/// Decisions that were taken and are kept, so that moving the others is rare.
-const KEPT: usize = 64;
+/// The program is executed for so many packets together: enough that its code stays in the processor's caches meanwhile, few
+/// enough that they do.
+const BURST: usize = 16;
 
 /// A packet inside.
 struct Inside {
     port: u16,
     tag: u64,
+    /// How often the program has decided about it.
+    decisions: u32,
 }
 
 /// Packets between parser and traffic manager, of all pipelines together in the order of their entry.
 pub(crate) struct IngressLine {
     inside: VecDeque<Inside>,
     /// The youngest of those inside, for which the program was not yet executed.
-    waiting: Vec<IngressPacket>,
-    /// What the program decided about the others, from `taken` on; packets are counted from `first_decided`.
-    decided: Vec<Decided<IngressDecision>>,
-    taken: usize,
-    first_decided: usize,
+    waiting: VecDeque<IngressPacket>,
+    /// What the program decided about the others.
+    decided: VecDeque<IngressDecision>,
     /// Whether packets wait for the program to be executed for several at once.
     in_bursts: bool,
 }
@@ -39,40 +40,14 @@ impl IngressLine {
     pub(crate) fn new(in_bursts: bool) -> IngressLine {
         IngressLine {
             inside: VecDeque::new(),
-            waiting: Vec::new(),
-            decided: Vec::new(),
-            taken: 0,
-            first_decided: 0,
+            waiting: VecDeque::new(),
+            decided: VecDeque::new(),
             in_bursts,
         }
     }
 
     pub(crate) fn packets(&self) -> u64 {
         self.inside.len() as u64
-    }
-
-    /// The next decision about the packet that leaves.
-    fn next_decision(&mut self) -> Option<IngressDecision> {
-        let next = self.decided.get_mut(self.taken)?;
-        if next.packet != self.first_decided {
-            return None;
-        }
-        self.taken += 1;
-        let placeholder = IngressDecision::Drop(DropReason::IngressDrop);
-        Some(std::mem::replace(&mut next.decision, placeholder))
-    }
-
-    /// All decisions about the packet that leaves were taken: the next one is first. Memory of decisions is used again
-    /// when those that were taken are more than those that are left.
-    fn go_on(&mut self) {
-        self.first_decided += 1;
-        if 2 * self.taken < self.decided.len() + KEPT {
-            return;
-        }
-        self.decided.drain(..self.taken);
-        self.taken = 0;
-        let first = std::mem::take(&mut self.first_decided);
-        self.decided.iter_mut().for_each(|decided| decided.packet -= first);
     }
 }
 
@@ -106,22 +81,32 @@ impl Chip {
         let leaves = context.now + self.spec.pipelines.ingress_latency_ps;
         context.schedule(leaves, Kind::IngressDone, 0);
         self.books.ingress_passes += 1;
-        self.line.inside.push_back(Inside { port, tag: packet.tag });
-        self.line.waiting.push(packet);
+        self.line.inside.push_back(Inside {
+            port,
+            tag: packet.tag,
+            decisions: 0,
+        });
+        self.line.waiting.push_back(packet);
         if !self.line.in_bursts {
             self.execute_ingress();
         }
     }
 
-    /// Executes the program for all packets that wait for it.
+    /// Executes the program for the first packets that wait for it.
     fn execute_ingress(&mut self) {
-        let line = &mut self.line;
-        let first = line.first_decided + line.inside.len() - line.waiting.len();
-        let known = line.decided.len();
-        self.worker.ingress(&mut line.waiting, &mut line.decided, &mut NoTrace);
-        line.decided[known..]
-            .iter_mut()
-            .for_each(|decided| decided.packet += first);
+        let IngressLine {
+            inside,
+            waiting,
+            decided,
+            ..
+        } = &mut self.line;
+        let first = inside.len() - waiting.len();
+        let burst = waiting.drain(..waiting.len().min(BURST));
+        let decide = |index, decision| {
+            inside[first + index].decisions += 1;
+            decided.push_back(decision);
+        };
+        self.worker.ingress_each(burst, decide, &mut NoTrace);
     }
 
     /// The first packet leaves ingress.
@@ -130,9 +115,12 @@ impl Chip {
             self.execute_ingress();
         }
         let leaves = self.line.inside.pop_front();
-        let Inside { port, tag } = leaves.expect("a packet leaves that is inside");
+        let Inside {
+            port, tag, decisions, ..
+        } = leaves.expect("a packet leaves that is inside");
         let (mut fates, mut replicas) = (0, 0);
-        while let Some(decision) = self.line.next_decision() {
+        for _ in 0..decisions {
+            let decision = self.line.decided.pop_front().expect("it was decided so often");
             fates += u64::from(!matches!(decision, IngressDecision::Digest(_)));
             match decision {
                 IngressDecision::Enqueue(packet) if packet.instance_type() == InstanceType::Replicated => {
@@ -141,11 +129,10 @@ impl Chip {
                 }
                 IngressDecision::Enqueue(packet) => self.enqueue(packet, port, context),
                 IngressDecision::Resubmit(packet) => self.arrive(port, Origin::Resubmitted, packet, context),
-                IngressDecision::Digest(message) => self.keep_digest(message),
+                IngressDecision::Digest(message) => self.keep_digest(*message),
                 IngressDecision::Drop(reason) => self.drop_by_program(port, tag, reason, context),
             }
         }
-        self.line.go_on();
         self.books.copies += fates - 1;
     }
 

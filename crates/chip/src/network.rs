@@ -196,40 +196,42 @@ impl Network {
 
     /// Lets time pass until somebody is to be woken, or until the given time.
     pub fn advance<O: Observer>(&mut self, until: Picos, observer: &mut O) -> Stop {
-        self.pin_tables(true);
-        while let Some(event) = self.events.next_until(until) {
-            self.now = event.time;
-            if event.kind() == Kind::Wake {
-                self.pin_tables(false);
-                return Stop::Wake(event.subject.index);
-            }
-            self.handle(event, observer);
+        let stop = self.pass(until, observer);
+        if stop == Stop::Until {
+            self.now = self.now.max(until);
         }
-        self.pin_tables(false);
-        self.now = self.now.max(until);
-        Stop::Until
-    }
-
-    /// Nobody changes tables while time passes.
-    fn pin_tables(&mut self, pinned: bool) {
-        self.chips.iter_mut().for_each(|chip| chip.worker.stay_pinned(pinned));
+        stop
     }
 
     /// Lets all happen that is still to happen, but no longer than until the given time; the time is then that of the last
     /// event. Wake-up calls are lost.
     pub fn settle<O: Observer>(&mut self, until: Picos, observer: &mut O) {
+        while self.pass(until, observer) != Stop::Until {}
+    }
+
+    /// Handles events. Nobody changes tables meanwhile.
+    fn pass<O: Observer>(&mut self, until: Picos, observer: &mut O) -> Stop {
         self.pin_tables(true);
-        while let Some(event) = self.events.next_until(until) {
+        let stop = loop {
+            let Some(event) = self.events.next_until(until) else {
+                break Stop::Until;
+            };
             self.now = event.time;
-            if event.kind() != Kind::Wake {
-                self.handle(event, observer);
+            if event.kind() == Kind::Wake {
+                break Stop::Wake(event.subject().index);
             }
-        }
+            self.handle(event, observer);
+        };
         self.pin_tables(false);
+        stop
+    }
+
+    fn pin_tables(&mut self, pinned: bool) {
+        self.chips.iter_mut().for_each(|chip| chip.worker.stay_pinned(pinned));
     }
 
     fn handle<O: Observer>(&mut self, event: Event, observer: &mut O) {
-        let Subject { chip: number, index } = event.subject;
+        let Subject { chip: number, index } = event.subject();
         let chip = &mut self.chips[usize::from(number)];
         let context = &mut Context {
             now: self.now,

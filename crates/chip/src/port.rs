@@ -89,6 +89,7 @@ impl Queue {
         self.capacity_bytes == 0 || self.bytes + u64::from(length) <= self.capacity_bytes
     }
 
+    #[inline]
     fn push(&mut self, waiting: Waiting) {
         self.bytes += u64::from(waiting.length);
         self.cells += waiting.cells;
@@ -96,6 +97,7 @@ impl Queue {
         self.waiting.push_back(waiting);
     }
 
+    #[inline]
     fn pop(&mut self, now: Picos) -> Option<Waiting> {
         let waiting = self.waiting.pop_front()?;
         self.bytes -= u64::from(waiting.length);
@@ -135,11 +137,13 @@ impl Queues {
         &self.queues[queue]
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, queue: usize, waiting: Waiting) {
         self.queues[queue].push(waiting);
         self.busy |= 1 << queue;
     }
 
+    #[inline]
     pub(crate) fn pop(&mut self, queue: usize, now: Picos) -> Option<Waiting> {
         let waiting = self.queues[queue].pop(now);
         if self.queues[queue].len() == 0 {

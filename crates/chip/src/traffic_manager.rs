@@ -47,6 +47,7 @@ impl Chip {
     }
 
     /// The packet that a port sends next.
+    #[inline(always)]
     pub(crate) fn dequeue(&mut self, index: u16, now: u64) -> Option<(Waiting, u32)> {
         let port = &mut self.ports[usize::from(index)];
         let queue_index = port.scheduler.next(&port.queues)?;

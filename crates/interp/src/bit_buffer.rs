@@ -52,6 +52,18 @@ impl BitBuffer {
         }
     }
 
+    /// Appends whole bytes, which are zero until they are written, when all bits before are whole bytes.
+    #[inline]
+    pub fn append_zeros(&mut self, bytes: usize) -> Option<&mut [u8]> {
+        if !self.bits.is_multiple_of(8) {
+            return None;
+        }
+        let start = self.bytes.len();
+        self.bytes.resize(start + bytes, 0);
+        self.bits += 8 * bytes;
+        Some(&mut self.bytes[start..])
+    }
+
     #[cold]
     fn append_shifted(&mut self, source: &[u8], bits: usize) {
         for position in (0..bits).step_by(64) {

@@ -7,6 +7,7 @@ use cranelift_jit::JITModule;
 use forebay_interp::{Buffers, Ended, Input, Random, Requests, State};
 use forebay_ir::{BodyId, Program};
 use std::fmt;
+use std::marker::PhantomData;
 
 /// The bodies of a program, compiled; shared by all threads.
 #[derive(Debug)]
@@ -98,12 +99,10 @@ impl Code {
 /// One packet's way through the bodies of a compiled program.
 pub struct Execution<'a> {
     code: &'a Code,
+    /// Has the only pointers to requests, output and memory.
     context: Context<'a>,
-    packet: &'a [u8],
-    state: &'a mut State,
-    requests: &'a mut Requests,
-    buffers: &'a mut Buffers,
-    memory: &'a mut Memory,
+    state: *mut State,
+    _lent: PhantomData<(&'a mut State, &'a mut Requests, &'a mut Buffers, &'a mut Memory)>,
 }
 
 impl<'a> Execution<'a> {
@@ -134,14 +133,15 @@ impl<'a> Execution<'a> {
         context.registers = arrays.registers();
         context.counters = arrays.counters();
         context.needs_locks = objects.needs_locks().into();
+        context.temporaries = memory.temporaries.as_mut_ptr();
+        context.requests = requests;
+        context.output = &mut buffers.output;
+        context.memory = memory;
         Execution {
             code,
             context,
-            packet: input.packet,
             state,
-            requests,
-            buffers,
-            memory,
+            _lent: PhantomData,
         }
     }
 
@@ -152,13 +152,9 @@ impl<'a> Execution<'a> {
     #[inline]
     pub fn run(&mut self, body: BodyId) -> Ended {
         let entry = self.code.entries[body.index()].expect("actions are executed by their tables");
-        debug_assert!(self.context.cursor <= self.packet.len() as u64 * 8);
+        debug_assert!(self.context.cursor <= self.context.packet_bits);
         self.context.steps_left = self.code.step_limit;
-        self.context.state = self.state.words_mut().as_mut_ptr();
-        self.context.temporaries = self.memory.temporaries.as_mut_ptr();
-        self.context.requests = self.requests;
-        self.context.output = &mut self.buffers.output;
-        self.context.memory = self.memory;
+        self.context.state = self.state().words_mut().as_mut_ptr();
         // SAFETY: the context describes a packet, a state, temporaries and buffers that are ours until this returns, all
         // as large as the code was told.
         let ending = unsafe { entry(&mut self.context) };
@@ -166,17 +162,22 @@ impl<'a> Execution<'a> {
     }
 
     /// Where the parser stands, in bits from the packet's start: what follows is the payload.
+    #[inline]
     pub fn cursor(&self) -> usize {
         self.context.cursor as usize
     }
 
     /// The values of the slots, for the architecture to change between bodies.
+    #[inline]
     pub fn state(&mut self) -> &mut State {
-        self.state
+        // SAFETY: it was lent to us for `'a`, and nobody else has the pointer while no body runs.
+        unsafe { &mut *self.state }
     }
 
     /// The requests so far.
+    #[inline]
     pub fn requests(&mut self) -> &mut Requests {
-        self.requests
+        // SAFETY: as above.
+        unsafe { &mut *self.context.requests }
     }
 }

@@ -195,6 +195,7 @@ impl Memory {
     }
 
     /// Makes sure that there are so many words of temporaries.
+    #[inline]
     pub(crate) fn make_room(&mut self, temporaries: usize) {
         if self.temporaries.len() < temporaries {
             self.temporaries.resize(temporaries, 0);

@@ -60,6 +60,7 @@ functions! {
     HASH_BEGIN = hash_begin(1);
     HASH_END = hash_end(3) -> u64;
     HASH_IN_RANGE = hash_in_range(4);
+    EXTEND_OUTPUT = extend_output(2) -> u64;
     APPEND_BITS = append_bits(4);
     APPEND_VALUE = append_value(5);
     CHECKSUM_ERROR = checksum_error(1);
@@ -471,6 +472,14 @@ unsafe fn buffer<'a>(context: *mut Context<'_>, target: u64) -> &'a mut forebay_
             _ => &mut (*(*context).memory).hash_input,
         }
     }
+}
+
+/// Where so many bytes are to be written that the output, whole bytes, has more now.
+unsafe extern "C" fn extend_output(context: *mut Context<'_>, bytes: u64) -> u64 {
+    // SAFETY: see the module.
+    let output = unsafe { &mut *(*context).output };
+    let place = output.append_zeros(bytes as usize);
+    place.expect("headers of whole bytes").as_mut_ptr() as u64
 }
 
 /// Appends the first bits of bytes.

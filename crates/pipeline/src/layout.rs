@@ -164,6 +164,7 @@ impl Layout {
     }
 
     /// Bytes of all valid headers, those that no deparser emits included.
+    #[inline]
     pub(crate) fn valid_header_bytes(&self, state: &State) -> u64 {
         let mut bits = 0;
         for header in &self.headers {

@@ -224,6 +224,7 @@ pub(crate) struct PresentSection<'a> {
 
 impl<'a> PresentSection<'a> {
     /// For a burst that begins now, by a worker that has pinned.
+    #[inline]
     pub(crate) fn of_burst(stateful: &'a Stateful) -> PresentSection<'a> {
         PresentSection {
             locks: stateful.sections.are_needed().then_some(&stateful.sections),
@@ -253,6 +254,7 @@ impl<'a> PresentSection<'a> {
 }
 
 impl Drop for PresentSection<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.leave();
     }

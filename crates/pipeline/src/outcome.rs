@@ -163,8 +163,8 @@ pub struct DigestMessage {
 pub enum IngressDecision {
     /// To the traffic manager: the packet itself, a multicast replica or a clone.
     Enqueue(QueuedPacket),
-    /// To the control plane.
-    Digest(DigestMessage),
+    /// To the control plane. In a box, so that what nearly every decision is stays small.
+    Digest(Box<DigestMessage>),
     /// Begins ingress again.
     Resubmit(IngressPacket),
     /// The packet, or a clone of it, is no more. Already counted.

@@ -81,8 +81,10 @@ pub struct Contents {
     pub(crate) preserved: Preserved,
     /// How often the packet went through ingress by resubmission and by recirculation.
     pub(crate) passes: Passes,
-    /// Headers and metadata; none before its first ingress.
-    pub(crate) state: Option<State>,
+    /// Headers and metadata, from ingress to the end of egress.
+    pub(crate) state: Option<Box<State>>,
+    /// Bytes of the headers that are valid, where ingress or egress has ended.
+    pub(crate) header_bytes: u32,
     /// Where the part that the parser left begins in the frame, in bits.
     pub(crate) payload_bit: usize,
     /// Length of the frame that ingress received; counters and meters count it.
@@ -104,19 +106,8 @@ impl Contents {
         self.state.as_mut().expect("ingress comes first")
     }
 
-    /// All slots become as in `original`.
-    pub(crate) fn set_state(&mut self, original: &State) {
-        match &mut self.state {
-            Some(state) => state.clone_from(original),
-            none => *none = Some(original.clone()),
-        }
-    }
-
-    /// Becomes a copy of another packet but for the frame and what is preserved.
-    pub(crate) fn copy_but_frame(&mut self, original: &Contents) {
-        if let Some(state) = &original.state {
-            self.set_state(state);
-        }
+    /// Becomes a copy of another packet but for frame, state, and what is preserved.
+    pub(crate) fn copy_facts(&mut self, original: &Contents) {
         self.arguments = original.arguments;
         self.tag = original.tag;
         self.egress_port = original.egress_port;
@@ -124,6 +115,7 @@ impl Contents {
         self.instance_type = original.instance_type;
         self.passes = original.passes;
         self.payload_bit = original.payload_bit;
+        self.header_bytes = original.header_bytes;
         self.ingress_length = original.ingress_length;
         self.packet_length = original.packet_length;
         self.truncate_to = original.truncate_to;

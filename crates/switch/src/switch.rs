@@ -312,7 +312,7 @@ impl Switch {
     fn after_ingress(&mut self, decision: IngressDecision, port: u32, now_us: u64) {
         match decision {
             IngressDecision::Enqueue(packet) => self.enqueue(packet, port, now_us),
-            IngressDecision::Digest(message) => self.digest(message),
+            IngressDecision::Digest(message) => self.digest(*message),
             IngressDecision::Resubmit(packet) => self.resubmitted.push_back(packet),
             IngressDecision::Drop(reason) => self.book_drop(port, reason),
         }

@@ -366,7 +366,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Writes whole bytes, in as few parts as there are powers of two.
-    fn store_bytes(&mut self, address: ir::Value, first: u32, end: u32, word: ir::Value) {
+    pub(super) fn store_bytes(&mut self, address: ir::Value, first: u32, end: u32, word: ir::Value) {
         let mut at = first;
         while at < end {
             let size = 1u32 << (end - at).ilog2();

@@ -5,6 +5,7 @@
 use super::Translator;
 use super::homes::{Field, Home};
 use super::value::{ActionData, Place, Value};
+use crate::analysis::header_bits;
 use crate::crc::Crc;
 use crate::runtime::{self, target, words};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -164,9 +165,35 @@ impl Translator<'_, '_, '_> {
         if packed.bits == 0 {
             return;
         }
+        if to == target::OUTPUT && self.emits_whole_bytes() {
+            return self.write_output(&packed);
+        }
         let address = self.store_packed(&packed);
         let (to, bits) = (self.number(to), self.number(packed.bits.into()));
         self.call(runtime::APPEND_BITS, &[self.context, to, address, bits]);
+    }
+
+    /// Whether every header is one run of whole bytes, so that whatever was emitted so far is whole bytes.
+    fn emits_whole_bytes(&self) -> bool {
+        let program = self.program;
+        program.headers.iter().all(|header| {
+            let (fixed, varbit_max) = header_bits(program, header);
+            let is_packable = |width| width <= PACKED_BITS_MAX;
+            let mut widths = header.fields.iter().map(|field| program.slot(field.slot).width);
+            varbit_max == 0 && fixed.is_multiple_of(8) && widths.all(is_packable)
+        })
+    }
+
+    /// Appends whole bytes to the output, where they are to be.
+    fn write_output(&mut self, packed: &Packed) {
+        let bytes = packed.bits / 8;
+        let length = self.number(bytes.into());
+        let address = self.call_for_result(runtime::EXTEND_OUTPUT, &[self.context, length]);
+        for (first, &word) in (0..).step_by(8).zip(&packed.words) {
+            let end = bytes.min(first + 8);
+            let word = self.shifted_right(word, 8 * (first + 8 - end));
+            self.store_bytes(address, first, end, word);
+        }
     }
 
     fn append_item(&mut self, to: i64, item: Item) {

@@ -2,7 +2,7 @@
 
 use super::pass::Pass;
 use super::{
-    Burst, DROP_PORT, Decisions, Worker, completed, min_option, port, preserved, restore, set_optional, verdict,
+    Bench, Burst, DROP_PORT, completed, min_option, port, preserve_in, preserved, restore, set_optional, verdict,
 };
 use crate::outcome::{DropReason, EgressDecision};
 use crate::packet::{Contents, EgressArguments, IngressPacket, InstanceType, QueuedPacket};
@@ -15,13 +15,13 @@ enum Fate {
     Recirculate(Preserve),
 }
 
-impl Worker {
+impl Bench {
     pub(super) fn egress_packet<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
         mut packet: QueuedPacket,
         arguments: &EgressArguments,
-        decisions: &mut Decisions<'_, EgressDecision>,
+        decide: &mut impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
         begin(burst, &mut packet, arguments);
@@ -31,15 +31,15 @@ impl Worker {
             Ok(Some(fate)) => Ok(fate),
             Ok(None) => {
                 if let Some(clone) = self.scratch.requests.clone {
-                    self.clone_from_egress(burst, &mut packet, clone, decisions, tracer);
+                    self.clone_from_egress(burst, &mut packet, clone, decide, tracer);
                 }
-                self.send_digests(|message| decisions.push(EgressDecision::Digest(message)));
+                self.send_digests(burst, |message| decide(EgressDecision::Digest(message)));
                 self.after_copies(burst, &mut packet, &input, tracer)
             }
             Err(reason) => Err(reason),
         };
         let fate = fate.and_then(|fate| self.finish(burst, &mut packet, fate));
-        self.decide(packet, fate, decisions, tracer);
+        self.decide_fate(burst, packet, fate, decide, tracer);
     }
 
     /// Egress, and what follows it; nothing of that when clones and digests are to be made first.
@@ -54,14 +54,14 @@ impl Worker {
         self.scratch.requests.clear();
         self.scratch.buffers.output.clear();
         let (frame, state) = frame_and_state(packet);
-        let bytes_before = layout.valid_header_bytes(state);
         let mut pass = Pass::new(burst, input.for_packet(frame), state, &mut self.scratch, tracer);
         completed(pass.run(layout.blocks.egress))?;
         let bytes_behind = layout.valid_header_bytes(pass.state());
         let copies = pass.requests().clone.is_some() || pass.requests().has_digests();
         let fate = if copies { None } else { Some(leave(burst, &mut pass)?) };
         let length = u64::from(packet.packet_length) + bytes_behind;
-        packet.packet_length = length.saturating_sub(bytes_before) as u32;
+        packet.packet_length = length.saturating_sub(packet.header_bytes.into()) as u32;
+        packet.header_bytes = bytes_behind as u32;
         packet.truncate_to = min_option(packet.truncate_to, self.scratch.requests.truncate_to);
         Ok(fate)
     }
@@ -85,18 +85,18 @@ impl Worker {
         burst: Burst<'_>,
         packet: &mut QueuedPacket,
         request: CloneRequest,
-        decisions: &mut Decisions<'_, EgressDecision>,
+        decide: &mut impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
         let layout = &burst.pipeline.layout;
         let Some(session) = burst.view.snapshot.replication.clone_sessions.get(&request.session) else {
             verdict(tracer, || format!("no clone: there is no session {}", request.session));
-            self.count_drop(DropReason::NoCloneSession);
+            self.count_drop(burst, DropReason::NoCloneSession);
             return;
         };
         if packet.passes.egress_clones >= burst.pipeline.options.clone_limit {
             verdict(tracer, || "no clone: too many clones of clones".to_string());
-            self.count_drop(DropReason::CloneLimit);
+            self.count_drop(burst, DropReason::CloneLimit);
             return;
         }
         verdict(tracer, || {
@@ -118,7 +118,7 @@ impl Worker {
         clone.passes.egress_clones += 1;
         super::classify(&mut clone, session, layout.numbers.priority);
         self.replicate(burst, clone, &session.replicas, |copy| {
-            decisions.push(EgressDecision::Enqueue(copy))
+            decide(EgressDecision::Enqueue(copy))
         });
     }
 
@@ -137,7 +137,7 @@ impl Worker {
             if packet.passes.recirculations > options.recirculate_limit {
                 return Err(DropReason::RecirculateLimit);
             }
-            packet.preserved = preserved(burst.pipeline, preserve, packet.state());
+            preserve_in(packet, burst.pipeline, preserve);
         }
         Ok(fate)
     }
@@ -157,33 +157,35 @@ impl Worker {
         }
     }
 
-    fn decide<T: Tracer>(
+    fn decide_fate<T: Tracer>(
         &mut self,
+        burst: Burst<'_>,
         mut packet: QueuedPacket,
         fate: Result<Fate, DropReason>,
-        decisions: &mut Decisions<'_, EgressDecision>,
+        decide: &mut impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
         match fate {
             Err(reason) => {
                 verdict(tracer, || format!("drop: {reason}"));
-                self.count_drop(reason);
-                decisions.push(EgressDecision::Drop(reason));
-                self.discard(packet);
+                self.count_drop(burst, reason);
+                decide(EgressDecision::Drop(reason));
+                self.pool.recycle_packet(packet.0);
             }
             Ok(Fate::Leave) => {
                 let (port, tag) = (packet.egress_port, packet.tag);
                 let bytes = std::mem::take(&mut packet.bytes);
                 verdict(tracer, || format!("transmit {} bytes on port {port}", bytes.len()));
-                decisions.push(EgressDecision::Transmit { port, bytes, tag });
-                self.discard(packet);
+                decide(EgressDecision::Transmit { port, bytes, tag });
+                self.pool.recycle_packet(packet.0);
             }
             Ok(Fate::Recirculate(_)) => {
                 verdict(tracer, || format!("recirculate {} bytes", packet.bytes.len()));
                 packet.passes.resubmissions = 0;
                 packet.passes.egress_clones = 0;
                 packet.instance_type = InstanceType::Recirculated;
-                decisions.push(EgressDecision::Recirculate(IngressPacket(packet.0)));
+                self.pool.recycle_state(&mut packet);
+                decide(EgressDecision::Recirculate(IngressPacket(packet.0)));
             }
         }
     }

@@ -38,21 +38,21 @@ impl Worker {
     /// changed.
     pub fn flow_hash(&mut self, key: &FlowKey, frame: &[u8], ingress_port: u32) -> u64 {
         let mut hash = 0u64;
-        self.burst(|worker, burst| {
+        self.burst(|bench, burst| {
             let layout = &burst.pipeline.layout;
-            let mut packet = worker.pool.packet();
-            packet.set_state(&layout.zero);
+            let mut packet = bench.pool.packet();
+            bench.pool.renew_state(&mut packet, &layout.zero);
             let state = packet.state();
             state.set_number(layout.slots.ingress_port, ingress_port.into());
-            worker.scratch.requests.clear();
+            bench.scratch.requests.clear();
             let input = parser_input(burst, frame);
-            Pass::new(burst, input, state, &mut worker.scratch, &mut NoTrace).run(layout.blocks.parser);
+            Pass::new(burst, input, state, &mut bench.scratch, &mut NoTrace).run(layout.blocks.parser);
             for &slot in &key.0 {
                 for limb in state.get(slot).limbs() {
                     hash = (hash ^ limb).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
                 }
             }
-            worker.pool.recycle_packet(packet);
+            bench.pool.recycle_packet(packet);
         });
         hash
     }

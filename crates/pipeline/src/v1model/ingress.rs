@@ -2,24 +2,24 @@
 
 use super::pass::Pass;
 use super::{
-    Burst, DROP_PORT, Decisions, Worker, completed, get_optional, port, preserved, restore, set_optional, verdict,
+    Bench, Burst, DROP_PORT, completed, get_optional, port, preserve_in, preserved, restore, set_optional, verdict,
 };
 use crate::outcome::{DigestMessage, DropReason, IngressDecision};
 use crate::packet::{Contents, IngressArguments, IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::Replica;
 use forebay_interp::{CloneRequest, DigestRequest, Ended, Input, PacketFacts, Preserve, State, Tracer};
 
-impl Worker {
+impl Bench {
     pub(super) fn ingress_packet<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
         mut packet: IngressPacket,
-        decisions: &mut Decisions<'_, IngressDecision>,
+        decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
         match self.run_ingress(burst, &mut packet, tracer) {
-            Ok(()) => self.after_ingress(burst, packet, decisions, tracer),
-            Err(reason) => self.drop_packet(packet, reason, decisions, tracer),
+            Ok(()) => self.after_ingress(burst, packet, decide, tracer),
+            Err(reason) => self.drop_packet(burst, packet, reason, decide, tracer),
         }
     }
 
@@ -31,7 +31,7 @@ impl Worker {
         tracer: &mut T,
     ) -> Result<(), DropReason> {
         let layout = &burst.pipeline.layout;
-        packet.set_state(&layout.zero);
+        self.pool.renew_state(packet, &layout.zero);
         begin(burst, packet);
         self.scratch.requests.clear();
         let input = ingress_input(burst, &packet.bytes, packet.arguments);
@@ -47,6 +47,7 @@ impl Worker {
         completed(pass.run(layout.blocks.ingress))?;
         packet.payload_bit = pass.cursor();
         let headers = layout.valid_header_bytes(pass.state());
+        packet.header_bytes = headers as u32;
         let length = (packet.bytes.len() as u64 + headers).saturating_sub(parsed_bytes);
         packet.packet_length = length as u32;
         Ok(())
@@ -56,29 +57,31 @@ impl Worker {
         &mut self,
         burst: Burst<'_>,
         mut packet: IngressPacket,
-        decisions: &mut Decisions<'_, IngressDecision>,
+        decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
         let numbers = &burst.pipeline.layout.numbers;
         let resubmit = self.scratch.requests.resubmit;
         if let Some(clone) = self.scratch.requests.clone {
-            self.clone_from_ingress(burst, &mut packet, clone, decisions, tracer);
+            self.clone_from_ingress(burst, &mut packet, clone, decide, tracer);
         }
-        self.send_digests(|message| decisions.push(IngressDecision::Digest(message)));
+        if self.scratch.requests.has_digests() {
+            self.send_digests(burst, |message| decide(IngressDecision::Digest(Box::new(message))));
+        }
         let state = packet.state();
         let group = get_optional(state, numbers.mcast_grp) as u16;
         let egress_spec = port(state.number(numbers.egress_spec));
         if let Some(preserve) = resubmit {
-            self.resubmit(burst, packet, preserve, decisions, tracer);
+            self.resubmit(burst, packet, preserve, decide, tracer);
         } else if group != 0 {
-            self.multicast(burst, packet, group, decisions, tracer);
+            self.multicast(burst, packet, group, decide, tracer);
         } else if egress_spec == DROP_PORT {
             let reason = ingress_drop_reason(burst, state);
-            self.drop_packet(packet, reason, decisions, tracer);
+            self.drop_packet(burst, packet, reason, decide, tracer);
         } else {
             verdict(tracer, || format!("enqueue for port {egress_spec}"));
             let queued = self.queued(burst, packet, egress_spec, InstanceType::Normal);
-            decisions.push(IngressDecision::Enqueue(queued));
+            decide(IngressDecision::Enqueue(queued));
         }
     }
 
@@ -106,7 +109,7 @@ impl Worker {
         burst: Burst<'_>,
         packet: IngressPacket,
         group: u16,
-        decisions: &mut Decisions<'_, IngressDecision>,
+        decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
         let replicas = burst.view.snapshot.replication.members(group);
@@ -114,12 +117,10 @@ impl Worker {
             format!("multicast to group {group} of {} members", replicas.len())
         });
         if replicas.is_empty() {
-            return self.drop_packet(packet, DropReason::NoMulticastMember, decisions, tracer);
+            return self.drop_packet(burst, packet, DropReason::NoMulticastMember, decide, tracer);
         }
         let original = self.queued(burst, packet, 0, InstanceType::Replicated);
-        self.replicate(burst, original, replicas, |copy| {
-            decisions.push(IngressDecision::Enqueue(copy))
-        });
+        self.replicate(burst, original, replicas, |copy| decide(IngressDecision::Enqueue(copy)));
     }
 
     /// Copies a packet to ports; with no replica it is gone.
@@ -132,7 +133,7 @@ impl Worker {
     ) {
         let egress_rid = burst.pipeline.layout.numbers.egress_rid;
         let Some((last, others)) = replicas.split_last() else {
-            return self.discard(original);
+            return self.pool.recycle_packet(original.0);
         };
         for replica in others {
             let mut copy = QueuedPacket(self.pool.copy_of(&mut original));
@@ -152,12 +153,12 @@ impl Worker {
         burst: Burst<'_>,
         packet: &mut IngressPacket,
         request: CloneRequest,
-        decisions: &mut Decisions<'_, IngressDecision>,
+        decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
         let Some(session) = burst.view.snapshot.replication.clone_sessions.get(&request.session) else {
             verdict(tracer, || format!("no clone: there is no session {}", request.session));
-            self.count_drop(DropReason::NoCloneSession);
+            self.count_drop(burst, DropReason::NoCloneSession);
             return;
         };
         verdict(tracer, || {
@@ -174,10 +175,10 @@ impl Worker {
                 clone.truncate_to = session.packet_length_bytes;
                 super::classify(&mut clone, session, burst.pipeline.layout.numbers.priority);
                 self.replicate(burst, clone, &session.replicas, |copy| {
-                    decisions.push(IngressDecision::Enqueue(copy))
+                    decide(IngressDecision::Enqueue(copy))
                 });
             }
-            Err(reason) => self.drop_in_ingress(reason, decisions, tracer),
+            Err(reason) => self.drop_in_ingress(burst, reason, decide, tracer),
         }
     }
 
@@ -195,7 +196,7 @@ impl Worker {
         copy.tag = packet.tag;
         copy.passes = packet.passes;
         copy.packet_length = packet.bytes.len() as u32;
-        copy.set_state(&layout.zero);
+        self.pool.renew_state(&mut copy, &layout.zero);
         let state = copy.state();
         state.write_number(layout.numbers.ingress_port, packet.arguments.ingress_port.into());
         // Requests of the packet itself are still to be read; a parser makes none.
@@ -204,21 +205,22 @@ impl Worker {
         let parsed = parse(burst, &mut pass);
         let payload_bit = pass.cursor();
         if let Err(reason) = parsed {
-            self.discard_arrived(copy);
+            self.pool.recycle_packet(copy.0);
             return Err(reason);
         }
         layout.reset_metadata(state);
         restore(state, kept);
+        copy.header_bytes = layout.valid_header_bytes(state) as u32;
         copy.payload_bit = payload_bit;
         Ok(copy)
     }
 
-    pub(super) fn send_digests(&mut self, mut send: impl FnMut(DigestMessage)) {
+    pub(super) fn send_digests(&mut self, burst: Burst<'_>, mut send: impl FnMut(DigestMessage)) {
         for DigestRequest { digest, values } in self.scratch.requests.digests.drain(..) {
             send(DigestMessage { digest, values });
         }
         for _ in 0..std::mem::take(&mut self.scratch.requests.digests_lost) {
-            self.count_drop(DropReason::DigestLimit);
+            self.count_drop(burst, DropReason::DigestLimit);
         }
     }
 
@@ -227,39 +229,41 @@ impl Worker {
         burst: Burst<'_>,
         mut packet: IngressPacket,
         preserve: Preserve,
-        decisions: &mut Decisions<'_, IngressDecision>,
+        decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
-        packet.preserved = preserved(burst.pipeline, preserve, packet.state());
+        preserve_in(&mut packet, burst.pipeline, preserve);
         packet.passes.resubmissions += 1;
         if packet.passes.resubmissions > burst.pipeline.options.resubmit_limit {
-            return self.drop_packet(packet, DropReason::ResubmitLimit, decisions, tracer);
+            return self.drop_packet(burst, packet, DropReason::ResubmitLimit, decide, tracer);
         }
         verdict(tracer, || "resubmit".to_string());
         packet.instance_type = InstanceType::Resubmitted;
-        decisions.push(IngressDecision::Resubmit(packet));
+        decide(IngressDecision::Resubmit(packet));
     }
 
     fn drop_packet<T: Tracer>(
         &mut self,
+        burst: Burst<'_>,
         packet: IngressPacket,
         reason: DropReason,
-        decisions: &mut Decisions<'_, IngressDecision>,
+        decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
-        self.drop_in_ingress(reason, decisions, tracer);
-        self.discard_arrived(packet);
+        self.drop_in_ingress(burst, reason, decide, tracer);
+        self.pool.recycle_packet(packet.0);
     }
 
     fn drop_in_ingress<T: Tracer>(
         &mut self,
+        burst: Burst<'_>,
         reason: DropReason,
-        decisions: &mut Decisions<'_, IngressDecision>,
+        decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
         verdict(tracer, || format!("drop: {reason}"));
-        self.count_drop(reason);
-        decisions.push(IngressDecision::Drop(reason));
+        self.count_drop(burst, reason);
+        decide(IngressDecision::Drop(reason));
     }
 }
 
@@ -268,14 +272,13 @@ fn begin(burst: Burst<'_>, packet: &mut Contents) {
     let numbers = &burst.pipeline.layout.numbers;
     let (arguments, instance_type) = (packet.arguments, packet.instance_type);
     let length = packet.bytes.len() as u64;
-    let kept = std::mem::take(&mut packet.preserved);
-    let state = packet.state();
-    restore(state, &kept);
+    let Contents { state, preserved, .. } = packet;
+    let state = state.as_mut().expect("it was set");
+    restore(state, preserved);
     state.write_number(numbers.ingress_port, arguments.ingress_port.into());
     set_optional(state, numbers.packet_length, length);
     set_optional(state, numbers.ingress_global_timestamp, arguments.timestamp_us);
     set_optional(state, numbers.instance_type, instance_type as u32);
-    packet.preserved = kept;
 }
 
 fn ingress_input<'a>(burst: Burst<'a>, bytes: &'a [u8], arguments: IngressArguments) -> Input<'a> {

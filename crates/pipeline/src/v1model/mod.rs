@@ -48,7 +48,10 @@ mod short_way;
 use crate::load::Pipeline;
 use crate::objects::{PresentSection, View};
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
-use crate::packet::{EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, Preserved, QueuedPacket};
+use crate::packet::{
+    Contents, EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, Preserved,
+    QueuedPacket,
+};
 use crate::replication::CloneSession;
 pub use copies::Copied;
 use copies::Copies;
@@ -69,17 +72,23 @@ pub const DROP_PORT: u32 = 511;
 #[derive(Debug)]
 pub struct Worker {
     pipeline: Arc<Pipeline>,
-    /// Says when this worker reads tables; not here during a burst.
-    reader: Option<Reader>,
+    /// Says when this worker reads tables.
+    reader: Reader,
     stays_pinned: bool,
-    /// Where it counts.
-    shard: usize,
     /// Where compiled code counts, and finds registers.
     arrays: Arrays,
-    pool: Pool,
-    scratch: Scratch,
+    bench: Bench,
     /// What packets became on the short way.
     copies: Copies,
+}
+
+/// What changes of a worker while a burst passes; the rest is lent to the burst.
+#[derive(Debug)]
+struct Bench {
+    /// Where it counts.
+    shard: usize,
+    pool: Pool,
+    scratch: Scratch,
 }
 
 /// What is the same for all packets of a burst.
@@ -89,34 +98,21 @@ struct Burst<'a> {
     view: &'a View<'a>,
 }
 
-/// Decisions about one packet of a burst.
-struct Decisions<'a, D> {
-    packet: usize,
-    list: &'a mut Vec<Decided<D>>,
-}
-
-impl<D> Decisions<'_, D> {
-    fn push(&mut self, decision: D) {
-        self.list.push(Decided {
-            packet: self.packet,
-            decision,
-        });
-    }
-}
-
 impl Worker {
     /// A worker of a pipeline.
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
         pipeline.stateful.sections.arrive(&pipeline.readers);
         let shard = pipeline.take_shard();
         Worker {
-            shard,
             arrays: pipeline.stateful.arrays(&pipeline.program, shard),
-            reader: Some(pipeline.readers.reader()),
+            reader: pipeline.readers.reader(),
             stays_pinned: false,
             pipeline,
-            pool: Pool::default(),
-            scratch: Scratch::default(),
+            bench: Bench {
+                shard,
+                pool: Pool::default(),
+                scratch: Scratch::default(),
+            },
             copies: Copies::default(),
         }
     }
@@ -137,13 +133,21 @@ impl Worker {
         decisions: &mut Vec<Decided<IngressDecision>>,
         tracer: &mut T,
     ) {
-        self.burst(|worker, burst| {
-            for (packet, arrived) in packets.drain(..).enumerate() {
-                let decisions = &mut Decisions {
-                    packet,
-                    list: decisions,
-                };
-                worker.ingress_packet(burst, arrived, decisions, tracer);
+        let decide = |packet, decision| decisions.push(Decided { packet, decision });
+        self.ingress_each(packets.drain(..), decide, tracer);
+    }
+
+    /// As [`Worker::ingress`]; is told the index of a packet with each decision about it.
+    pub fn ingress_each<T: Tracer>(
+        &mut self,
+        packets: impl Iterator<Item = IngressPacket>,
+        mut decide: impl FnMut(usize, IngressDecision),
+        tracer: &mut T,
+    ) {
+        self.burst(|bench, burst| {
+            for (index, packet) in packets.enumerate() {
+                let mut decide = |decision| decide(index, decision);
+                bench.ingress_packet(burst, packet, &mut decide, tracer);
                 burst.view.section.leave();
             }
         });
@@ -157,13 +161,10 @@ impl Worker {
         decisions: &mut Vec<Decided<EgressDecision>>,
         tracer: &mut T,
     ) {
-        self.burst(|worker, burst| {
+        self.burst(|bench, burst| {
             for (packet, dequeued) in packets.drain(..).enumerate() {
-                let decisions = &mut Decisions {
-                    packet,
-                    list: decisions,
-                };
-                worker.egress_packet(burst, dequeued.packet, &dequeued.arguments, decisions, tracer);
+                let mut decide = |decision| decisions.push(Decided { packet, decision });
+                bench.egress_packet(burst, dequeued.packet, &dequeued.arguments, &mut decide, tracer);
                 burst.view.section.leave();
             }
         });
@@ -172,22 +173,17 @@ impl Worker {
     /// Egress, checksum computation and deparser of one packet, as [`Worker::egress`].
     pub fn egress_of_one<T: Tracer>(
         &mut self,
-        EgressPacket { packet, arguments }: EgressPacket,
-        decisions: &mut Vec<Decided<EgressDecision>>,
+        packet: QueuedPacket,
+        arguments: &EgressArguments,
+        mut decide: impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
-        let decisions = &mut Decisions {
-            packet: 0,
-            list: decisions,
-        };
-        self.burst(|worker, burst| worker.egress_packet(burst, packet, &arguments, decisions, tracer));
+        self.burst(|bench, burst| bench.egress_packet(burst, packet, arguments, &mut decide, tracer));
     }
 
-    fn burst(&mut self, run: impl FnOnce(&mut Worker, Burst<'_>)) {
-        let pipeline = Arc::clone(&self.pipeline);
-        let mut reader = self.reader.take().unwrap_or_else(|| pipeline.readers.reader());
-        let arrays = std::mem::take(&mut self.arrays);
-        let pin = reader.pin_again();
+    fn burst(&mut self, run: impl FnOnce(&mut Bench, Burst<'_>)) {
+        let pipeline = &*self.pipeline;
+        let pin = self.reader.pin_again();
         let view = View {
             program: &pipeline.program,
             plan: &pipeline.plan,
@@ -195,47 +191,67 @@ impl Worker {
             snapshot: pipeline.published.load(&pin),
             pin: &pin,
             section: PresentSection::of_burst(&pipeline.stateful),
-            shard: self.shard,
-            arrays: &arrays,
+            shard: self.bench.shard,
+            arrays: &self.arrays,
         };
-        run(
-            self,
-            Burst {
-                pipeline: &pipeline,
-                view: &view,
-            },
-        );
+        run(&mut self.bench, Burst { pipeline, view: &view });
         drop(view);
         match self.stays_pinned {
             true => pin.keep(),
             false => drop(pin),
         }
-        self.reader = Some(reader);
-        self.arrays = arrays;
     }
 
     /// Whether tables stay pinned between bursts, which saves some time when these are short. Whoever waits for readers of
     /// the tables, as a change of many entries at once does, waits until they are not.
     pub fn stay_pinned(&mut self, stays: bool) {
         self.stays_pinned = stays;
-        if !stays && let Some(reader) = &mut self.reader {
-            reader.unpin();
+        if !stays {
+            self.reader.unpin();
         }
     }
 
     /// Counts a drop: of this worker, or of the switch around it.
     #[inline]
     pub fn count_drop(&self, reason: DropReason) {
-        self.pipeline.drops().count(self.shard, reason);
+        self.pipeline.drops().count(self.bench.shard, reason);
     }
 
     /// An empty buffer for a packet's bytes; one that was given back, if there is one.
     pub fn buffer(&mut self) -> Vec<u8> {
-        self.pool.buffer()
+        self.bench.pool.buffer()
     }
 
     /// A packet that arrived at a port, in memory that was given back, if there is some.
     pub fn packet(&mut self, bytes: Vec<u8>, arguments: IngressArguments) -> IngressPacket {
+        self.bench.packet(bytes, arguments)
+    }
+
+    /// Gives back what a packet leaves that will not enter ingress, for later packets.
+    pub fn discard_arrived(&mut self, packet: IngressPacket) {
+        self.bench.pool.recycle_packet(packet.0);
+    }
+
+    /// The bytes of a packet that will not enter ingress here.
+    pub fn into_bytes(&mut self, mut packet: IngressPacket) -> Vec<u8> {
+        let bytes = std::mem::take(&mut packet.bytes);
+        self.discard_arrived(packet);
+        bytes
+    }
+
+    /// Gives back what a packet leaves that is dropped between ingress and egress, for later packets.
+    pub fn discard(&mut self, packet: QueuedPacket) {
+        self.bench.pool.recycle_packet(packet.0);
+    }
+
+    /// Gives a buffer back for later packets.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.bench.pool.recycle(buffer);
+    }
+}
+
+impl Bench {
+    fn packet(&mut self, bytes: Vec<u8>, arguments: IngressArguments) -> IngressPacket {
         let mut packet = self.pool.packet();
         packet.bytes = bytes;
         packet.arguments = arguments;
@@ -245,33 +261,16 @@ impl Worker {
         IngressPacket(packet)
     }
 
-    /// Gives back what a packet leaves that will not enter ingress, for later packets.
-    pub fn discard_arrived(&mut self, packet: IngressPacket) {
-        self.pool.recycle_packet(packet.0);
-    }
-
-    /// The bytes of a packet that will not enter ingress here.
-    pub fn into_bytes(&mut self, mut packet: IngressPacket) -> Vec<u8> {
-        let bytes = std::mem::take(&mut packet.bytes);
-        self.pool.recycle_packet(packet.0);
-        bytes
-    }
-
-    /// Gives back what a packet leaves that is dropped between ingress and egress, for later packets.
-    pub fn discard(&mut self, packet: QueuedPacket) {
-        self.pool.recycle_packet(packet.0);
-    }
-
-    /// Gives a buffer back for later packets.
-    pub fn recycle(&mut self, buffer: Vec<u8>) {
-        self.pool.recycle(buffer);
+    #[inline]
+    fn count_drop(&self, burst: Burst<'_>, reason: DropReason) {
+        burst.pipeline.drops().count(self.shard, reason);
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
         self.pipeline.stateful.sections.leave();
-        self.pipeline.stateful.give_shard(self.shard);
+        self.pipeline.stateful.give_shard(self.bench.shard);
     }
 }
 
@@ -292,6 +291,14 @@ fn preserved(pipeline: &Pipeline, preserve: Preserve, state: &State) -> Preserve
     match listed {
         Some(slots) => Preserved(slots.iter().map(|&slot| (slot, state.get(slot))).collect()),
         None => Preserved::default(),
+    }
+}
+
+/// Notes the present values of the slots of a field list in the packet itself.
+fn preserve_in(packet: &mut Contents, pipeline: &Pipeline, preserve: Preserve) {
+    packet.preserved.0.clear();
+    if preserve.field_list.is_some() {
+        packet.preserved = preserved(pipeline, preserve, packet.state());
     }
 }
 

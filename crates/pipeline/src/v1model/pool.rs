@@ -1,24 +1,27 @@
 //! Memory that packets leave behind for later ones.
 
 use crate::packet::Contents;
+use forebay_interp::State;
 use std::sync::Arc;
 
 /// The most packets, and the most buffers, that are kept.
 const KEPT_MAX: usize = 1024;
 
-/// Packets and buffers of packets that are gone.
+/// Packets and buffers of packets that are gone. What was given back last is used first: it is likely to be in a cache.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     // Boxed, as they are in packets.
     #[allow(clippy::vec_box)]
     packets: Vec<Box<Contents>>,
+    #[allow(clippy::vec_box)]
+    states: Vec<Box<State>>,
     buffers: Vec<Vec<u8>>,
     /// Handles without a buffer, each the only one to its place.
     handles: Vec<Arc<Vec<u8>>>,
 }
 
 impl Pool {
-    /// A packet without frame, in which something of an earlier one may stand.
+    /// A packet without frame and state, in which something of an earlier one may stand.
     pub(crate) fn packet(&mut self) -> Box<Contents> {
         self.packets.pop().unwrap_or_default()
     }
@@ -26,7 +29,8 @@ impl Pool {
     /// A copy of a packet, which shares the frame with it.
     pub(crate) fn copy_of(&mut self, original: &mut Contents) -> Box<Contents> {
         let mut copy = self.packet();
-        copy.copy_but_frame(original);
+        copy.copy_facts(original);
+        copy.state = original.state.as_ref().map(|state| self.state_like(state));
         copy.shared = Some(match &original.shared {
             Some(shared) => Arc::clone(shared),
             None => {
@@ -37,8 +41,40 @@ impl Pool {
         copy
     }
 
-    /// Takes back a packet that is no more, with its buffer.
+    /// A state with the values of another one.
+    #[inline]
+    pub(crate) fn state_like(&mut self, original: &State) -> Box<State> {
+        match self.states.pop() {
+            Some(mut state) => {
+                state.as_mut().clone_from(original);
+                state
+            }
+            None => Box::new(original.clone()),
+        }
+    }
+
+    /// Gives a packet a state with these values.
+    #[inline]
+    pub(crate) fn renew_state(&mut self, packet: &mut Contents, values: &State) {
+        match &mut packet.state {
+            Some(state) => state.as_mut().clone_from(values),
+            none => *none = Some(self.state_like(values)),
+        }
+    }
+
+    /// Takes back the state of a packet that needs none.
+    #[inline]
+    pub(crate) fn recycle_state(&mut self, packet: &mut Contents) {
+        if let Some(state) = packet.state.take()
+            && self.states.len() < KEPT_MAX
+        {
+            self.states.push(state);
+        }
+    }
+
+    /// Takes back a packet that is no more, with its buffer and its state.
     pub(crate) fn recycle_packet(&mut self, mut packet: Box<Contents>) {
+        self.recycle_state(&mut packet);
         if let Some(shared) = packet.shared.take() {
             self.recycle_shared(shared);
         }

@@ -69,7 +69,7 @@ impl Worker {
     /// Takes, of a range of the copies that the last [`Worker::pass`] has made, those at its beginning that go the same way.
     pub fn next_copies(&mut self, range: &mut Range<u32>) -> Option<Copied> {
         let length_max = self.pipeline.options.packet_limit as usize;
-        self.copies.next(&self.scratch.memory, range, length_max)
+        self.copies.next(&self.bench.scratch.memory, range, length_max)
     }
 
     /// The copies from `start` to before `end`, which [`Worker::next_copies`] gave. They may be exchanged for others.
@@ -92,8 +92,7 @@ impl Worker {
     ) -> Option<u32> {
         let code = self.pipeline.code.as_ref()?;
         let straight = code.straight()?;
-        let reader = self.reader.get_or_insert_with(|| self.pipeline.readers.reader());
-        let pin = reader.pin();
+        let pin = self.reader.pin();
         let view = View {
             program: &self.pipeline.program,
             plan: &self.pipeline.plan,
@@ -101,7 +100,7 @@ impl Worker {
             snapshot: self.pipeline.published.load(&pin),
             pin: &pin,
             section: PresentSection::of_burst(&self.pipeline.stateful),
-            shard: self.shard,
+            shard: self.bench.shard,
             arrays: &self.arrays,
         };
         let Scratch {
@@ -109,7 +108,7 @@ impl Worker {
             buffers,
             memory,
             rewritten,
-        } = &mut self.scratch;
+        } = &mut self.bench.scratch;
         let all = packets.len();
         let packets = if straight.makes_copies() {
             let members = view.snapshot.replication.largest_group();
@@ -141,7 +140,9 @@ impl Worker {
         };
         for run in &passed[..] {
             if let Passage::Drop(reason) = run.passage {
-                self.pipeline.drops().count_many(self.shard, reason, run.packets as u64);
+                self.pipeline
+                    .drops()
+                    .count_many(self.bench.shard, reason, run.packets as u64);
             }
         }
         port
