@@ -118,8 +118,7 @@ pub fn compile_short_way(
         copies: plan.makes_copies(),
         registers: program.registers.len(),
         counters: program.counters.len(),
-        // Copies compare their lengths with the limit without asking whether there is one.
-        truncates: truncates(program) || plan.makes_copies(),
+        truncates: truncates(program),
         uniform: !environment.touches_packets && route.is_stateless(program) && !route.may_give_up(program),
         searched: environment.searched,
     };

@@ -43,7 +43,8 @@
 //!   that was first found to be at most the packet's length. A load that covers more than its field stays between the
 //!   header's first and last byte. On the short way, changed fields are written to where they were read. An element of a
 //!   stack that is chosen by a computed index is loaded when the index is smaller than their number, all of them having
-//!   been extracted.
+//!   been extracted. Loads for the copies of a packet may be made before the loop over them, which nobody in it writes to: those
+//!   of whole headers that the way to the loop has extracted, and no others.
 //! * **Action data.** Offsets are those of the parameters of the action. Which action runs is what the table said together
 //!   with the data, and tables check the number and widths of arguments when an entry is written. Records of tables have
 //!   as many words as the layout says that compiler and table make of the same declaration.
@@ -51,7 +52,8 @@
 //!   every lane is as large as the last of them wants. A queue has a place for every lane of a burst, and a lane stands in
 //!   one queue at a time.
 //! * **Registers and counters.** [`Arrays`] have as many words as the program declares. An index is compared with the
-//!   declared number of elements before it becomes an address; outside, reads give 0 and writes do nothing.
+//!   declared number of elements before it becomes an address; outside, reads give 0 and writes do nothing. The comparison is
+//!   left out where the instruction before has masked the index to fewer bits than a larger one has.
 //! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as long as the
 //!   burst. A bucket's number is the high half of a product with the number of buckets, so it is smaller; an entry's place is
 //!   that of a bit under a mask of places. Numbers in cells are those that the table's writer published, after the rows

@@ -139,7 +139,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let left = self.builder.ins().isub(bytes, parsed);
         // No more than leaves in the end.
         let headers = self.number(headers.into());
-        let limit = self.load_lane(offset_of!(Lane, truncate_to));
+        let limit = self.truncate_limit();
         let limit = self.builder.ins().umax(limit, headers);
         let room = self.builder.ins().isub(limit, headers);
         let count = self.builder.ins().umin(left, room);

@@ -2,12 +2,10 @@
 
 use super::value::{ActionData, Value};
 use super::{Ending, Translator};
-use crate::lane::Lane;
 use crate::runtime::{self, DigestShape, NO_FIELD_LIST};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{DigestId, Expr, Op, RegisterId, SlotId};
-use std::mem::offset_of;
 
 impl Translator<'_, '_, '_> {
     /// An operation.
@@ -192,9 +190,9 @@ impl Translator<'_, '_, '_> {
         if !self.is_short_way() {
             return self.call(runtime::TRUNCATE, &[self.context, bytes]);
         }
-        let before = self.load_lane(offset_of!(Lane, truncate_to));
+        let before = self.truncate_limit();
         let least = self.builder.ins().umin(before, bytes);
-        self.store_lane(offset_of!(Lane, truncate_to), least);
+        self.set_truncate_limit(least);
     }
 
     fn field_list(&mut self, field_list: Option<&Expr>, data: Option<&ActionData>) -> ir::Value {

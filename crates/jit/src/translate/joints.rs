@@ -15,6 +15,7 @@ use super::homes::Home;
 use super::route::Parsed;
 use super::search::Match;
 use super::{Ending, Translator};
+use crate::analysis::truncates;
 use crate::lane::{Copy, Lane, fate};
 use crate::route::crossings::{Crossing, write_all};
 use crate::route::flow::{Flow, FlowBlock, Joint};
@@ -35,6 +36,8 @@ use std::mem::offset_of;
 pub(super) struct CopyLoop {
     /// The address of the present copy.
     copy: Variable,
+    /// At most so many bytes of it leave, if nobody waits in the loop: see [`Lane::truncate_to`].
+    truncate_to: Variable,
     /// Goes on with the next one.
     next: ir::Block,
 }
@@ -201,16 +204,20 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Begins to make copies; goes on with the first thing that is done for each of them.
     fn replicate(&mut self, route: &Route, leaf: &Leaf, id: BlockId) -> CopyLoop {
         let mut declare = || self.builder.declare_var(types::I64);
-        let (copy, member, end) = (declare(), declare(), declare());
+        let (copy, member, end, limit) = (declare(), declare(), declare(), declare());
         let (head, body, next) = (
             self.builder.create_block(),
             self.builder.create_block(),
             self.builder.create_block(),
         );
         self.begin_copies(route, copy, member, end);
-        let truncate_to = self.load_lane(offset_of!(Lane, truncate_to));
+        let truncate_to = self.truncate_limit();
         let values = self.values_to_restore(leaf);
-        let copies = CopyLoop { copy, next };
+        let copies = CopyLoop {
+            copy,
+            truncate_to: limit,
+            next,
+        };
         self.prepare_look_ups(route, leaf, id, copies);
         self.builder.ins().jump(head, &[]);
 
@@ -226,7 +233,9 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().brif(more, body, &[], next_lane, &[]);
 
         self.builder.switch_to_block(body);
-        self.store_lane(offset_of!(Lane, truncate_to), truncate_to);
+        self.copy_loop = Some(copies);
+        self.set_truncate_limit(truncate_to);
+        self.copy_loop = None;
         self.restore(values);
         let flags = super::within_bounds();
         let offset = offset_of!(Replica, egress_port) as i32;
@@ -359,11 +368,32 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The present copy is complete: so many bytes, of which the least of the lengths asked for leave.
     pub(super) fn finish_copy(&mut self, copies: CopyLoop, length: ir::Value) {
-        let limit = self.load_lane(offset_of!(Lane, truncate_to));
+        let limit = self.truncate_limit();
         let length = self.builder.ins().umin(length, limit);
         let copy = self.builder.use_var(copies.copy);
         self.store(length, copy, offset_of!(Copy, length) as i32);
         self.end_copy(copies, fate::SENT);
+    }
+
+    /// At most so many bytes of the packet, or of the present copy, leave.
+    pub(super) fn truncate_limit(&mut self) -> ir::Value {
+        if !truncates(self.program) {
+            return self.number(u32::MAX.into());
+        }
+        match self.copy_loop.filter(|_| !self.burst_state().staged()) {
+            Some(copies) => self.builder.use_var(copies.truncate_to),
+            None => self.load_lane(offset_of!(Lane, truncate_to)),
+        }
+    }
+
+    pub(super) fn set_truncate_limit(&mut self, bytes: ir::Value) {
+        if !truncates(self.program) {
+            return;
+        }
+        match self.copy_loop.filter(|_| !self.burst_state().staged()) {
+            Some(copies) => self.builder.def_var(copies.truncate_to, bytes),
+            None => self.store_lane(offset_of!(Lane, truncate_to), bytes),
+        }
     }
 
     /// Where the bytes of the present copy are put together.

@@ -33,13 +33,18 @@ impl Translator<'_, '_, '_> {
 
     /// Above so many bits, the word certainly has zeros.
     pub(super) fn significant_bits(&self, word: ir::Value) -> u32 {
-        self.significant(word, DEPTH_MAX)
+        self.significant(word, DEPTH_MAX, true)
     }
 
-    fn significant(&self, word: ir::Value, depth: u32) -> u32 {
+    /// The same, but only by the instructions that make the word.
+    pub(super) fn computed_bits(&self, word: ir::Value) -> u32 {
+        self.significant(word, DEPTH_MAX, false)
+    }
+
+    fn significant(&self, word: ir::Value, depth: u32, believes_notes: bool) -> u32 {
         let noted = match self.widths[word] {
-            0 => 64,
-            bits => bits.into(),
+            bits @ 1.. if believes_notes => bits.into(),
+            _ => 64,
         };
         let dfg = &self.builder.func.dfg;
         let kind = dfg.value_type(word);
@@ -47,14 +52,14 @@ impl Translator<'_, '_, '_> {
             return 64;
         }
         let by_instruction = match dfg.value_def(word).inst() {
-            Some(instruction) if depth > 0 => self.significant_of(instruction, depth - 1),
+            Some(instruction) if depth > 0 => self.significant_of(instruction, depth - 1, believes_notes),
             _ => 64,
         };
         by_instruction.min(noted).min(kind.bits())
     }
 
-    fn significant_of(&self, instruction: ir::Inst, depth: u32) -> u32 {
-        let of = |word| self.significant(word, depth);
+    fn significant_of(&self, instruction: ir::Inst, depth: u32, believes_notes: bool) -> u32 {
+        let of = |word| self.significant(word, depth, believes_notes);
         match self.builder.func.dfg.insts[instruction] {
             InstructionData::UnaryImm {
                 opcode: Opcode::Iconst,
@@ -80,6 +85,10 @@ impl Translator<'_, '_, '_> {
                 let (left, right) = (args[0], args[1]);
                 match opcode {
                     Opcode::Band => of(left).min(of(right)),
+                    Opcode::Iadd => match (of(left), of(right)) {
+                        (0, bits) | (bits, 0) => bits,
+                        (left, right) => left.max(right).saturating_add(1).min(64),
+                    },
                     Opcode::Bor | Opcode::Bxor => of(left).max(of(right)),
                     Opcode::Ushr => {
                         let amount = self.constant_of(right).unwrap_or(0);

@@ -23,12 +23,12 @@ impl Translator<'_, '_, '_> {
         let inside = self.is_inside(index, size);
         let zero = self.number(0);
         // An element outside is the first one, of which nothing is taken.
-        let index = self.builder.ins().select(inside, index, zero);
+        let index = self.select_inside(inside, index, zero);
         let element = self.element(register, index, words(width) as u64);
         let limbs: Vec<ir::Value> = (0..words(width))
             .map(|limb| {
                 let stored = self.load(element, 8 * limb as i32);
-                self.builder.ins().select(inside, stored, zero)
+                self.select_inside(inside, stored, zero)
             })
             .collect();
         match limbs[..] {
@@ -49,8 +49,7 @@ impl Translator<'_, '_, '_> {
     /// Writes an element; nothing happens outside the array.
     pub(super) fn write_element(&mut self, register: RegisterId, index: ir::Value, value: Value) {
         let size = self.program.registers[register.index()].size;
-        let inside = self.is_inside(index, size);
-        self.when(inside, |translator| {
+        self.when_inside(index, size, |translator| {
             let count = words(value.width);
             let element = translator.element(register, index, count as u64);
             if let Place::Memory(_) = value.place {
@@ -71,8 +70,7 @@ impl Translator<'_, '_, '_> {
         let (unit, Some(size)) = (declared.unit, declared.size) else {
             return self.count_by_runtime(counter, index);
         };
-        let inside = self.is_inside(index, size);
-        self.when(inside, |translator| {
+        self.when_inside(index, size, |translator| {
             let counters = translator.load_counters();
             let array = translator.load(counters, 8 * counter.0 as i32);
             let (own, shared, next) = (
@@ -141,9 +139,30 @@ impl Translator<'_, '_, '_> {
         self.when_rarely(needed, then);
     }
 
-    fn is_inside(&mut self, index: ir::Value, size: u64) -> ir::Value {
+    /// Whether there is such an element; nothing when that is certain.
+    fn is_inside(&mut self, index: ir::Value, size: u64) -> Option<ir::Value> {
+        let bits = self.computed_bits(index);
+        if bits < u64::BITS && 1 << bits <= size {
+            return None;
+        }
         let size = self.number(size as i64);
-        self.builder.ins().icmp(IntCC::UnsignedLessThan, index, size)
+        Some(self.builder.ins().icmp(IntCC::UnsignedLessThan, index, size))
+    }
+
+    /// What is done with an element that exists.
+    fn when_inside(&mut self, index: ir::Value, size: u64, then: impl FnOnce(&mut Self)) {
+        match self.is_inside(index, size) {
+            Some(inside) => self.when(inside, then),
+            None => then(self),
+        }
+    }
+
+    /// One value or another by whether an element exists.
+    fn select_inside(&mut self, inside: Option<ir::Value>, value: ir::Value, otherwise: ir::Value) -> ir::Value {
+        match inside {
+            Some(inside) => self.builder.ins().select(inside, value, otherwise),
+            None => value,
+        }
     }
 
     fn element(&mut self, register: RegisterId, index: ir::Value, words: u64) -> ir::Value {
