@@ -47,7 +47,7 @@ impl Translator<'_, '_, '_> {
             .collect();
         self.choose_action(action, &actions, next, found.is_some());
         for (index, (action, block)) in actions.into_iter().enumerate() {
-            self.builder.switch_to_block(block);
+            self.enter(block);
             match &found {
                 Some(found) => self.run_action_of_record(table, (action, index), found, next),
                 None => self.run_action(action, next),
@@ -69,7 +69,7 @@ impl Translator<'_, '_, '_> {
             let same = self.builder.ins().icmp(IntCC::Equal, index, number);
             let otherwise = self.builder.create_block();
             self.builder.ins().brif(same, *block, &[], otherwise, &[]);
-            self.builder.switch_to_block(otherwise);
+            self.enter(otherwise);
         }
         self.builder.ins().jump(*last, &[]);
     }
@@ -222,10 +222,10 @@ impl Translator<'_, '_, '_> {
     pub(super) fn when(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
         let (then_block, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(condition, then_block, &[], next, &[]);
-        self.builder.switch_to_block(then_block);
+        self.enter(then_block);
         then(self);
         self.builder.ins().jump(next, &[]);
-        self.builder.switch_to_block(next);
+        self.enter(next);
     }
 
     /// The same, where the condition is hardly ever anything else than 0.
@@ -233,10 +233,10 @@ impl Translator<'_, '_, '_> {
         let (then_block, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(then_block);
         self.builder.ins().brif(condition, then_block, &[], next, &[]);
-        self.builder.switch_to_block(then_block);
+        self.enter(then_block);
         then(self);
         self.builder.ins().jump(next, &[]);
-        self.builder.switch_to_block(next);
+        self.enter(next);
     }
 
     /// Runs an action with the data of a record, and goes on at `next`.

@@ -136,13 +136,13 @@ impl<'a> Translator<'_, 'a, '_> {
         let is_known = self.builder.use_var(known);
         let (compute, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(is_known, next, &[], compute, &[]);
-        self.builder.switch_to_block(compute);
+        self.enter(compute);
         let computed = self.sum(groups, Part::Base, action);
         self.builder.def_var(sum, computed);
         let one = self.number(1);
         self.builder.def_var(known, one);
         self.builder.ins().jump(next, &[]);
-        self.builder.switch_to_block(next);
+        self.enter(next);
         self.builder.use_var(sum)
     }
 

@@ -74,7 +74,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.builder.ins().brif(valid, with, &[], without, &[]);
                 let homes = self.homes.clone();
                 for (block, is_valid) in [(with, true), (without, false)] {
-                    self.builder.switch_to_block(block);
+                    self.enter(block);
                     self.homes.set(slot, Home::Constant(Bits::from_bool(is_valid)));
                     let mut chosen = chosen.clone();
                     if is_valid {

@@ -47,18 +47,18 @@ impl Translator<'_, '_, '_> {
             self.builder.create_block(),
         );
         self.builder.ins().brif(is_element, element, &[], otherwise, &[]);
-        self.builder.switch_to_block(element);
+        self.enter(element);
         // Not before the index was tested.
         let rests = std::mem::take(&mut self.packet_rests);
         let value = self.load_element(&places, index);
         self.packet_rests = rests;
         self.define(result, value);
         self.builder.ins().jump(next, &[]);
-        self.builder.switch_to_block(otherwise);
+        self.enter(otherwise);
         let value = self.value(chain.otherwise, action);
         self.define(result, value);
         self.builder.ins().jump(next, &[]);
-        self.builder.switch_to_block(next);
+        self.enter(next);
         let chosen = self.builder.use_var(result);
         Some(match kind {
             types::I64 => Value::word(places.width, chosen),

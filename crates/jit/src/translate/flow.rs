@@ -53,8 +53,14 @@ impl Translator<'_, '_, '_> {
         };
         for ((block, fact), id) in body.blocks.iter().zip(facts).zip(0..) {
             self.builder.switch_to_block(region.block(BlockId(id)));
+            if body.blocks.len() == 1 {
+                self.builder.seal_block(region.block(BlockId(id)));
+            }
             self.cursor = fact;
             self.block(&region, block, BlockId(id));
+        }
+        if body.blocks.len() > 1 {
+            region.blocks.iter().for_each(|block| self.builder.seal_block(*block));
         }
     }
 

@@ -67,7 +67,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let mut loops = HashMap::new();
         let stages = flow.stages();
         for (block, id) in flow.blocks.iter().zip((0..).map(BlockId)) {
-            self.builder.switch_to_block(region.block(id));
+            // Blocks stand before those that follow them.
+            self.enter(region.block(id));
             self.carry(leaf, parsed, stages[id.index()]);
             self.on_exit = block.exit.map(|exit| region.block(exit));
             self.copy_loop = block.copies.map(|replicate| loops[&replicate]);
@@ -128,7 +129,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let unicast = self.builder.create_block();
             let copies = replicate.unwrap_or_else(|| self.ending(Ending::GaveUp));
             self.builder.ins().brif(group, copies, &[], unicast, &[]);
-            self.builder.switch_to_block(unicast);
+            self.enter(unicast);
         }
         self.drop_if_asked(route, block, fate::DROPPED_IN_INGRESS);
         if block.block.terminator == Terminator::Return {
@@ -161,9 +162,9 @@ impl<'a> Translator<'_, 'a, '_> {
         let dropped = self.builder.ins().icmp(IntCC::Equal, spec, drop_port);
         let (end, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(dropped, end, &[], next, &[]);
-        self.builder.switch_to_block(end);
+        self.enter(end);
         self.end_packet(how);
-        self.builder.switch_to_block(next);
+        self.enter(next);
     }
 
     /// The way of the packet, or of the present copy, ends like this.
@@ -232,7 +233,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let next_lane = self.next_lane_block();
         self.builder.ins().brif(more, body, &[], next_lane, &[]);
 
-        self.builder.switch_to_block(body);
+        self.enter(body);
         self.copy_loop = Some(copies);
         self.set_truncate_limit(truncate_to);
         self.copy_loop = None;
@@ -288,14 +289,14 @@ impl<'a> Translator<'_, 'a, '_> {
         let (first, next) = (self.builder.create_block(), self.builder.create_block());
         let is_known = self.builder.use_var(known);
         self.builder.ins().brif(is_known, next, &[], first, &[]);
-        self.builder.switch_to_block(first);
+        self.enter(first);
         let found = self.find(table, search, key, crossing);
         let one = self.number(1);
         for (variable, value) in [(known, one), (record, found.record), (hit, found.hit)] {
             self.builder.def_var(variable, value);
         }
         self.builder.ins().jump(next, &[]);
-        self.builder.switch_to_block(next);
+        self.enter(next);
         Match {
             record: self.builder.use_var(record),
             hit: self.builder.use_var(hit),

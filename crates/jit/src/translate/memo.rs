@@ -96,7 +96,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let hit = self.builder.append_block_param(found, types::I64);
         self.builder.ins().brif(holds, known, &[], unknown, &[]);
 
-        self.builder.switch_to_block(known);
+        self.enter(known);
         let array = self.load_unchanging(location, offset_of!(Location, array));
         let words = self.masked(MEMO_PLACE_BITS, memo);
         let bytes = self.shifted_left(words, 3);
@@ -104,7 +104,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let one = self.number(1);
         self.builder.ins().jump(found, &[noted.into(), one.into()]);
 
-        self.builder.switch_to_block(unknown);
+        self.enter(unknown);
         let leader = self.environment.joins.leader(table).expect("it has a memo");
         let key = self.key_words(table, layout);
         let by_key = self.find_for_packet(table, layout.search, &key, crossing);
@@ -115,7 +115,7 @@ impl<'a> Translator<'_, 'a, '_> {
             .ins()
             .jump(found, &[by_key.record.into(), by_key.hit.into()]);
 
-        self.builder.switch_to_block(found);
+        self.enter(found);
         Match { record, hit }
     }
 

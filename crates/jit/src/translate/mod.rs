@@ -324,6 +324,12 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.body(body, Some(value::ActionData::of_values(action, arguments)), on_return);
     }
 
+    /// Goes on with a block to which nothing leads that has not been translated: what registers hold in it is known at once.
+    fn enter(&mut self, block: ir::Block) {
+        self.builder.switch_to_block(block);
+        self.builder.seal_block(block);
+    }
+
     /// A constant of 64 bits.
     fn number(&mut self, number: i64) -> ir::Value {
         self.builder.ins().iconst(types::I64, number)
@@ -437,14 +443,14 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     fn require(&mut self, condition: ir::Value, otherwise: Ending) {
         let (next, end) = (self.builder.create_block(), self.ending(otherwise));
         self.builder.ins().brif(condition, next, &[], end, &[]);
-        self.builder.switch_to_block(next);
+        self.enter(next);
     }
 
     /// Goes on in a new block unless `condition` is not 0: then the body ends so.
     fn refuse(&mut self, condition: ir::Value, ending: Ending) {
         let (next, end) = (self.builder.create_block(), self.ending(ending));
         self.builder.ins().brif(condition, end, &[], next, &[]);
-        self.builder.switch_to_block(next);
+        self.enter(next);
     }
 
     /// Whether the function is the short way.

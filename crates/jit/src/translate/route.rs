@@ -344,7 +344,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.on_exit = Some(next);
         self.body(&program.bodies[id.index()], None, Some(next));
         self.on_exit = None;
-        self.builder.switch_to_block(next);
+        self.enter(next);
         self.temporaries_used = 0;
     }
 

@@ -60,17 +60,17 @@ impl Translator<'_, '_, '_> {
             Search::Exact { .. } => self.search_buckets(search, location, key, &exits),
             Search::Prefix { .. } => self.search_prefixes(search, location, key[0], &exits),
         }
-        self.builder.switch_to_block(exits.missed);
+        self.enter(exits.missed);
         let default = self.load_unchanging(location, offset_of!(Location, default));
         let missed = self.number(0);
         self.builder.ins().jump(exits.found, &[default.into(), missed.into()]);
-        self.builder.switch_to_block(exits.hard);
+        self.enter(exits.hard);
         self.builder.set_cold_block(exits.hard);
         let found = self.find_by_runtime(table, key);
         self.builder
             .ins()
             .jump(exits.found, &[found.record.into(), found.hit.into()]);
-        self.builder.switch_to_block(exits.found);
+        self.enter(exits.found);
         Match { record, hit }
     }
 
@@ -115,7 +115,7 @@ impl Translator<'_, '_, '_> {
         for _ in 1..PROBES {
             let next = self.builder.create_block();
             self.probe(search, bucket, tags, key, exits, next);
-            self.builder.switch_to_block(next);
+            self.enter(next);
             self.builder.set_cold_block(next);
             bucket = self.next_bucket(location, bucket, 8 * bucket_words as u64);
         }
@@ -150,10 +150,6 @@ impl Translator<'_, '_, '_> {
         let candidates = self.builder.append_block_param(some, types::I64);
         self.builder.ins().brif(first, some, &[first.into()], none, &[]);
 
-        self.builder.switch_to_block(none);
-        let passed = self.shifted_right(header, PASSED_SHIFT);
-        self.builder.ins().brif(passed, next, &[], exits.missed, &[]);
-
         self.builder.switch_to_block(some);
         let bit = self.builder.ins().ctz(candidates);
         // A place has a byte of the header, whose highest bit is set, and as many words as an entry behind the header.
@@ -167,12 +163,17 @@ impl Translator<'_, '_, '_> {
             .ins()
             .brif(different, again, &[], exits.found, &[record.into(), hit.into()]);
 
-        self.builder.switch_to_block(again);
+        self.enter(again);
         self.builder.set_cold_block(again);
         let one = self.number(1);
         let less = self.builder.ins().isub(candidates, one);
         let rest = self.builder.ins().band(candidates, less);
         self.builder.ins().brif(rest, some, &[rest.into()], none, &[]);
+        self.builder.seal_block(some);
+
+        self.enter(none);
+        let passed = self.shifted_right(header, PASSED_SHIFT);
+        self.builder.ins().brif(passed, next, &[], exits.missed, &[]);
     }
 
     /// The bucket behind one, or the first.
@@ -261,7 +262,7 @@ impl Translator<'_, '_, '_> {
             let goes_on = self.builder.ins().band(present, flag);
             let deeper = self.builder.create_block();
             self.builder.ins().brif(goes_on, deeper, &[], last, &[present.into()]);
-            self.builder.switch_to_block(deeper);
+            self.enter(deeper);
             let number = self.builder.ins().bxor(present, flag);
             let row = self.row(location, offset_of!(Location, deeper), number, deeper_words);
             // What is left of the key's 32 bits is a multiple of what a row takes.
@@ -273,10 +274,10 @@ impl Translator<'_, '_, '_> {
         }
         self.builder.ins().jump(last, &[present.into()]);
 
-        self.builder.switch_to_block(last);
+        self.enter(last);
         let is_some = self.builder.create_block();
         self.builder.ins().brif(cell, is_some, &[], exits.missed, &[]);
-        self.builder.switch_to_block(is_some);
+        self.enter(is_some);
         let one = self.number(1);
         let number = self.builder.ins().isub(cell, one);
         let row = self.row(location, offset_of!(Location, records), number, row_words);

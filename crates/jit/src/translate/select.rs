@@ -43,7 +43,7 @@ impl Translator<'_, '_, '_> {
             };
             let next = self.builder.create_block();
             self.builder.ins().brif(condition, target, &[], next, &[]);
-            self.builder.switch_to_block(next);
+            self.enter(next);
         }
         self.builder.ins().jump(default, &[]);
     }
@@ -61,7 +61,7 @@ impl Translator<'_, '_, '_> {
             let equal = self.equal(key, number);
             let next = self.builder.create_block();
             self.builder.ins().brif(equal, target, &[], next, &[]);
-            self.builder.switch_to_block(next);
+            self.enter(next);
         }
         self.builder.ins().jump(otherwise, &[]);
     }

@@ -80,13 +80,13 @@ impl Translator<'_, '_, '_> {
             );
             translator.builder.set_cold_block(shared);
             translator.builder.ins().brif(array, own, &[], shared, &[]);
-            translator.builder.switch_to_block(shared);
+            translator.enter(shared);
             translator.count_by_runtime(counter, index);
             translator.builder.ins().jump(next, &[]);
-            translator.builder.switch_to_block(own);
+            translator.enter(own);
             translator.count_own(unit, array, index);
             translator.builder.ins().jump(next, &[]);
-            translator.builder.switch_to_block(next);
+            translator.enter(next);
         });
     }
 
