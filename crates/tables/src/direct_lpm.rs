@@ -149,8 +149,8 @@ impl DirectTrie {
         Location {
             array: trie.first.as_ptr().cast(),
             size: (u32::BITS - trie.first_bits).into(),
-            deeper: trie.deeper.chunks(),
-            records: records.chunks(),
+            deeper: trie.deeper.origins(),
+            records: records.origins(),
             bytes,
             ..Location::of_default(default)
         }

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use crate::memory;
 use crate::reclaim::{Domain, Limbo};
-use crate::search::chunk_of;
+use crate::search::{chunk_of, origin_of};
 use crate::sync::{AtomicU64, Ordering};
 
 /// Rows of the first chunk: a power of two.
 pub const FIRST_CHUNK: usize = 64;
 /// Enough for 2^32 rows.
-const CHUNKS: usize = 27;
+pub(crate) const CHUNKS: usize = 27;
 
 /// Rows of elements that are changed in place.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct Rows<T> {
     stride: usize,
     /// The first elements of the chunks that exist.
     chunks: [AtomicPtr<T>; CHUNKS],
+    /// For machine code: see [`origin_of`].
+    origins: [AtomicPtr<T>; CHUNKS],
     /// Bytes of all of them.
     bytes: AtomicUsize,
     owns: PhantomData<Box<[T]>>,
@@ -36,6 +38,7 @@ impl<T: Default> Rows<T> {
         Rows {
             stride,
             chunks: [const { AtomicPtr::new(null_mut()) }; CHUNKS],
+            origins: [const { AtomicPtr::new(null_mut()) }; CHUNKS],
             bytes: AtomicUsize::new(0),
             owns: PhantomData,
         }
@@ -47,7 +50,10 @@ impl<T: Default> Rows<T> {
         if self.chunks[chunk].load(Ordering::Acquire).is_null() {
             let elements = memory::defaults::<T>(self.elements_of(chunk));
             self.bytes.fetch_add(size_of_val(&*elements), Ordering::Relaxed);
-            self.chunks[chunk].store(Box::into_raw(elements).cast(), Ordering::Release);
+            let first: *mut T = Box::into_raw(elements).cast();
+            let (origin, counted) = origin_of(((FIRST_CHUNK << chunk) - FIRST_CHUNK) as u32);
+            self.origins[origin].store(first.wrapping_sub(counted * self.stride), Ordering::Release);
+            self.chunks[chunk].store(first, Ordering::Release);
         }
         self.row(row)
     }
@@ -64,9 +70,9 @@ impl<T> Rows<T> {
         unsafe { from_raw_parts(first.add(index * self.stride), self.stride) }
     }
 
-    /// The addresses of the chunks, as [`crate::search`] says.
-    pub(crate) fn chunks(&self) -> *const *const u64 {
-        self.chunks.as_ptr().cast()
+    /// The addresses from which rows are counted, as [`crate::search`] says.
+    pub(crate) fn origins(&self) -> *const *const u64 {
+        self.origins.as_ptr().cast()
     }
 
     /// All elements that exist.
@@ -169,5 +175,18 @@ mod tests {
         }
         assert!((0..10_000).all(|row| rows.row(row)[2].load(Ordering::Relaxed) == u64::from(row)));
         assert_eq!(chunk_of(u32::MAX).0, CHUNKS - 1);
+    }
+
+    #[test]
+    fn rows_are_where_their_origins_say() {
+        let rows = Records::new(3);
+        for row in 0..10_000 {
+            let place = rows.make(row).as_ptr();
+            let (origin, counted) = origin_of(row);
+            let origin = rows.origins[origin].load(Ordering::Acquire).cast_const();
+            assert_eq!(origin.wrapping_add(counted * 3), place, "row {row}");
+        }
+        assert_eq!(origin_of(u32::MAX).0, 0);
+        assert_eq!(origin_of(0).0, CHUNKS - 1);
     }
 }

@@ -23,7 +23,8 @@
 //!   again when all pins are gone that began before the change, and who began later reads `NEVER` or a later version;
 //! * a record keeps its key, and the memo is part of the record that says what the key is, so it ends with it.
 //!
-//! Arrays in rows are in chunks whose addresses are in a list: [`chunk_of`] has the arithmetic. What a search loads is
+//! Arrays in rows are in chunks, and a list has the addresses from which the rows of each are counted: [`origin_of`] has the
+//! arithmetic. What a search loads is
 //! published as the engines' own documentation says: headers and cells with an acquiring load, all else with plain ones.
 
 use crate::direct_lpm;
@@ -34,6 +35,7 @@ use crate::layout::KeyLayout;
 
 pub use crate::direct_lpm::{DEEPER, STEP as DEEPER_BITS};
 pub use crate::exact::{FIRST_TAG, HASH_FACTOR, HASH_START, PASSED_SHIFT};
+use crate::rows::CHUNKS;
 pub use crate::rows::FIRST_CHUNK;
 
 /// How a table is searched.
@@ -93,9 +95,9 @@ pub struct Location {
     pub array: *const u64,
     /// The number of buckets; or by how much a key of 32 bits is shifted to become an index of the first array.
     pub size: u64,
-    /// Chunks of the further arrays.
+    /// The origins of the further arrays.
     pub deeper: *const *const u64,
-    /// Chunks of records.
+    /// The origins of records.
     pub records: *const *const u64,
     /// Bytes that searches read at random.
     pub bytes: usize,
@@ -136,8 +138,22 @@ pub fn deeper_max(width: u32) -> u32 {
 
 /// The chunk of a row and the row's number in it: chunk c has [`FIRST_CHUNK`] * 2^c rows, so both stand in one sum.
 #[inline]
-pub fn chunk_of(row: u32) -> (usize, usize) {
+pub(crate) fn chunk_of(row: u32) -> (usize, usize) {
     let sum = row as usize + FIRST_CHUNK;
     let highest = sum.ilog2();
     ((highest - FIRST_CHUNK.ilog2()) as usize, sum ^ 1 << highest)
+}
+
+/// The leading zeros of the sum of the largest row's number and [`FIRST_CHUNK`].
+pub const ZEROS_MIN: usize = u64::BITS as usize - CHUNKS - FIRST_CHUNK.ilog2() as usize;
+
+/// By which origin a row is found, and how many rows it is behind it.
+///
+/// A row's number and [`FIRST_CHUNK`] make a sum, whose highest bit says which chunk the row is in. The origin of a chunk is as
+/// many rows before it as that bit counts, so the row is as many behind the origin as the sum. Origins stand in the list in the
+/// order of the leading zeros of sums, the first one with [`ZEROS_MIN`].
+#[inline]
+pub fn origin_of(row: u32) -> (usize, usize) {
+    let sum = u64::from(row) + FIRST_CHUNK as u64;
+    (sum.leading_zeros() as usize - ZEROS_MIN, sum as usize)
 }

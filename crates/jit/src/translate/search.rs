@@ -293,23 +293,18 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().uextend(types::I64, cell)
     }
 
-    /// The address of a row, whose chunks are in a list: see [`search::chunk_of`].
-    fn row(&mut self, location: ir::Value, chunks: usize, number: ir::Value, row_words: usize) -> ir::Value {
-        debug_assert_eq!(search::chunk_of(0), (0, 0));
+    /// The address of a row, whose origins are in a list: see [`search::origin_of`].
+    fn row(&mut self, location: ir::Value, origins: usize, number: ir::Value, row_words: usize) -> ir::Value {
+        debug_assert_eq!(search::origin_of(0).1, FIRST_CHUNK);
         let first = self.number(FIRST_CHUNK as i64);
         let sum = self.builder.ins().iadd(number, first);
         let zeros = self.builder.ins().clz(sum);
-        let top = self.number(63);
-        let highest = self.builder.ins().isub(top, zeros);
-        let one = self.number(1);
-        let bit = self.builder.ins().ishl(one, highest);
-        let index = self.builder.ins().bxor(sum, bit);
-        let chunks = self.load_unchanging(location, chunks);
-        let offset = self.shifted_left(highest, 3);
-        let place = self.builder.ins().iadd(chunks, offset);
-        let chunk = self.load(place, -8 * FIRST_CHUNK.ilog2() as i32);
-        let offset = self.times(index, 8 * row_words as u64);
-        self.builder.ins().iadd(chunk, offset)
+        let origins = self.load_unchanging(location, origins);
+        let offset = self.shifted_left(zeros, 3);
+        let place = self.builder.ins().iadd(origins, offset);
+        let origin = self.load(place, -8 * search::ZEROS_MIN as i32);
+        let offset = self.times(sum, 8 * row_words as u64);
+        self.builder.ins().iadd(origin, offset)
     }
 
     /// A number times a constant.
