@@ -1,6 +1,6 @@
 //! Lookups per second of each engine: `cargo bench -p forebay-tables [-- FILTER]`.
 //!
-//! One line per engine and number of entries: nanoseconds of a lookup one by one and in bursts of 64 with prefetching,
+//! One line per engine and number of entries: nanoseconds of a lookup one by one and in bursts of 32 with prefetching,
 //! bytes of memory per entry that lookups read, and nanoseconds of an insertion. As many different keys as there are
 //! entries, but at most a million, are looked up in random order; all of them hit. Time is that of the thread on its
 //! processor, so that other work on the machine counts only by what it does to the caches.
@@ -15,7 +15,7 @@ use forebay_tables::{
 };
 
 const TIME_PER_FIGURE: Duration = Duration::from_millis(300);
-const BURST: usize = 64;
+const BURST: usize = 32;
 const KEYS_MAX: usize = 1_000_000;
 
 /// How long this thread has run on a processor.
