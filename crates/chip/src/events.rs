@@ -346,6 +346,17 @@ mod tests {
         assert!(!queue.is_empty());
     }
 
+    #[test]
+    fn memory_grows_with_the_events_to_come_not_with_time() {
+        let mut queue = EventQueue::default();
+        (0..8).for_each(|index| queue.schedule(u64::from(index), Kind::Parsed, subject(index)));
+        for _ in 0..100_000 {
+            let event = queue.next_until(u64::MAX).expect("there are eight");
+            queue.schedule(event.time + 3_000, event.kind(), event.subject());
+        }
+        assert_eq!((queue.waiting.len(), queue.later.len()), (8, 0));
+    }
+
     /// Against one heap, with spans from nothing to much more than the wheel holds, and times at which nothing happens.
     #[test]
     fn events_come_in_order_however_far_they_are() {

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::process::Command;
 use support::{folder, forebay, program, write};
 
 /// A file of the repository.
@@ -32,6 +33,31 @@ fn a_scenario_is_simulated() {
     let sent = json[0]["results"]["sources"][0]["sent"].as_u64().expect("a number");
     assert_eq!(json[0]["results"]["sources"][0]["delivered"].as_u64(), Some(2 * sent));
     assert!(sent > 200);
+}
+
+/// The results of a sweep, byte for byte, by a command that runs this one.
+fn results_of_a_sweep(prefix: &[&str]) -> Vec<u8> {
+    let out = folder();
+    let scenario = repository("experiments/p4qrs-figure-7/scenario.toml");
+    let mut command: Vec<&str> = prefix.to_vec();
+    let results = out.path().to_string_lossy();
+    command.extend([env!("CARGO_BIN_EXE_forebay"), "sim", &scenario, "--out", &results]);
+    for given in ["GBPS=40,60,80", "n=6,8", "TRIAL=60", "WARM_UP=10"] {
+        command.extend(["--set", given]);
+    }
+    let ran = Command::new(command[0]).args(&command[1..]).output().expect(command[0]);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    std::fs::read(out.path().join("results.json")).expect("results.json")
+}
+
+/// `taskset` is in util-linux, which every Linux distribution has.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_processors() {
+    let on_all = results_of_a_sweep(&[]);
+    let on_one = results_of_a_sweep(&["taskset", "1"]);
+    assert!(on_all == on_one, "one thread and several differ");
+    assert!(on_all == results_of_a_sweep(&[]), "two runs differ");
 }
 
 #[test]

@@ -28,15 +28,15 @@ pub struct Chart {
 /// Width and height in pixels.
 const SIZE: (u32, u32) = (860, 520);
 
-/// The charts that a run gives, with short names: what was sampled over time.
-pub fn of_results(results: &Results) -> Vec<(&'static str, Chart)> {
+/// The charts that a run gives, with short names: what was sampled over time, once in so many microseconds.
+pub fn of_results(results: &Results, sample_us: f64) -> Vec<(&'static str, Chart)> {
     let over_time = |title: &str, unit: &str, lines: Vec<(String, Vec<f64>)>| Chart {
         title: title.to_string(),
-        axes: ("sample".to_string(), unit.to_string()),
+        axes: ("us".to_string(), unit.to_string()),
         lines: lines
             .into_iter()
             .filter(|(_, values)| !values.is_empty())
-            .map(sampled)
+            .map(|(name, values)| sampled(name, values, sample_us))
             .collect(),
     };
     let outputs = results.outputs.iter();
@@ -60,14 +60,11 @@ pub fn of_results(results: &Results) -> Vec<(&'static str, Chart)> {
         .collect()
 }
 
-fn sampled((name, values): (String, Vec<f64>)) -> Line {
+fn sampled(name: String, values: Vec<f64>, sample_us: f64) -> Line {
+    let times = (1..).map(|number| f64::from(number) * sample_us);
     Line {
         name,
-        points: values
-            .into_iter()
-            .enumerate()
-            .map(|(index, value)| (index as f64, value))
-            .collect(),
+        points: times.zip(values).collect(),
         connected: true,
     }
 }

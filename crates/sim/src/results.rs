@@ -132,7 +132,7 @@ pub struct ChipResults {
     pub dropped: BTreeMap<String, u64>,
     /// Ports that carried something.
     pub ports: Vec<PortResults>,
-    /// Share of the time that the replication bus of each pipeline was taken.
+    /// Share of the measured time that the replication bus of each pipeline was taken.
     pub replication_bus_utilisation: Vec<f64>,
     /// The most bytes of the packet buffer that were taken at any time.
     pub buffer_max_bytes: u64,
@@ -142,7 +142,7 @@ pub struct ChipResults {
     pub queues: Vec<QueueResults>,
 }
 
-/// A port of a chip. Shares of time are about the whole run.
+/// A port of a chip. Shares of time are about that which is measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PortResults {
     /// Its number.

@@ -6,7 +6,7 @@ use crate::results::{ChipResults, OutputResults, PortResults, QueueResults, Resu
 use crate::setup::{Setup, picos};
 use crate::source::{MICROSECOND, Source};
 use crate::timer::Timer;
-use forebay_chip::{Books, Network, Picos, Place, QueueSample, Stop};
+use forebay_chip::{Books, Network, Picos, Place, PortReport, QueueSample, Stop};
 
 /// Is told how far a run has come.
 pub trait Progress {
@@ -48,6 +48,12 @@ struct Watched {
     at_end: QueueSample,
 }
 
+/// How long the parts of a chip were busy until some time.
+struct Busy {
+    ports: Vec<PortReport>,
+    replication: Vec<Picos>,
+}
+
 pub(crate) struct Simulation<'a> {
     pub(crate) setup: &'a Setup,
     pub(crate) network: Network,
@@ -56,6 +62,8 @@ pub(crate) struct Simulation<'a> {
     sources: Vec<(Source<'a>, Option<&'a [u8]>)>,
     scale: f64,
     watched: Vec<Watched>,
+    /// By chip, at the end of the warm-up and at that of the traffic.
+    busy: [Vec<Busy>; 2],
     buffer_samples: Vec<Vec<u64>>,
     sample: Picos,
     pub(crate) end: Picos,
@@ -107,6 +115,7 @@ impl<'a> Simulation<'a> {
             sources: sources.collect(),
             scale: scale(setup, run),
             watched: queues.collect(),
+            busy: [Vec::new(), Vec::new()],
             buffer_samples: vec![Vec::new(); setup.chips.len()],
             network,
             sample,
@@ -128,9 +137,7 @@ impl<'a> Simulation<'a> {
             }
             progress.at(until, self.end, self.network.events());
         }
-        for watched in &mut self.watched {
-            watched.at_end = self.network.queue(watched.place, watched.queue);
-        }
+        self.note_end();
         let drain = picos(self.setup.scenario.drain_us);
         self.network.settle(self.end + drain, &mut self.meter);
         self.last_round(drain);
@@ -139,14 +146,36 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// Traffic has ended; what is inside has not left yet.
+    fn note_end(&mut self) {
+        for watched in &mut self.watched {
+            watched.at_end = self.network.queue(watched.place, watched.queue);
+        }
+        self.busy[1] = self.busy_so_far();
+    }
+
+    fn note_warm_up(&mut self) {
+        for watched in &mut self.watched {
+            watched.at_warm_up = self.network.queue(watched.place, watched.queue);
+        }
+        self.busy[0] = self.busy_so_far();
+    }
+
+    fn busy_so_far(&self) -> Vec<Busy> {
+        let chips = (0..).zip(&self.setup.chips);
+        let busy = chips.map(|(chip, setup)| Busy {
+            ports: (0..setup.spec.ports.count)
+                .map(|port| self.network.port(Place { chip, port }))
+                .collect(),
+            replication: self.network.replication_busy(chip),
+        });
+        busy.collect()
+    }
+
     fn wake(&mut self, number: u16) {
         match number {
             SAMPLE => self.take_samples(),
-            WARM => {
-                for watched in &mut self.watched {
-                    watched.at_warm_up = self.network.queue(watched.place, watched.queue);
-                }
-            }
+            WARM => self.note_warm_up(),
             call if usize::from(call) < self.sources.len() => self.send(usize::from(call)),
             call => self.tick(usize::from(call) - self.sources.len()),
         }
@@ -248,7 +277,7 @@ impl<'a> Simulation<'a> {
         let errors = &setup.program.errors;
         let dropped = books.program_drops().iter();
         let lost = self.meter.lost.iter().filter(|((place, _), _)| place.chip == index);
-        let share = |busy: Picos| busy as f64 / self.end as f64;
+        let [warm, end] = self.busy.each_ref().map(|busy| &busy[usize::from(index)].replication);
         ChipResults {
             name: setup.name.clone(),
             spec: setup.spec.name.clone(),
@@ -260,27 +289,32 @@ impl<'a> Simulation<'a> {
                 .map(|((place, loss), count)| (format!("{}.{}", place.port, loss.name()), *count))
                 .collect(),
             dropped: dropped.map(|(reason, count)| (reason.label(errors), *count)).collect(),
-            ports: self.ports(index, setup.spec.ports.count),
-            replication_bus_utilisation: self.network.replication_busy(index).into_iter().map(share).collect(),
+            ports: self.ports(index),
+            replication_bus_utilisation: warm.iter().zip(end).map(|(warm, end)| self.share(end - warm)).collect(),
             buffer_max_bytes: self.network.buffer_bytes(index).1,
             buffer_samples_bytes: self.buffer_samples[usize::from(index)].clone(),
             queues: self.queues(index),
         }
     }
 
-    fn ports(&self, chip: u16, count: u16) -> Vec<PortResults> {
-        let share = |busy: Picos| busy as f64 / self.end as f64;
-        let reports = (0..count).map(|port| (port, self.network.port(Place { chip, port })));
-        let carried = reports.filter(|(_, report)| report.received_frames + report.sent_frames > 0);
-        carried
-            .map(|(port, report)| PortResults {
+    /// Of the time that is measured.
+    fn share(&self, busy: Picos) -> f64 {
+        busy as f64 / MICROSECOND / self.measured_us()
+    }
+
+    fn ports(&self, chip: u16) -> Vec<PortResults> {
+        let [warm, end] = self.busy.each_ref().map(|busy| &busy[usize::from(chip)].ports);
+        let of_port = |(port, (warm, end)): (u16, (&PortReport, &PortReport))| {
+            let all = self.network.port(Place { chip, port });
+            (all.received_frames + all.sent_frames > 0).then(|| PortResults {
                 port,
-                received_frames: report.received_frames,
-                sent_frames: report.sent_frames,
-                wire_utilisation: share(report.wire_busy_ps),
-                parser_utilisation: share(report.parser_busy_ps),
+                received_frames: all.received_frames,
+                sent_frames: all.sent_frames,
+                wire_utilisation: self.share(end.wire_busy_ps - warm.wire_busy_ps),
+                parser_utilisation: self.share(end.parser_busy_ps - warm.parser_busy_ps),
             })
-            .collect()
+        };
+        (0..).zip(warm.iter().zip(end)).filter_map(of_port).collect()
     }
 
     fn queues(&self, chip: u16) -> Vec<QueueResults> {

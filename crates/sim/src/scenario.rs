@@ -88,6 +88,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Microseconds between samples; 0 when none are taken.
+    pub fn sample_us(&self) -> f64 {
+        self.measure.sample_us
+    }
+
     /// Whether the scenario does not say how to search.
     pub fn search_is_missing(&self) -> bool {
         self.search.is_none()

@@ -65,7 +65,12 @@ fn list(folder: &Path) -> Result<Status> {
 
 /// Folders that hold an experiment, in order.
 fn names(folder: &Path) -> Result<Vec<String>> {
-    let wrong = || format!("cannot list the folder {}", folder.display());
+    let wrong = || {
+        format!(
+            "cannot list the folder {}; --folder says where the experiments are",
+            folder.display()
+        )
+    };
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(wrong)? {
         let entry = entry.with_context(wrong)?;

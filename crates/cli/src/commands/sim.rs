@@ -86,7 +86,8 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         files::write(path, parquet_table::file(&json)?)?;
     }
     if let Some(folder) = &arguments.out {
-        write(folder, &json, &found)?;
+        let sample_us = setups.iter().map(|(_, setup)| setup.scenario().sample_us());
+        write(folder, &json, &found, sample_us)?;
     }
     Ok(Status::Good)
 }
@@ -137,22 +138,27 @@ fn as_json(found: &[(String, Found)]) -> Value {
     Value::Array(found.iter().map(one).collect())
 }
 
-fn write(folder: &Path, json: &Value, found: &[(String, Found)]) -> Result<()> {
+fn write(folder: &Path, json: &Value, found: &[(String, Found)], sample_us: impl Iterator<Item = f64>) -> Result<()> {
     files::make_folder(folder)?;
     files::write(&folder.join("results.json"), format!("{json:#}\n"))?;
-    for (name, found) in found {
+    let all: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    for ((name, found), sample_us) in found.iter().zip(sample_us) {
         let Found::Run(results) = found else { continue };
-        for (kind, chart) in forebay_sim::plot::of_results(results) {
-            let name = if name.is_empty() {
-                kind.to_string()
-            } else {
-                format!("{} {kind}", name)
-            };
+        let differing = differing(name, &all);
+        for (kind, chart) in forebay_sim::plot::of_results(results, sample_us) {
+            let name = format!("{differing}{kind}");
             let svg = chart.svg().map_err(|error| anyhow!("cannot draw: {error}"))?;
             files::write(&folder.join(format!("{}.svg", name.replace([' ', '='], "_"))), svg)?;
         }
     }
     Ok(())
+}
+
+/// Of the values that make a case's name, those that are not the same in all cases, with a space behind each.
+fn differing(name: &str, all: &[&str]) -> String {
+    let is_in_all = |value: &str| all.iter().all(|other| other.split(' ').any(|own| own == value));
+    let values = name.split(' ').filter(|value| !is_in_all(value));
+    values.map(|value| format!("{value} ")).collect()
 }
 
 /// Simulated time and events a second, on the terminal.
