@@ -7,6 +7,7 @@
 //! | file | what it translates |
 //! |---|---|
 //! | `value.rs`, `homes.rs` | values in registers and in memory, and where slots are |
+//! | `access.rs` | loads and stores |
 //! | `known.rs` | what is known of words, so that nothing is computed in vain |
 //! | `expression.rs`, `word.rs`, `double.rs` | expressions; of up to 64 bits; of up to 128 bits |
 //! | `element.rs` | an element of a stack in the packet, by a computed index |
@@ -24,6 +25,7 @@
 //! | `burst.rs` | the short way: the loop over a burst, and where packets wait for each other |
 //! | `deparse.rs` | the short way: headers in their places |
 
+mod access;
 mod apply;
 mod burst;
 mod checksum;
@@ -55,8 +57,9 @@ use crate::pool::Pool;
 use crate::route::plan::{Leaf, Plan};
 use crate::route::{Order, Route};
 use crate::runtime::Function;
+use access::within_bounds;
 use burst::Burst;
-use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, types};
+use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use forebay_interp::StateLayout;
@@ -197,16 +200,6 @@ pub(crate) fn body_signature(call_conv: CallConv) -> Signature {
     signature
 }
 
-/// A memory access that compiled code knows to be within bounds.
-pub(crate) fn within_bounds() -> MemFlagsData {
-    MemFlagsData::new().with_notrap()
-}
-
-/// The same to what does not change while the function runs, so that it need not be loaded twice.
-pub(crate) fn unchanging() -> MemFlagsData {
-    within_bounds().with_readonly().with_can_move()
-}
-
 macro_rules! context_fields {
     ($($load:ident, $store:ident: $field:ident;)*) => {
         impl Translator<'_, '_, '_> {$(
@@ -338,47 +331,6 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     /// The address of something that lives as long as the code.
     fn pointer<T>(&mut self, target: *const T) -> ir::Value {
         self.number(target.expose_provenance() as i64)
-    }
-
-    fn load(&mut self, address: ir::Value, offset: i32) -> ir::Value {
-        self.builder.ins().load(types::I64, within_bounds(), address, offset)
-    }
-
-    /// What is known of loads from headers that the parser has extracted.
-    fn packet_flags(&self) -> MemFlagsData {
-        if self.packet_rests {
-            unchanging()
-        } else {
-            within_bounds()
-        }
-    }
-
-    /// A load from a header that the parser has extracted, with zeros above it.
-    fn load_from_packet(&mut self, kind: ir::Type, address: ir::Value, offset: i32) -> ir::Value {
-        let flags = self.packet_flags();
-        let ins = self.builder.ins();
-        match kind {
-            // Cranelift takes only plain loads out of loops.
-            _ if self.packet_rests => {
-                let loaded = ins.load(kind, flags, address, offset);
-                self.builder.ins().uextend(types::I64, loaded)
-            }
-            types::I8 => ins.uload8(types::I64, flags, address, offset),
-            types::I16 => ins.uload16(types::I64, flags, address, offset),
-            types::I32 => ins.uload32(flags, address, offset),
-            other => unreachable!("{other} has no zeros above it"),
-        }
-    }
-
-    /// A load of what does not change while the function runs.
-    fn load_unchanging(&mut self, address: ir::Value, offset: usize) -> ir::Value {
-        self.builder
-            .ins()
-            .load(types::I64, unchanging(), address, offset as i32)
-    }
-
-    fn store(&mut self, value: ir::Value, address: ir::Value, offset: i32) {
-        self.builder.ins().store(within_bounds(), value, address, offset);
     }
 
     /// Calls a function that has no result.

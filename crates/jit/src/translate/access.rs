@@ -1,0 +1,57 @@
+//! Loads and stores, and what Cranelift is told of them.
+
+use super::Translator;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, types};
+
+/// A memory access that compiled code knows to be within bounds.
+pub(crate) fn within_bounds() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+/// The same to what does not change while the function runs, so that it need not be loaded twice.
+fn unchanging() -> MemFlagsData {
+    within_bounds().with_readonly().with_can_move()
+}
+
+impl Translator<'_, '_, '_> {
+    pub(super) fn load(&mut self, address: ir::Value, offset: i32) -> ir::Value {
+        self.builder.ins().load(types::I64, within_bounds(), address, offset)
+    }
+
+    /// What is known of loads from headers that the parser has extracted.
+    pub(super) fn packet_flags(&self) -> MemFlagsData {
+        if self.packet_rests {
+            unchanging()
+        } else {
+            within_bounds()
+        }
+    }
+
+    /// A load from a header that the parser has extracted, with zeros above it.
+    pub(super) fn load_from_packet(&mut self, kind: ir::Type, address: ir::Value, offset: i32) -> ir::Value {
+        let flags = self.packet_flags();
+        let ins = self.builder.ins();
+        match kind {
+            // Cranelift takes only plain loads out of loops.
+            _ if self.packet_rests => {
+                let loaded = ins.load(kind, flags, address, offset);
+                self.builder.ins().uextend(types::I64, loaded)
+            }
+            types::I8 => ins.uload8(types::I64, flags, address, offset),
+            types::I16 => ins.uload16(types::I64, flags, address, offset),
+            types::I32 => ins.uload32(flags, address, offset),
+            other => unreachable!("{other} has no zeros above it"),
+        }
+    }
+
+    /// A load of what does not change while the function runs.
+    pub(super) fn load_unchanging(&mut self, address: ir::Value, offset: usize) -> ir::Value {
+        self.builder
+            .ins()
+            .load(types::I64, unchanging(), address, offset as i32)
+    }
+
+    pub(super) fn store(&mut self, value: ir::Value, address: ir::Value, offset: i32) {
+        self.builder.ins().store(within_bounds(), value, address, offset);
+    }
+}
