@@ -14,6 +14,9 @@ pub struct Problem {
     pub message: String,
 }
 
+/// Lines are quoted up to this length.
+const LINE_SHOWN_MAX: usize = 120;
+
 impl Problem {
     pub(crate) fn new(line: Option<usize>, message: impl Into<String>) -> Problem {
         Problem {
@@ -24,7 +27,15 @@ impl Problem {
 
     pub(crate) fn of_toml(text: &str, error: &toml::de::Error) -> Problem {
         let line = error.span().map(|span| line_of(text, span.start));
-        Problem::new(line, error.message().trim().to_string())
+        let message = error.message().trim();
+        let written = line.and_then(|line| text.lines().nth(line - 1)).map(str::trim);
+        match written {
+            // With the values of parameters put in, which the file does not show.
+            Some(written) if (1..=LINE_SHOWN_MAX).contains(&written.len()) => {
+                Problem::new(line, format!("{message}: `{written}`"))
+            }
+            _ => Problem::new(line, message),
+        }
     }
 }
 

@@ -158,6 +158,11 @@ fn mistakes_have_their_lines_and_say_what_would_be_right() {
             "20: \"switch\" is no port; write chip:port, as in \"switch:1\"",
         ),
         ("gbps = 40", "gbps = -40", "21: a rate is 0 to 10000 Gbps"),
+        (
+            "gbps = 40",
+            "gbps = abc",
+            "21: string values must be quoted, expected literal string: `gbps = abc`",
+        ),
         ("\"imix\"", "\"big\"", "23: \"big\" is no size"),
         ("\"imix\"", "20", "23: a UDP frame has 42 to 9000 bytes, not 20"),
         (
