@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use forebay_differential::{Compared, compare, generate};
+use std::panic::catch_unwind;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -31,7 +32,9 @@ fn main() -> ExitCode {
     let until = Instant::now() + Duration::from_secs(60 * arguments.minutes);
     let (mut seen, mut said) = (Totals::default(), Instant::now());
     for seed in arguments.seed.. {
-        match compare(seed, arguments.workers) {
+        // What a panic says has been printed when it is caught; the seed is missing.
+        let compared = catch_unwind(|| compare(seed, arguments.workers));
+        match compared.unwrap_or_else(|_| Err(format!("the program of seed {seed} made an executor panic"))) {
             Ok(compared) => seen.add(compared),
             Err(difference) => {
                 println!("{difference}");

@@ -89,7 +89,14 @@ impl Translator<'_, '_, '_> {
         let select = |translator: &mut Self, a, b| translator.builder.ins().select(condition, a, b);
         match (then_value.place, else_value.place) {
             (Place::Word(a), Place::Word(b)) => Value::word(width, select(self, a, b)),
-            (Place::Double(a), Place::Double(b)) => Value::double(width, select(self, a, b)),
+            (Place::Double(a), Place::Double(b)) => {
+                // Half by half: Cranelift would make a minimum or maximum of a comparison's operands, which it has for
+                // words alone.
+                let (a_low, a_high) = self.builder.ins().isplit(a);
+                let (b_low, b_high) = self.builder.ins().isplit(b);
+                let (low, high) = (select(self, a_low, b_low), select(self, a_high, b_high));
+                Value::double(width, self.builder.ins().iconcat(low, high))
+            }
             (Place::Memory(a), Place::Memory(b)) => Value::memory(width, select(self, a, b)),
             _ => unreachable!("alternatives have one width"),
         }
