@@ -1,17 +1,19 @@
 //! P4Runtime beside a running switch: options, the program to begin with, and the server.
 
 use crate::compiled;
+use crate::files;
 use crate::gates::Gates;
 use crate::program::{self, CompileOptions, Engine};
 use crate::program_slot::ProgramSlot;
 use crate::saved_state::SaveOptions;
 use anyhow::{Context, Result, anyhow, bail};
-use forebay_control::{Device, Now, Settings};
+use forebay_control::{Code, Device, Now, Rejection, Settings};
 use forebay_ir::Program;
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_pipeline::{Pipeline, ShortWay};
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
+use forebay_protocol::p4::v1::{Error, WriteRequest};
 use forebay_server::{CpuPort, DigestSender, Environment, Keeper, Link, Options, Running, Tls};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -57,6 +59,8 @@ pub struct Start {
     pub known: Option<(P4Info, Vec<u8>)>,
     /// What controllers wrote before a restart; the pipeline is its.
     pub restored: Option<Device>,
+    /// What was written before the start: see [`ControlOptions::configure`].
+    pub configured: Option<Device>,
     /// Keeps what they write from now on.
     pub keeper: Option<Box<dyn Keeper>>,
 }
@@ -67,6 +71,7 @@ impl Start {
             pipeline,
             known,
             restored: None,
+            configured: None,
             keeper: None,
         }
     }
@@ -76,7 +81,7 @@ impl Start {
 ///
 /// # Errors
 /// When it cannot be read or loaded. None when it has mistakes, which have been printed.
-pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_served: bool) -> Result<Option<Start>> {
+pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, with_p4info: bool) -> Result<Option<Start>> {
     let Some(path) = path else {
         let program = forebay_control::load(NO_PROGRAM.as_bytes())
             .map_err(|error| anyhow!("{error}"))?
@@ -89,7 +94,7 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, is_se
     let Some(program) = compilation.program else {
         return Ok(None);
     };
-    let known = match (is_served, &compilation.p4info) {
+    let known = match (with_p4info, &compilation.p4info) {
         (false, _) => None,
         (true, Some(info)) => Some((forebay_protocol::p4info::from_compiler(info), blob(path, &program)?)),
         (true, None) => Some((p4info_of(path)?, blob(path, &program)?)),
@@ -205,17 +210,40 @@ impl ControlOptions {
         if let Some(device) = start.restored.take() {
             return Ok(device);
         }
-        let mut device = Device::new(self.settings(start));
-        if let Some((p4info, blob)) = start.known.take() {
-            let adopted = device.adopt(p4info, blob, Arc::clone(&start.pipeline));
-            adopted.map_err(|error| anyhow!("{error}"))?;
-        }
+        let mut device = match start.configured.take() {
+            Some(device) => device,
+            None => self.new_device(start)?,
+        };
         if let Some(keeper) = &start.keeper {
             keeper
                 .keep_all(&device.snapshot())
                 .map_err(|problem| anyhow!("--save-state: {problem}"))?;
         }
         Ok(device)
+    }
+
+    fn new_device(&self, start: &mut Start) -> Result<Device> {
+        let mut device = Device::new(self.settings(start));
+        if let Some((p4info, blob)) = start.known.take() {
+            let adopted = device.adopt(p4info, blob, Arc::clone(&start.pipeline));
+            adopted.map_err(|error| anyhow!("{error}"))?;
+        }
+        Ok(device)
+    }
+
+    /// Does the updates of a file, a `p4.v1.WriteRequest` as text: all of them or none.
+    ///
+    /// # Errors
+    /// When the file is no such text, or the program refuses an update.
+    pub fn configure(&self, path: &Path, start: &mut Start) -> Result<()> {
+        let request: WriteRequest =
+            forebay_protocol::text::read("p4.v1.WriteRequest", &files::text(path, "text file")?)
+                .map_err(|error| anyhow!("{}: this is no p4.v1.WriteRequest: {error}", path.display()))?;
+        let mut device = self.new_device(start)?;
+        let done = device.configure(&request.updates);
+        done.map_err(|rejection| anyhow!("{}: {}", path.display(), refused(&rejection)))?;
+        start.configured = Some(device);
+        Ok(())
     }
 
     fn tls(&self) -> Result<Option<Tls>> {
@@ -235,6 +263,22 @@ impl Join {
     /// The port for the switch, and what the server needs.
     pub fn split(self) -> (CpuPort, (DigestSender, Link)) {
         (self.port, (self.digests, self.link))
+    }
+}
+
+/// The updates that failed by themselves, a line each, counted from 1.
+fn refused(rejection: &Rejection) -> String {
+    let itself = |error: &(usize, &Error)| ![Code::Ok as i32, Code::Aborted as i32].contains(&error.1.canonical_code);
+    let failed = (1..).zip(&rejection.details).filter(itself);
+    let lines: Vec<String> = failed
+        .map(|(number, error)| format!("\n  update {number}: {}", error.message))
+        .collect();
+    match lines.is_empty() {
+        true => rejection.to_string(),
+        false => format!(
+            "the entries do not suit the program, nothing was written{}",
+            lines.concat()
+        ),
     }
 }
 

@@ -392,3 +392,39 @@ fn it_is_said_why_packets_do_not_take_the_short_way() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
+
+#[test]
+fn entries_may_be_the_text_of_a_write_request() {
+    let folder = folder();
+    let programs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs/portfwd");
+    let (program, entries) = (format!("{programs}/portfwd.p4"), format!("{programs}/entries.txtpb"));
+    let input = capture(folder.path(), "in.pcap", &[&[7; 60]]);
+    let port = format!("1@pcap:{input},");
+    let arguments = |entries| {
+        vec![
+            "run",
+            &program,
+            "-i",
+            &port,
+            "-i",
+            "2@mem:",
+            "--entries",
+            entries,
+            "--stats-interval",
+            "0",
+        ]
+    };
+    let ran = forebay(&arguments(&entries));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let expected = "1 packets received, 0 copies made, 1 sent, 0 dropped";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+    // The second update is refused, so the first one is not done either.
+    let text = std::fs::read_to_string(&entries).expect("the file is there");
+    let wrong = folder.path().join("wrong.txtpb");
+    let too_wide = text.replace(r#"param_id: 1 value: "\x01""#, r#"param_id: 1 value: "\x02\x00""#);
+    std::fs::write(&wrong, too_wide).expect("a file");
+    let ran = forebay(&arguments(&wrong.to_string_lossy()));
+    assert_eq!(ran.code, 2);
+    let expected = "update 2: action `PortForwardIngress.forward`: parameter `port`: 0x0200 does not fit in 9 bits";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+}

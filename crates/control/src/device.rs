@@ -17,9 +17,10 @@ use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::stream_error::Details;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
+use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{
     DigestListAck, DigestListAckError, Entity, ForwardingPipelineConfig, PacketIn, PacketOut, PacketOutError,
-    ReadRequest, ReadResponse, StreamError, StreamMessageRequest, StreamMessageResponse, StreamOtherError,
+    ReadRequest, ReadResponse, StreamError, StreamMessageRequest, StreamMessageResponse, StreamOtherError, Update,
     WriteRequest,
 };
 use std::collections::BTreeSet;
@@ -318,6 +319,21 @@ impl Device {
             self.outputs.push(Output::Keep(batch));
         }
         Rejection::of_batch(&results)
+    }
+
+    /// Writes what is to be there from the beginning, before any controller: all of it or nothing.
+    ///
+    /// # Errors
+    /// As those of [`Device::write`]. Updates that were not done because of others are `ABORTED`.
+    pub fn configure(&mut self, updates: &[Update]) -> Result<(), Rejection> {
+        let forwarding = self.running.as_mut().ok_or_else(no_program)?;
+        let writer = Writer {
+            role: &RoleConfig::default(),
+            ports: &self.ports,
+            now_ns: 0,
+            writes_again: false,
+        };
+        Rejection::of_batch(&forwarding.write(updates, Atomicity::RollbackOnError, writer))
     }
 
     /// Reads forwarding state; each message of the answer goes to `sink`.

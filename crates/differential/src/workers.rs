@@ -69,7 +69,12 @@ pub fn run(pipeline: &Arc<Pipeline>, frames: &Frames, workers: usize, spread: &S
     let lanes = lanes(ports.collect(), pipeline, &config);
     std::thread::scope(|scope| {
         for lane in lanes {
-            let mut switch = Switch::new(Arc::clone(pipeline), Config::default());
+            // Each worker has queues of its own, so several have more room than one: none may be full.
+            let config = Config {
+                queue_capacity: 1 << 20,
+                ..Config::default()
+            };
+            let mut switch = Switch::new(Arc::clone(pipeline), config);
             lane.ports
                 .into_iter()
                 .for_each(|(number, port)| switch.attach(number, port));

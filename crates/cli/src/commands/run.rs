@@ -60,8 +60,9 @@ pub struct Arguments {
     /// A port; may be repeated
     #[arg(short = 'i', value_name = "PORT@INTERFACE", required_unless_present = "grpc")]
     interfaces: Vec<String>,
-    /// Table entries, clone sessions and multicast groups: an STF file, whose packets are passed over
-    #[arg(long, value_name = "FILE.stf")]
+    /// Table entries, clone sessions, multicast groups: an STF file, whose packets are passed over, or the text of a
+    /// P4Runtime WriteRequest (.txtpb, .textproto, .pbtxt)
+    #[arg(long, value_name = "FILE")]
     entries: Option<PathBuf>,
     /// What executes the program
     #[arg(long, value_enum, default_value_t = Engine::Jit)]
@@ -104,13 +105,16 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         arguments.program.as_deref(),
         &arguments.options,
         arguments.engine,
-        is_served,
+        is_served || arguments.entries.as_deref().is_some_and(is_text_proto),
     )?;
     let Some(start) = program else {
         return Ok(Status::Bad);
     };
-    let start = arguments.control.restore(start)?;
+    let mut start = arguments.control.restore(start)?;
     match &arguments.entries {
+        Some(path) if start.restored.is_none() && is_text_proto(path) => {
+            arguments.control.configure(path, &mut start)?;
+        }
         Some(path) if start.restored.is_none() => stf_file::apply_entries(path, &start.pipeline)?,
         Some(path) => output::message(&format!("{}: the saved state takes its place\n", path.display())),
         None => {}
@@ -186,6 +190,12 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         bail!("no port is left that packets could come from");
     }
     Ok(Status::Good)
+}
+
+/// Whether a file of entries is the text of a protocol buffer, by its name.
+fn is_text_proto(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| ["txtpb", "textproto", "pbtxt"].contains(&extension))
 }
 
 /// Opens the ports; also returns how each carries packets.
