@@ -1,4 +1,4 @@
-"""What the control programs of the IoT pair share: routes, and the copies of the disaggregation."""
+"""What the control programs of the IoT pairs share: routes, and the copies of the disaggregation."""
 
 import finsy as fy
 
@@ -9,13 +9,21 @@ FIRST_REPLICA_GROUP = 1000
 
 
 def options(about):
-    """The options of both."""
+    """The options of all of them."""
     parser = control.options(about)
     route = lambda text: (text.split(",")[0], text.split(",")[1], int(text.split(",")[2]))
     parser.add_argument("--route", required=True, action="append", type=route, metavar="PREFIX,MAC,PORT")
     parser.add_argument("--mac", required=True, help="the source address of packets that leave")
     parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE", help="a macro")
     return parser
+
+
+async def control_routes(name, about):
+    """The whole of a control program that writes routes only."""
+    arguments = options(about).parse_args()
+    async with control.controlled(name, arguments.grpc, *arguments.define) as switch:
+        await write_routes(switch, arguments.route, arguments.mac)
+        print("ready", flush=True)
 
 
 async def write_routes(switch, routes, mac):

@@ -87,13 +87,24 @@ def l3fwd(bed):
 
 
 def iot(bed):
+    """The two pairs and their forms for a chip; 11 and 12 are loopback ports, port 3 is the timer's."""
     route = ["--route", "10.0.2.0/24,02:00:00:00:01:02,2", "--mac", "02:00:00:00:01:fe"]
-    for words in (["iot_aggregate", *route, "-D", "N=2"], ["iot_disaggregate", *route, "--messages", "2"]):
-        control = Control(*words)
+    flows = ["--flow", "10.0.1.1,10.0.2.2,4001", "--flow", "10.0.1.2,10.0.2.2,4002"]
+    for name, words, file, ports in (
+        ("iot_aggregate", ["-D", "N=2"], "n2_s22", {}),
+        ("iot_disaggregate", ["--messages", "2"], "multicast_n2_s22", {}),
+        ("iot_aggregate_tofino", ["-D", "N=2", *flows], "n2_s22", {}),
+        ("iot_disaggregate_tofino", ["--messages", "2"], "multicast_n2_s22", {}),
+        ("iot_disaggregate_tofino", ["--messages", "2", "-D", "METHOD=1"], "resubmit_n2_s22", {}),
+        ("iot_disaggregate_tofino", ["--messages", "2", "--lanes", "11,12"], "spread_n2_s22", {}),
+        ("iot_aggregate_timed", ["-D", "N=2", "-D", "MAX_AGE=1000000000", "-D", "FLOWS=1", "-D", "TIMER_PORT=3"],
+         "last_round_n2", {0: 1, 63: 3}),
+        ("iot_disaggregate_mixed", ["--messages", "2"], "split_n2", {0: 1}),
+    ):
+        control = Control(name, *route, *words)
         control.wait_for("ready")
         control.stop()
-        name = "n2_s22.stf" if words[0] == "iot_aggregate" else "multicast_n2_s22.stf"
-        play(bed, PROGRAMS / words[0] / name)
+        play(bed, PROGRAMS / name / f"{file}.stf", ports)
 
 
 def l2fwd(bed):

@@ -5,23 +5,50 @@ use forebay_pipeline::DropReason;
 
 /// Drops by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Drops(Vec<u64>);
+pub(crate) struct Drops {
+    /// By [`DropReason::index`].
+    counts: Vec<u64>,
+    /// Parser errors of programs that ran before, by their labels: another program may number its errors otherwise.
+    replaced: Vec<(String, u64)>,
+}
 
 impl Drops {
     pub(crate) fn count(&mut self, reason: DropReason, packets: u64) {
         let index = reason.index();
-        if index >= self.0.len() {
-            self.0.resize(index + 1, 0);
+        if index >= self.counts.len() {
+            self.counts.resize(index + 1, 0);
         }
-        self.0[index] += packets;
+        self.counts[index] += packets;
+    }
+
+    /// The program with these errors runs no more: its parser errors are kept by name.
+    pub(crate) fn program_replaced(&mut self, errors: &[String]) {
+        let first_error = DropReason::FIXED.len().min(self.counts.len());
+        for (index, count) in self.counts.drain(first_error..).enumerate() {
+            let label = DropReason::ParserError(index as u16).label(errors);
+            add_by_label(&mut self.replaced, &label, count);
+        }
     }
 
     /// Reasons that occurred, by their labels, for a program with these errors.
     pub(crate) fn labelled(&self, errors: &[String]) -> Vec<(String, u64)> {
-        let counts = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
-        counts
-            .map(|(index, count)| (DropReason::from_index(index).label(errors), *count))
-            .collect()
+        let mut all = Vec::new();
+        for (index, count) in self.counts.iter().enumerate() {
+            add_by_label(&mut all, &DropReason::from_index(index).label(errors), *count);
+        }
+        for (label, count) in &self.replaced {
+            add_by_label(&mut all, label, *count);
+        }
+        all
+    }
+}
+
+/// Adds packets to the count with this label, behind the others if there is none; nothing for no packets.
+fn add_by_label(counts: &mut Vec<(String, u64)>, label: &str, packets: u64) {
+    match counts.iter_mut().find(|(own, _)| own == label) {
+        Some((_, count)) => *count += packets,
+        None if packets > 0 => counts.push((label.to_string(), packets)),
+        None => {}
     }
 }
 
@@ -95,10 +122,7 @@ impl PortReport {
             self.counters.count_drops(reason, count);
         }
         for (label, count) in &other.drops {
-            match self.drops.iter_mut().find(|(own, _)| own == label) {
-                Some((_, own)) => *own += count,
-                None => self.drops.push((label.clone(), *count)),
-            }
+            add_by_label(&mut self.drops, label, *count);
         }
     }
 }
@@ -121,6 +145,29 @@ mod tests {
         ];
         assert_eq!(
             drops.labelled(&errors),
+            expected.map(|(label, count)| (label.to_string(), count))
+        );
+    }
+
+    #[test]
+    fn parser_errors_keep_their_names_when_the_program_is_replaced() {
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let (first, second) = (names(&["NoError", "TooShort", "Odd"]), names(&["NoError", "Even", "Odd"]));
+        let mut drops = Drops::default();
+        drops.count(DropReason::IngressDrop, 3);
+        drops.count(DropReason::ParserError(1), 4);
+        drops.count(DropReason::ParserError(2), 5);
+        drops.program_replaced(&first);
+        drops.count(DropReason::ParserError(1), 6);
+        drops.count(DropReason::ParserError(2), 7);
+        let expected = [
+            ("ingress_drop", 3),
+            ("parser_error.Even", 6),
+            ("parser_error.Odd", 12),
+            ("parser_error.TooShort", 4),
+        ];
+        assert_eq!(
+            drops.labelled(&second),
             expected.map(|(label, count)| (label.to_string(), count))
         );
     }

@@ -189,6 +189,13 @@ impl PortTable {
         }
     }
 
+    /// The program with these parser errors runs no more.
+    pub(crate) fn program_replaced(&mut self, errors: &[String]) {
+        for slot in &mut self.slots {
+            slot.drops.program_replaced(errors);
+        }
+    }
+
     pub(crate) fn take_failures(&mut self) -> Vec<(u32, PortError)> {
         std::mem::take(&mut self.failures)
     }

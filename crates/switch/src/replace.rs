@@ -22,6 +22,7 @@ impl Switch {
             }
         }
         self.drop_all(DropReason::ProgramReplaced);
+        self.ports.program_replaced(&self.worker.pipeline().program().errors);
         self.enter_one_by_one(pipeline.resubmits());
         self.worker = Worker::new(pipeline);
     }
