@@ -152,7 +152,10 @@ mod tests {
     #[test]
     fn parser_errors_keep_their_names_when_the_program_is_replaced() {
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-        let (first, second) = (names(&["NoError", "TooShort", "Odd"]), names(&["NoError", "Even", "Odd"]));
+        let (first, second) = (
+            names(&["NoError", "TooShort", "Odd"]),
+            names(&["NoError", "Even", "Odd"]),
+        );
         let mut drops = Drops::default();
         drops.count(DropReason::IngressDrop, 3);
         drops.count(DropReason::ParserError(1), 4);
