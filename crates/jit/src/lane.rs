@@ -9,7 +9,7 @@
 //! ```
 
 use crate::context::Memory;
-use crate::short_way::Frame;
+use crate::short_way::{Frame, Frames};
 
 /// Packets that go together.
 pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
@@ -18,10 +18,8 @@ pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
-    /// First byte of the packet.
-    pub(crate) packet: *mut u8,
-    /// Its length in bits.
-    pub(crate) packet_bits: u64,
+    /// Where the packet is.
+    pub(crate) frame: *const Frame,
     /// Where is written what became of it, see [`fate`], and in the low 32 bits where it leaves.
     pub(crate) fate: *mut u64,
     /// At most so many bytes leave.
@@ -116,6 +114,8 @@ pub(crate) struct Lanes {
     /// What became of each packet, one behind the other.
     fates: Vec<u64>,
     shape: Shape,
+    /// Where the lanes' frames are: the address of the first one's description, and how far the next one's is.
+    frames: (usize, usize),
 }
 
 /// How much memory the code of a short way wants.
@@ -153,6 +153,7 @@ impl Lanes {
             lanes.words = vec![0; shape.lane_words * BURST_MAX];
             lanes.queues = vec![0; shape.queues * QUEUE_WORDS];
             lanes.fates = vec![0; BURST_MAX];
+            lanes.frames = (0, 0);
             lanes.fill();
         }
         let base = lanes.queues.as_mut_ptr();
@@ -176,22 +177,19 @@ impl Lanes {
         }
     }
 
-    /// Describes the first `count` packets of a burst, at most [`BURST_MAX`], of which the first queue is made; gives the length
-    /// of the longest in bytes.
+    /// Makes the first queue of the first [`BURST_MAX`] of these frames; gives how many that are.
     #[inline]
-    pub(crate) fn describe(&mut self, frames: impl Iterator<Item = Frame>, count: usize) -> usize {
-        let count = count.min(BURST_MAX);
-        let (mut lane, stride) = (self.words.as_mut_ptr(), self.shape.lane_words);
-        let longest = frames.take(count).fold(0, |longest, frame| {
-            // SAFETY: as for `lane`; there are so many.
-            let head = unsafe { &mut *lane.cast::<Lane>() };
-            head.packet = frame.start;
-            head.packet_bits = frame.length as u64 * 8;
-            lane = lane.wrapping_add(stride);
-            longest.max(frame.length)
-        });
+    pub(crate) fn refer_to(&mut self, frames: Frames) -> usize {
+        let place = (frames.first.addr(), frames.stride);
+        if self.frames != place {
+            self.frames = place;
+            for index in 0..BURST_MAX {
+                self.lane(index).frame = frames.first.wrapping_byte_add(index * frames.stride);
+            }
+        }
+        let count = frames.count.min(BURST_MAX);
         self.set_count(count);
-        longest
+        count
     }
 
     /// Notes for the first `count` packets that so many bytes of them leave at most.

@@ -91,5 +91,5 @@ pub use compile::{CompileError, compile, compile_short_way};
 pub use context::Memory;
 pub use joins::leading_tables;
 pub use lane::BURST_MAX;
-pub use short_way::{CopyFate, Fate, Frame, ShortCode, ShortWay};
+pub use short_way::{CopyFate, Fate, Frame, Frames, ShortCode, ShortWay};
 pub use tables::TableObjects;

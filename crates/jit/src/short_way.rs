@@ -2,7 +2,7 @@
 
 use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
-use crate::lane::{BURST_MAX, Copy, Lanes, Shape, fate};
+use crate::lane::{Copy, Lanes, Shape, fate};
 use crate::route::Arguments;
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::tables::TableObjects;
@@ -90,17 +90,27 @@ pub struct ShortWay<'a> {
     requests: &'a mut Requests,
     output: &'a mut BitBuffer,
     memory: &'a mut Memory,
-    /// See [`ShortWay::longest`].
-    longest: usize,
 }
 
-/// A frame in memory.
+/// Where a frame is in memory. Compiled code reads it.
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// Its first byte.
     pub start: *mut u8,
     /// Its length in bytes.
     pub length: usize,
+}
+
+/// Where the frames of a burst are.
+#[derive(Clone, Copy, Debug)]
+pub struct Frames {
+    /// Where it says where the first one is.
+    pub first: *const Frame,
+    /// Where it says the same of each other one: so many bytes behind that of the one before it.
+    pub stride: usize,
+    /// How many there are.
+    pub count: usize,
 }
 
 /// What became of a packet on the short way.
@@ -199,7 +209,6 @@ impl<'a> ShortWay<'a> {
             requests,
             output: &mut buffers.output,
             memory,
-            longest: 0,
         }
     }
 
@@ -213,21 +222,20 @@ impl<'a> ShortWay<'a> {
         self.code.needs.uniform
     }
 
-    /// Takes the first of the frames, at most [`BURST_MAX`], the short way, and says of how many they were to know what
+    /// Takes the first of the frames, at most [`BURST_MAX`](crate::lane::BURST_MAX), the short way, and says of how many they were to know what
     /// became of them: see [`ShortWay::fate`]. When it is not all of them, the last one gave up, and those behind it have
     /// not been touched.
     ///
     /// # Safety
     ///
-    /// Each frame is in memory of the caller's, with [`ShortCode::headroom`] more bytes before it, and no two share any. The
-    /// addresses for copies ([`Memory::set_copies`]) are good for the longest of them.
-    pub unsafe fn run(&mut self, frames: impl ExactSizeIterator<Item = Frame>, arguments: Arguments) -> usize {
-        let count = frames.len().min(BURST_MAX);
-        if count == 0 {
+    /// What describes the frames is the caller's and stays as it is; each frame is in memory of the caller's, with
+    /// [`ShortCode::headroom`] more bytes before it, and no two share any. The addresses for copies ([`Memory::set_copies`]) are good for the longest of them.
+    pub unsafe fn run(&mut self, frames: Frames, arguments: Arguments) -> usize {
+        if frames.count == 0 {
             return 0;
         }
         let lanes = &mut self.memory.lanes;
-        self.longest = lanes.describe(frames, count);
+        let count = lanes.refer_to(frames);
         if self.code.needs.truncates {
             lanes.limit(count, u32::MAX.into());
         }
@@ -271,11 +279,6 @@ impl<'a> ShortWay<'a> {
         // ours until this returns, all as large as the code was told.
         let behind = unsafe { (self.code.entry)(context) };
         (behind as usize - first) / size_of::<u64>()
-    }
-
-    /// The length in bytes of the longest frame that the last [`ShortWay::run`] took.
-    pub fn longest(&self) -> usize {
-        self.longest
     }
 
     /// How many of the frames of the last burst from `first` to before `behind`, the first among them, one behind the other,

@@ -33,8 +33,9 @@
 //! No system call, no clock, no thread: the time is an argument (`now_ns`), in nanoseconds since
 //! an epoch the caller chooses (the Unix epoch when capture files are written).
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod buffer;
 mod burst;
 pub mod checksum;
 pub mod decorators;
@@ -46,9 +47,10 @@ mod port;
 mod random;
 mod timer;
 
+pub use buffer::DEFAULT_HEADROOM;
 pub use burst::{Burst, DEFAULT_BURST};
 pub use memory::MemoryPort;
-pub use packet::{DEFAULT_HEADROOM, DEFAULT_ROOM, Packet};
+pub use packet::{DEFAULT_ROOM, Packet};
 pub use pool::Pool;
 pub use port::{Direction, DropReason, Port, PortCounters, PortError, PortState, Readiness};
 pub use random::SplitMix64;

@@ -1,7 +1,7 @@
 //! One packet in a buffer with room at both ends.
 //!
 //! ```text
-//!   storage: | headroom ........ | data ................ | tailroom ...... |
+//!   buffer:  | headroom ........ | data ................ | tailroom ...... |
 //!            0                   start                  end               len
 //! ```
 //!
@@ -9,10 +9,8 @@
 //! from the headroom; one that emits fewer gives them back. The payload does not move in either
 //! case. When the headroom is used up the buffer grows: that is correct, merely slower.
 
+use crate::buffer::{Buffer, DEFAULT_HEADROOM};
 use std::fmt;
-
-/// Bytes kept free in front of a received frame.
-pub const DEFAULT_HEADROOM: usize = 128;
 
 /// Bytes behind the headroom: a full Ethernet frame with tags, and change.
 pub const DEFAULT_ROOM: usize = 1920;
@@ -21,10 +19,9 @@ pub const DEFAULT_ROOM: usize = 1920;
 ///
 /// The bytes start at the Ethernet destination address and end before the frame check sequence.
 #[derive(Clone)]
+#[repr(C, align(64))]
 pub struct Packet {
-    storage: Vec<u8>,
-    start: usize,
-    end: usize,
+    buffer: Buffer,
     /// Length in bytes when it was received, before the program or a snapshot length changed it.
     pub original_length: u32,
     /// An identity that the receiver gives out, for traces and for following copies.
@@ -34,17 +31,19 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// Where in a packet, in bytes, the address of its first byte is, 64 bits wide, and behind it its length in bytes, as
+    /// wide: for compiled programs.
+    pub const PLACE_OFFSET: usize = std::mem::offset_of!(Packet, buffer);
+
     /// An empty packet with the default room at both ends.
     pub fn new() -> Packet {
         Packet::with_room(DEFAULT_HEADROOM, DEFAULT_ROOM)
     }
 
-    /// An empty packet with `headroom` bytes in front and `room` bytes for data behind.
+    /// An empty packet with `headroom` bytes in front and at least `room` bytes for data behind.
     pub fn with_room(headroom: usize, room: usize) -> Packet {
         Packet {
-            storage: vec![0; headroom + room],
-            start: headroom,
-            end: headroom,
+            buffer: Buffer::new(headroom + room, headroom),
             original_length: 0,
             id: 0,
             timestamp_ns: 0,
@@ -61,55 +60,52 @@ impl Packet {
     /// The frame.
     #[inline]
     pub fn data(&self) -> &[u8] {
-        &self.storage[self.start..self.end]
+        self.buffer.data()
     }
 
     /// The frame, to be changed in place.
     #[inline]
     pub fn data_mut(&mut self) -> &mut [u8] {
-        &mut self.storage[self.start..self.end]
+        self.buffer.data_mut()
     }
 
     /// Length of the frame in bytes.
     #[inline]
     pub fn len(&self) -> usize {
-        self.end - self.start
+        self.buffer.len()
     }
 
     /// Whether there are no bytes.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.start == self.end
+        self.len() == 0
     }
 
     /// Bytes that can be prepended without moving the data.
     #[inline]
     pub fn headroom(&self) -> usize {
-        self.start
+        self.buffer.headroom()
     }
 
     /// Bytes that can be appended without growing the buffer.
     #[inline]
     pub fn tailroom(&self) -> usize {
-        self.storage.len() - self.end
+        self.buffer.size() - self.headroom() - self.len()
     }
 
     /// Empties the packet, restores the default headroom and clears the metadata.
     #[inline]
     pub fn reset(&mut self) {
-        self.start = DEFAULT_HEADROOM.min(self.storage.len());
-        self.end = self.start;
+        self.buffer.clear();
         self.original_length = 0;
         self.id = 0;
         self.timestamp_ns = 0;
     }
 
-    /// Replaces the data by a copy of `data` and sets the original length to its length.
+    /// Replaces the data by a copy of `data`, behind the default headroom, and sets the original length to its length.
     #[inline]
     pub fn set_data(&mut self, data: &[u8]) {
-        self.start = DEFAULT_HEADROOM.min(self.storage.len());
-        self.end = self.start;
-        self.append(data);
+        self.buffer.set(data);
         self.original_length = length_u32(data.len());
     }
 
@@ -124,28 +120,27 @@ impl Packet {
     /// Puts `count` bytes in front of the data and returns them to be written.
     /// Their content is unspecified (whatever the buffer held).
     pub fn prepend(&mut self, count: usize) -> &mut [u8] {
-        if count > self.start {
+        if count > self.headroom() {
             self.move_behind(count + DEFAULT_HEADROOM);
         }
-        self.start -= count;
-        &mut self.storage[self.start..self.start + count]
+        self.buffer.place(self.headroom() - count, self.len() + count);
+        &mut self.data_mut()[..count]
     }
 
     /// Removes up to `count` bytes from the front; returns how many were removed.
     pub fn remove_front(&mut self, count: usize) -> usize {
         let removed = count.min(self.len());
-        self.start += removed;
+        self.buffer.place(self.headroom() + removed, self.len() - removed);
         removed
     }
 
     /// The address of the first byte, with at least `headroom` bytes before it that may be written to.
     #[inline]
     pub fn start_with_headroom(&mut self, headroom: usize) -> *mut u8 {
-        if headroom > self.start {
+        if headroom > self.headroom() {
             self.move_behind(headroom);
         }
-        // From the address of the whole buffer, so that it may be used for what is before it.
-        self.storage.as_mut_ptr().wrapping_add(self.start)
+        self.buffer.start()
     }
 
     /// Moves the start of the data by so many bytes: back into the headroom, whose bytes become data, or on, which removes
@@ -156,12 +151,10 @@ impl Packet {
     /// When there is no such byte.
     #[inline]
     pub fn move_start(&mut self, by: isize) {
-        let start = self.start.wrapping_add_signed(by);
-        assert!(
-            start <= self.end,
-            "the data begins within the buffer and before its end"
-        );
-        self.start = start;
+        let end = self.headroom() + self.len();
+        let start = self.headroom().wrapping_add_signed(by);
+        assert!(start <= end, "the data begins within the buffer and before its end");
+        self.buffer.place(start, end - start);
     }
 
     /// Replaces the first `old_count` bytes by `new`, moving only the start of the data.
@@ -174,34 +167,31 @@ impl Packet {
     /// Appends a copy of `bytes`.
     #[inline]
     pub fn append(&mut self, bytes: &[u8]) {
-        if bytes.len() > self.tailroom() {
-            self.storage.resize(self.end + bytes.len(), 0);
-        }
-        self.storage[self.end..self.end + bytes.len()].copy_from_slice(bytes);
-        self.end += bytes.len();
+        let (start, length) = (self.headroom(), self.len());
+        self.buffer.grow(start + length + bytes.len());
+        self.buffer.place(start, length + bytes.len());
+        self.data_mut()[length..].copy_from_slice(bytes);
     }
 
     /// Shortens the data to at most `length` bytes.
     #[inline]
     pub fn truncate(&mut self, length: usize) {
-        self.end = self.end.min(self.start + length);
+        self.buffer.truncate(length);
     }
 
     /// The room behind an *empty* packet's start, for a receiver to write into.
     /// Follow with [`Packet::set_received`].
     #[inline]
     pub fn receive_room(&mut self) -> &mut [u8] {
-        let start = self.start;
-        &mut self.storage[start..]
+        let start = self.headroom();
+        &mut self.buffer.memory_mut()[start..]
     }
 
     /// Empties the packet and makes sure that [`Packet::receive_room`] has at least so many bytes; gives them.
     #[inline]
     pub fn room_for(&mut self, bytes: usize) -> &mut [u8] {
         self.reset();
-        if self.storage.len() - self.start < bytes {
-            self.storage.resize(self.start + bytes, 0);
-        }
+        self.buffer.grow(self.headroom() + bytes);
         self.receive_room()
     }
 
@@ -209,18 +199,17 @@ impl Packet {
     /// original length. A length beyond the room is taken as the room.
     #[inline]
     pub fn set_received(&mut self, length: usize) {
-        self.end = self.storage.len().min(self.start.saturating_add(length));
+        let start = self.headroom();
+        self.buffer.place(start, length.min(self.buffer.size() - start));
         self.original_length = length_u32(length);
     }
 
     /// Moves the data so that it begins behind so many bytes.
     fn move_behind(&mut self, headroom: usize) {
-        let end = headroom + self.len();
-        if end > self.storage.len() {
-            self.storage.resize(end, 0);
-        }
-        self.storage.copy_within(self.start..self.end, headroom);
-        (self.start, self.end) = (headroom, end);
+        let (start, length) = (self.headroom(), self.len());
+        self.buffer.grow(headroom + length);
+        self.buffer.memory_mut().copy_within(start..start + length, headroom);
+        self.buffer.place(headroom, length);
     }
 }
 
@@ -299,19 +288,19 @@ mod tests {
             packet.prepend(600).fill(1);
             assert_eq!((packet.len(), packet.headroom()), (605, DEFAULT_HEADROOM));
         }
-        assert_eq!(packet.storage.len(), DEFAULT_HEADROOM + DEFAULT_ROOM);
+        assert_eq!(packet.buffer.size(), DEFAULT_HEADROOM + DEFAULT_ROOM);
         packet.start_with_headroom(5000);
         assert_eq!((packet.len(), packet.headroom()), (605, 5000));
     }
 
     #[test]
     fn a_receiver_cannot_claim_more_than_the_room() {
-        let mut packet = Packet::with_room(4, 8);
+        let mut packet = Packet::with_room(4, 300);
         packet.reset();
         let room = packet.receive_room().len();
-        packet.set_received(100);
+        packet.set_received(1000);
         assert_eq!(packet.len(), room);
-        assert_eq!(packet.original_length, 100);
+        assert_eq!(packet.original_length, 1000);
     }
 
     /// An operation on a packet, to be compared with the same operation on a plain vector.

@@ -176,10 +176,13 @@ impl PortTable {
 
     /// Sends what is queued at all ports.
     pub(crate) fn flush(&mut self, now_ns: u64) -> Sent {
-        let failures = &mut self.failures;
-        self.slots
-            .iter_mut()
-            .fold(Sent::default(), |sum, slot| sum + slot.flush(now_ns, failures))
+        let mut sent = Sent::default();
+        for slot in &mut self.slots {
+            if !slot.outgoing.is_empty() {
+                sent = sent + slot.send_outgoing(now_ns, &mut self.failures);
+            }
+        }
+        sent
     }
 
     /// Counts drops for a port; nothing happens when there is no such port.
@@ -232,16 +235,22 @@ impl PortSlot {
     }
 
     fn send_outgoing(&mut self, now_ns: u64, failures: &mut Vec<(u32, PortError)>) -> Sent {
-        let mut outgoing = std::mem::take(&mut self.outgoing);
-        let sent = self.transmit(&mut outgoing, now_ns, failures);
-        self.outgoing = outgoing;
-        sent
+        let offered = self.outgoing.len() as u64;
+        let result = self.port.send(&mut self.outgoing, now_ns);
+        self.outgoing.clear();
+        self.booked(offered, result, failures)
     }
 
     fn transmit(&mut self, burst: &mut Burst, now_ns: u64, failures: &mut Vec<(u32, PortError)>) -> Sent {
         let offered = burst.len() as u64;
         let result = self.port.send(burst, now_ns);
         burst.clear();
+        self.booked(offered, result, failures)
+    }
+
+    /// Counts what the port did with a burst.
+    #[inline]
+    fn booked(&mut self, offered: u64, result: Result<usize, PortError>, failures: &mut Vec<(u32, PortError)>) -> Sent {
         let accepted = match result {
             Ok(accepted) => accepted as u64,
             Err(error) => {
@@ -252,7 +261,9 @@ impl PortSlot {
                 0
             }
         };
-        self.drops.count(DropReason::PortError, offered - accepted);
+        if accepted != offered {
+            self.drops.count(DropReason::PortError, offered - accepted);
+        }
         Sent {
             accepted,
             refused: offered - accepted,

@@ -10,7 +10,7 @@ use forebay_pipeline::{Arrival, DropReason, Passage, Passed, Tracer};
 impl Switch {
     /// Receives a burst from every port and takes it the short way as far as possible.
     pub(crate) fn pass_through<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T, activity: &mut Activity) {
-        let mut burst = std::mem::take(&mut self.stages.received);
+        let mut burst = self.stages.received.take().expect("it is put back below");
         for place in 0..self.ports.count() {
             let ingress_port = self.ports.receive_at(place, &mut burst, self.config.burst, now_ns);
             if burst.is_empty() {
@@ -22,7 +22,7 @@ impl Switch {
             self.pass_burst(&mut burst, ingress_port, now_ns, tracer, activity);
             burst.clear();
         }
-        self.stages.received = burst;
+        self.stages.received = Some(burst);
     }
 
     fn pass_burst<T: Tracer>(

@@ -98,7 +98,8 @@ pub struct Switch {
 
 /// Buffers of the stages, kept so that nothing is allocated for a burst.
 pub(crate) struct Stages {
-    pub(crate) received: Burst,
+    /// There but while packets are on the short way. In a box, since what has just been written is slow to move.
+    pub(crate) received: Option<Box<Burst>>,
     pub(crate) passed: Vec<Passed>,
     ingress: Vec<IngressPacket>,
     ingress_ports: Vec<u32>,
@@ -236,7 +237,8 @@ impl Switch {
             arrived,
             ..
         } = self;
-        ports.receive(&mut stages.received, config.burst, now_ns, |ingress_port, burst| {
+        let received = stages.received.as_mut().expect("nobody is on the short way");
+        ports.receive(received, config.burst, now_ns, |ingress_port, burst| {
             for packet in burst.iter() {
                 arrived.push_back(arriving(worker, next_tag, packet.data(), ingress_port, timestamp_us));
             }
@@ -494,7 +496,7 @@ fn arriving(
 impl Stages {
     fn new(burst: usize) -> Stages {
         Stages {
-            received: Burst::new(burst),
+            received: Some(Box::new(Burst::new(burst))),
             passed: Vec::with_capacity(burst),
             ingress: Vec::with_capacity(burst),
             ingress_ports: Vec::with_capacity(burst),

@@ -25,6 +25,7 @@ use crate::context::Context;
 use crate::lane::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, fate};
 use crate::route::crossings::Crossing;
 use crate::runtime;
+use crate::short_way::Frame;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::{Switch, Variable};
@@ -40,8 +41,6 @@ pub(super) struct Burst {
     staged: bool,
     /// The address of the present lane.
     lane: Variable,
-    /// The address of its packet.
-    packet: Variable,
     /// Where in the queue its address is, and the queue's end.
     position: Variable,
     end: Variable,
@@ -91,7 +90,6 @@ impl Translator<'_, '_, '_> {
         let burst = Burst {
             staged,
             lane: declare(self),
-            packet: declare(self),
             position: declare(self),
             end: declare(self),
             segment: declare(self),
@@ -146,13 +144,11 @@ impl Translator<'_, '_, '_> {
     fn enter_lane(&mut self, lane_block: ir::Block, first: ir::Block) {
         self.builder.switch_to_block(lane_block);
         let burst = self.burst_state();
-        let (lane, packet, position, segment) = (burst.lane, burst.packet, burst.position, burst.segment);
+        let (lane, position, segment) = (burst.lane, burst.position, burst.segment);
         let blocks: Vec<ir::Block> = burst.segments.iter().map(|(_, block)| *block).collect();
         let position = self.builder.use_var(position);
         let address = self.load(position, 0);
         self.builder.def_var(lane, address);
-        let address = self.load(address, offset_of!(Lane, packet) as i32);
-        self.builder.def_var(packet, address);
         if blocks.is_empty() {
             self.builder.ins().jump(first, &[]);
             return;
@@ -358,24 +354,47 @@ impl Translator<'_, '_, '_> {
 
     /// The first byte of the present packet.
     pub(super) fn packet(&mut self) -> ir::Value {
-        match &mut self.burst {
-            Some(burst) => {
-                burst.touched = true;
-                self.builder.use_var(burst.packet)
+        match self.burst {
+            Some(_) => {
+                let frame = self.frame();
+                self.load_unchanging(frame, offset_of!(Frame, start))
             }
             None => self.load_packet(),
         }
+    }
+
+    /// Where it says where the present packet is.
+    fn frame(&mut self) -> ir::Value {
+        let lane = self.lane();
+        self.load_unchanging(lane, offset_of!(Lane, frame))
     }
 
     /// The length of the present packet in bits.
     pub(super) fn packet_bits(&mut self) -> ir::Value {
         match self.burst {
             Some(_) => {
-                let lane = self.lane();
-                self.load_unchanging(lane, offset_of!(Lane, packet_bits))
+                let bytes = self.frame_bytes();
+                self.shifted_left(bytes, 3)
             }
             None => self.load_packet_bits(),
         }
+    }
+
+    /// Whether the present packet has at least so many bits.
+    pub(super) fn packet_has(&mut self, bits: u64) -> ir::Value {
+        let (length, wanted) = match self.burst {
+            Some(_) => (self.frame_bytes(), bits.div_ceil(8)),
+            None => (self.load_packet_bits(), bits),
+        };
+        let wanted = self.number(wanted as i64);
+        self.builder
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThanOrEqual, length, wanted)
+    }
+
+    fn frame_bytes(&mut self) -> ir::Value {
+        let frame = self.frame();
+        self.load_unchanging(frame, offset_of!(Frame, length))
     }
 
     pub(super) fn load_lane(&mut self, offset: usize) -> ir::Value {

@@ -152,7 +152,11 @@ impl<'a> Translator<'_, 'a, '_> {
     fn drop_if_asked(&mut self, route: &Route, block: &FlowBlock, how: u64) {
         let drop_port = u64::from(route.drop_port);
         match block.facts.value(route.egress_spec) {
-            Some(port) if port == drop_port => return self.end_packet(how),
+            Some(port) if port == drop_port => {
+                let present = self.builder.current_block().expect("it is being filled");
+                self.builder.set_cold_block(present);
+                return self.end_packet(how);
+            }
             Some(_) => return,
             None => {}
         }
@@ -163,6 +167,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let (end, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(dropped, end, &[], next, &[]);
         self.enter(end);
+        self.builder.set_cold_block(end);
         self.end_packet(how);
         self.enter(next);
     }

@@ -105,6 +105,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(found, &[noted.into(), one.into()]);
 
         self.enter(unknown);
+        self.builder.set_cold_block(unknown);
         let leader = self.environment.joins.leader(table).expect("it has a memo");
         let key = self.key_words(table, layout);
         let by_key = self.find_for_packet(table, layout.search, &key, crossing);

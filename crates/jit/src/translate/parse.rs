@@ -45,8 +45,7 @@ impl Translator<'_, '_, '_> {
         let cursor = self.cursor_position();
         let enough = match (self.cursor, self.constant_of(bits)) {
             (CursorFact::At(position), Some(bits)) if let Some(end) = position.checked_add(bits) => {
-                let (all, end) = (self.packet_bits(), self.number(end as i64));
-                self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, all, end)
+                self.packet_has(end)
             }
             _ => {
                 let left = self.bits_behind(cursor);

@@ -1,6 +1,8 @@
 //! The short way: looking keys up in place, as [`forebay_tables::search`] says that tables are laid out.
 //!
-//! What is seldom is left to the runtime: an entry for which there was no room in the two buckets that are looked into.
+//! What is seldom is left to the runtime: an entry for which there was no room in the two buckets that are looked into. What
+//! is less seldom, a miss, an entry in its second bucket, a prefix that goes beyond two arrays, stands apart from the code that most
+//! packets execute, which therefore runs straight on.
 
 use super::Translator;
 use super::within_bounds;
@@ -61,6 +63,7 @@ impl Translator<'_, '_, '_> {
             Search::Prefix { .. } => self.search_prefixes(search, location, key[0], &exits),
         }
         self.enter(exits.missed);
+        self.builder.set_cold_block(exits.missed);
         let default = self.load_unchanging(location, offset_of!(Location, default));
         let missed = self.number(0);
         self.builder.ins().jump(exits.found, &[default.into(), missed.into()]);
@@ -148,6 +151,10 @@ impl Translator<'_, '_, '_> {
             self.builder.create_block(),
         );
         let candidates = self.builder.append_block_param(some, types::I64);
+        if next == exits.hard {
+            // Seldom is anything where its second home is.
+            self.builder.set_cold_block(some);
+        }
         self.builder.ins().brif(first, some, &[first.into()], none, &[]);
 
         self.builder.switch_to_block(some);
@@ -172,6 +179,7 @@ impl Translator<'_, '_, '_> {
         self.builder.seal_block(some);
 
         self.enter(none);
+        self.builder.set_cold_block(none);
         let passed = self.shifted_right(header, PASSED_SHIFT);
         self.builder.ins().brif(passed, next, &[], exits.missed, &[]);
     }
@@ -258,11 +266,14 @@ impl Translator<'_, '_, '_> {
         let flag = self.number(DEEPER.into());
         let (mut present, mut left) = (first, shift);
         // As often as the smallest first array leaves bits.
-        for _ in 0..search::deeper_max(width) {
+        for depth in 0..search::deeper_max(width) {
             let goes_on = self.builder.ins().band(present, flag);
             let deeper = self.builder.create_block();
             self.builder.ins().brif(goes_on, deeper, &[], last, &[present.into()]);
             self.enter(deeper);
+            if depth > 0 {
+                self.builder.set_cold_block(deeper);
+            }
             let number = self.builder.ins().bxor(present, flag);
             let row = self.row(location, offset_of!(Location, deeper), number, deeper_words);
             // What is left of the key's 32 bits is a multiple of what a row takes.

@@ -6,7 +6,7 @@ use crate::setting;
 use forebay_interp::{BitBuffer, Buffers, Ended, Execution, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_ir::{BodyId, Program, text, verify};
 use forebay_jit::route::{Argument, Arguments, Order, Replication, Route, Source};
-use forebay_jit::{CopyFate, Fate, Frame, Memory, ShortCode, ShortWay, TableObjects};
+use forebay_jit::{CopyFate, Fate, Frame, Frames, Memory, ShortCode, ShortWay, TableObjects};
 
 const DROP_PORT: u32 = 511;
 const STEP_LIMIT: u64 = 1000;
@@ -185,10 +185,18 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
         let rest = &packets[fates.len()..];
         let with_room = |packet: &Vec<u8>| [vec![0xA5; headroom], packet.clone()].concat();
         let mut frames: Vec<Vec<u8>> = rest.iter().take(burst).map(with_room).collect();
-        let places = frames.iter_mut().map(|frame| Frame {
-            length: frame.len() - headroom,
-            start: frame.as_mut_ptr().wrapping_add(headroom),
-        });
+        let places: Vec<Frame> = frames
+            .iter_mut()
+            .map(|frame| Frame {
+                length: frame.len() - headroom,
+                start: frame.as_mut_ptr().wrapping_add(headroom),
+            })
+            .collect();
+        let places = Frames {
+            first: places.as_ptr(),
+            stride: size_of::<Frame>(),
+            count: places.len(),
+        };
         // SAFETY: each frame is a vector of its own, with so much room.
         let ran = unsafe { way.run(places, arguments) };
         for (index, frame) in frames[..ran].iter().enumerate() {

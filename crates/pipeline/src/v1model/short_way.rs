@@ -15,8 +15,9 @@ use crate::packet::InstanceType;
 use forebay_interp::BitBuffer;
 use forebay_ir::{Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Replication, Route, Source};
-use forebay_jit::{Fate, Frame, ShortCode, ShortWay};
+use forebay_jit::{Fate, Frame, Frames, ShortCode, ShortWay};
 use forebay_packet::Packet;
+use std::mem::offset_of;
 use std::ops::Range;
 
 /// What became of a packet on the short way.
@@ -163,9 +164,8 @@ impl Pass<'_, '_> {
     /// Packets that the program does not look at. The port, if all leave.
     fn unseen(&mut self, packets: &mut [Packet], arguments: Arguments) -> Option<u32> {
         let fate = self.short_way.run_unseen(arguments);
-        let longest = packets.iter().map(Packet::len).max().unwrap_or(0);
         match fate {
-            Fate::Plain { port } if longest <= self.length_max => return Some(port),
+            Fate::Plain { port } if all_fit(packets, self.length_max) => return Some(port),
             _ => packets.iter_mut().for_each(|packet| self.finish(packet, fate, 1)),
         }
         None
@@ -175,16 +175,17 @@ impl Pass<'_, '_> {
     /// they leave as they lie there.
     fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<u32> {
         let headroom = self.short_way.headroom();
+        if headroom > 0 {
+            for packet in packets.iter_mut() {
+                packet.start_with_headroom(headroom);
+            }
+        }
+        let fit = all_fit(packets, self.length_max);
         let mut done = 0;
         while done < packets.len() && self.passed.last().is_none_or(|run| run.passage != Passage::LongWay) {
             let rest = &mut packets[done..];
-            let frames = rest.iter_mut().map(|packet| Frame {
-                start: packet.start_with_headroom(headroom),
-                length: packet.len(),
-            });
-            // SAFETY: every packet has its own buffer, with so much headroom.
-            let ran = unsafe { self.short_way.run(frames, arguments) };
-            let fit = self.short_way.longest() <= self.length_max;
+            // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
+            let ran = unsafe { self.short_way.run(frames(rest), arguments) };
             if ran == all
                 && fit
                 && let Some(port) = self.short_way.only_port(ran)
@@ -244,6 +245,30 @@ impl Pipeline {
     /// The short way, when it is ready.
     fn straight(&self) -> Option<&ShortCode> {
         self.code.as_ref()?.straight()
+    }
+}
+
+/// Whether no packet is longer.
+#[inline]
+fn all_fit(packets: &[Packet], length_max: usize) -> bool {
+    // The bits of all lengths together are a number that is not smaller than any of them, and quickly made.
+    let bits = packets.iter().fold(0, |bits, packet| bits | packet.len());
+    bits <= length_max || packets.iter().all(|packet| packet.len() <= length_max)
+}
+
+/// Where packets tell where they are.
+fn frames(packets: &mut [Packet]) -> Frames {
+    const {
+        assert!(offset_of!(Frame, start) == 0 && offset_of!(Frame, length) == size_of::<*mut u8>());
+    }
+    Frames {
+        first: packets
+            .as_mut_ptr()
+            .cast::<u8>()
+            .wrapping_add(Packet::PLACE_OFFSET)
+            .cast(),
+        stride: size_of::<Packet>(),
+        count: packets.len(),
     }
 }
 

@@ -1,0 +1,218 @@
+//! The memory of a packet, and where in it the data is.
+//!
+//! ```text
+//!   memory                start                                        memory + size
+//!   | headroom .......... | data, `length` bytes ..... | tailroom ...... |
+//! ```
+//!
+//! The memory begins at a cache line, and so does the data behind the default headroom: the headers of a frame that was
+//! received there lie in one or two lines, never in one more. `start` and `length` come first, in this order, for
+//! compiled programs that read them: see [`crate::Packet::PLACE_OFFSET`].
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+/// Alignment of the memory in bytes.
+pub(crate) const ALIGNMENT: usize = 64;
+
+/// Bytes kept free in front of a received frame.
+pub const DEFAULT_HEADROOM: usize = 128;
+
+/// See the [module](self). Between calls: `memory` is of the allocator's, with `size` initialised bytes that nobody else
+/// uses, at least [`DEFAULT_HEADROOM`], and the data lies in it.
+#[repr(C)]
+pub(crate) struct Buffer {
+    start: NonNull<u8>,
+    length: usize,
+    memory: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: the memory is the buffer's alone, as that of a vector is.
+unsafe impl Send for Buffer {}
+// SAFETY: as above; through a shared buffer it is only read.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// At least so many bytes, all zero, and no data behind so many of them.
+    pub(crate) fn new(size: usize, headroom: usize) -> Buffer {
+        let size = size.max(DEFAULT_HEADROOM);
+        let layout = layout(size);
+        // SAFETY: the layout has bytes.
+        let memory = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
+        let mut buffer = Buffer {
+            start: memory,
+            length: 0,
+            memory,
+            size,
+        };
+        buffer.place(headroom, 0);
+        buffer
+    }
+
+    /// All bytes of the memory.
+    #[inline]
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Bytes of data.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Bytes before the data.
+    #[inline]
+    pub(crate) fn headroom(&self) -> usize {
+        self.start.addr().get() - self.memory.addr().get()
+    }
+
+    /// The data.
+    #[inline]
+    pub(crate) fn data(&self) -> &[u8] {
+        // SAFETY: they are bytes of our memory.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+
+    /// The data, to be changed.
+    #[inline]
+    pub(crate) fn data_mut(&mut self) -> &mut [u8] {
+        // SAFETY: they are bytes of our memory, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+
+    /// The whole memory, to be changed.
+    #[inline]
+    pub(crate) fn memory_mut(&mut self) -> &mut [u8] {
+        // SAFETY: they are our bytes, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.size) }
+    }
+
+    /// The address of the first byte of data, good for the whole memory.
+    #[inline]
+    pub(crate) fn start(&mut self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// From now on the data is so many bytes behind so many others.
+    ///
+    /// # Panics
+    /// When the memory has not so many.
+    #[inline]
+    pub(crate) fn place(&mut self, headroom: usize, length: usize) {
+        let fits = headroom <= self.size && length <= self.size - headroom;
+        assert!(fits, "data lies within the buffer");
+        // SAFETY: it is in our memory, or just behind it.
+        self.start = unsafe { self.memory.add(headroom) };
+        self.length = length;
+    }
+
+    /// No data, behind the default headroom.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        // SAFETY: the memory has so many bytes.
+        self.start = unsafe { self.memory.add(DEFAULT_HEADROOM) };
+        self.length = 0;
+    }
+
+    /// The data is a copy of this, behind the default headroom.
+    #[inline]
+    pub(crate) fn set(&mut self, data: &[u8]) {
+        self.grow(DEFAULT_HEADROOM + data.len());
+        self.clear();
+        self.length = data.len();
+        self.data_mut().copy_from_slice(data);
+    }
+
+    /// The data ends after so many bytes, if it is longer.
+    #[inline]
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
+    /// Makes the memory at least so large; what is new is zero. Data and headroom stay.
+    #[inline]
+    pub(crate) fn grow(&mut self, size: usize) {
+        if size > self.size {
+            self.move_to_larger(size);
+        }
+    }
+
+    #[cold]
+    fn move_to_larger(&mut self, size: usize) {
+        // By half at least, so that bytes that are appended one by one are not moved each time.
+        let mut larger = Buffer::new(size.max(self.size + self.size / 2), 0);
+        larger.memory_mut()[..self.size].copy_from_slice(self.memory_mut());
+        larger.place(self.headroom(), self.length);
+        *self = larger;
+    }
+}
+
+impl Clone for Buffer {
+    fn clone(&self) -> Buffer {
+        let mut copy = Buffer::new(self.size, self.headroom());
+        copy.place(self.headroom(), self.length);
+        copy.data_mut().copy_from_slice(self.data());
+        copy
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout.
+        unsafe { dealloc(self.memory.as_ptr(), layout(self.size)) }
+    }
+}
+
+fn layout(size: usize) -> Layout {
+    Layout::from_size_align(size, ALIGNMENT).expect("a packet is far smaller than the address space")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growing_keeps_what_is_there() {
+        let mut buffer = Buffer::new(200, 10);
+        buffer.place(10, 3);
+        buffer.data_mut().copy_from_slice(b"abc");
+        buffer.grow(50);
+        assert_eq!(buffer.size(), 200);
+        buffer.grow(5000);
+        assert_eq!(
+            (buffer.headroom(), buffer.data(), buffer.size()),
+            (10, &b"abc"[..], 5000)
+        );
+        assert!(buffer.memory_mut()[13..].iter().all(|byte| *byte == 0));
+        assert_eq!(buffer.start().addr() - 10, buffer.memory.addr().get());
+    }
+
+    #[test]
+    fn memory_begins_at_a_cache_line() {
+        for size in [0, 1, 129, 2048] {
+            let buffer = Buffer::new(size, 0);
+            assert_eq!(buffer.memory.addr().get() % ALIGNMENT, 0);
+            assert_eq!(buffer.size(), size.max(DEFAULT_HEADROOM));
+            assert_eq!(buffer.clone().data(), b"");
+        }
+    }
+
+    #[test]
+    fn data_that_is_set_fits() {
+        let mut buffer = Buffer::new(0, 0);
+        for length in [0, 1, 1000, 10] {
+            let data = vec![7; length];
+            buffer.set(&data);
+            assert_eq!((buffer.headroom(), buffer.data()), (DEFAULT_HEADROOM, &data[..]));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "within the buffer")]
+    fn data_behind_the_end_is_refused() {
+        Buffer::new(200, 0).place(8, usize::MAX);
+    }
+}
