@@ -68,6 +68,7 @@ impl ShortCode {
     }
 
     /// Whether packets may become copies on the short way.
+    #[inline]
     pub fn makes_copies(&self) -> bool {
         self.needs.copies
     }
@@ -213,11 +214,13 @@ impl<'a> ShortWay<'a> {
     }
 
     /// Whether the tables are so large that packets should wait for each other at look-ups.
+    #[inline]
     pub fn tables_are_far(&self) -> bool {
         self.far
     }
 
     /// Whether the same becomes of all frames, which are neither looked at nor changed: then [`ShortWay::run_unseen`] will do.
+    #[inline]
     pub fn is_uniform(&self) -> bool {
         self.code.needs.uniform
     }

@@ -24,7 +24,8 @@ pub struct Packet {
     buffer: Buffer,
     /// Length in bytes when it was received, before the program or a snapshot length changed it.
     pub original_length: u32,
-    /// An identity that the receiver gives out, for traces and for following copies.
+    /// An identity, for following copies: packets of one that came have the same. Given where it is read: see
+    /// [`crate::Port::reads_ids`].
     pub id: u64,
     /// When it was received, in nanoseconds of the caller's clock.
     pub timestamp_ns: u64,

@@ -268,6 +268,12 @@ pub trait Port: Send {
         usize::MAX
     }
 
+    /// Whether anybody reads the [identities](crate::Packet::id) of packets that are sent here. A switch gives none to packets
+    /// for other ports.
+    fn reads_ids(&self) -> bool {
+        false
+    }
+
     /// Whether a clock makes its packets ([`crate::TimerPort`]): for them alone a switch does not go on.
     fn is_timer(&self) -> bool {
         false
@@ -312,6 +318,9 @@ impl<P: Port + ?Sized> Port for Box<P> {
     }
     fn is_timer(&self) -> bool {
         (**self).is_timer()
+    }
+    fn reads_ids(&self) -> bool {
+        (**self).reads_ids()
     }
     fn begin_last_round(&mut self) -> bool {
         (**self).begin_last_round()

@@ -83,11 +83,13 @@ impl MachineCode {
     }
 
     /// The straight form of the short way, if it is ready.
+    #[inline]
     pub(crate) fn straight(&self) -> Option<&ShortCode> {
         self.short_way.as_ref().ok()?.straight.get()?.as_ref().ok()
     }
 
     /// The staged form, if it is ready.
+    #[inline]
     pub(crate) fn staged(&self) -> Option<&ShortCode> {
         self.short_way.as_ref().ok()?.staged.get()?.as_ref().ok()
     }

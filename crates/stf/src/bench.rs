@@ -91,4 +91,8 @@ impl Port for BenchPort {
     fn readiness(&self) -> Readiness {
         Readiness::Now
     }
+
+    fn reads_ids(&self) -> bool {
+        true
+    }
 }

@@ -382,6 +382,10 @@ impl Port for SteeringPort {
         self.port.is_timer()
     }
 
+    fn reads_ids(&self) -> bool {
+        self.port.reads_ids()
+    }
+
     fn begin_last_round(&mut self) -> bool {
         self.in_last_round = self.port.begin_last_round();
         self.place.status.close();

@@ -9,6 +9,8 @@ struct PortSlot {
     number: u32,
     port: Box<dyn Port>,
     outgoing: Burst,
+    /// Whether packets get their tags for identities: see [`Port::reads_ids`].
+    reads_ids: bool,
     drops: Drops,
     /// Set when the port reported that it is out of order; it is not asked for packets any more.
     failed: bool,
@@ -32,6 +34,7 @@ impl PortTable {
     pub(crate) fn insert(&mut self, number: u32, port: Box<dyn Port>, burst: usize) {
         let slot = PortSlot {
             number,
+            reads_ids: port.reads_ids(),
             port,
             outgoing: Burst::new(burst),
             drops: Drops::default(),
@@ -127,8 +130,10 @@ impl PortTable {
     /// `first_tag` on. `None`, and the burst stays, when there is no such port.
     pub(crate) fn send_burst(&mut self, number: u32, burst: &mut Burst, first_tag: u64, now_ns: u64) -> Option<Sent> {
         let place = self.place(number)?;
-        burst.number(first_tag);
         let slot = &mut self.slots[place];
+        if slot.reads_ids {
+            burst.number(first_tag);
+        }
         let before = slot.flush(now_ns, &mut self.failures);
         Some(before + slot.transmit(burst, now_ns, &mut self.failures))
     }
@@ -150,10 +155,12 @@ impl PortTable {
                 sent = sent + slot.flush(now_ns, &mut self.failures);
             }
             let queued = slot.outgoing.exchange_all(packets);
-            for (packet, tag) in queued.iter_mut().zip(&mut tags) {
-                packet.id = tag;
-            }
             let count = queued.len();
+            if slot.reads_ids {
+                for (packet, tag) in queued.iter_mut().zip(&mut tags) {
+                    packet.id = tag;
+                }
+            }
             packets = &mut packets[count..];
         }
         sent

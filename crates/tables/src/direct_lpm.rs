@@ -139,6 +139,7 @@ impl DirectTrie {
     }
 
     /// Where it is, with this default and these records.
+    #[inline]
     pub(crate) fn location(&self, default: *const u64, records: &Records, pin: &Pin<'_>) -> Location {
         let trie = self.trie.load(pin);
         let bytes = match trie.first_bits > CACHED_BITS {

@@ -156,6 +156,7 @@ impl Engine {
     }
 
     /// Where it is, for machine code that searches it as [`Search`](crate::search::Search) says.
+    #[inline]
     pub(crate) fn location(&self, default: *const u64, pin: &Pin<'_>) -> Location {
         match self {
             Engine::Exact(map) => map.location(default, pin),

@@ -422,6 +422,7 @@ impl ExactMap {
     }
 
     /// Where it is, with this default.
+    #[inline]
     pub(crate) fn location(&self, default: *const u64, pin: &Pin<'_>) -> Location {
         let buckets = self.buckets.load(pin);
         Location {

@@ -75,6 +75,10 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
         self.port.is_timer()
     }
 
+    fn reads_ids(&self) -> bool {
+        self.port.reads_ids()
+    }
+
     fn begin_last_round(&mut self) -> bool {
         self.port.begin_last_round()
     }

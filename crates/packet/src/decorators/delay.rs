@@ -117,6 +117,10 @@ impl<P: Port> Port for Delay<P> {
         self.port.is_timer()
     }
 
+    fn reads_ids(&self) -> bool {
+        self.port.reads_ids()
+    }
+
     fn begin_last_round(&mut self) -> bool {
         self.port.begin_last_round()
     }

@@ -111,6 +111,18 @@ impl<P: Port> Port for Gate<P> {
         }
     }
 
+    fn is_timer(&self) -> bool {
+        self.port.is_timer()
+    }
+
+    fn reads_ids(&self) -> bool {
+        self.port.reads_ids()
+    }
+
+    fn begin_last_round(&mut self) -> bool {
+        self.port.begin_last_round()
+    }
+
     fn flush(&mut self) -> Result<(), PortError> {
         self.port.flush()
     }
@@ -119,7 +131,17 @@ impl<P: Port> Port for Gate<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MemoryPort, Packet};
+    use crate::{MemoryPort, Packet, TimerPort};
+
+    #[test]
+    fn a_timer_behind_a_gate_stays_one() {
+        let mut gate = Gate::new(TimerPort::new("timer", 1000, 2), Latch::default());
+        let mut burst = Burst::new(8);
+        assert!(gate.is_timer());
+        assert_eq!(gate.receive(&mut burst, 8, 0), Ok(0));
+        assert!(gate.begin_last_round(), "it has packets for the last round");
+        assert_eq!(gate.receive(&mut burst, 8, 1), Ok(2));
+    }
 
     #[test]
     fn a_closed_port_drops_in_both_directions() {

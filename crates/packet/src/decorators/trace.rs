@@ -69,6 +69,10 @@ impl<P: Port, S: TraceSink> Port for Trace<P, S> {
         self.port.is_timer()
     }
 
+    fn reads_ids(&self) -> bool {
+        self.port.reads_ids()
+    }
+
     fn begin_last_round(&mut self) -> bool {
         self.port.begin_last_round()
     }

@@ -58,11 +58,13 @@ pub struct Arrival {
 
 impl Worker {
     /// Whether packets may be able to take the short way.
+    #[inline]
     pub fn has_short_way(&self) -> bool {
         self.pipeline.has_short_way()
     }
 
     /// Whether packets may become copies on the short way.
+    #[inline]
     pub fn makes_copies(&self) -> bool {
         self.pipeline.straight().is_some_and(ShortCode::makes_copies)
     }
@@ -221,6 +223,7 @@ impl Pass<'_, '_> {
 
 impl Pipeline {
     /// Whether packets may be able to take the short way.
+    #[inline]
     pub fn has_short_way(&self) -> bool {
         self.straight().is_some()
     }
@@ -243,6 +246,7 @@ impl Pipeline {
     }
 
     /// The short way, when it is ready.
+    #[inline]
     fn straight(&self) -> Option<&ShortCode> {
         self.code.as_ref()?.straight()
     }
