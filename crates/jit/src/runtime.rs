@@ -299,18 +299,37 @@ unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut La
     }
 }
 
+/// A look-up at which packets wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) table: TableId,
+    /// Whether the slots of entries are asked for.
+    pub(crate) needs_slots: bool,
+}
+
 /// Looks the keys of all lanes of a queue up, in the table at an index of a list.
 unsafe extern "C" fn find_all(
     context: *const Context<'_>,
-    list: *const Vec<TableId>,
+    list: *const Vec<Waiting>,
     index: u64,
     begin: *const *mut Lane,
     end: *const *mut Lane,
 ) {
     // SAFETY: see the module.
     unsafe {
-        let (view, pin) = tables(&*context).table((&*list)[index as usize]);
+        let Waiting { table, needs_slots } = (&*list)[index as usize];
+        let (view, pin) = tables(&*context).table(table);
         let lanes = slice::from_raw_parts(begin, end.offset_from_unsigned(begin));
+        if !needs_slots && view.finds_words() {
+            let default = view.default_record(pin).as_ptr();
+            view.find_words(
+                lanes.len(),
+                |index| key_of(lanes[index], 1)[0],
+                |index, word| found_word(lanes[index], default, word),
+                pin,
+            );
+            return;
+        }
         let words = view.key_layout().words();
         view.find_all(
             lanes.len(),
@@ -318,6 +337,22 @@ unsafe extern "C" fn find_all(
             |index, record| found(lanes[index], view, record, pin),
             pin,
         );
+    }
+}
+
+/// The record has one word, which takes the key's place.
+unsafe fn found_word(lane: *mut Lane, default: *const u64, word: Option<u64>) {
+    // SAFETY: see the module; a key has a word at least.
+    unsafe {
+        let place = lane.cast::<u64>().add(HEAD_WORDS);
+        (*lane).hit = word.is_some().into();
+        (*lane).record = match word {
+            Some(word) => {
+                place.write(word);
+                place
+            }
+            None => default,
+        };
     }
 }
 

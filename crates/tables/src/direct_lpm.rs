@@ -22,7 +22,7 @@ use crate::memory;
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::rows::Records;
 use crate::search::Location;
-use crate::sync::{AtomicU64, Ordering, prefetch};
+use crate::sync::{AtomicU64, Ordering, ask_ahead, prefetch};
 use crate::view::FIND_MAX;
 
 /// The widest field.
@@ -177,15 +177,16 @@ impl DirectTrie {
             let mut keys = [0; FIND_MAX];
             for (index, place) in keys[..count].iter_mut().enumerate() {
                 *place = key(index);
-                prefetch(&trie.first[trie.first_index(*place) / 2]);
             }
-            for key in &keys[..count] {
-                let first = cell(&trie.first, trie.first_index(*key));
+            let ask = |index: usize| prefetch(&trie.first[trie.first_index(keys[index]) / 2]);
+            ask_ahead(count, ask, |index| {
+                let key = keys[index];
+                let first = cell(&trie.first, trie.first_index(key));
                 if first & DEEPER != 0 {
                     let index = (key << (trie.first_bits % u32::BITS)) >> (u32::BITS - STEP);
                     prefetch(&trie.deeper.row(first & !DEEPER)[index as usize / 2]);
                 }
-            }
+            });
         }
         for index in 0..count {
             found(index, trie.find(key(index)));

@@ -4,7 +4,7 @@
 //!
 //! | key | engine |
 //! |---|---|
-//! | all fields exact | [`ExactMap`]: the record is in the bucket |
+//! | all fields exact | [`ExactMap`]: the record is in the bucket; beside it a [`DenseIndex`] if both fit into a word |
 //! | one prefix field of up to 32 bits | [`DirectTrie`]: finds the number of a record |
 //! | one prefix field of up to 128 bits | [`PrefixTree`]: finds the number of a record |
 //! | anything else | [`RuleSet`]: finds the number of a record |
@@ -13,16 +13,17 @@
 
 use std::sync::Arc;
 
+use crate::dense::{self, DenseIndex, DenseWriter};
 use crate::direct_lpm::{self, DirectTrie, DirectWriter};
 use crate::exact::{ExactMap, ExactWriter, hash_words};
 use crate::key::{KeyMatch, KeySpec, MatchKind, prefix_mask};
-use crate::layout::{Key, KeyLayout, Placement};
+use crate::layout::{Key, KeyLayout, Placement, RecordLayout};
 use crate::lpm::{Prefix, PrefixTree, PrefixWriter, left_aligned};
 use crate::reclaim::{Domain, Pin};
 use crate::rows::{RecordWriter, Records, record_of};
 use crate::rules::{Bounds, Candidate, Rule, RuleSet, RuleWriter};
 use crate::search::Location;
-use crate::sync::{AtomicU64, prefetch};
+use crate::sync::{AtomicU64, ask_ahead, prefetch};
 use crate::view::FIND_MAX;
 use forebay_bits::Bits;
 
@@ -34,7 +35,11 @@ const PREFIX_WIDTH_MAX: u32 = u128::BITS;
 pub(crate) enum Engine {
     /// No field is matched: the table never hits (P4_16 §14.2.1.1).
     Keyless,
-    Exact(ExactMap),
+    Exact {
+        map: ExactMap,
+        /// The same entries once more, if key and record fit into a word.
+        dense: Option<DenseIndex>,
+    },
     Direct {
         trie: DirectTrie,
         width: u32,
@@ -55,7 +60,7 @@ pub(crate) enum Engine {
 #[derive(Debug)]
 pub(crate) enum EngineWriter {
     Keyless,
-    Exact(ExactWriter),
+    Exact(ExactWriter, Option<DenseWriter>),
     Direct(DirectWriter, RecordWriter),
     Prefix(PrefixWriter, RecordWriter),
     Rules(RuleWriter, RecordWriter, Ranking),
@@ -113,15 +118,18 @@ impl Engine {
         domain: &Arc<Domain>,
         fields: &[KeySpec],
         layout: &KeyLayout,
-        record_words: usize,
+        record_layout: &RecordLayout,
     ) -> (Engine, EngineWriter) {
+        let record_words = record_layout.words();
         // Records that are found by number have the entry's id in front.
         let records = || Records::new(1 + record_words);
         match Kind::of(fields) {
             Kind::Keyless => (Engine::Keyless, EngineWriter::Keyless),
             Kind::Exact => {
                 let (map, writer) = ExactMap::new(domain, layout.words(), record_words);
-                (Engine::Exact(map), EngineWriter::Exact(writer))
+                let shape = dense_shape(layout, record_layout);
+                let (dense, dense_writer) = shape.map(|shape| DenseIndex::new(domain, shape)).unzip();
+                (Engine::Exact { map, dense }, EngineWriter::Exact(writer, dense_writer))
             }
             Kind::Direct(field) => {
                 let (trie, writer) = DirectTrie::new(domain);
@@ -159,7 +167,7 @@ impl Engine {
     #[inline]
     pub(crate) fn location(&self, default: *const u64, pin: &Pin<'_>) -> Location {
         match self {
-            Engine::Exact(map) => map.location(default, pin),
+            Engine::Exact { map, .. } => map.location(default, pin),
             Engine::Direct { trie, records, .. } => trie.location(default, records, pin),
             Engine::Keyless | Engine::Prefix { .. } | Engine::Rules { .. } => Location::of_default(default),
         }
@@ -170,7 +178,7 @@ impl Engine {
     pub(crate) fn prefetch(&self, key: &[u64], pin: &Pin<'_>) -> u64 {
         match self {
             Engine::Keyless => 0,
-            Engine::Exact(map) => {
+            Engine::Exact { map, .. } => {
                 let hash = hash_words(key);
                 map.prefetch(hash, pin);
                 hash
@@ -195,7 +203,7 @@ impl Engine {
     pub(crate) fn find<'a>(&'a self, key: &[u64], hint: u64, pin: &'a Pin<'_>) -> Option<&'a [AtomicU64]> {
         match self {
             Engine::Keyless => None,
-            Engine::Exact(map) => map.find(key, hint, pin),
+            Engine::Exact { map, .. } => map.find(key, hint, pin),
             Engine::Direct { trie, width, records } => {
                 let number = trie.find(direct_key(key, *width), pin)?;
                 Some(record_of(records.row(number)))
@@ -222,7 +230,7 @@ impl Engine {
     ) {
         match self {
             Engine::Keyless => (0..count).for_each(|index| found(index, None)),
-            Engine::Exact(map) => map.find_all(count, key, found, pin),
+            Engine::Exact { map, .. } => map.find_all(count, key, found, pin),
             Engine::Direct { trie, width, records } => {
                 let mut numbers = [None; FIND_MAX];
                 let key = |index| direct_key(key(index), *width);
@@ -236,13 +244,20 @@ impl Engine {
                 give_records(records, &numbers[..count], found);
             }
             Engine::Rules { .. } => {
-                for index in 0..count {
+                let ask = |index: usize| {
                     self.prefetch(key(index), pin);
-                }
-                for index in 0..count {
-                    found(index, self.find(key(index), 0, pin));
-                }
+                };
+                ask_ahead(count, ask, |index| found(index, self.find(key(index), 0, pin)));
             }
+        }
+    }
+
+    /// The index in which entries have one word each, if there is one.
+    #[inline]
+    pub(crate) fn dense(&self) -> Option<&DenseIndex> {
+        match self {
+            Engine::Exact { dense, .. } => dense.as_ref(),
+            _ => None,
         }
     }
 
@@ -250,10 +265,20 @@ impl Engine {
     #[inline]
     pub(crate) fn hint(&self, key: &[u64]) -> u64 {
         match self {
-            Engine::Exact(_) => hash_words(key),
+            Engine::Exact { .. } => hash_words(key),
             _ => 0,
         }
     }
+}
+
+/// The shape of an index for keys and records that fit into a word together.
+fn dense_shape(keys: &KeyLayout, records: &RecordLayout) -> Option<dense::Shape> {
+    let key_bits = keys.matched().map(|place| place.shift + place.width).max()?;
+    let record_bits = records.bits_behind_slot()?;
+    if keys.words() > 1 {
+        return None;
+    }
+    dense::Shape::new(key_bits, record_bits)
 }
 
 /// The records with these numbers.
@@ -263,12 +288,14 @@ fn give_records<'a>(
     numbers: &[Option<u32>],
     mut found: impl FnMut(usize, Option<&'a [AtomicU64]>),
 ) {
-    for number in numbers.iter().flatten() {
-        prefetch(&records.row(*number)[0]);
-    }
-    for (index, number) in numbers.iter().enumerate() {
-        found(index, number.map(|number| record_of(records.row(number))));
-    }
+    let ask = |index: usize| {
+        if let Some(number) = numbers[index] {
+            prefetch(&records.row(number)[0]);
+        }
+    };
+    ask_ahead(numbers.len(), ask, |index| {
+        found(index, numbers[index].map(|number| record_of(records.row(number))));
+    });
 }
 
 /// A key of up to 32 bits moved to the top.
@@ -292,8 +319,12 @@ impl EngineWriter {
     /// Adds an entry; gives the number of its record, if it has one.
     pub(crate) fn insert(&mut self, engine: &Engine, layout: &KeyLayout, entry: EngineEntry<'_>) -> u32 {
         match (self, engine) {
-            (EngineWriter::Exact(writer), Engine::Exact(map)) => {
-                writer.insert(map, &exact_key(layout, entry.key), entry.record);
+            (EngineWriter::Exact(writer, dense_writer), Engine::Exact { map, dense }) => {
+                let key = exact_key(layout, entry.key);
+                writer.insert(map, &key, entry.record);
+                if let Some((writer, index)) = dense_writer.as_mut().zip(dense.as_ref()) {
+                    writer.set(index, key[0], entry.record[0]);
+                }
                 0
             }
             (EngineWriter::Direct(writer, rows), Engine::Direct { trie, width, records }) => {
@@ -318,8 +349,12 @@ impl EngineWriter {
     /// Gives an entry, whose record has the number `old`, another record; gives its number.
     pub(crate) fn replace(&mut self, engine: &Engine, layout: &KeyLayout, entry: EngineEntry<'_>, old: u32) -> u32 {
         match (self, engine) {
-            (EngineWriter::Exact(writer), Engine::Exact(map)) => {
-                writer.replace(map, &exact_key(layout, entry.key), entry.record);
+            (EngineWriter::Exact(writer, dense_writer), Engine::Exact { map, dense }) => {
+                let key = exact_key(layout, entry.key);
+                writer.replace(map, &key, entry.record);
+                if let Some((writer, index)) = dense_writer.as_mut().zip(dense.as_ref()) {
+                    writer.set(index, key[0], entry.record[0]);
+                }
                 0
             }
             (EngineWriter::Direct(writer, rows), Engine::Direct { trie, width, records }) => {
@@ -347,7 +382,13 @@ impl EngineWriter {
     /// Removes an entry whose record has the number `number`.
     pub(crate) fn remove(&mut self, engine: &Engine, layout: &KeyLayout, entry: EngineEntry<'_>, number: u32) {
         match (self, engine) {
-            (EngineWriter::Exact(writer), Engine::Exact(map)) => writer.remove(map, &exact_key(layout, entry.key)),
+            (EngineWriter::Exact(writer, dense_writer), Engine::Exact { map, dense }) => {
+                let key = exact_key(layout, entry.key);
+                writer.remove(map, &key);
+                if let Some((writer, index)) = dense_writer.as_mut().zip(dense.as_ref()) {
+                    writer.remove(index, key[0]);
+                }
+            }
             (EngineWriter::Direct(writer, rows), Engine::Direct { trie, width, .. }) => {
                 writer.remove(trie, prefix(entry.key, *width));
                 rows.remove(number);
@@ -367,7 +408,9 @@ impl EngineWriter {
     /// Bytes that lookups read: buckets, nodes, bit vectors and records.
     pub(crate) fn memory_bytes(&self, engine: &Engine, pin: &Pin<'_>) -> usize {
         match (self, engine) {
-            (EngineWriter::Exact(_), Engine::Exact(map)) => map.memory_bytes(pin),
+            (EngineWriter::Exact(..), Engine::Exact { map, dense }) => {
+                map.memory_bytes(pin) + dense.as_ref().map_or(0, |dense| dense.memory_bytes(pin))
+            }
             (EngineWriter::Direct(writer, _), Engine::Direct { trie, records, .. }) => {
                 writer.memory_bytes(trie) + records.memory_bytes()
             }

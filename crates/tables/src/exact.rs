@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::search::{Location, NEVER, Search};
-use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
+use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, ask_ahead, prefetch, words_of, zeroed_lines};
 use crate::view::FIND_MAX;
 
 /// The tag of a place without an entry.
@@ -280,15 +280,15 @@ impl Buckets {
         let mut hashes = [0; FIND_MAX];
         for (index, hash) in hashes[..count].iter_mut().enumerate() {
             *hash = hash_words(&key(index));
-            let bucket = self.bucket(self.home(*hash));
+        }
+        let ask = |index: usize| {
+            let bucket = self.bucket(self.home(hashes[index]));
             prefetch(&bucket[0]);
             if let Some(word) = bucket.get(LINE_WORDS) {
                 prefetch(word);
             }
-        }
-        for (index, hash) in hashes[..count].iter().enumerate() {
-            found(index, find(key(index), *hash));
-        }
+        };
+        ask_ahead(count, ask, |index| found(index, find(key(index), hashes[index])));
     }
 
     /// The first free place from `bucket` on.
@@ -411,12 +411,10 @@ impl ExactMap {
             1 => buckets.find_all(count, |index| [key(index)[0]], found),
             2 => buckets.find_all(count, |index| [key(index)[0], key(index)[1]], found),
             _ => {
-                for index in 0..count {
-                    self.prefetch(hash_words(key(index)), pin);
-                }
-                for index in 0..count {
+                let ask = |index: usize| self.prefetch(hash_words(key(index)), pin);
+                ask_ahead(count, ask, |index| {
                     found(index, self.find(key(index), hash_words(key(index)), pin));
-                }
+                });
             }
         }
     }

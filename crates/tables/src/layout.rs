@@ -216,6 +216,13 @@ impl RecordLayout {
         self.words
     }
 
+    /// How many bits of the first word above the slot are in use, when there is no other word.
+    pub(crate) fn bits_behind_slot(&self) -> Option<u32> {
+        let places = self.data.iter().flatten().chain([&self.action]);
+        let end = places.map(|place| place.shift + place.width).max()?;
+        (self.words == 1).then_some(end - u32::BITS)
+    }
+
     /// Where the action's index is.
     pub fn action(&self) -> Placement {
         self.action

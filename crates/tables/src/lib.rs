@@ -74,6 +74,7 @@ mod bit_vector;
 pub mod checksum;
 pub mod counter;
 pub mod crc;
+mod dense;
 mod direct_lpm;
 mod engine;
 pub mod entry;

@@ -58,3 +58,20 @@ pub(crate) fn prefetch<T>(word: &T) {
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = word;
 }
+
+/// For so many keys memory is asked for before it is used. More accesses than a core can have on their way disturb one
+/// another: in a table of 32 MB, on a core of the Zen 4 generation, a line took 13 ns with 16 on their way, 23 ns with 64,
+/// and 18 ns with 8.
+const AHEAD: usize = 16;
+
+/// Uses the memory of `count` keys in their order, by `take`, each a while after `ask` has asked for it.
+#[inline(always)]
+pub(crate) fn ask_ahead(count: usize, mut ask: impl FnMut(usize), mut take: impl FnMut(usize)) {
+    (0..count.min(AHEAD)).for_each(&mut ask);
+    for index in 0..count {
+        if index + AHEAD < count {
+            ask(index + AHEAD);
+        }
+        take(index);
+    }
+}

@@ -78,7 +78,7 @@ impl TableView {
         let fields: Vec<KeySpec> = matched.copied().collect();
         let keys = KeyLayout::new(&spec.keys);
         let records = RecordLayout::new(&spec);
-        let (engine, writer) = Engine::new(domain, &fields, &keys, records.words());
+        let (engine, writer) = Engine::new(domain, &fields, &keys, &records);
         let default = default_action(&spec, &records, spec.default_action.clone());
         let view = TableView {
             domain: Arc::clone(domain),
@@ -184,6 +184,33 @@ impl TableView {
         assert!(count <= FIND_MAX, "{count} keys are looked up at once");
         let found = |index, record: Option<&'a [AtomicU64]>| found(index, record.map(Record::new));
         self.engine.find_all(count, key, found, pin);
+    }
+
+    /// Whether [`TableView::find_words`] can be used.
+    #[inline]
+    pub fn finds_words(&self) -> bool {
+        self.engine.dense().is_some()
+    }
+
+    /// As [`TableView::find_all`], of a table whose keys and records have one word each and fit into one together: gives that of
+    /// the record, in which no slot is. Where the table is in no cache, that is faster.
+    ///
+    /// # Panics
+    ///
+    /// Unless the table [has it](TableView::finds_words), the pin is one of the table's domain, and when there are more than
+    /// [`FIND_MAX`] keys.
+    #[inline]
+    pub fn find_words(
+        &self,
+        count: usize,
+        key: impl Fn(usize) -> u64,
+        found: impl FnMut(usize, Option<u64>),
+        pin: &Pin<'_>,
+    ) {
+        pin.assert_guards(&self.domain);
+        assert!(count <= FIND_MAX, "{count} keys are looked up at once");
+        let dense = self.engine.dense().expect("the table finds words");
+        dense.find_all(count, key, found, pin);
     }
 
     /// What [`TableView::prefetch`] would return, for lookups without one.

@@ -24,7 +24,7 @@ use super::search::Match;
 use crate::context::Context;
 use crate::lane::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, fate};
 use crate::route::crossings::Crossing;
-use crate::runtime;
+use crate::runtime::{self, Waiting};
 use crate::short_way::Frame;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -187,7 +187,16 @@ impl Translator<'_, '_, '_> {
             return;
         }
         let count = tables.len();
-        let tables = self.environment.pool.keep(tables);
+        let waiting = tables.into_iter().map(|table| {
+            let declared = &self.program.tables[table.index()];
+            let is_counted = declared.direct_counter.is_some() || declared.direct_meter.is_some();
+            Waiting {
+                table,
+                needs_slots: is_counted || declared.supports_timeout,
+            }
+        });
+        let waiting: Vec<Waiting> = waiting.collect();
+        let tables = self.environment.pool.keep(waiting);
         let number = self.builder.use_var(segment);
         let one = self.number(1);
         let number = self.builder.ins().iadd(number, one);
