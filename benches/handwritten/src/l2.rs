@@ -3,6 +3,7 @@
 use crate::forwarder::{DROP_PORT, DropReason, Function, Outputs, UNDECIDED, Verdict, Verdicts};
 use crate::headers::{ETHERNET, destination_mac, source_mac};
 use crate::mac_table::MacTable;
+use crate::memory::AHEAD;
 use crate::processor::{Instructions, Portable, for_this_processor};
 use forebay_packet::{Burst, DEFAULT_BURST, Packet};
 use std::collections::HashMap;
@@ -177,12 +178,17 @@ fn in_stages<I: Instructions>(
             return false;
         };
         *key = (source_mac(ethernet), destination_mac(ethernet));
-        tables.sources.prefetch(key.0);
-        tables.destinations.prefetch(key.1);
     }
+    let keys = &keys[..packets.len()];
+    let ask = |&(source, destination): &(u64, u64)| {
+        tables.sources.prefetch(source);
+        tables.destinations.prefetch(destination);
+    };
+    keys.iter().take(AHEAD).for_each(ask);
     let mut usual = true;
-    for (keys, verdict) in keys[..packets.len()].iter().zip(verdicts) {
-        usual &= judge::<I>(tables, *keys, ingress_port, verdict);
+    for (index, (own, verdict)) in keys.iter().zip(verdicts).enumerate() {
+        keys.get(index + AHEAD).into_iter().for_each(ask);
+        usual &= judge::<I>(tables, *own, ingress_port, verdict);
     }
     usual
 }

@@ -4,7 +4,7 @@ use crate::forwarder::{DropReason, Function, Outputs, UNDECIDED, Verdict, Verdic
 use crate::headers::{ETHERNET, Ipv4, Ipv4Frame, source_mac};
 use crate::lpm::Prefix;
 use crate::mac_table::MacTable;
-use crate::memory::prefetch;
+use crate::memory::{AHEAD, prefetch};
 use crate::processor::{Instructions, for_this_processor};
 use crate::routing::{Adjacency, Routes};
 use forebay_packet::{Burst, DEFAULT_BURST, Packet};
@@ -105,17 +105,21 @@ fn in_stages<I: Instructions>(tables: &L3Tables, packets: &mut [Packet], verdict
         match inspect(packet) {
             Err(reason) => *verdict = Verdict::drop(reason),
             Ok(frame) => {
-                let (source, destination) = (source_mac_of(frame), frame.destination());
-                tables.sources.prefetch(source);
-                tables.routes.prefetch(destination);
-                alive[count] = (index as u32, source, destination);
+                alive[count] = (index as u32, source_mac_of(frame), frame.destination());
                 count += 1;
             }
         }
     }
+    let alive = &alive[..count];
+    let ask = |&(_, source, destination): &(u32, u64, u32)| {
+        tables.sources.prefetch(source);
+        tables.routes.prefetch(destination);
+    };
+    alive.iter().take(AHEAD).for_each(ask);
     let mut routed = [(0_u32, 0_u16); DEFAULT_BURST];
     let mut routed_count = 0;
-    for &(index, source, destination) in &alive[..count] {
+    for (place, &(index, source, destination)) in alive.iter().enumerate() {
+        alive.get(place + AHEAD).into_iter().for_each(ask);
         if tables.sources.find::<I>(source).is_none() {
             verdicts[index as usize] = Verdict::drop(DropReason::Ingress);
             continue;

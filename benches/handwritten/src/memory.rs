@@ -87,6 +87,10 @@ impl<T: Zeroed> DerefMut for TableArray<T> {
     }
 }
 
+/// So many packets ahead the lines of two tables are asked for: more lines on their way than a core can wait for disturb one
+/// another.
+pub(crate) const AHEAD: usize = 8;
+
 /// Begins to load the cache line of a value. Harmless for any address.
 #[inline(always)]
 pub(crate) fn prefetch<T>(value: *const T) {

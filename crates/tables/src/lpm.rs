@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
-use crate::sync::{AtomicU64, Ordering, prefetch};
+use crate::sync::{AtomicU64, Ordering, ask_ahead, prefetch};
 use crate::view::FIND_MAX;
 
 /// Bits that a node takes.
@@ -381,15 +381,15 @@ impl PrefixTree {
         let mut cells = [0; FIND_MAX];
         for (index, cell) in cells[..count].iter_mut().enumerate() {
             *cell = tree.index(key(index));
-            prefetch(&tree.cells[*cell]);
         }
-        for cell in &cells[..count] {
-            let node = tree.cells[*cell].node.load(Ordering::Acquire) as usize;
+        let ask = |index: usize| prefetch(&tree.cells[cells[index]]);
+        ask_ahead(count, ask, |index| {
+            let node = tree.cells[cells[index]].node.load(Ordering::Acquire) as usize;
             if node != 0 {
                 // SAFETY: nodes that can be reached are not freed while the pin lives.
                 prefetch(unsafe { &*std::ptr::with_exposed_provenance::<AtomicU64>(node) });
             }
-        }
+        });
         for index in 0..count {
             found(index, tree.find(key(index)));
         }
