@@ -9,7 +9,7 @@
 //! | keys | [`key`] | match kinds, and one entry's condition on one key field |
 //! | words | [`layout`] | keys and action data as engines and machine code see them |
 //! | memory | [`reclaim`], `rows` | when memory that readers may look at can be used again |
-//! | engines | `exact`, `direct_lpm`, `lpm`, `rules` over `bit_vector`, behind `engine` | from a packet's key to the record of the entry that wins |
+//! | engines | `exact` with `dense` beside it, `direct_lpm`, `lpm`, `rules` over `bit_vector`, behind `engine` | from a packet's key to the record of the entry that wins |
 //! | machine code | [`search`] | what code that looks keys up by itself has to know |
 //! | tables | [`entry`], [`table`], [`view`] | entries with priorities, actions, sizes, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |

@@ -2,8 +2,8 @@
 
 use forebay_bits::Bits;
 use forebay_tables::{
-    ActionCall, ActionError, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, GroupId, Implementation,
-    KeyError, KeyMatch, KeySpec, MatchKind, MemberId, NewEntry, Table, TableError, TableSpec,
+    ActionCall, ActionError, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, FIND_MAX, GroupId,
+    Implementation, KeyError, KeyMatch, KeySpec, MatchKind, MemberId, NewEntry, Record, Table, TableError, TableSpec,
 };
 
 const NO_ACTION: ActionId = ActionId(0);
@@ -303,4 +303,68 @@ fn idleness_is_counted_from_the_last_hit_in_any_snapshot() {
     assert!(!is_idle(299));
     assert!(is_idle(300));
     assert!(!table.get(never).unwrap().is_idle(u64::MAX));
+}
+
+/// The words of the records of these keys, slots left out, by both ways to look keys up together.
+fn words_found(table: &Table, keys: &[u64]) -> [Vec<Option<u64>>; 2] {
+    let view = table.view();
+    let mut reader = view.domain().reader();
+    let pin = reader.pin();
+    let mut found = [vec![None; keys.len()], vec![None; keys.len()]];
+    for (first, some) in keys
+        .chunks(FIND_MAX)
+        .enumerate()
+        .map(|(chunk, some)| (chunk * FIND_MAX, some))
+    {
+        let records = |index: usize, record: Option<Record<'_>>| {
+            found[0][first + index] = record.map(|record| record.word(0) >> 32 << 32);
+        };
+        view.find_all(some.len(), |index| &some[index..=index], records, &pin);
+        let words = |index: usize, word| found[1][first + index] = word;
+        view.find_words(some.len(), |index| some[index], words, &pin);
+    }
+    found
+}
+
+#[test]
+fn short_records_are_found_in_words_as_they_are_found_in_records() {
+    let small = table(&[(48, MatchKind::Exact)], Implementation::Direct);
+    let mut table = Table::new(TableSpec {
+        size: 1000,
+        ..TableSpec::clone(small.spec())
+    });
+    assert!(table.view().finds_words());
+    let key = |value: u64| vec![KeyMatch::Exact(Bits::new(48, value.into()))];
+    let keys: Vec<u64> = (0..900).map(|number| number * 0x0001_0000_0001 % (1 << 48)).collect();
+    let mut ids = Vec::new();
+    for step in 0..6_000_usize {
+        let number = step * 7919 % keys.len();
+        let action = EntryAction::Call(forward(step as u128 % 512));
+        match (step % 5, table.find(key(keys[number]), 0).map(|entry| entry.id())) {
+            (4, Ok(id)) => drop(table.delete(id)),
+            (_, Ok(id)) => drop(table.modify(id, action)),
+            (_, Err(_)) => ids.extend(table.insert(NewEntry::new(key(keys[number]), 0, action))),
+        }
+        if step % 1_000 == 999 {
+            table = table.clone();
+        }
+        if step % 100 == 0 {
+            let [records, words] = words_found(&table, &keys);
+            assert_eq!(records, words, "step {step}");
+        }
+    }
+    assert!(ids.len() > 500);
+}
+
+#[test]
+fn long_records_are_not_found_in_words() {
+    let wide = table(&[(56, MatchKind::Exact)], Implementation::Direct);
+    assert!(!wide.view().finds_words());
+    let two = table(
+        &[(48, MatchKind::Exact), (48, MatchKind::Exact)],
+        Implementation::Direct,
+    );
+    assert!(!two.view().finds_words());
+    let prefixes = table(&[(16, MatchKind::Lpm)], Implementation::Direct);
+    assert!(!prefixes.view().finds_words());
 }
