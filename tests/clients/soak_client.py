@@ -107,11 +107,17 @@ class Costs:
         if cost is not None:
             list.append(cost)
 
+    def is_known(self):
+        """Whether there was time to measure both."""
+        return bool(self.busy and self.quiet)
+
     def ratio(self):
         """How much more a packet costs while controllers are busy, by the medians."""
         return statistics.median(self.busy) / statistics.median(self.quiet)
 
     def __str__(self):
+        if not self.is_known():
+            return "too short to measure what a packet costs meanwhile"
         quiet = statistics.quantiles(self.quiet, n=4) if len(self.quiet) > 1 else 3 * self.quiet
         return (
             f"a packet costs {statistics.median(self.busy):.1f} ns meanwhile, {quiet[1]:.1f} ns in the pauses "
@@ -283,7 +289,8 @@ def main(scale):
     for step in steps:
         costs = Costs(switch)
         costs.measure(step)
-        expect(costs.ratio() < COST_MAX, str(costs))
+        is_short = scale < 1 and not costs.is_known()
+        expect(is_short or costs.ratio() < COST_MAX, str(costs))
     expect(switch.process.poll() is None, "the switch runs")
     switch.process.terminate()
 
