@@ -6,7 +6,9 @@
 # they are missing and the user is root; otherwise it is said what to install.
 
 CARGO ?= cargo
-FOREBAY = ./target/release/forebay
+# Where cargo puts what it builds.
+TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
+FOREBAY = $(TARGET)/release/forebay
 
 .PHONY: help system build demo lint test conformance clients soak fuzz differential concurrency bench clean
 
@@ -53,13 +55,13 @@ lint: system
 
 test: lint
 	$(CARGO) test --workspace --quiet
-	./target/debug/forebay test --quiet --engine both --all programs tests/stf
+	$(TARGET)/debug/forebay test --quiet --engine both --all programs tests/stf
 
 conformance:
 	@test -n "$(P4C)" || { echo "say where the p4c checkout is: make conformance P4C=DIR"; exit 2; }
 	$(CARGO) xtask conformance --p4c $(P4C)
 
-LOOM = RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 $(CARGO) test --release --target-dir target/loom
+LOOM = RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 $(CARGO) test --release --target-dir $(TARGET)/loom
 
 concurrency: system
 	$(LOOM) -p forebay-tables --lib publication
