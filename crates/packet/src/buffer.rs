@@ -90,12 +90,6 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.size) }
     }
 
-    /// The address of the first byte of data, good for the whole memory.
-    #[inline]
-    pub(crate) fn start(&mut self) -> *mut u8 {
-        self.start.as_ptr()
-    }
-
     /// From now on the data is so many bytes behind so many others.
     ///
     /// # Panics
@@ -187,7 +181,7 @@ mod tests {
             (10, &b"abc"[..], 5000)
         );
         assert!(buffer.memory_mut()[13..].iter().all(|byte| *byte == 0));
-        assert_eq!(buffer.start().addr() - 10, buffer.memory.addr().get());
+        assert_eq!(buffer.start.addr().get() - 10, buffer.memory.addr().get());
     }
 
     #[test]

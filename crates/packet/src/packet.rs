@@ -135,13 +135,12 @@ impl Packet {
         removed
     }
 
-    /// The address of the first byte, with at least `headroom` bytes before it that may be written to.
+    /// Sees to it that there are at least `headroom` bytes before the data.
     #[inline]
-    pub fn start_with_headroom(&mut self, headroom: usize) -> *mut u8 {
+    pub fn make_headroom(&mut self, headroom: usize) {
         if headroom > self.headroom() {
             self.move_behind(headroom);
         }
-        self.buffer.start()
     }
 
     /// Moves the start of the data by so many bytes: back into the headroom, whose bytes become data, or on, which removes
@@ -284,13 +283,13 @@ mod tests {
         let mut packet = Packet::new();
         for _ in 0..10 {
             packet.set_data(b"frame");
-            packet.start_with_headroom(500);
+            packet.make_headroom(500);
             assert_eq!((packet.data(), packet.headroom()), (&b"frame"[..], 500));
             packet.prepend(600).fill(1);
             assert_eq!((packet.len(), packet.headroom()), (605, DEFAULT_HEADROOM));
         }
         assert_eq!(packet.buffer.size(), DEFAULT_HEADROOM + DEFAULT_ROOM);
-        packet.start_with_headroom(5000);
+        packet.make_headroom(5000);
         assert_eq!((packet.len(), packet.headroom()), (605, 5000));
     }
 

@@ -178,9 +178,7 @@ impl Pass<'_, '_> {
     fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<u32> {
         let headroom = self.short_way.headroom();
         if headroom > 0 {
-            for packet in packets.iter_mut() {
-                packet.start_with_headroom(headroom);
-            }
+            packets.iter_mut().for_each(|packet| packet.make_headroom(headroom));
         }
         let fit = all_fit(packets, self.length_max);
         let mut done = 0;
