@@ -278,7 +278,7 @@ impl<'a> ShortWay<'a> {
         context.output = self.output;
         context.memory = self.memory;
         let first = context.queues.wrapping_add(1).expose_provenance();
-        // SAFETY: the frames are as the caller promises; the context has, lanes, queues, temporaries and buffers that are
+        // SAFETY: the frames are as the caller promises; the context has lanes, queues, temporaries and buffers that are
         // ours until this returns, all as large as the code was told.
         let behind = unsafe { (self.code.entry)(context) };
         (behind as usize - first) / size_of::<u64>()
