@@ -64,6 +64,14 @@ impl BitBuffer {
         Some(&mut self.bytes[start..])
     }
 
+    /// Removes all but so many bytes, when all bits are whole bytes.
+    #[inline]
+    pub fn truncate_bytes(&mut self, bytes: usize) {
+        debug_assert!(self.bits.is_multiple_of(8));
+        self.bytes.truncate(bytes);
+        self.bits = 8 * self.bytes.len();
+    }
+
     #[cold]
     fn append_shifted(&mut self, source: &[u8], bits: usize) {
         for position in (0..bits).step_by(64) {

@@ -158,6 +158,8 @@ impl<'a> Execution<'a> {
         // SAFETY: the context describes a packet, a state, temporaries and buffers that are ours until this returns, all
         // as large as the code was told.
         let ending = unsafe { entry(&mut self.context) };
+        // SAFETY: the output was lent to us, and only this body has put something there.
+        unsafe { self.context.end_output() };
         self.context.ended(ending)
     }
 

@@ -52,7 +52,7 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// An action of this size or less is copied to wherever its table is applied.
+/// An action of this size or less is copied to wherever its table is applied; so is one that is applied in one place.
 const INLINED_SIZE_MAX: usize = 64;
 
 /// Compiles the bodies of a program that the verifier of `forebay-ir` accepts. For one packet, each may execute so many
@@ -179,15 +179,29 @@ fn new_module() -> Result<JITModule, CompileError> {
     Ok(JITModule::new(JITBuilder::with_isa(target, default_libcall_names())))
 }
 
+/// In how many places each action may be applied.
+fn places_of_actions(program: &Program) -> Vec<usize> {
+    let mut places = vec![0; program.actions.len()];
+    for block in program.bodies.iter().flat_map(|body| &body.blocks) {
+        if let Terminator::Apply { table, .. } = block.terminator {
+            let listed = &program.tables[table.index()].actions;
+            listed.iter().for_each(|listed| places[listed.action.index()] += 1);
+        }
+    }
+    places
+}
+
 /// Functions for the actions that are too large to be copied.
 fn declare_actions(program: &Program, module: &mut JITModule) -> Result<HashMap<ActionId, FuncId>, CompileError> {
     let signature = body_signature(module.isa().default_call_conv());
     let mut functions = HashMap::new();
+    let places = places_of_actions(program);
     for table in &program.tables {
         for listed in &table.actions {
             let action = &program.actions[listed.action.index()];
             let large = size(action_body(program, action)) > INLINED_SIZE_MAX;
-            if large && !functions.contains_key(&listed.action) {
+            let repeated = places[listed.action.index()] > 1;
+            if large && repeated && !functions.contains_key(&listed.action) {
                 let function = module
                     .declare_anonymous_function(&signature)
                     .map_err(|e| module_error(&e, &action.name))?;

@@ -54,6 +54,10 @@ pub(crate) struct Context<'a> {
     /// On the short way: places for copies that are not in use yet.
     pub(crate) next_copy: *mut Copy,
     pub(crate) copies_left: u64,
+    /// In the function of a body: where the next byte is put that the deparser emits, and where the memory for them ends. Null
+    /// before the first one.
+    pub(crate) output_next: *mut u8,
+    pub(crate) output_end: *mut u8,
     /// Tables and stateful objects.
     pub(crate) objects: &'a dyn Objects,
     /// On the short way: the same, with the views of tables.
@@ -106,6 +110,8 @@ impl<'a> Context<'a> {
             locations: ptr::null(),
             next_copy: ptr::null_mut(),
             copies_left: 0,
+            output_next: ptr::null_mut(),
+            output_end: ptr::null_mut(),
             objects,
             tables: None,
             requests: ptr::null_mut(),
@@ -113,6 +119,23 @@ impl<'a> Context<'a> {
             memory: ptr::null_mut(),
             facts,
             random: Random::new(0),
+        }
+    }
+
+    /// Has the output end behind the last byte that was put there, and not where its memory ends.
+    ///
+    /// # Safety
+    ///
+    /// The output is ours, and nothing else has changed it since `output_next` was set.
+    #[inline]
+    pub(crate) unsafe fn end_output(&mut self) {
+        if !self.output_next.is_null() {
+            // SAFETY: as the caller promises.
+            let output = unsafe { &mut *self.output };
+            let bytes = self.output_next.addr() - output.bytes().as_ptr().addr();
+            output.truncate_bytes(bytes);
+            self.output_next = ptr::null_mut();
+            self.output_end = ptr::null_mut();
         }
     }
 

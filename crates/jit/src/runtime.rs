@@ -13,7 +13,7 @@ use crate::tables::TableObjects;
 use forebay_bits::{Bits, read_bits};
 use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::{BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, TableId, UnaryOp, ValueSetId};
-use forebay_tables::{Key, Pin, Record, TableView};
+use forebay_tables::{Pin, Record, TableView};
 use std::slice;
 
 /// A function that compiled code may call. All parameters and results are 64 bits wide.
@@ -43,6 +43,7 @@ functions! {
     READ_PACKET = read_packet(4);
     READ_VARBIT = read_varbit(5);
     LOOKUP = lookup(3) -> u64;
+    FIND_RECORD = find_record(3) -> u64;
     FIND = find(3);
     FIND_ALL = find_all(5);
     HIT = hit(3) -> u64;
@@ -61,6 +62,7 @@ functions! {
     HASH_END = hash_end(3) -> u64;
     HASH_IN_RANGE = hash_in_range(4);
     EXTEND_OUTPUT = extend_output(2) -> u64;
+    GROW_OUTPUT = grow_output(2) -> u64;
     APPEND_BITS = append_bits(4);
     APPEND_VALUE = append_value(5);
     CHECKSUM_ERROR = checksum_error(1);
@@ -200,14 +202,11 @@ unsafe fn load_key(key: &mut Vec<Bits>, widths: &[u32], mut values: *const u64) 
 /// Returned by [`lookup`] when no action is to run.
 pub(crate) const NO_ACTION: u64 = u32::MAX as u64;
 
-/// Looks a key up; gives the index of the action in the table's list, and its data and the rest in the context.
+/// Looks a key up in a table with action profile; gives the index of the action in the table's list, and its data and the rest
+/// in the context.
 unsafe extern "C" fn lookup(context: *mut Context<'_>, shape: *const TableShape, key: *const u64) -> u64 {
     // SAFETY: see the module.
     let (context, shape) = unsafe { (&mut *context, &*shape) };
-    if let Some((view, pin)) = tables(context).plain_table(shape.table) {
-        // SAFETY: see the module.
-        return unsafe { look_up_words(context, shape, key, view, pin) };
-    }
     // SAFETY: see the module.
     let memory = unsafe { &mut *context.memory };
     // SAFETY: see the module.
@@ -224,42 +223,17 @@ unsafe extern "C" fn lookup(context: *mut Context<'_>, shape: *const TableShape,
     action.into()
 }
 
-/// The same in a table whose entries are all that a look-up finds.
-unsafe fn look_up_words(
-    context: &mut Context<'_>,
-    shape: &TableShape,
-    mut values: *const u64,
-    view: &TableView,
-    pin: &Pin<'_>,
-) -> u64 {
-    let layout = view.key_layout();
-    let mut key = Key::from_elem(0, layout.words());
-    for (width, place) in shape.key_widths.iter().zip(layout.places()) {
-        // SAFETY: see the module.
-        let value = unsafe { slice::from_raw_parts(values, words(*width)) };
-        if let Some(place) = place {
-            let target = &mut key[place.word..];
-            target
-                .iter_mut()
-                .zip(value)
-                .for_each(|(word, limb)| *word |= limb << place.shift);
-        }
-        // SAFETY: as above.
-        values = unsafe { values.add(words(*width)) };
-    }
-    let found = view.find(&key, view.hint(&key), pin);
-    context.hit = found.is_some().into();
-    context.color = NO_COLOR;
-    let record = found.unwrap_or_else(|| view.default_record(pin));
-    let action = view.record_layout().action_of(record);
+/// Looks the words of a key up; gives the address of the record, and says in the context whether it is an entry's.
+unsafe extern "C" fn find_record(context: *mut Context<'_>, table: u64, key: *const u64) -> u64 {
     // SAFETY: see the module.
-    let arguments = unsafe { &mut (*context.memory).arguments };
-    arguments.clear();
-    for place in view.record_layout().data(action) {
-        arguments.extend(place.limbs(|word| record.word(word)));
-    }
-    context.arguments = arguments.as_ptr();
-    action as u64
+    let context = unsafe { &mut *context };
+    let (view, pin) = tables(context).table(TableId(table as u32));
+    // SAFETY: see the module.
+    let key = unsafe { slice::from_raw_parts(key, view.key_layout().words()) };
+    let found = view.find(key, view.hint(key), pin);
+    context.hit = found.is_some().into();
+    let record = found.unwrap_or_else(|| view.default_record(pin));
+    record.as_ptr().expose_provenance() as u64
 }
 
 fn tables<'a>(context: &Context<'a>) -> &'a dyn TableObjects {
@@ -515,6 +489,23 @@ unsafe extern "C" fn extend_output(context: *mut Context<'_>, bytes: u64) -> u64
     let output = unsafe { &mut *(*context).output };
     let place = output.append_zeros(bytes as usize);
     place.expect("headers of whole bytes").as_mut_ptr() as u64
+}
+
+/// Bytes for which memory is made ready together: more than most deparsers emit.
+const OUTPUT_STEP: usize = 256;
+
+/// Makes room for so many bytes more; where they begin.
+unsafe extern "C" fn grow_output(context: *mut Context<'_>, bytes: u64) -> u64 {
+    // SAFETY: see the module.
+    unsafe {
+        let context = &mut *context;
+        context.end_output();
+        let place = (*context.output).append_zeros(OUTPUT_STEP.max(bytes as usize));
+        let place = place.expect("headers of whole bytes").as_mut_ptr_range();
+        context.output_next = place.start;
+        context.output_end = place.end;
+        place.start.expose_provenance() as u64
+    }
 }
 
 /// Appends the first bits of bytes.

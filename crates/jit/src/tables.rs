@@ -11,12 +11,6 @@ pub trait TableObjects: Objects {
     /// A table without action profile, made of the same declaration, and the pin that keeps what it finds.
     fn table(&self, table: TableId) -> (&TableView, &Pin<'_>);
 
-    /// The same, when look-ups in it do nothing but find: no profile, no counter or meter, no times. Who says so for no
-    /// table has them all looked up by [`Objects::lookup`].
-    fn plain_table(&self, _table: TableId) -> Option<(&TableView, &Pin<'_>)> {
-        None
-    }
-
     /// The members of a multicast group; none when there is no such group.
     fn replicas(&self, group: u16) -> &[Replica];
 

@@ -1,7 +1,7 @@
 //! What v1model needs to know of a program's bodies and slots, looked up once when it is loaded.
 
 use crate::error::LoadError;
-use forebay_interp::{NumberPlace, State};
+use forebay_interp::{NumberPlace, Preserve, State};
 use forebay_ir::{BodyId, Program, Role, SlotId, SlotKind, Terminator};
 use std::collections::BTreeSet;
 
@@ -128,6 +128,8 @@ pub(crate) struct Layout {
     /// Slots that a clone does not inherit: metadata and local variables, not headers.
     metadata: Vec<NumberPlace>,
     headers: Vec<HeaderSize>,
+    /// By index: the slots that are kept for another pass.
+    field_lists: Vec<Vec<SlotId>>,
     /// Of headers with a varbit field: their validity, and where its length is.
     varbits: Vec<(NumberPlace, NumberPlace)>,
 }
@@ -151,6 +153,7 @@ impl Layout {
                 .iter()
                 .map(|header| header_size(program, header, place))
                 .collect(),
+            field_lists: field_lists(program),
             varbits: varbits.map(|(valid, length)| (place(valid), place(length))).collect(),
             zero,
         })
@@ -161,6 +164,15 @@ impl Layout {
         for &place in &self.metadata {
             state.write_number(place, 0);
         }
+    }
+
+    /// The slots that another pass keeps; none when there is no such list.
+    #[inline]
+    pub(crate) fn field_list(&self, preserve: Preserve) -> &[SlotId] {
+        let list = preserve
+            .field_list
+            .and_then(|index| self.field_lists.get(index as usize));
+        list.map_or(&[], Vec::as_slice)
     }
 
     /// Bytes of all valid headers, those that no deparser emits included.
@@ -179,6 +191,14 @@ impl Layout {
         }
         bits / 8
     }
+}
+
+/// Programs name them by eight bits.
+fn field_lists(program: &Program) -> Vec<Vec<SlotId>> {
+    let lists = program.field_lists.range(..=u32::from(u8::MAX));
+    let count = lists.last().map_or(0, |(last, _)| last + 1);
+    let list = |index| program.field_lists.get(&index).cloned().unwrap_or_default();
+    (0..count).map(list).collect()
 }
 
 fn blocks(program: &Program) -> Result<Blocks, LoadError> {

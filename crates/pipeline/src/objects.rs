@@ -147,8 +147,6 @@ pub(crate) struct LookupPlan {
     action_index: Vec<Vec<Option<u32>>>,
     /// By table: the algorithm of its selector and the bits of the hash that count.
     selector: Vec<Option<(HashAlgorithm, u32)>>,
-    /// By table: whether a look-up does nothing but find an entry.
-    is_plain: Vec<bool>,
 }
 
 impl LookupPlan {
@@ -164,7 +162,6 @@ impl LookupPlan {
                 .map(|table| action_indices(program, table))
                 .collect(),
             selector: program.tables.iter().map(selector).collect(),
-            is_plain: program.tables.iter().map(is_plain).collect(),
         }
     }
 
@@ -172,13 +169,6 @@ impl LookupPlan {
     pub(crate) fn action_index(&self, table: TableId, action: forebay_tables::ActionId) -> Option<u32> {
         self.action_index[table.index()][action.0 as usize]
     }
-}
-
-fn is_plain(table: &forebay_ir::Table) -> bool {
-    table.implementation.is_none()
-        && table.direct_counter.is_none()
-        && table.direct_meter.is_none()
-        && !table.supports_timeout
 }
 
 /// A member of a profile that several tables share may name another table's instance of an action: the instance of the
@@ -314,10 +304,6 @@ impl forebay_jit::TableObjects for View<'_> {
 
     fn table(&self, table: TableId) -> (&TableView, &Pin<'_>) {
         (&self.snapshot.tables[table.index()], self.pin)
-    }
-
-    fn plain_table(&self, table: TableId) -> Option<(&TableView, &Pin<'_>)> {
-        self.plan.is_plain[table.index()].then(|| forebay_jit::TableObjects::table(self, table))
     }
 
     fn hit(&self, table_id: TableId, slot: u32, packet: PacketFacts) -> Option<u8> {

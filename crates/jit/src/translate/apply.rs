@@ -1,7 +1,7 @@
 //! Table application: the lookup, then the action.
 //!
-//! On the short way tables are looked up by the words of a key, and actions read their data from the record that was
-//! found. Otherwise, and for tables with action profiles, a call of the runtime looks up values.
+//! Tables are looked up by the words of a key, and actions read their data from the record that was found. Where entries
+//! name members of an action profile, a call of the runtime looks up values.
 
 use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
@@ -29,8 +29,7 @@ struct Found {
 impl Translator<'_, '_, '_> {
     /// Applies a table, at the end of block `id` of the present body.
     pub(super) fn apply(&mut self, table: TableId, results: Results, id: BlockId, next: ir::Block) {
-        let layout = self.table_layout(table).filter(|_| self.is_short_way());
-        let (action, found) = match layout {
+        let (action, found) = match self.table_layout(table) {
             Some(layout) => {
                 let (action, found) = self.find_record(table, layout, results, id);
                 (action, Some(found))
@@ -117,6 +116,10 @@ impl Translator<'_, '_, '_> {
     ) -> (ir::Value, Found) {
         let found = match self.found_ahead(id) {
             Some(found) => found,
+            None if !self.is_short_way() => {
+                let key = self.key_words(id, &layout);
+                self.find_in_body(id, &key)
+            }
             None => {
                 let crossing = self.leaf.and_then(|leaf| leaf.crossings.get(&block));
                 match self.memo_of(id) {
@@ -242,6 +245,10 @@ impl Translator<'_, '_, '_> {
     /// Runs an action with the data of a record, and goes on at `next`.
     fn run_action_of_record(&mut self, table: TableId, (id, index): (ActionId, usize), found: &Found, next: ir::Block) {
         let program = self.program;
+        if let Some(&callee) = self.callees.get(&id) {
+            self.pass_data(found, index);
+            return self.call_action(callee, next);
+        }
         let data = ActionData::Record {
             record: found.record,
             first_word: found.first_word,
@@ -250,6 +257,26 @@ impl Translator<'_, '_, '_> {
         self.note_memo(table, id, &found.layout, &data);
         let action = &program.actions[id.index()];
         self.body(&program.bodies[action.body.index()], Some(data), Some(next));
+    }
+
+    /// Puts the data of an action where its function looks for them.
+    fn pass_data(&mut self, found: &Found, action: usize) {
+        let places = found.layout.record.data(action);
+        let target = self.temporary_address(places.iter().map(|place| runtime::words(place.width)).sum());
+        let mut done = 0;
+        for place in places {
+            for index in 0..runtime::words(place.width) {
+                let word = match place.word + index {
+                    0 => found.first_word,
+                    word => self.load(found.record, 8 * word as i32),
+                };
+                let word = self.shifted_right(word, place.shift);
+                let limb = self.masked(place.width.min(64), word);
+                self.store(limb, target, done);
+                done += 8;
+            }
+        }
+        self.store_arguments(target);
     }
 
     /// Runs an action with the data of the last lookup, and goes on at `next`.

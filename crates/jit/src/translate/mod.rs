@@ -231,13 +231,15 @@ context_fields! {
     none, store_error: error;
     load_hit, none: hit;
     load_color, none: color;
-    load_arguments, none: arguments;
+    load_arguments, store_arguments: arguments;
     load_ingress_port, none: ingress_port;
     load_timestamp, none: timestamp_us;
     load_queues, none: queues;
     load_registers, none: registers;
     load_counters, none: counters;
     load_needs_locks, none: needs_locks;
+    load_output_next, store_output_next: output_next;
+    load_output_end, none: output_end;
 }
 
 impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {

@@ -9,7 +9,7 @@ use crate::analysis::header_bits;
 use crate::crc::Crc;
 use crate::runtime::{self, target, words};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{DataItem, Expr, HashAlgorithm, HeaderId, SlotId};
 
 /// Wider values are appended by the runtime.
@@ -187,13 +187,34 @@ impl Translator<'_, '_, '_> {
     /// Appends whole bytes to the output, where they are to be.
     fn write_output(&mut self, packed: &Packed) {
         let bytes = packed.bits / 8;
-        let length = self.number(bytes.into());
-        let address = self.call_for_result(runtime::EXTEND_OUTPUT, &[self.context, length]);
+        let address = self.place_in_output(bytes);
         for (first, &word) in (0..).step_by(8).zip(&packed.words) {
             let end = bytes.min(first + 8);
             let word = self.shifted_right(word, 8 * (first + 8 - end));
             self.store_bytes(address, first, end, word);
         }
+    }
+
+    /// Where the next bytes of the output are put.
+    fn place_in_output(&mut self, bytes: u32) -> ir::Value {
+        let length = self.number(bytes.into());
+        if self.is_short_way() {
+            return self.call_for_result(runtime::EXTEND_OUTPUT, &[self.context, length]);
+        }
+        let (next, end) = (self.load_output_next(), self.load_output_end());
+        let behind = self.builder.ins().iadd(next, length);
+        let (fits, grows) = (self.builder.create_block(), self.builder.create_block());
+        let place = self.builder.append_block_param(fits, types::I64);
+        let is_room = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, end);
+        self.builder.ins().brif(is_room, fits, &[next.into()], grows, &[]);
+        self.enter(grows);
+        self.builder.set_cold_block(grows);
+        let grown = self.call_for_result(runtime::GROW_OUTPUT, &[self.context, length]);
+        self.builder.ins().jump(fits, &[grown.into()]);
+        self.enter(fits);
+        let behind = self.builder.ins().iadd(place, length);
+        self.store_output_next(behind);
+        place
     }
 
     fn append_item(&mut self, to: i64, item: Item) {

@@ -84,6 +84,20 @@ impl Translator<'_, '_, '_> {
         self.match_in_lane()
     }
 
+    /// Looks a key up in the function of a body.
+    pub(super) fn find_in_body(&mut self, table: TableId, key: &[ir::Value]) -> Match {
+        let address = self.temporary_address(key.len().max(1));
+        for (offset, word) in (0..).step_by(8).zip(key) {
+            self.store(*word, address, offset);
+        }
+        let table = self.number(table.0.into());
+        let record = self.call_for_result(runtime::FIND_RECORD, &[self.context, table, address]);
+        Match {
+            record,
+            hit: self.load_hit(),
+        }
+    }
+
     /// What was put into the lane.
     pub(super) fn match_in_lane(&mut self) -> Match {
         Match {

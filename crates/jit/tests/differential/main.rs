@@ -9,7 +9,8 @@ mod short_way;
 
 use forebay_interp::{Buffers, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_ir::{BodyId, Program, text, verify};
-use objects::Recorder;
+use forebay_tables::Pin;
+use objects::{Recorder, Tables};
 
 /// Everything that can be seen of a way through a program.
 #[derive(Debug, PartialEq)]
@@ -40,12 +41,22 @@ fn input(packet: &[u8], step_limit: u64) -> Input<'_> {
     }
 }
 
-fn interpreted(program: &Program, packet: &[u8], step_limit: u64) -> Seen {
+fn interpreted(program: &Program, tables: (&Tables, &Pin<'_>), packet: &[u8], step_limit: u64) -> Seen {
+    let objects = Recorder::new(program, tables.0, tables.1);
+    let seen = run_interpreter(program, &objects, packet, step_limit);
+    Seen {
+        calls: objects.calls(),
+        ..seen
+    }
+}
+
+/// Without what the objects remember.
+fn run_interpreter(program: &Program, objects: &Recorder<'_>, packet: &[u8], step_limit: u64) -> Seen {
     let (mut state, mut requests, mut buffers) = (State::new(program), Requests::default(), Buffers::default());
-    let (objects, tracer) = (Recorder::new(program), &mut NoTrace);
+    let tracer = &mut NoTrace;
     let mut execution = forebay_interp::Execution::new(
         program,
-        &objects,
+        objects,
         input(packet, step_limit),
         &mut state,
         &mut requests,
@@ -61,13 +72,31 @@ fn interpreted(program: &Program, packet: &[u8], step_limit: u64) -> Seen {
         output: buffers.output.bytes().to_vec(),
         output_bits: buffers.output.len_bits(),
         cursor,
-        calls: objects.calls(),
+        calls: Vec::new(),
     }
 }
 
-fn compiled(program: &Program, code: &forebay_jit::Code, packet: &[u8]) -> Seen {
+/// Tables that know some of the keys with which packets look, when they go their way through them.
+fn tables_for(program: &Program, packets: &[Vec<u8>], go: impl Fn(&[u8], &Recorder<'_>)) -> Tables {
+    let mut tables = Tables::new(program);
+    // What is found decides on what is looked up next.
+    for _ in 0..3 {
+        let mut reader = tables.domain.reader();
+        let pin = reader.pin();
+        let objects = Recorder::new(program, &tables, &pin);
+        packets.iter().for_each(|packet| go(packet, &objects));
+        let keys = objects.keys();
+        drop(objects);
+        drop(pin);
+        tables.fill(keys);
+    }
+    tables
+}
+
+fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &forebay_jit::Code, packet: &[u8]) -> Seen {
     let (mut state, mut requests, mut buffers) = (State::new(program), Requests::default(), Buffers::default());
-    let (objects, mut memory) = (Recorder::new(program), forebay_jit::Memory::default());
+    let objects = Recorder::new(program, tables.0, tables.1);
+    let mut memory = forebay_jit::Memory::default();
     let mut execution = forebay_jit::Execution::new(
         code,
         &objects,
@@ -135,11 +164,20 @@ fn compare(seed: u64) {
     };
     let code = forebay_jit::compile(&program, step_limit);
     let code = code.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-    for _ in 0..8 {
+    let mut packet = || {
         let length = random.next_u64() % 80;
-        let packet: Vec<u8> = (0..length).map(|_| generate::packet_byte(&mut random)).collect();
-        let expected = relevant(interpreted(&program, &packet, step_limit), &program);
-        let found = relevant(compiled(&program, &code, &packet), &program);
+        (0..length).map(|_| generate::packet_byte(&mut random)).collect()
+    };
+    let packets: Vec<Vec<u8>> = (0..8).map(|_| packet()).collect();
+    let known = tables_for(&program, &packets, |packet, objects| {
+        run_interpreter(&program, objects, packet, step_limit);
+    });
+    let mut reader = known.domain.reader();
+    let pin = reader.pin();
+    let tables = (&known, &pin);
+    for packet in packets {
+        let expected = relevant(interpreted(&program, tables, &packet, step_limit), &program);
+        let found = relevant(compiled(&program, tables, &code, &packet), &program);
         if expected == found {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Objects whose answers are a function of what is asked, and that remember it. Tables may be real ones.
+//! Objects whose answers are a function of what is asked, and that remember it. Tables are real ones.
 
 use forebay_bits::Bits;
 use forebay_interp::{Lookup, Objects, PacketFacts};
@@ -78,13 +78,12 @@ impl Tables {
 /// See the [module](self).
 pub struct Recorder<'a> {
     calls: RefCell<Vec<String>>,
-    /// Action data by table and action.
-    arguments: Vec<Vec<Vec<Bits>>>,
     registers: Vec<RegisterArray>,
     counters: Vec<CounterArray>,
     /// Where compiled code finds them.
     arrays: Arrays,
-    tables: Option<(&'a Tables, &'a Pin<'a>)>,
+    tables: &'a Tables,
+    pin: &'a Pin<'a>,
     keys: RefCell<Vec<(TableId, Vec<Bits>)>>,
 }
 
@@ -104,15 +103,7 @@ fn bits(width: u32, seed: u64) -> Bits {
 }
 
 impl<'a> Recorder<'a> {
-    pub fn new(program: &Program) -> Self {
-        let data = |listed: &forebay_ir::TableAction| {
-            let params = program.actions[listed.action.index()].params.iter().zip(0..);
-            params.map(|(param, index)| bits(param.width, index)).collect()
-        };
-        let tables = program
-            .tables
-            .iter()
-            .map(|table| table.actions.iter().map(data).collect());
+    pub fn new(program: &Program, tables: &'a Tables, pin: &'a Pin<'a>) -> Self {
         let registers: Vec<RegisterArray> = program.registers.iter().zip(0..).map(register).collect();
         let counters: Vec<CounterArray> = program.counters.iter().map(counter).collect();
         // SAFETY: whoever looks for the arrays has borrowed the recorder that holds them.
@@ -125,17 +116,9 @@ impl<'a> Recorder<'a> {
             counters,
             arrays,
             calls: RefCell::default(),
-            arguments: tables.collect(),
-            tables: None,
+            tables,
+            pin,
             keys: RefCell::default(),
-        }
-    }
-
-    /// With tables, whose lookups are not remembered as calls.
-    pub fn with_tables(program: &Program, tables: &'a Tables, pin: &'a Pin<'a>) -> Self {
-        Recorder {
-            tables: Some((tables, pin)),
-            ..Recorder::new(program)
         }
     }
 
@@ -222,8 +205,7 @@ impl TableObjects for Recorder<'_> {
     }
 
     fn table(&self, table: TableId) -> (&TableView, &Pin<'_>) {
-        let (tables, pin) = self.tables.expect("the short way is given tables");
-        (tables.view(table), pin)
+        (self.tables.view(table), self.pin)
     }
 
     fn hit(&self, _: TableId, _: u32, _: PacketFacts) -> Option<u8> {
@@ -236,27 +218,16 @@ impl TableObjects for Recorder<'_> {
 }
 
 impl Objects for Recorder<'_> {
-    fn lookup(&self, table: TableId, key: &[Bits], packet: PacketFacts) -> Lookup<'_> {
-        if let Some((tables, pin)) = self.tables {
-            self.keys.borrow_mut().push((table, key.to_vec()));
-            let found = tables.view(table).lookup(key, pin);
-            let ActionRef::Call(call) = found.action else {
-                unreachable!("there are no action profiles")
-            };
-            return Lookup {
-                hit: found.hit.is_some(),
-                action: Some((call.action.0, &call.args)),
-                color: None,
-            };
-        }
-        self.record(format!("lookup {table:?} {key:?} {packet:?}"));
-        let answer = mix(key.iter().flat_map(Bits::limbs));
-        let actions = &self.arguments[table.index()];
-        let action = (answer % (actions.len() as u64 + 1)) as usize;
+    fn lookup(&self, table: TableId, key: &[Bits], _: PacketFacts) -> Lookup<'_> {
+        self.keys.borrow_mut().push((table, key.to_vec()));
+        let found = self.tables.view(table).lookup(key, self.pin);
+        let ActionRef::Call(call) = found.action else {
+            unreachable!("there are no action profiles")
+        };
         Lookup {
-            hit: answer & 256 != 0,
-            action: actions.get(action).map(|data| (action as u32, data.as_slice())),
-            color: (answer & 512 != 0).then_some((answer >> 10) as u8 & 3),
+            hit: found.hit.is_some(),
+            action: Some((call.action.0, &call.args)),
+            color: None,
         }
     }
 

@@ -1,8 +1,8 @@
 //! The short way does what the long one does, or gives up.
 
 use crate::generate;
-use crate::objects::{Recorder, Tables};
-use crate::setting;
+use crate::objects::Recorder;
+use crate::{setting, tables_for};
 use forebay_interp::{BitBuffer, Buffers, Ended, Execution, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_ir::{BodyId, Program, text, verify};
 use forebay_jit::route::{Argument, Arguments, Order, Replication, Route, Source};
@@ -273,25 +273,6 @@ fn left(
     }
 }
 
-/// Tables that know some of the keys with which the packets look.
-fn tables_for(program: &Program, packets: &[Vec<u8>]) -> Tables {
-    let mut tables = Tables::new(program);
-    // What is found decides on what is looked up next.
-    for _ in 0..3 {
-        let mut reader = tables.domain.reader();
-        let pin = reader.pin();
-        let objects = Recorder::with_tables(program, &tables, &pin);
-        for packet in packets {
-            interpreted_packet(program, packet, &objects);
-        }
-        let keys = objects.keys();
-        drop(objects);
-        drop(pin);
-        tables.fill(keys);
-    }
-    tables
-}
-
 /// Seeds of programs that found mistakes once: a header that is extracted and emitted twice; a checksum with the payload
 /// behind a look-up at which another packet was taken up before; a field of a header with a varbit field that the parser
 /// changes.
@@ -329,10 +310,12 @@ fn the_short_way_does_the_same() {
                 (0..length).map(|_| generate::packet_byte(&mut random)).collect()
             })
             .collect();
-        let tables = tables_for(&program, &packets);
+        let tables = tables_for(&program, &packets, |packet, objects| {
+            interpreted_packet(&program, packet, objects);
+        });
         let mut reader = tables.domain.reader();
         let pin = reader.pin();
-        let objects = || Recorder::with_tables(&program, &tables, &pin);
+        let objects = || Recorder::new(&program, &tables, &pin);
         let one_by_one = compiled(&straight, &packets, 1, objects());
         let gave_up: Vec<bool> = one_by_one.fates.iter().map(Option::is_none).collect();
         let mut expected = interpreted(&program, &packets, &gave_up, objects());

@@ -285,20 +285,17 @@ fn completed(ended: Ended) -> Result<(), DropReason> {
 
 /// The present values of the slots of a field list.
 fn preserved(pipeline: &Pipeline, preserve: Preserve, state: &State) -> Preserved {
-    let listed = preserve
-        .field_list
-        .and_then(|index| pipeline.program.field_lists.get(&index));
-    match listed {
-        Some(slots) => Preserved(slots.iter().map(|&slot| (slot, state.get(slot))).collect()),
-        None => Preserved::default(),
-    }
+    let slots = pipeline.layout.field_list(preserve);
+    Preserved(slots.iter().map(|&slot| (slot, state.get(slot))).collect())
 }
 
 /// Notes the present values of the slots of a field list in the packet itself.
 fn preserve_in(packet: &mut Contents, pipeline: &Pipeline, preserve: Preserve) {
-    packet.preserved.0.clear();
-    if preserve.field_list.is_some() {
-        packet.preserved = preserved(pipeline, preserve, packet.state());
+    let slots = pipeline.layout.field_list(preserve);
+    let Contents { preserved, state, .. } = packet;
+    preserved.0.clear();
+    if let (Some(state), false) = (state, slots.is_empty()) {
+        preserved.0.extend(slots.iter().map(|&slot| (slot, state.get(slot))));
     }
 }
 
