@@ -259,12 +259,10 @@ impl Translator<'_, '_, '_> {
         self.body(&program.bodies[action.body.index()], Some(data), Some(next));
     }
 
-    /// Puts the data of an action where its function looks for them.
+    /// Puts the data of an action where its function looks for them: in the first temporaries, which it leaves alone.
     fn pass_data(&mut self, found: &Found, action: usize) {
-        let places = found.layout.record.data(action);
-        let target = self.temporary_address(places.iter().map(|place| runtime::words(place.width)).sum());
         let mut done = 0;
-        for place in places {
+        for place in found.layout.record.data(action) {
             for index in 0..runtime::words(place.width) {
                 let word = match place.word + index {
                     0 => found.first_word,
@@ -272,11 +270,11 @@ impl Translator<'_, '_, '_> {
                 };
                 let word = self.shifted_right(word, place.shift);
                 let limb = self.masked(place.width.min(64), word);
-                self.store(limb, target, done);
+                self.store(limb, self.temporaries, done);
                 done += 8;
             }
         }
-        self.store_arguments(target);
+        self.store_arguments(self.temporaries);
     }
 
     /// Runs an action with the data of the last lookup, and goes on at `next`.

@@ -56,14 +56,14 @@ use crate::lane::{Shape, fate};
 use crate::pool::Pool;
 use crate::route::plan::{Leaf, Plan};
 use crate::route::{Order, Route};
-use crate::runtime::Function;
+use crate::runtime::{Function, words};
 use access::within_bounds;
 use burst::Burst;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use forebay_interp::StateLayout;
-use forebay_ir::{ActionId, Body, BodyId, IndexSet, Program, SlotId, TableId};
+use forebay_ir::{Action, ActionId, Body, BodyId, IndexSet, Program, SlotId, TableId};
 use homes::Homes;
 use joints::{CopyLoop, FoundOnce};
 use std::collections::{BTreeMap, HashMap};
@@ -148,6 +148,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     temporaries: ir::Value,
     /// Words of temporaries in use by the present statement.
     temporaries_used: u32,
+    /// Words of temporaries in use by all of them.
+    temporaries_lasting: u32,
     counting: StepCounting,
     /// Steps since the last check of the limit.
     steps: i64,
@@ -190,6 +192,11 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     packet_rests: bool,
     /// What look-ups found that are the same for all copies, by the loop's register and table.
     found_once: HashMap<(u32, TableId), FoundOnce>,
+}
+
+/// Words of an action's arguments.
+fn argument_words(action: &Action) -> usize {
+    action.params.iter().map(|param| words(param.width)).sum()
 }
 
 /// The signature of all compiled bodies.
@@ -264,6 +271,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             state: context,
             temporaries: context,
             temporaries_used: 0,
+            temporaries_lasting: 0,
             counting,
             steps: 0,
             cursor: CursorFact::Anywhere,
@@ -299,6 +307,9 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         match unit {
             Unit::Body(body) => self.body(&program.bodies[body.index()], None, None),
             Unit::Action(action) => {
+                // Whoever calls it may have put the arguments there.
+                self.temporaries_lasting = argument_words(&program.actions[action.index()]) as u32;
+                self.environment.temporaries = self.environment.temporaries.max(self.temporaries_lasting);
                 let arguments = self.load_arguments();
                 self.action_body(action, arguments, None);
             }
@@ -466,7 +477,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
 
     /// A statement or terminator begins: checks the limit where it can be seen whether it was executed.
     fn step(&mut self, has_outside_effect: bool) {
-        self.temporaries_used = 0;
+        self.temporaries_used = self.temporaries_lasting;
         if self.counting == StepCounting::Never {
             return;
         }
