@@ -107,7 +107,7 @@ impl Clone for State {
     /// In its own memory, if it is a state of the same program.
     #[inline]
     fn clone_from(&mut self, other: &State) {
-        if Arc::ptr_eq(&self.layout, &other.layout) {
+        if self.is_like(other) {
             self.words.copy_from_slice(&other.words);
         } else {
             *self = other.clone();
@@ -205,6 +205,12 @@ impl State {
                 self.words[first as usize..][..words].iter().any(|&word| word != 0)
             }
         }
+    }
+
+    /// Whether it is a state of the same program.
+    #[inline]
+    pub fn is_like(&self, other: &State) -> bool {
+        Arc::ptr_eq(&self.layout, &other.layout)
     }
 
     /// Where each slot is.

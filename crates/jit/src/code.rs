@@ -1,6 +1,7 @@
 //! The compiled bodies of a program, and one packet's way through them.
 
-use crate::context::{Context, Memory};
+use crate::context::{Context, Memory, half_ended};
+use crate::halves::{Given, HalfEnd};
 use crate::pool::Pool;
 use crate::tables::TableObjects;
 use cranelift_jit::JITModule;
@@ -12,8 +13,7 @@ use std::marker::PhantomData;
 /// The bodies of a program, compiled; shared by all threads.
 #[derive(Debug)]
 pub struct Code {
-    /// By body; nothing for actions.
-    entries: Vec<Option<Entry>>,
+    entries: Entries,
     /// Words of temporaries that they need.
     temporaries: usize,
     /// Registers and counters of the program.
@@ -22,6 +22,15 @@ pub struct Code {
     /// Steps that a body may take.
     step_limit: u64,
     _memory: CodeMemory,
+}
+
+/// The functions of a program.
+#[derive(Debug)]
+pub(crate) struct Entries {
+    /// By body; nothing for actions, and for bodies that are only executed with others.
+    pub(crate) bodies: Vec<Option<Entry>>,
+    /// Of ingress and of egress: see [`crate::halves`].
+    pub(crate) halves: Option<[Entry; 2]>,
 }
 
 /// A compiled function.
@@ -80,7 +89,7 @@ impl Code {
     /// The entries are in that memory, of that program, and find so many temporaries enough.
     pub(crate) unsafe fn new(
         memory: CodeMemory,
-        entries: Vec<Option<Entry>>,
+        entries: Entries,
         temporaries: usize,
         program: &Program,
         step_limit: u64,
@@ -148,19 +157,58 @@ impl<'a> Execution<'a> {
     /// Executes a body from its first block.
     ///
     /// # Panics
-    /// When the body is an action's, or the state another program's.
+    /// When the body has no function of its own, or the state is another program's.
     #[inline]
     pub fn run(&mut self, body: BodyId) -> Ended {
-        let entry = self.code.entries[body.index()].expect("actions are executed by their tables");
-        debug_assert!(self.context.cursor <= self.context.packet_bits);
+        let entry = self.code.entries.bodies[body.index()].expect("it has a function of its own");
         self.context.steps_left = self.code.step_limit;
+        let ending = self.execute(entry);
+        self.context.ended(ending)
+    }
+
+    /// Executes everything before the traffic manager. The state is cleared first, unless it is ready.
+    ///
+    /// # Panics
+    /// When the program was compiled without [`crate::Halves`], or the state is another program's.
+    #[inline]
+    pub fn ingress(&mut self, given: &Given, state_is_ready: bool) -> HalfEnd {
+        self.context.state_is_ready = state_is_ready.into();
+        self.half(0, given)
+    }
+
+    /// Executes everything behind the traffic manager.
+    ///
+    /// # Panics
+    /// As above.
+    #[inline]
+    pub fn egress(&mut self, given: &Given) -> HalfEnd {
+        self.half(1, given)
+    }
+
+    #[inline]
+    fn half(&mut self, side: usize, given: &Given) -> HalfEnd {
+        let entry = self.code.entries.halves.expect("there are functions for both sides")[side];
+        self.context.given = given.as_ptr();
+        let ending = self.execute(entry);
+        half_ended(ending)
+    }
+
+    /// Behind a side: bytes of all headers that were valid behind the parser, of ingress, and at the end.
+    #[inline]
+    pub fn header_bytes(&self) -> (u64, u64) {
+        (self.context.parsed_bytes, self.context.header_bytes)
+    }
+
+    #[inline]
+    fn execute(&mut self, entry: Entry) -> i64 {
+        debug_assert!(self.context.cursor <= self.context.packet_bits);
         self.context.state = self.state().words_mut().as_mut_ptr();
         // SAFETY: the context describes a packet, a state, temporaries and buffers that are ours until this returns, all
         // as large as the code was told.
         let ending = unsafe { entry(&mut self.context) };
-        // SAFETY: the output was lent to us, and only this body has put something there.
+        // SAFETY: the output was lent to us, and only this function has put something there.
         unsafe { self.context.end_output() };
-        self.context.ended(ending)
+        ending
     }
 
     /// Where the parser stands, in bits from the packet's start: what follows is the payload.

@@ -1,7 +1,8 @@
 //! From a program to [`Code`].
 
 use crate::analysis::{action_body, longest_way, size, truncates};
-use crate::code::{Code, CodeMemory, Entry, entry};
+use crate::code::{Code, CodeMemory, Entries, Entry, entry};
+use crate::halves::Halves;
 use crate::joins::Joins;
 use crate::lane::Shape;
 use crate::pool::Pool;
@@ -57,31 +58,46 @@ const INLINED_SIZE_MAX: usize = 64;
 
 /// Compiles the bodies of a program that the verifier of `forebay-ir` accepts. For one packet, each may execute so many
 /// statements and terminators.
-pub fn compile(program: &Program, step_limit: u64) -> Result<Code, CompileError> {
+/// With `halves` there are functions for the sides of the traffic manager, and bodies of their own for what is also executed
+/// without the rest of its side: parser, checksum computation, deparser.
+pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> Result<Code, CompileError> {
     let mut module = new_module()?;
     let outlined = declare_actions(program, &mut module)?;
     let layout = StateLayout::new(program);
     let mut pool = Pool::default();
-    let mut environment = environment(program, &layout, &mut pool, &outlined);
+    let mut environment = environment(program, &layout, &mut pool, &outlined, step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     for (&action, &function) in &outlined {
         compiler.function(&mut environment, Unit::Action(action), function);
     }
     let mut bodies = vec![None; program.bodies.len()];
     for body in (0..program.bodies.len() as u32).map(BodyId) {
-        if program.bodies[body.index()].kind != BodyKind::Action {
+        let is_elsewhere = halves.is_some_and(|halves| halves.is_only_within(body));
+        if program.bodies[body.index()].kind != BodyKind::Action && !is_elsewhere {
             let function = compiler.declare()?;
             compiler.function(&mut environment, Unit::Body(body), function);
             bodies[body.index()] = Some(function);
         }
     }
+    let sides = match halves {
+        Some(halves) => {
+            let functions = [compiler.declare()?, compiler.declare()?];
+            compiler.function(&mut environment, Unit::Ingress(&halves.ingress), functions[0]);
+            compiler.function(&mut environment, Unit::Egress(&halves.egress), functions[1]);
+            Some(functions)
+        }
+        None => None,
+    };
     let functions = compiler.functions;
     let temporaries = environment.temporaries as usize;
     generate(&mut module, functions)?;
-    let entries = bodies
-        .into_iter()
-        .map(|function| function.map(|id| entry_of(&module, id)))
-        .collect();
+    let entries = Entries {
+        bodies: bodies
+            .into_iter()
+            .map(|function| function.map(|id| entry_of(&module, id)))
+            .collect(),
+        halves: sides.map(|functions| functions.map(|id| entry_of(&module, id))),
+    };
     // SAFETY: the entries are in the module, and the environment has counted.
     Ok(unsafe { Code::new(CodeMemory::new(module, pool), entries, temporaries, program, step_limit) })
 }
@@ -106,7 +122,7 @@ pub fn compile_short_way(
     let layout = StateLayout::new(program);
     let plan = Plan::new(program, route, route.known(program), step_limit);
     let (mut pool, outlined) = (Pool::default(), HashMap::new());
-    let mut environment = environment(program, &layout, &mut pool, &outlined);
+    let mut environment = environment(program, &layout, &mut pool, &outlined, step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     let function = compiler.declare()?;
     compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
@@ -134,6 +150,7 @@ fn environment<'a>(
     layout: &'a StateLayout,
     pool: &'a mut Pool,
     outlined: &'a HashMap<ActionId, FuncId>,
+    step_limit: u64,
 ) -> Environment<'a> {
     Environment {
         program,
@@ -147,6 +164,7 @@ fn environment<'a>(
         joins: Joins::of(program),
         no_memo: std::ptr::null(),
         searched: Vec::new(),
+        step_limit,
         outlined,
     }
 }
@@ -224,18 +242,30 @@ fn parser_errors(program: &Program) -> ParserErrors {
 
 /// How a unit watches the limit. An action may be called by any body, and so counts when one of them does.
 fn step_counting(program: &Program, unit: Unit<'_>, limit: u64) -> StepCounting {
-    let may_reach = |body: &Body| longest_way(program, body).is_none_or(|steps| steps > limit);
     match unit {
-        Unit::Body(body) => match &program.bodies[body.index()] {
-            body if !may_reach(body) => StepCounting::Never,
-            body if body.kind == BodyKind::Parser => StepCounting::Always,
-            _ => StepCounting::BeforeEffects,
-        },
-        Unit::Action(_) if program.bodies.iter().any(may_reach) => StepCounting::BeforeEffects,
+        Unit::Body(body) => body_counting(program, body, limit),
+        Unit::Action(_) if program.bodies.iter().any(|body| may_reach(program, body, limit)) => {
+            StepCounting::BeforeEffects
+        }
         Unit::Action(_) => StepCounting::Never,
+        // Each of its bodies in its own way.
+        Unit::Ingress(_) | Unit::Egress(_) => StepCounting::Never,
         // A program with a short way has no loops but in its parser, whose ways are all known.
         Unit::Route(..) => StepCounting::Never,
     }
+}
+
+/// How a body watches the limit.
+pub(crate) fn body_counting(program: &Program, body: BodyId, limit: u64) -> StepCounting {
+    match &program.bodies[body.index()] {
+        body if !may_reach(program, body, limit) => StepCounting::Never,
+        body if body.kind == BodyKind::Parser => StepCounting::Always,
+        _ => StepCounting::BeforeEffects,
+    }
+}
+
+fn may_reach(program: &Program, body: &Body, limit: u64) -> bool {
+    longest_way(program, body).is_none_or(|steps| steps > limit)
 }
 
 /// Turns units into functions, one after the other.
@@ -296,11 +326,15 @@ impl<'m> Compiler<'m> {
         unit: Unit<'_>,
         function: &mut cranelift_codegen::ir::Function,
     ) -> HashMap<ActionId, cranelift_codegen::ir::FuncRef> {
-        let Unit::Body(body) = unit else {
-            return HashMap::new();
+        let bodies = match unit {
+            Unit::Body(body) => vec![body],
+            Unit::Ingress(half) => vec![half.parser, half.ingress],
+            Unit::Egress(half) => vec![half.egress],
+            Unit::Action(_) | Unit::Route(..) => Vec::new(),
         };
         let mut callees = HashMap::new();
-        for block in &environment.program.bodies[body.index()].blocks {
+        let bodies = bodies.iter().map(|body| &environment.program.bodies[body.index()]);
+        for block in bodies.flat_map(|body| &body.blocks) {
             let Terminator::Apply { table, .. } = block.terminator else {
                 continue;
             };
@@ -376,6 +410,8 @@ fn unit_name<'p>(program: &'p Program, unit: Unit<'_>) -> &'p str {
     match unit {
         Unit::Body(body) => &program.bodies[body.index()].name,
         Unit::Action(action) => &program.actions[action.index()].name,
+        Unit::Ingress(half) => &program.bodies[half.ingress.index()].name,
+        Unit::Egress(half) => &program.bodies[half.egress.index()].name,
         Unit::Route(..) => "the whole program",
     }
 }

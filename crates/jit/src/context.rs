@@ -4,6 +4,7 @@
 //! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls. On the short way there
 //! is one for a burst, and what differs between its packets is in their lanes ([`crate::lane`]).
 
+use crate::halves::HalfEnd;
 use crate::lane::{Copy, Lanes, fate};
 use crate::short_way::CopyFate;
 use crate::tables::TableObjects;
@@ -58,6 +59,15 @@ pub(crate) struct Context<'a> {
     /// before the first one.
     pub(crate) output_next: *mut u8,
     pub(crate) output_end: *mut u8,
+    /// On one side of a traffic manager: see [`crate::halves::Given`].
+    pub(crate) given: *const u64,
+    /// Whether the state need not be cleared first.
+    pub(crate) state_is_ready: u64,
+    /// Bytes of all valid headers behind the parser, and where the side ends.
+    pub(crate) parsed_bytes: u64,
+    pub(crate) header_bytes: u64,
+    /// Whether there was a clone or a digest.
+    pub(crate) wants_copies: u64,
     /// Tables and stateful objects.
     pub(crate) objects: &'a dyn Objects,
     /// On the short way: the same, with the views of tables.
@@ -84,6 +94,8 @@ pub(crate) mod ending {
     pub(crate) const REJECTED: i64 = 2;
     pub(crate) const STEP_LIMIT: i64 = 3;
     pub(crate) const ASSERT_FAILED: i64 = 4;
+    pub(crate) const DROPPED: i64 = 5;
+    pub(crate) const WANTS_COPIES: i64 = 6;
 }
 
 impl<'a> Context<'a> {
@@ -112,6 +124,11 @@ impl<'a> Context<'a> {
             copies_left: 0,
             output_next: ptr::null_mut(),
             output_end: ptr::null_mut(),
+            given: ptr::null(),
+            state_is_ready: 0,
+            parsed_bytes: 0,
+            header_bytes: 0,
+            wants_copies: 0,
             objects,
             tables: None,
             requests: ptr::null_mut(),
@@ -150,6 +167,19 @@ impl<'a> Context<'a> {
             ending::ASSERT_FAILED => Ended::AssertFailed,
             other => unreachable!("the code of a body does not return {other}"),
         }
+    }
+}
+
+/// The same of a side of the traffic manager.
+#[inline]
+pub(crate) fn half_ended(ending: i64) -> HalfEnd {
+    match ending {
+        ending::RETURNED => HalfEnd::Done,
+        ending::DROPPED => HalfEnd::Dropped,
+        ending::WANTS_COPIES => HalfEnd::WantsCopies,
+        ending::STEP_LIMIT => HalfEnd::StepLimit,
+        ending::ASSERT_FAILED => HalfEnd::AssertFailed,
+        other => unreachable!("the code of a side does not return {other}"),
     }
 }
 

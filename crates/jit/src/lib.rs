@@ -19,6 +19,7 @@
 //! | `compile.rs` | the module, its functions |
 //! | `route/` | the short way: what is known of packets behind each way through the parser |
 //! | `code.rs` | finished bodies, and their use for one packet |
+//! | `halves.rs` | what one call does on a side of the traffic manager |
 //! | `short_way.rs` | the finished short way, and its use for a burst |
 //! | `context.rs` | what generated code knows of the packet |
 //! | `arrays.rs` | where it finds registers and counters |
@@ -76,6 +77,7 @@ mod code;
 mod compile;
 mod context;
 mod crc;
+pub mod halves;
 mod joins;
 mod lane;
 mod pool;

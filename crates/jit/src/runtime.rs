@@ -66,6 +66,8 @@ functions! {
     APPEND_BITS = append_bits(4);
     APPEND_VALUE = append_value(5);
     CHECKSUM_ERROR = checksum_error(1);
+    CHECKSUM_FAILED = checksum_failed(1) -> u64;
+    CLEAR = clear(2);
     RANDOM = random(4) -> u64;
     DIGEST = digest(3);
     CLONE = clone(4);
@@ -536,6 +538,18 @@ unsafe extern "C" fn leave_atomic(context: *const Context<'_>) {
     unsafe { (*context).objects.leave_atomic() };
 }
 
+/// Whether a checksum was found wrong.
+unsafe extern "C" fn checksum_failed(context: *const Context<'_>) -> u64 {
+    // SAFETY: see the module.
+    unsafe { (*(*context).requests).checksum_error.into() }
+}
+
+/// Makes words zero.
+unsafe extern "C" fn clear(words: *mut u64, count: u64) {
+    // SAFETY: see the module.
+    unsafe { std::ptr::write_bytes(words, 0, count as usize) }
+}
+
 unsafe extern "C" fn checksum_error(context: *mut Context<'_>) {
     // SAFETY: see the module.
     unsafe { (*(*context).requests).checksum_error = true }
@@ -565,6 +579,7 @@ pub(crate) struct DigestShape {
 unsafe extern "C" fn digest(context: *mut Context<'_>, shape: *const DigestShape, values: *const u64) {
     // SAFETY: see the module.
     unsafe {
+        (*context).wants_copies = 1;
         let (requests, shape) = (&mut *(*context).requests, &*shape);
         if requests.digests.len() >= DIGESTS_MAX {
             requests.digests_lost += 1;
@@ -591,6 +606,7 @@ fn preserve(field_list: u64) -> Preserve {
 unsafe extern "C" fn clone(context: *mut Context<'_>, kind: *const CloneKind, session: u64, field_list: u64) {
     // SAFETY: see the module.
     unsafe {
+        (*context).wants_copies = 1;
         (*(*context).requests).clone = Some(CloneRequest {
             kind: *kind,
             session: session as u32,

@@ -66,7 +66,7 @@ impl MachineCode {
             thread::spawn(move || forms.compile(Order::Straight))
         });
         let machine_code = MachineCode {
-            bodies: compile(program, options.step_limit)?,
+            bodies: compile(program, Some(&v1model::halves(program, layout)), options.step_limit)?,
             short_way,
             beside_packets: options.short_way == ShortWay::BesidePackets,
             threads: Mutex::new(compiling.into_iter().collect()),

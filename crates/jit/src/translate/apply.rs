@@ -296,7 +296,7 @@ impl Translator<'_, '_, '_> {
         switch.set_entry(ending::RETURNED as u128, next);
         switch.set_entry(ending::STEP_LIMIT as u128, self.ending(Ending::StepLimit));
         switch.set_entry(ending::ASSERT_FAILED as u128, self.ending(Ending::AssertFailed));
-        let exited = self.ending(Ending::Exited);
+        let exited = self.exit();
         switch.emit(&mut self.builder, ended, exited);
     }
 }

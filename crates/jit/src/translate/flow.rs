@@ -64,6 +64,14 @@ impl Translator<'_, '_, '_> {
         }
     }
 
+    /// The block to which `exit` leads.
+    pub(super) fn exit(&mut self) -> ir::Block {
+        match self.on_exit {
+            Some(block) => block,
+            None => self.ending(Ending::Exited),
+        }
+    }
+
     fn block(&mut self, region: &Region, block: &Block, id: BlockId) {
         self.statements(region, &block.statements);
         self.terminator(region, &block.terminator, id);
@@ -135,14 +143,15 @@ impl Translator<'_, '_, '_> {
                 None => self.end(ending::RETURNED),
             },
             Terminator::Exit => {
-                let end = match self.on_exit {
-                    Some(block) => block,
-                    None => self.ending(Ending::Exited),
-                };
+                let end = self.exit();
                 self.builder.ins().jump(end, &[]);
             }
             Terminator::Reject(error) => {
                 let error = self.word_of(error, region.data());
+                if let Some(block) = self.on_reject {
+                    self.builder.ins().jump(block, &[error.into()]);
+                    return;
+                }
                 self.store_error(error);
                 self.end(ending::REJECTED);
             }

@@ -20,6 +20,7 @@
 //! | `stateful.rs` | the short way: registers and counters without calls |
 //! | `search.rs` | the short way: looking keys up in place |
 //! | `memo.rs` | the short way: look-ups that need not be repeated |
+//! | `halves.rs` | all bodies on one side of the traffic manager in one function |
 //! | `route.rs` | the short way: all bodies in one function |
 //! | `joints.rs` | the short way behind the parser: what the architecture does between controls, copies |
 //! | `burst.rs` | the short way: the loop over a burst, and where packets wait for each other |
@@ -36,6 +37,7 @@ mod element;
 mod expression;
 mod externs;
 mod flow;
+mod halves;
 mod homes;
 mod joints;
 mod known;
@@ -51,6 +53,7 @@ mod word;
 
 use crate::analysis::CursorFact;
 use crate::context::{Context, ending};
+use crate::halves::{EgressHalf, IngressHalf};
 use crate::joins::Joins;
 use crate::lane::{Shape, fate};
 use crate::pool::Pool;
@@ -90,6 +93,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) no_memo: *const u64,
     /// The tables that the short way searches itself.
     pub(crate) searched: Vec<TableId>,
+    /// Steps that a body may take.
+    pub(crate) step_limit: u64,
     /// The functions of actions that are not inlined.
     pub(crate) outlined: &'a HashMap<ActionId, cranelift_module::FuncId>,
 }
@@ -120,6 +125,9 @@ pub(crate) enum Unit<'a> {
     Body(BodyId),
     /// An action that controls call.
     Action(ActionId),
+    /// Everything on one side of the traffic manager.
+    Ingress(&'a IngressHalf),
+    Egress(&'a EgressHalf),
     /// The short way.
     Route(&'a Route, &'a Plan, Order),
 }
@@ -162,6 +170,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     homes: Homes,
     /// The registers of slots that have one.
     variables: HashMap<SlotId, Variable>,
+    /// Where the errors of a parser lead when the function goes on behind it.
+    on_reject: Option<ir::Block>,
     /// Where `exit` leads when the function goes on behind the control.
     on_exit: Option<ir::Block>,
     /// On the short way: whether a checksum was found wrong.
@@ -279,6 +289,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             signatures: HashMap::new(),
             homes: Homes::default(),
             variables: HashMap::new(),
+            on_reject: None,
             on_exit: None,
             checksum_failed: None,
             egress_port: None,
@@ -313,6 +324,8 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 let arguments = self.load_arguments();
                 self.action_body(action, arguments, None);
             }
+            Unit::Ingress(half) => self.ingress_half(half),
+            Unit::Egress(half) => self.egress_half(half),
             Unit::Route(route, plan, order) => {
                 let shape = self.route(route, plan, order);
                 self.environment.shape = self.environment.shape.or(shape);

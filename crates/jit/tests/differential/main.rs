@@ -162,7 +162,7 @@ fn compare(seed: u64) {
     } else {
         random.next_u64() % 40
     };
-    let code = forebay_jit::compile(&program, step_limit);
+    let code = forebay_jit::compile(&program, None, step_limit);
     let code = code.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     let mut packet = || {
         let length = random.next_u64() % 80;

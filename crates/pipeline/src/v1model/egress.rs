@@ -1,5 +1,6 @@
 //! From the traffic manager to a port, or back to ingress.
 
+use super::compiled::Egressed;
 use super::pass::Pass;
 use super::{
     Bench, Burst, DROP_PORT, completed, min_option, port, preserve_in, preserved, restore, set_optional, verdict,
@@ -15,6 +16,12 @@ enum Fate {
     Recirculate(Preserve),
 }
 
+impl Fate {
+    fn wanted(recirculate: Option<Preserve>) -> Fate {
+        recirculate.map_or(Fate::Leave, Fate::Recirculate)
+    }
+}
+
 impl Bench {
     pub(super) fn egress_packet<T: Tracer>(
         &mut self,
@@ -24,9 +31,18 @@ impl Bench {
         decide: &mut impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
-        begin(burst, &mut packet, arguments);
         let input = egress_input(burst, &packet, arguments);
-        let fate = self.run_egress(burst, &mut packet, &input, tracer);
+        let fate = match burst.code::<T>() {
+            Some(code) => {
+                let egressed =
+                    self.compiled_egress(burst, code, &mut packet, arguments, |frame| input.for_packet(frame));
+                egressed.map(|egressed| self.fate_of(egressed))
+            }
+            None => {
+                begin(burst, &mut packet, arguments);
+                self.run_egress(burst, &mut packet, &input, tracer)
+            }
+        };
         let fate = match fate {
             Ok(Some(fate)) => Ok(fate),
             Ok(None) => {
@@ -40,6 +56,14 @@ impl Bench {
         };
         let fate = fate.and_then(|fate| self.finish(burst, &mut packet, fate));
         self.decide_fate(burst, packet, fate, decide, tracer);
+    }
+
+    /// Where a packet goes that compiled code has taken through egress; nothing when copies are to be made first.
+    fn fate_of(&self, egressed: Egressed) -> Option<Fate> {
+        match egressed {
+            Egressed::WantsCopies => None,
+            Egressed::Deparsed => Some(Fate::wanted(self.scratch.requests.recirculate)),
+        }
     }
 
     /// Egress, and what follows it; nothing of that when clones and digests are to be made first.
@@ -202,11 +226,11 @@ fn leave<T: Tracer>(burst: Burst<'_>, pass: &mut Pass<'_, T>) -> Result<Fate, Dr
         completed(pass.run(layout.blocks.compute_checksum))?;
     }
     completed(pass.run(layout.blocks.deparser))?;
-    Ok(recirculate.map_or(Fate::Leave, Fate::Recirculate))
+    Ok(Fate::wanted(recirculate))
 }
 
 /// The frame as it entered ingress, and the state.
-fn frame_and_state(packet: &mut Contents) -> (&[u8], &mut State) {
+pub(super) fn frame_and_state(packet: &mut Contents) -> (&[u8], &mut State) {
     let Contents {
         bytes, shared, state, ..
     } = packet;

@@ -31,6 +31,10 @@ impl Bench {
         tracer: &mut T,
     ) -> Result<(), DropReason> {
         let layout = &burst.pipeline.layout;
+        if let Some(code) = burst.code::<T>() {
+            let arguments = packet.arguments;
+            return self.compiled_ingress(burst, code, packet, |bytes| ingress_input(burst, bytes, arguments));
+        }
         self.pool.renew_state(packet, &layout.zero);
         begin(burst, packet);
         self.scratch.requests.clear();
@@ -281,7 +285,7 @@ fn begin(burst: Burst<'_>, packet: &mut Contents) {
     set_optional(state, numbers.instance_type, instance_type as u32);
 }
 
-fn ingress_input<'a>(burst: Burst<'a>, bytes: &'a [u8], arguments: IngressArguments) -> Input<'a> {
+fn ingress_input<'a>(burst: Burst<'_>, bytes: &'a [u8], arguments: IngressArguments) -> Input<'a> {
     Input {
         packet: bytes,
         cursor: 0,

@@ -37,6 +37,7 @@
 //! documentation says that nothing but `instance_type` changes. Here they stay. It also forgets `truncate` in replicas
 //! and recirculated packets; here the limit holds wherever the packet is deparsed.
 
+mod compiled;
 mod copies;
 mod egress;
 mod flow;
@@ -53,11 +54,12 @@ use crate::packet::{
     QueuedPacket,
 };
 use crate::replication::CloneSession;
+pub(crate) use compiled::halves;
 pub use copies::Copied;
 use copies::Copies;
 pub use flow::FlowKey;
 use forebay_interp::{Ended, Event, NumberPlace, Preserve, State, Tracer};
-use forebay_jit::Arrays;
+use forebay_jit::{Arrays, Code};
 use forebay_tables::Reader;
 use pass::Scratch;
 use pool::Pool;
@@ -96,6 +98,18 @@ struct Bench {
 struct Burst<'a> {
     pipeline: &'a Pipeline,
     view: &'a View<'a>,
+}
+
+impl<'a> Burst<'a> {
+    /// The compiled program, if it is to be executed: who traces wants to see every step, which only the interpreter takes one
+    /// by one.
+    #[inline]
+    fn code<T: Tracer>(self) -> Option<&'a Code> {
+        match &self.pipeline.code {
+            Some(code) if !T::ON => Some(code.bodies()),
+            _ => None,
+        }
+    }
 }
 
 impl Worker {

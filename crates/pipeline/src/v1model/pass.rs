@@ -26,7 +26,7 @@ pub(super) enum Pass<'a, T> {
 }
 
 impl<'a, T: Tracer> Pass<'a, T> {
-    /// Prepares to run bodies. Who traces wants to see every step, which only the interpreter takes one by one.
+    /// Prepares to run bodies.
     #[inline]
     pub(super) fn new(
         burst: Burst<'a>,
@@ -41,13 +41,12 @@ impl<'a, T: Tracer> Pass<'a, T> {
             memory,
             ..
         } = scratch;
-        match &burst.pipeline.code {
-            Some(code) if !T::ON => {
-                let execution =
-                    forebay_jit::Execution::new(code.bodies(), burst.view, input, state, requests, buffers, memory);
+        match burst.code::<T>() {
+            Some(code) => {
+                let execution = forebay_jit::Execution::new(code, burst.view, input, state, requests, buffers, memory);
                 Pass::Compiled(execution)
             }
-            _ => {
+            None => {
                 let program = &burst.pipeline.program;
                 let execution =
                     forebay_interp::Execution::new(program, burst.view, input, state, requests, buffers, tracer);

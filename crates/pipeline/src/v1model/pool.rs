@@ -62,6 +62,18 @@ impl Pool {
         }
     }
 
+    /// Gives a packet a state of the same program with any values.
+    #[inline]
+    pub(crate) fn give_state(&mut self, packet: &mut Contents, values: &State) {
+        let has_one = packet.state.as_ref().is_some_and(|state| state.is_like(values));
+        if !has_one {
+            packet.state = Some(match self.states.pop() {
+                Some(state) if state.is_like(values) => state,
+                _ => Box::new(values.clone()),
+            });
+        }
+    }
+
     /// Takes back the state of a packet that needs none.
     #[inline]
     pub(crate) fn recycle_state(&mut self, packet: &mut Contents) {
