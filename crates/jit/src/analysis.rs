@@ -80,6 +80,18 @@ pub(crate) fn header_bits(program: &Program, header: &Header) -> (u64, u64) {
     })
 }
 
+/// Wider values are put into buffers by the runtime.
+pub(crate) const PACKED_BITS_MAX: u32 = 512;
+
+/// Whether every header is one run of whole bytes, so that whatever was emitted so far is whole bytes.
+pub(crate) fn emits_whole_bytes(program: &Program) -> bool {
+    program.headers.iter().all(|header| {
+        let (fixed, varbit_max) = header_bits(program, header);
+        let mut widths = header.fields.iter().map(|field| program.slot(field.slot).width);
+        varbit_max == 0 && fixed.is_multiple_of(8) && widths.all(|width| width <= PACKED_BITS_MAX)
+    })
+}
+
 /// How many low bits of an expression are certainly zero; 0 when nothing is known.
 fn low_zeros(expr: &Expr) -> u32 {
     match expr {

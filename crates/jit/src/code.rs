@@ -1,5 +1,6 @@
 //! The compiled bodies of a program, and one packet's way through them.
 
+use crate::analysis::emits_whole_bytes;
 use crate::context::{Context, Memory, half_ended};
 use crate::halves::{Given, HalfEnd};
 use crate::pool::Pool;
@@ -21,6 +22,8 @@ pub struct Code {
     counters: usize,
     /// Steps that a body may take.
     step_limit: u64,
+    /// Whether deparsers emit whole bytes, which they put where they are to be.
+    emits_whole_bytes: bool,
     _memory: CodeMemory,
 }
 
@@ -100,6 +103,7 @@ impl Code {
             registers: program.registers.len(),
             counters: program.counters.len(),
             step_limit,
+            emits_whole_bytes: emits_whole_bytes(program),
             _memory: memory,
         }
     }
@@ -111,6 +115,8 @@ pub struct Execution<'a> {
     /// Has the only pointers to requests, output and memory.
     context: Context<'a>,
     state: *mut State,
+    /// Bytes that the deparser has put into the frame.
+    emitted: Option<usize>,
     _lent: PhantomData<(&'a mut State, &'a mut Requests, &'a mut Buffers, &'a mut Memory)>,
 }
 
@@ -128,28 +134,30 @@ impl<'a> Execution<'a> {
         memory: &'a mut Memory,
     ) -> Self {
         memory.make_room(code.temporaries);
-        let mut context = Context::new(objects, input.facts);
-        context.packet = input.packet.as_ptr();
-        context.packet_bits = input.packet.len() as u64 * 8;
-        context.cursor = input.cursor as u64;
-        context.random = Random::new(input.random_seed);
-        context.tables = Some(objects);
         let arrays = objects.arrays();
         assert!(
             arrays.are_of(code.registers, code.counters),
             "the arrays are those of the program"
         );
-        context.registers = arrays.registers();
-        context.counters = arrays.counters();
-        context.needs_locks = objects.needs_locks().into();
-        context.temporaries = memory.temporaries.as_mut_ptr();
-        context.requests = requests;
-        context.output = &mut buffers.output;
-        context.memory = memory;
         Execution {
             code,
-            context,
+            context: Context {
+                packet: input.packet.as_ptr(),
+                packet_bits: input.packet.len() as u64 * 8,
+                cursor: input.cursor as u64,
+                random: Random::new(input.random_seed),
+                tables: Some(objects),
+                registers: arrays.registers(),
+                counters: arrays.counters(),
+                needs_locks: objects.needs_locks().into(),
+                temporaries: memory.temporaries.as_mut_ptr(),
+                requests,
+                output: &mut buffers.output,
+                memory,
+                ..Context::new(objects, input.facts)
+            },
             state,
+            emitted: None,
             _lent: PhantomData,
         }
     }
@@ -185,6 +193,27 @@ impl<'a> Execution<'a> {
         self.half(1, given)
     }
 
+    /// The same, where what the deparser emits may replace the first `front` bytes of the frame: how many bytes it has put
+    /// there from the first one on, if it has put all of them there, and nothing into the output. The frame comes in place of
+    /// [`Input::packet`].
+    ///
+    /// # Panics
+    /// As above, and when the frame is not so long.
+    #[inline]
+    pub fn egress_into(&mut self, given: &Given, frame: &'a mut [u8], front: usize) -> (HalfEnd, Option<usize>) {
+        assert!(front <= frame.len(), "the front is a part of the frame");
+        self.context.packet_bits = frame.len() as u64 * 8;
+        let start = frame.as_mut_ptr();
+        self.context.packet = start;
+        if self.code.emits_whole_bytes {
+            self.context.output_next = start;
+            self.context.output_end = start.wrapping_add(front);
+            self.context.output_frame = start;
+        }
+        let end = self.half(1, given);
+        (end, self.emitted)
+    }
+
     #[inline]
     fn half(&mut self, side: usize, given: &Given) -> HalfEnd {
         let entry = self.code.entries.halves.expect("there are functions for both sides")[side];
@@ -207,7 +236,7 @@ impl<'a> Execution<'a> {
         // as large as the code was told.
         let ending = unsafe { entry(&mut self.context) };
         // SAFETY: the output was lent to us, and only this function has put something there.
-        unsafe { self.context.end_output() };
+        self.emitted = unsafe { self.context.end_output() };
         ending
     }
 

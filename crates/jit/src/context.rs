@@ -56,9 +56,11 @@ pub(crate) struct Context<'a> {
     pub(crate) next_copy: *mut Copy,
     pub(crate) copies_left: u64,
     /// In the function of a body: where the next byte is put that the deparser emits, and where the memory for them ends. Null
-    /// before the first one.
+    /// before the first one, unless they are put into the frame.
     pub(crate) output_next: *mut u8,
     pub(crate) output_end: *mut u8,
+    /// Where the frame begins when they are put there.
+    pub(crate) output_frame: *mut u8,
     /// On one side of a traffic manager: see [`crate::halves::Given`].
     pub(crate) given: *const u64,
     /// Whether the state need not be cleared first.
@@ -124,6 +126,7 @@ impl<'a> Context<'a> {
             copies_left: 0,
             output_next: ptr::null_mut(),
             output_end: ptr::null_mut(),
+            output_frame: ptr::null_mut(),
             given: ptr::null(),
             state_is_ready: 0,
             parsed_bytes: 0,
@@ -139,20 +142,40 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Has the output end behind the last byte that was put there, and not where its memory ends.
+    /// Has the output end behind the last byte that was put there, and not where its memory ends. When all of them are in the
+    /// frame: how many.
     ///
     /// # Safety
     ///
     /// The output is ours, and nothing else has changed it since `output_next` was set.
     #[inline]
-    pub(crate) unsafe fn end_output(&mut self) {
-        if !self.output_next.is_null() {
+    pub(crate) unsafe fn end_output(&mut self) -> Option<usize> {
+        let next = std::mem::replace(&mut self.output_next, ptr::null_mut());
+        self.output_end = ptr::null_mut();
+        if !self.output_frame.is_null() {
+            return Some(next.addr() - self.output_frame.addr());
+        }
+        if !next.is_null() {
             // SAFETY: as the caller promises.
             let output = unsafe { &mut *self.output };
-            let bytes = self.output_next.addr() - output.bytes().as_ptr().addr();
-            output.truncate_bytes(bytes);
-            self.output_next = ptr::null_mut();
-            self.output_end = ptr::null_mut();
+            output.truncate_bytes(next.addr() - output.bytes().as_ptr().addr());
+        }
+        None
+    }
+
+    /// Has bytes that were put into the frame go to the output, where all others will.
+    ///
+    /// # Safety
+    ///
+    /// As above; and the frame is ours.
+    pub(crate) unsafe fn leave_frame(&mut self) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if let Some(bytes) = self.end_output() {
+                let emitted = std::slice::from_raw_parts(self.output_frame, bytes);
+                (*self.output).append(emitted, 8 * bytes);
+                self.output_frame = ptr::null_mut();
+            }
         }
     }
 

@@ -501,7 +501,7 @@ unsafe extern "C" fn grow_output(context: *mut Context<'_>, bytes: u64) -> u64 {
     // SAFETY: see the module.
     unsafe {
         let context = &mut *context;
-        context.end_output();
+        context.leave_frame();
         let place = (*context.output).append_zeros(OUTPUT_STEP.max(bytes as usize));
         let place = place.expect("headers of whole bytes").as_mut_ptr_range();
         context.output_next = place.start;

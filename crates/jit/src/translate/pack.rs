@@ -5,15 +5,12 @@
 use super::Translator;
 use super::homes::{Field, Home};
 use super::value::{ActionData, Place, Value};
-use crate::analysis::header_bits;
+use crate::analysis::{PACKED_BITS_MAX, emits_whole_bytes};
 use crate::crc::Crc;
 use crate::runtime::{self, target, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{DataItem, Expr, HashAlgorithm, HeaderId, SlotId};
-
-/// Wider values are appended by the runtime.
-const PACKED_BITS_MAX: u32 = 512;
 
 /// The CRC of more data is the runtime's.
 const CRC_BITS_MAX: u32 = 512;
@@ -165,23 +162,12 @@ impl Translator<'_, '_, '_> {
         if packed.bits == 0 {
             return;
         }
-        if to == target::OUTPUT && self.emits_whole_bytes() {
+        if to == target::OUTPUT && emits_whole_bytes(self.program) {
             return self.write_output(&packed);
         }
         let address = self.store_packed(&packed);
         let (to, bits) = (self.number(to), self.number(packed.bits.into()));
         self.call(runtime::APPEND_BITS, &[self.context, to, address, bits]);
-    }
-
-    /// Whether every header is one run of whole bytes, so that whatever was emitted so far is whole bytes.
-    fn emits_whole_bytes(&self) -> bool {
-        let program = self.program;
-        program.headers.iter().all(|header| {
-            let (fixed, varbit_max) = header_bits(program, header);
-            let is_packable = |width| width <= PACKED_BITS_MAX;
-            let mut widths = header.fields.iter().map(|field| program.slot(field.slot).width);
-            varbit_max == 0 && fixed.is_multiple_of(8) && widths.all(is_packable)
-        })
     }
 
     /// Appends whole bytes to the output, where they are to be.

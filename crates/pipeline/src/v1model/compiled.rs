@@ -33,8 +33,8 @@ mod in_egress {
 /// How egress has ended without an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Egressed {
-    /// The deparser has run.
-    Deparsed,
+    /// The deparser has run: what it has emitted is in the frame, with the rest of it, or apart.
+    Deparsed { in_frame: bool },
     /// Copies and digests come first.
     WantsCopies,
 }
@@ -147,7 +147,7 @@ impl Bench {
         code: &Code,
         packet: &mut Contents,
         arguments: &EgressArguments,
-        input: impl Fn(&[u8]) -> Input<'_>,
+        input: impl FnOnce(&[u8]) -> Input<'_>,
     ) -> Result<Egressed, DropReason> {
         let mut given: Given = [0; _];
         given[in_egress::PORT] = packet.egress_port.into();
@@ -158,7 +158,16 @@ impl Bench {
         given[in_egress::DEQ_TIMEDELTA] = arguments.timestamp_us.saturating_sub(arguments.enq_timestamp_us);
         given[in_egress::DEQ_QDEPTH] = arguments.deq_qdepth.into();
         given[in_egress::QID] = packet.priority.into();
-        let (frame, state) = super::egress::frame_and_state(packet);
+        let Contents {
+            bytes,
+            shared,
+            state,
+            payload_bit,
+            ..
+        } = packet;
+        let state = state.as_mut().expect("ingress comes first");
+        let is_own = shared.is_none() && payload_bit.is_multiple_of(8);
+        let front = *payload_bit / 8;
         let Scratch {
             requests,
             buffers,
@@ -167,9 +176,16 @@ impl Bench {
         } = &mut self.scratch;
         requests.clear();
         buffers.output.clear();
-        let mut execution = Execution::new(code, burst.view, input(frame), state, requests, buffers, memory);
-        let end = execution.egress(&given);
-        let (_, header_bytes) = execution.header_bytes();
+        let (end, emitted, header_bytes) = if is_own {
+            let input = input(&[]);
+            let mut execution = Execution::new(code, burst.view, input, state, requests, buffers, memory);
+            let (end, emitted) = execution.egress_into(&given, bytes, front);
+            (end, emitted, execution.header_bytes().1)
+        } else {
+            let input = input(shared.as_ref().map_or(&bytes[..], |shared| shared));
+            let mut execution = Execution::new(code, burst.view, input, state, requests, buffers, memory);
+            (execution.egress(&given), None, execution.header_bytes().1)
+        };
         ended(end)?;
         let length = u64::from(packet.packet_length) + header_bytes;
         packet.packet_length = length.saturating_sub(packet.header_bytes.into()) as u32;
@@ -177,8 +193,23 @@ impl Bench {
         packet.truncate_to = min_option(packet.truncate_to, self.scratch.requests.truncate_to);
         match end {
             HalfEnd::WantsCopies => Ok(Egressed::WantsCopies),
-            _ => Ok(Egressed::Deparsed),
+            _ => {
+                if let Some(emitted) = emitted {
+                    shorten_front(&mut packet.bytes, front, emitted);
+                }
+                Ok(Egressed::Deparsed {
+                    in_frame: emitted.is_some(),
+                })
+            }
         }
+    }
+}
+
+/// Has what is behind the first `length` bytes of a frame follow the first `kept` of them.
+fn shorten_front(frame: &mut Vec<u8>, length: usize, kept: usize) {
+    if kept < length {
+        frame.copy_within(length.., kept);
+        frame.truncate(frame.len() + kept - length);
     }
 }
 

@@ -32,11 +32,18 @@ impl Bench {
         tracer: &mut T,
     ) {
         let input = egress_input(burst, &packet, arguments);
+        let mut is_put_together = false;
         let fate = match burst.code::<T>() {
             Some(code) => {
                 let egressed =
                     self.compiled_egress(burst, code, &mut packet, arguments, |frame| input.for_packet(frame));
-                egressed.map(|egressed| self.fate_of(egressed))
+                egressed.map(|egressed| match egressed {
+                    Egressed::WantsCopies => None,
+                    Egressed::Deparsed { in_frame } => {
+                        is_put_together = in_frame;
+                        Some(Fate::wanted(self.scratch.requests.recirculate))
+                    }
+                })
             }
             None => {
                 begin(burst, &mut packet, arguments);
@@ -54,16 +61,13 @@ impl Bench {
             }
             Err(reason) => Err(reason),
         };
-        let fate = fate.and_then(|fate| self.finish(burst, &mut packet, fate));
+        let fate = fate.and_then(|fate| {
+            if !is_put_together {
+                self.put_together(&mut packet);
+            }
+            self.finish(burst, &mut packet, fate)
+        });
         self.decide_fate(burst, packet, fate, decide, tracer);
-    }
-
-    /// Where a packet goes that compiled code has taken through egress; nothing when copies are to be made first.
-    fn fate_of(&self, egressed: Egressed) -> Option<Fate> {
-        match egressed {
-            Egressed::WantsCopies => None,
-            Egressed::Deparsed => Some(Fate::wanted(self.scratch.requests.recirculate)),
-        }
     }
 
     /// Egress, and what follows it; nothing of that when clones and digests are to be made first.
@@ -146,9 +150,8 @@ impl Bench {
         });
     }
 
-    /// The packet's new frame, if it may go on with it.
+    /// Cuts the packet's new frame, and sees whether it may go on with it.
     fn finish(&mut self, burst: Burst<'_>, packet: &mut Contents, fate: Fate) -> Result<Fate, DropReason> {
-        self.put_together(packet);
         let truncate_to = min_option(packet.truncate_to, self.scratch.requests.truncate_to);
         let limit = truncate_to.map_or(usize::MAX, |limit| limit as usize);
         packet.bytes.truncate(limit);
@@ -230,7 +233,7 @@ fn leave<T: Tracer>(burst: Burst<'_>, pass: &mut Pass<'_, T>) -> Result<Fate, Dr
 }
 
 /// The frame as it entered ingress, and the state.
-pub(super) fn frame_and_state(packet: &mut Contents) -> (&[u8], &mut State) {
+fn frame_and_state(packet: &mut Contents) -> (&[u8], &mut State) {
     let Contents {
         bytes, shared, state, ..
     } = packet;
