@@ -137,6 +137,7 @@ impl IngressPacket {
     }
 
     /// New, resubmitted or recirculated.
+    #[inline]
     pub fn instance_type(&self) -> InstanceType {
         self.instance_type
     }
@@ -173,6 +174,7 @@ pub struct QueuedPacket(pub(crate) Box<Contents>);
 impl QueuedPacket {
     /// Length in bytes for the accounting of queues and links: what `standard_metadata.packet_length` will say in
     /// egress.
+    #[inline]
     pub fn length(&self) -> u32 {
         match self.truncate_to {
             Some(limit) => self.packet_length.min(limit),
@@ -181,6 +183,7 @@ impl QueuedPacket {
     }
 
     /// Unicast, replica or clone.
+    #[inline]
     pub fn instance_type(&self) -> InstanceType {
         self.instance_type
     }
