@@ -4,6 +4,7 @@ use crate::analysis::emits_whole_bytes;
 use crate::context::{Context, Memory, half_ended};
 use crate::halves::{Given, HalfEnd};
 use crate::pool::Pool;
+use crate::resting::LeftField;
 use crate::tables::TableObjects;
 use cranelift_jit::JITModule;
 use forebay_interp::{Buffers, Ended, Input, Random, Requests, State};
@@ -24,6 +25,8 @@ pub struct Code {
     step_limit: u64,
     /// Whether deparsers emit whole bytes, which they put where they are to be.
     emits_whole_bytes: bool,
+    /// See [`Code::left_fields`].
+    left: Vec<LeftField>,
     _memory: CodeMemory,
 }
 
@@ -94,6 +97,7 @@ impl Code {
         memory: CodeMemory,
         entries: Entries,
         temporaries: usize,
+        left: Vec<LeftField>,
         program: &Program,
         step_limit: u64,
     ) -> Self {
@@ -104,8 +108,17 @@ impl Code {
             counters: program.counters.len(),
             step_limit,
             emits_whole_bytes: emits_whole_bytes(program),
+            left,
             _memory: memory,
         }
+    }
+}
+
+impl Code {
+    /// Fields that [`Execution::ingress`] does not extract: nobody reads or changes them, and [`Execution::egress`] and the
+    /// deparser leave them in the frame or take them from there.
+    pub fn left_fields(&self) -> &[LeftField] {
+        &self.left
     }
 }
 

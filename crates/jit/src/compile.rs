@@ -1,11 +1,12 @@
 //! From a program to [`Code`].
 
-use crate::analysis::{action_body, longest_way, size, truncates};
+use crate::analysis::{action_body, emits_whole_bytes, longest_way, size, truncates};
 use crate::code::{Code, CodeMemory, Entries, Entry, entry};
 use crate::halves::Halves;
 use crate::joins::Joins;
 use crate::lane::Shape;
 use crate::pool::Pool;
+use crate::resting::Resting;
 use crate::route::plan::Plan;
 use crate::route::{Order, Route};
 use crate::short_way::{Needs, ShortCode};
@@ -65,7 +66,11 @@ pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> R
     let outlined = declare_actions(program, &mut module)?;
     let layout = StateLayout::new(program);
     let mut pool = Pool::default();
-    let mut environment = environment(program, &layout, &mut pool, &outlined, step_limit);
+    let resting = match halves {
+        Some(halves) if emits_whole_bytes(program) => Resting::of(program, halves),
+        _ => Resting::default(),
+    };
+    let mut environment = environment(program, &layout, &mut pool, &outlined, &resting, step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     for (&action, &function) in &outlined {
         compiler.function(&mut environment, Unit::Action(action), function);
@@ -98,8 +103,18 @@ pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> R
             .collect(),
         halves: sides.map(|functions| functions.map(|id| entry_of(&module, id))),
     };
+    let left = resting.into_left();
     // SAFETY: the entries are in the module, and the environment has counted.
-    Ok(unsafe { Code::new(CodeMemory::new(module, pool), entries, temporaries, program, step_limit) })
+    Ok(unsafe {
+        Code::new(
+            CodeMemory::new(module, pool),
+            entries,
+            temporaries,
+            left,
+            program,
+            step_limit,
+        )
+    })
 }
 
 /// Compiles the short way through a program, in one of its forms.
@@ -122,7 +137,8 @@ pub fn compile_short_way(
     let layout = StateLayout::new(program);
     let plan = Plan::new(program, route, route.known(program), step_limit);
     let (mut pool, outlined) = (Pool::default(), HashMap::new());
-    let mut environment = environment(program, &layout, &mut pool, &outlined, step_limit);
+    let resting = Resting::default();
+    let mut environment = environment(program, &layout, &mut pool, &outlined, &resting, step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     let function = compiler.declare()?;
     compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
@@ -150,6 +166,7 @@ fn environment<'a>(
     layout: &'a StateLayout,
     pool: &'a mut Pool,
     outlined: &'a HashMap<ActionId, FuncId>,
+    resting: &'a Resting,
     step_limit: u64,
 ) -> Environment<'a> {
     Environment {
@@ -164,6 +181,7 @@ fn environment<'a>(
         joins: Joins::of(program),
         no_memo: std::ptr::null(),
         searched: Vec::new(),
+        resting,
         step_limit,
         outlined,
     }

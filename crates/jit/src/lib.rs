@@ -20,6 +20,7 @@
 //! | `route/` | the short way: what is known of packets behind each way through the parser |
 //! | `code.rs` | finished bodies, and their use for one packet |
 //! | `halves.rs` | what one call does on a side of the traffic manager |
+//! | `resting.rs` | headers that stay where they are in the frame |
 //! | `short_way.rs` | the finished short way, and its use for a burst |
 //! | `context.rs` | what generated code knows of the packet |
 //! | `arrays.rs` | where it finds registers and counters |
@@ -81,6 +82,7 @@ pub mod halves;
 mod joins;
 mod lane;
 mod pool;
+mod resting;
 pub mod route;
 mod runtime;
 mod short_way;
@@ -93,5 +95,6 @@ pub use compile::{CompileError, compile, compile_short_way};
 pub use context::Memory;
 pub use joins::leading_tables;
 pub use lane::BURST_MAX;
+pub use resting::LeftField;
 pub use short_way::{CopyFate, Fate, Frame, Frames, ShortCode, ShortWay};
 pub use tables::TableObjects;

@@ -57,6 +57,7 @@ use crate::halves::{EgressHalf, IngressHalf};
 use crate::joins::Joins;
 use crate::lane::{Shape, fate};
 use crate::pool::Pool;
+use crate::resting::Resting;
 use crate::route::plan::{Leaf, Plan};
 use crate::route::{Order, Route};
 use crate::runtime::{Function, words};
@@ -93,6 +94,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) no_memo: *const u64,
     /// The tables that the short way searches itself.
     pub(crate) searched: Vec<TableId>,
+    /// Headers that no function emits byte by byte.
+    pub(crate) resting: &'a Resting,
     /// Steps that a body may take.
     pub(crate) step_limit: u64,
     /// The functions of actions that are not inlined.
@@ -166,6 +169,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     /// Blocks that end the body early, filled when everything else is translated.
     endings: BTreeMap<Ending, ir::Block>,
     signatures: HashMap<(usize, bool), ir::SigRef>,
+    /// Whether fields that are only in the frame are left there.
+    leaves_fields: bool,
     /// Where slots are.
     homes: Homes,
     /// The registers of slots that have one.
@@ -246,6 +251,7 @@ context_fields! {
     load_temporaries, none: temporaries;
     load_steps_left, store_steps_left: steps_left;
     none, store_error: error;
+    load_output_frame, none: output_frame;
     load_hit, none: hit;
     load_color, none: color;
     load_arguments, store_arguments: arguments;
@@ -287,6 +293,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             cursor: CursorFact::Anywhere,
             endings: BTreeMap::new(),
             signatures: HashMap::new(),
+            leaves_fields: false,
             homes: Homes::default(),
             variables: HashMap::new(),
             on_reject: None,
@@ -324,7 +331,10 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 let arguments = self.load_arguments();
                 self.action_body(action, arguments, None);
             }
-            Unit::Ingress(half) => self.ingress_half(half),
+            Unit::Ingress(half) => {
+                self.leaves_fields = true;
+                self.ingress_half(half);
+            }
             Unit::Egress(half) => self.egress_half(half),
             Unit::Route(route, plan, order) => {
                 let shape = self.route(route, plan, order);

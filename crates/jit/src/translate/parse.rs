@@ -160,7 +160,9 @@ impl Translator<'_, '_, '_> {
         let run = self.run_at(position, bits);
         let mut offset = 0;
         for field in fields {
-            self.read_field(&run, offset, field.slot);
+            if !self.leaves_fields || !self.environment.resting.is_left(field.slot) {
+                self.read_field(&run, offset, field.slot);
+            }
             offset += program.slot(field.slot).width;
         }
         let bits = self.number(bits.into());

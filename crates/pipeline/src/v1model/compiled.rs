@@ -5,6 +5,7 @@ use super::{Bench, Burst, DROP_PORT, min_option, restore};
 use crate::layout::Layout;
 use crate::outcome::DropReason;
 use crate::packet::{Contents, EgressArguments};
+use forebay_bits::read_bits;
 use forebay_interp::{Input, NumberPlace};
 use forebay_ir::{Program, SlotId};
 use forebay_jit::halves::{EgressHalf, Given, HalfEnd, HalfSource, Halves, IngressHalf};
@@ -201,6 +202,22 @@ impl Bench {
                     in_frame: emitted.is_some(),
                 })
             }
+        }
+    }
+}
+
+/// Gives a packet the fields that compiled code has left in its frame, for the interpreter.
+pub(super) fn fetch_left_fields(burst: Burst<'_>, packet: &mut Contents) {
+    let Some(code) = &burst.pipeline.code else { return };
+    let Contents {
+        bytes, shared, state, ..
+    } = packet;
+    let frame = shared.as_ref().map_or(&bytes[..], |shared| shared);
+    let state = state.as_mut().expect("ingress comes first");
+    for field in code.bodies().left_fields() {
+        if state.is_set(field.valid) {
+            let width = burst.pipeline.program.slot(field.slot).width;
+            state.set(field.slot, read_bits(frame, field.first_bit, width));
         }
     }
 }

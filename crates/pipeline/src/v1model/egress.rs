@@ -46,6 +46,7 @@ impl Bench {
                 })
             }
             None => {
+                super::compiled::fetch_left_fields(burst, &mut packet);
                 begin(burst, &mut packet, arguments);
                 self.run_egress(burst, &mut packet, &input, tracer)
             }
