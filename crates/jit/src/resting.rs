@@ -235,3 +235,76 @@ fn certainly_before(body: &forebay_ir::Body, extracted: impl Fn(&Op) -> Option<H
     }
     before.into_iter().map(Option::unwrap_or_default).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::halves::{EgressHalf, IngressHalf};
+
+    /// Three headers, one behind the other, of which the ingress control and the deparser do what is said.
+    fn resting(ingress: &str, deparser: &str) -> Vec<usize> {
+        let header = |name: &str| {
+            format!(
+                "header {name} {name}_t {{\n  valid {name}.$valid\n  field kind = {name}.kind\n  field other = {name}.other\n}}\n"
+            )
+        };
+        let slots = |name: &str| {
+            format!(
+                "slot {name}.$valid: bit<1> valid {name}\nslot {name}.kind: bit<8> field {name}\nslot {name}.other: bit<24> field {name}\n"
+            )
+        };
+        let names = ["a", "b", "c"];
+        let text = format!(
+            "program v1model\n{}{}\
+             body P parser {{\nblock0 state start:\n  extract a\n  select (a.kind) {{\n    (8w0x1) => block1\n    default => block2\n  }}\n\
+             block1 state more:\n  extract b\n  jump block2\nblock2:\n  extract c\n  return\n}}\n\
+             body I control {{\nblock0:\n{ingress}  return\n}}\nbody E control {{\nblock0:\n  return\n}}\n\
+             body D deparser {{\nblock0:\n{deparser}  return\n}}\n",
+            names.map(slots).concat(),
+            names.map(header).concat(),
+        );
+        let program = forebay_ir::text::read(&text).expect("it is a program");
+        let halves = Halves {
+            ingress: IngressHalf {
+                parser: BodyId(0),
+                verify_checksum: None,
+                ingress: BodyId(1),
+                before_parser: Vec::new(),
+                parser_error: None,
+                timeout: None,
+                checksum_error: None,
+            },
+            egress: EgressHalf {
+                egress: BodyId(2),
+                compute_checksum: None,
+                deparser: BodyId(3),
+                before_egress: Vec::new(),
+                drop: (SlotId(0), 511),
+            },
+        };
+        let resting = Resting::of(&program, &halves);
+        let starts = resting.starts.keys().map(|header| header.index()).collect();
+        assert!(
+            resting
+                .left
+                .values()
+                .all(|field| !program.slot(field.slot).name.ends_with("a.kind")),
+            "the parser reads it"
+        );
+        starts
+    }
+
+    #[test]
+    fn headers_rest_that_are_emitted_where_they_were_extracted() {
+        // Where c begins depends on b.
+        assert_eq!(resting("", "  emit a\n  emit b\n  emit c\n"), [0, 1]);
+    }
+
+    #[test]
+    fn what_is_changed_moved_or_repeated_does_not_rest_nor_what_is_behind_it() {
+        assert_eq!(resting("  a.other = 24w0x1\n", "  emit a\n  emit b\n"), [0; 0]);
+        assert_eq!(resting("  b.$valid = 1w0x0\n", "  emit a\n  emit b\n"), [0]);
+        assert_eq!(resting("", "  emit b\n  emit a\n"), [0; 0]);
+        assert_eq!(resting("", "  emit a\n  emit b\n  emit a\n"), [0; 0]);
+    }
+}
