@@ -1,6 +1,7 @@
 //! From a program to [`Code`].
 
 use crate::analysis::{action_body, emits_whole_bytes, longest_way, size, truncates};
+use crate::clearing::uncleared;
 use crate::code::{Code, CodeMemory, Entries, Entry, entry};
 use crate::halves::Halves;
 use crate::joins::Joins;
@@ -20,7 +21,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc, default_libcall_names};
 use forebay_interp::StateLayout;
-use forebay_ir::{ActionId, Body, BodyId, BodyKind, Program, Terminator};
+use forebay_ir::{ActionId, Body, BodyId, BodyKind, IndexSet, Program, Terminator};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -71,6 +72,7 @@ pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> R
         _ => Resting::default(),
     };
     let mut environment = environment(program, &layout, &mut pool, &outlined, &resting, step_limit);
+    environment.uncleared = uncleared(program, halves, &resting);
     let mut compiler = Compiler::new(&mut module, step_limit);
     for (&action, &function) in &outlined {
         compiler.function(&mut environment, Unit::Action(action), function);
@@ -181,6 +183,7 @@ fn environment<'a>(
         joins: Joins::of(program),
         no_memo: std::ptr::null(),
         searched: Vec::new(),
+        uncleared: IndexSet::new(program.slots.len()),
         resting,
         step_limit,
         outlined,

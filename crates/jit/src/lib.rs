@@ -20,6 +20,7 @@
 //! | `route/` | the short way: what is known of packets behind each way through the parser |
 //! | `code.rs` | finished bodies, and their use for one packet |
 //! | `halves.rs` | what one call does on a side of the traffic manager |
+//! | `clearing.rs` | which slots begin with 0 |
 //! | `resting.rs` | headers that stay where they are in the frame |
 //! | `short_way.rs` | the finished short way, and its use for a burst |
 //! | `context.rs` | what generated code knows of the packet |
@@ -74,6 +75,7 @@
 
 mod analysis;
 mod arrays;
+mod clearing;
 mod code;
 mod compile;
 mod context;

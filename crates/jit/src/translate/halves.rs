@@ -61,7 +61,7 @@ impl Translator<'_, '_, '_> {
         self.enter(clear);
         let words = self.environment.layout.words();
         if words <= CLEARED_WORDS_MAX {
-            self.clear_words(words);
+            self.clear_words();
         } else {
             let count = self.number(words as i64);
             self.call(runtime::CLEAR, &[self.state, count]);
@@ -70,16 +70,30 @@ impl Translator<'_, '_, '_> {
         self.enter(ready);
     }
 
-    fn clear_words(&mut self, words: usize) {
+    /// By stores of two words where it is possible.
+    fn clear_words(&mut self) {
+        let words = self.cleared_words();
         let zeros = self.builder.func.dfg.constants.insert(vec![0; 16].into());
         let zeros = self.builder.ins().vconst(types::I64X2, zeros);
-        for word in (0..words - words % 2).step_by(2) {
-            self.store(zeros, self.state, 8 * word as i32);
+        let zero = self.number(0);
+        let mut rest = &words[..];
+        while let [first, behind @ ..] = rest {
+            let is_pair = behind.first() == Some(&(first + 1));
+            let value = if is_pair { zeros } else { zero };
+            self.store(value, self.state, 8 * *first as i32);
+            rest = &behind[usize::from(is_pair)..];
         }
-        if !words.is_multiple_of(2) {
-            let zero = self.number(0);
-            self.store(zero, self.state, 8 * (words - 1) as i32);
-        }
+    }
+
+    /// The words of all slots that begin with 0, in their order.
+    fn cleared_words(&self) -> Vec<usize> {
+        let slots = (0..self.program.slots.len() as u32).map(SlotId);
+        let slots = slots.filter(|slot| !self.environment.uncleared.contains(slot.index()));
+        let words = slots.flat_map(|slot| {
+            let first = self.environment.layout.first_word(slot);
+            first..first + runtime::words(self.program.slot(slot).width)
+        });
+        words.collect()
     }
 
     fn set_given(&mut self, values: &[(SlotId, HalfSource)]) {

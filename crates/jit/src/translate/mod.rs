@@ -94,6 +94,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) no_memo: *const u64,
     /// The tables that the short way searches itself.
     pub(crate) searched: Vec<TableId>,
+    /// Slots that the function of ingress does not clear.
+    pub(crate) uncleared: IndexSet,
     /// Headers that no function emits byte by byte.
     pub(crate) resting: &'a Resting,
     /// Steps that a body may take.

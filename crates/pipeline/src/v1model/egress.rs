@@ -175,6 +175,10 @@ impl Bench {
         let output = &mut self.scratch.buffers.output;
         let payload_bit = packet.payload_bit;
         if packet.shared.is_none() && (output.len_bits() | payload_bit).is_multiple_of(8) {
+            // What will be cut off need not be moved.
+            let limit = packet.truncate_to.map_or(usize::MAX, |limit| limit as usize);
+            let kept = limit.saturating_sub(output.len_bits() / 8);
+            packet.bytes.truncate(kept.saturating_add(payload_bit / 8));
             return replace_front(&mut packet.bytes, payload_bit / 8, output.bytes());
         }
         output.push_from(packet.frame(), payload_bit);
