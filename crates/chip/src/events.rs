@@ -71,7 +71,7 @@ const KINDS: [Kind; 8] = [
 impl Event {
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
-        KINDS[(self.order >> 56) as usize]
+        KINDS[(self.order >> 56) as usize % KINDS.len()]
     }
 
     #[inline]
@@ -109,6 +109,9 @@ const BUCKET_BITS: u32 = 10;
 /// Buckets: about a microsecond together.
 const BUCKETS: usize = 1024;
 
+/// Words of a bit for each bucket.
+const WORDS: usize = BUCKETS / 64;
+
 /// No event.
 const NONE: u32 = u32::MAX;
 
@@ -145,34 +148,33 @@ impl Waiting {
 /// ```
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// By bucket: its first event.
-    first: Box<[u32; BUCKETS]>,
-    /// A bit for each bucket that has one.
-    occupied: [u64; BUCKETS / 64],
+    /// Places of events in buckets, and free ones.
     waiting: Vec<Waiting>,
     /// Places in `waiting` that are free, each with the next one.
     free: u32,
     /// The bucket of the last event that was taken, counted from time 0; the wheel holds [`BUCKETS`] from it on.
     present: u64,
-    in_wheel: usize,
-    later: BinaryHeap<Reverse<Event>>,
-    /// The bucket of the first of them, counted from time 0.
-    later_from: u64,
+    /// When this bucket is the present one the heap's first event comes near.
+    heap_nears: u64,
     scheduled: u64,
+    later: BinaryHeap<Reverse<Event>>,
+    /// A bit for each bucket that has an event.
+    occupied: [u64; WORDS],
+    /// By bucket: its first event.
+    first: [u32; BUCKETS],
 }
 
 impl Default for EventQueue {
     fn default() -> EventQueue {
         EventQueue {
-            first: Box::new([NONE; BUCKETS]),
-            occupied: [0; BUCKETS / 64],
             waiting: Vec::new(),
             free: NONE,
             present: 0,
-            in_wheel: 0,
-            later: BinaryHeap::new(),
-            later_from: u64::MAX,
+            heap_nears: u64::MAX,
             scheduled: 0,
+            later: BinaryHeap::new(),
+            occupied: [0; WORDS],
+            first: [NONE; BUCKETS],
         }
     }
 }
@@ -183,25 +185,44 @@ impl EventQueue {
     pub(crate) fn schedule(&mut self, time: Picos, kind: Kind, subject: Subject) {
         let order = (kind as u64) << 56 | self.scheduled;
         self.scheduled += 1;
-        let event = Event {
-            time,
-            order,
-            subject: subject.number(),
-        };
-        if (time >> BUCKET_BITS) - self.present < BUCKETS as u64 {
-            self.put_into_wheel(event);
-        } else {
-            self.put_into_heap(event);
+        self.put(time, order, subject.number());
+    }
+
+    /// Into the wheel: nearly always there is a free place, and no other event in its bucket.
+    #[inline]
+    fn put(&mut self, time: Picos, order: u64, subject: u32) {
+        let bucket = (time >> BUCKET_BITS) as usize % BUCKETS;
+        let is_near = (time >> BUCKET_BITS) - self.present < BUCKETS as u64;
+        let place = self.free;
+        match self.waiting.get_mut(place as usize) {
+            Some(waiting) if is_near && self.first[bucket] == NONE => {
+                self.free = waiting.next;
+                *waiting = Waiting {
+                    time,
+                    order,
+                    subject,
+                    next: NONE,
+                };
+                self.first[bucket] = place;
+                self.occupied[bucket / 64] |= 1 << (bucket % 64);
+            }
+            _ => self.put_among_others(time, order, subject),
         }
     }
 
     /// Takes the next event unless it is later than `until`.
     #[inline(always)]
     pub(crate) fn next_until(&mut self, until: Picos) -> Option<Event> {
-        if self.in_wheel == 0 || self.later_from - self.present < BUCKETS as u64 {
-            self.bring_near(until);
+        if self.present >= self.heap_nears {
+            self.bring_near();
         }
-        let bucket = self.next_bucket()?;
+        let present = self.present as usize % BUCKETS;
+        let word = present / 64;
+        let bits = self.occupied[word] & (u64::MAX << (present % 64));
+        let bucket = match bits {
+            0 => self.next_bucket_of_others(until)?,
+            _ => 64 * word + bits.trailing_zeros() as usize,
+        };
         let place = self.first[bucket];
         let waiting = &mut self.waiting[place as usize];
         let event = waiting.event();
@@ -209,18 +230,15 @@ impl EventQueue {
             return None;
         }
         let next = std::mem::replace(&mut waiting.next, self.free);
-        self.first[bucket] = next;
-        if next == NONE {
-            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        }
         self.free = place;
-        self.in_wheel -= 1;
+        self.first[bucket] = next;
+        self.occupied[bucket / 64] ^= u64::from(next == NONE) << (bucket % 64);
         self.present = event.time >> BUCKET_BITS;
         Some(event)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.in_wheel == 0 && self.later.is_empty()
+        self.occupied == [0; WORDS] && self.later.is_empty()
     }
 
     /// How many were scheduled so far.
@@ -228,98 +246,92 @@ impl EventQueue {
         self.scheduled
     }
 
-    #[cold]
-    fn put_into_heap(&mut self, event: Event) {
-        self.later_from = self.later_from.min(event.time >> BUCKET_BITS);
-        self.later.push(Reverse(event));
-    }
-
-    /// Puts an event before the first of its bucket that comes after it: nearly always there is no other.
-    #[inline]
-    fn put_into_wheel(&mut self, event: Event) {
-        let bucket = (event.time >> BUCKET_BITS) as usize % BUCKETS;
-        let first = self.first[bucket];
-        if first != NONE && self.waiting[first as usize].event() < event {
-            return self.put_behind(first, event);
+    /// Into the heap, or before the first event of its bucket that comes after it.
+    #[inline(never)]
+    fn put_among_others(&mut self, time: Picos, order: u64, subject: u32) {
+        let event = Event { time, order, subject };
+        if (time >> BUCKET_BITS) - self.present >= BUCKETS as u64 {
+            self.later.push(Reverse(event));
+            return self.note_first_of_heap();
         }
-        self.first[bucket] = self.place_for(event, first);
+        let bucket = (time >> BUCKET_BITS) as usize % BUCKETS;
+        let (mut before, mut next) = (None, self.first[bucket]);
+        while next != NONE && self.waiting[next as usize].event() < event {
+            before = Some(next);
+            next = self.waiting[next as usize].next;
+        }
+        let place = self.place_for(event, next);
+        match before {
+            Some(before) => self.waiting[before as usize].next = place,
+            None => self.first[bucket] = place,
+        }
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
-    /// Puts an event somewhere behind one of its bucket that is before it.
-    #[inline(never)]
-    fn put_behind(&mut self, mut before: u32, event: Event) {
-        let mut next = self.waiting[before as usize].next;
-        while next != NONE && self.waiting[next as usize].event() < event {
-            (before, next) = (next, self.waiting[next as usize].next);
-        }
-        let place = self.place_for(event, next);
-        self.waiting[before as usize].next = place;
-    }
-
-    #[inline]
+    /// A free place, or one more.
     fn place_for(&mut self, event: Event, next: u32) -> u32 {
-        if self.free == NONE {
-            self.make_room();
-        }
+        let Event { time, order, subject } = event;
+        let waiting = Waiting {
+            time,
+            order,
+            subject,
+            next,
+        };
         let place = self.free;
-        self.in_wheel += 1;
-        let waiting = &mut self.waiting[place as usize];
-        self.free = std::mem::replace(&mut waiting.next, next);
-        waiting.time = event.time;
-        waiting.order = event.order;
-        waiting.subject = event.subject;
-        place
+        match self.waiting.get_mut(place as usize) {
+            Some(free) => {
+                self.free = free.next;
+                *free = waiting;
+                place
+            }
+            None => {
+                self.waiting.push(waiting);
+                self.waiting.len() as u32 - 1
+            }
+        }
     }
 
-    /// One place more.
-    #[cold]
-    fn make_room(&mut self) {
-        self.free = self.waiting.len() as u32;
-        self.waiting.push(Waiting {
-            time: 0,
-            order: 0,
-            subject: 0,
-            next: NONE,
-        });
+    /// The first bucket that has an event, when no bucket of the present word from the present one on has.
+    #[inline(never)]
+    fn next_bucket_of_others(&mut self, until: Picos) -> Option<usize> {
+        // The present word comes last, for its buckets before the present one.
+        let present = self.present as usize % BUCKETS / 64;
+        let mut words = (1..=WORDS).map(|distance| (present + distance) % WORDS);
+        match words.find(|word| self.occupied[*word] != 0) {
+            Some(word) => Some(64 * word + self.occupied[word].trailing_zeros() as usize),
+            None => self.begin_anew(until),
+        }
     }
 
-    /// The first bucket from the present one on that has an event, round the wheel.
-    #[inline]
-    fn next_bucket(&self) -> Option<usize> {
-        if self.in_wheel == 0 {
+    /// An empty wheel begins anew with the bucket of the heap's first event, if that will be taken.
+    fn begin_anew(&mut self, until: Picos) -> Option<usize> {
+        let Reverse(first) = self.later.peek()?;
+        if first.time > until {
             return None;
         }
-        let present = self.present as usize % BUCKETS;
-        let mut word = present / 64;
-        let mut bits = self.occupied[word] & (u64::MAX << (present % 64));
-        // Ends: some bucket has an event. That of the present word's lower bits comes last.
-        while bits == 0 {
-            word = (word + 1) % self.occupied.len();
-            bits = self.occupied[word];
-        }
-        Some(64 * word + bits.trailing_zeros() as usize)
+        self.present = first.time >> BUCKET_BITS;
+        self.bring_near();
+        Some(self.present as usize % BUCKETS)
     }
 
-    /// Moves what is near enough from the heap into the wheel. An empty wheel begins anew with the first of the heap, if
-    /// that will be taken.
+    /// Moves what is near enough from the heap into the wheel.
     #[cold]
-    fn bring_near(&mut self, until: Picos) {
-        if let Some(Reverse(next)) = self.later.peek()
-            && self.in_wheel == 0
-            && next.time <= until
-        {
-            self.present = next.time >> BUCKET_BITS;
-        }
+    fn bring_near(&mut self) {
         while let Some(Reverse(next)) = self.later.peek()
             && (next.time >> BUCKET_BITS) - self.present < BUCKETS as u64
         {
-            let event = *next;
+            let Event { time, order, subject } = *next;
             self.later.pop();
-            self.put_into_wheel(event);
+            self.put(time, order, subject);
         }
+        self.note_first_of_heap();
+    }
+
+    fn note_first_of_heap(&mut self) {
         let first = self.later.peek();
-        self.later_from = first.map_or(u64::MAX, |Reverse(first)| first.time >> BUCKET_BITS);
+        self.heap_nears = first.map_or(u64::MAX, |Reverse(first)| {
+            (first.time >> BUCKET_BITS).saturating_sub(BUCKETS as u64 - 1)
+        });
     }
 }
 
