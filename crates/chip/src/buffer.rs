@@ -5,11 +5,13 @@
 //! Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
 
 use crate::books::Loss;
+use crate::division::Divisor;
 use crate::spec;
 
 #[derive(Debug)]
 pub(crate) struct PacketBuffer {
     cell_bytes: u32,
+    by_cell: Divisor,
     threshold_percent: u64,
     cells: u64,
     used: u64,
@@ -20,6 +22,7 @@ impl PacketBuffer {
     pub(crate) fn new(spec: &spec::Buffer) -> PacketBuffer {
         PacketBuffer {
             cell_bytes: spec.cell_bytes,
+            by_cell: Divisor::new(spec.cell_bytes.into()),
             threshold_percent: spec.threshold_percent.into(),
             cells: spec.bytes / u64::from(spec.cell_bytes),
             used: 0,
@@ -30,10 +33,12 @@ impl PacketBuffer {
     /// Cells of a packet.
     #[inline]
     pub(crate) fn cells_of(&self, bytes: u32) -> u64 {
-        u64::from(bytes.div_ceil(self.cell_bytes).max(1))
+        let (before_last, _) = self.by_cell.divide(u64::from(bytes.max(1) - 1));
+        before_last + 1
     }
 
     /// Takes cells for a packet of a queue that holds `held` of them.
+    #[inline]
     pub(crate) fn take(&mut self, cells: u64, held: u64) -> Result<(), Loss> {
         let free = self.cells - self.used;
         if cells > free {
@@ -47,6 +52,7 @@ impl PacketBuffer {
         Ok(())
     }
 
+    #[inline]
     pub(crate) fn give(&mut self, cells: u64) {
         self.used -= cells;
     }

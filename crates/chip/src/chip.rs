@@ -55,6 +55,7 @@ impl Clock {
     }
 
     /// The next tick that no packet has, from `now` on.
+    #[inline]
     pub(crate) fn tick(&mut self, now: Picos) -> Picos {
         let tick = now.max(self.next);
         self.next = tick + self.period.take(1);

@@ -36,6 +36,7 @@
 mod books;
 mod buffer;
 mod chip;
+mod division;
 mod egress;
 pub mod events;
 mod fault;

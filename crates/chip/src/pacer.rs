@@ -1,5 +1,7 @@
 //! Integer time, and what takes time in proportion to its size.
 
+use crate::division::Divisor;
+
 /// Simulated time since the start, or a span of it, in picoseconds. The end of `u64` is after 213 days.
 pub type Picos = u64;
 
@@ -12,7 +14,7 @@ pub(crate) const SECOND: Picos = 1_000_000_000_000;
 /// 819.67 ps. What a service leaves over is added to the next one, so after any number of services the sum is exact.
 #[derive(Clone, Debug)]
 pub struct Pacer {
-    units_per_second: u64,
+    units_per_second: Divisor,
     /// Whole picoseconds that a unit takes, and the rest in parts of `units_per_second`.
     whole: Picos,
     rest: u64,
@@ -24,7 +26,8 @@ impl Pacer {
     /// Serves so many units a second; without a limit when 0.
     pub fn new(units_per_second: u64) -> Pacer {
         Pacer {
-            units_per_second,
+            // Nothing is divided without a limit, as nothing takes time.
+            units_per_second: Divisor::new(units_per_second.max(1)),
             whole: SECOND.checked_div(units_per_second).unwrap_or(0),
             rest: SECOND.checked_rem(units_per_second).unwrap_or(0),
             left_over: 0,
@@ -34,14 +37,9 @@ impl Pacer {
     /// How long the next `units` take. At most some millions, so that the product stays in 64 bits.
     #[inline]
     pub fn take(&mut self, units: u64) -> Picos {
-        let parts = units * self.rest + self.left_over;
-        // Mostly so: a division takes as long as all the rest.
-        if parts < self.units_per_second {
-            self.left_over = parts;
-            return units * self.whole;
-        }
-        self.left_over = parts.checked_rem(self.units_per_second).unwrap_or(0);
-        units * self.whole + parts.checked_div(self.units_per_second).unwrap_or(0)
+        let (more, left_over) = self.units_per_second.divide(units * self.rest + self.left_over);
+        self.left_over = left_over;
+        units * self.whole + more
     }
 }
 
