@@ -32,14 +32,15 @@ impl PacketBuffer {
 
     /// Cells of a packet.
     #[inline]
-    pub(crate) fn cells_of(&self, bytes: u32) -> u64 {
+    pub(crate) fn cells_of(&self, bytes: u32) -> u32 {
         let (before_last, _) = self.by_cell.divide(u64::from(bytes.max(1) - 1));
-        before_last + 1
+        before_last as u32 + 1
     }
 
     /// Takes cells for a packet of a queue that holds `held` of them.
     #[inline]
-    pub(crate) fn take(&mut self, cells: u64, held: u64) -> Result<(), Loss> {
+    pub(crate) fn take(&mut self, cells: u32, held: u64) -> Result<(), Loss> {
+        let cells = u64::from(cells);
         let free = self.cells - self.used;
         if cells > free {
             return Err(Loss::BufferFull);
@@ -53,8 +54,8 @@ impl PacketBuffer {
     }
 
     #[inline]
-    pub(crate) fn give(&mut self, cells: u64) {
-        self.used -= cells;
+    pub(crate) fn give(&mut self, cells: u32) {
+        self.used -= u64::from(cells);
     }
 
     pub(crate) fn used_bytes(&self) -> u64 {

@@ -133,6 +133,7 @@ impl Chip {
     }
 
     /// A packet comes to a port's parser channel.
+    #[inline]
     pub(crate) fn arrive<O: Observer>(
         &mut self,
         port: u16,
@@ -142,7 +143,8 @@ impl Chip {
     ) {
         let channel = &mut self.ports[usize::from(port)].channel;
         match channel.offer(origin, packet) {
-            Ok(()) => self.begin_parsing(port, context),
+            Ok(Some(duration)) => context.schedule(context.now + duration, Kind::Parsed, port),
+            Ok(None) => {}
             Err((loss, packet)) => {
                 self.lose(port, packet.tag, loss, context);
                 self.worker.discard_arrived(packet);
@@ -161,6 +163,7 @@ impl Chip {
         packet
     }
 
+    #[cold]
     pub(crate) fn lose<O: Observer>(&mut self, port: u16, tag: u64, loss: Loss, context: &mut Context<'_, O>) {
         self.books.lose(loss);
         let place = Place {
@@ -170,6 +173,7 @@ impl Chip {
         context.observer.lost(place, loss, tag, context.now);
     }
 
+    #[inline(never)]
     pub(crate) fn drop_by_program<O: Observer>(
         &mut self,
         port: u16,

@@ -10,47 +10,45 @@ use crate::events::Kind;
 use crate::ingress::microseconds;
 use crate::network::{Observer, Place};
 use crate::pacer::Picos;
-use crate::port::{Waiting, WireEnd};
+use crate::port::{Port, Waiting, WireEnd};
+use crate::scheduler::Backlog;
+use crate::spec::ChipSpec;
 use forebay_pipeline::{EgressArguments, EgressDecision, IngressPacket, NoTrace};
-
-/// What a packet has become.
-enum Frame {
-    /// To whatever is at the other end.
-    Sent { bytes: Vec<u8>, tag: u64 },
-    /// Recirculated: back into this port with what the architecture keeps.
-    Again(IngressPacket),
-}
 
 impl Chip {
     /// A port may take a packet from its queues.
+    #[inline]
     pub(crate) fn port_ready<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) {
-        self.ports[usize::from(index)].is_scheduled = false;
-        let Some((waiting, depth_behind)) = self.dequeue(index, context.now) else {
+        let port = &mut self.ports[usize::from(index)];
+        port.is_scheduled = false;
+        let Some((waiting, depth_behind)) = port.dequeue(context.now, &mut self.buffer) else {
             return;
         };
-        let pipe = self.ports[usize::from(index)].pipe;
-        let start = self.pipes[usize::from(pipe)].egress.tick(context.now);
-        let length = waiting.length;
-        let tag = waiting.packet.tag;
-        let frame = self.execute_egress(waiting, depth_behind, start);
-        self.books.copies += u64::from(frame.is_some());
-        self.books.copies += self.after_egress(index, tag, start, context);
-        self.books.copies -= 1;
-        match frame {
-            None => self.leave_gap(index, length, start),
-            Some(Frame::Again(packet)) => self.send_within(index, packet, start, context),
-            Some(Frame::Sent { bytes, tag }) => self.send(index, bytes, tag, start, context),
+        let start = self.pipes[usize::from(port.pipe)].egress.tick(context.now);
+        let (length, tag) = (waiting.length, waiting.packet.tag);
+        let fate = self.execute_egress(waiting, depth_behind, start);
+        if !self.egress_decisions.is_empty() {
+            self.after_egress(index, start, context);
+        }
+        match fate {
+            EgressDecision::Recirculate(packet) => self.send_within(index, packet, start, context),
+            EgressDecision::Transmit { bytes, tag, .. } => self.send(index, bytes, tag, start, context),
+            EgressDecision::Drop(reason) => {
+                self.drop_by_program(index, tag, reason, context);
+                self.ports[usize::from(index)].leave_gap(length, start, &self.spec);
+            }
+            EgressDecision::Enqueue(_) | EgressDecision::Digest(_) => unreachable!("the packet's own fate comes last"),
         }
         let port = &mut self.ports[usize::from(index)];
-        if port.backlog > 0 {
+        if port.queues.busy() != 0 {
             port.is_scheduled = true;
             context.schedule(port.free_at, Kind::PortReady, index);
         }
     }
 
-    /// What the packet has become, if it goes on; all other decisions are kept.
+    /// What becomes of the packet itself; all other decisions are kept.
     #[inline]
-    fn execute_egress(&mut self, waiting: Waiting, depth_behind: u32, start: Picos) -> Option<Frame> {
+    fn execute_egress(&mut self, waiting: Waiting, depth_behind: u32, start: Picos) -> EgressDecision {
         self.books.egress_passes += 1;
         let arguments = EgressArguments {
             timestamp_us: microseconds(start),
@@ -59,41 +57,32 @@ impl Chip {
             deq_qdepth: depth_behind,
             random_seed: self.random.next_u64(),
         };
-        let (mut frame, others) = (None, &mut self.egress_decisions);
-        let decide = |decision| match decision {
-            EgressDecision::Transmit { bytes, tag, .. } => frame = Some(Frame::Sent { bytes, tag }),
-            EgressDecision::Recirculate(packet) => frame = Some(Frame::Again(packet)),
-            other => others.push(other),
-        };
+        let decisions = &mut self.egress_decisions;
+        let decide = |decision| decisions.push(decision);
         self.worker
             .egress_of_one(waiting.packet, &arguments, decide, &mut NoTrace);
-        frame
+        self.egress_decisions.pop().expect("something becomes of every packet")
     }
 
-    /// Clones go to the traffic manager. How many packets it were with which something happened.
-    fn after_egress<O: Observer>(&mut self, index: u16, tag: u64, start: Picos, context: &mut Context<'_, O>) -> u64 {
-        if self.egress_decisions.is_empty() {
-            return 0;
-        }
+    /// Clones go to the traffic manager, digests to the control plane.
+    #[inline(never)]
+    fn after_egress<O: Observer>(&mut self, index: u16, start: Picos, context: &mut Context<'_, O>) {
         let mut decisions = std::mem::take(&mut self.egress_decisions);
-        let mut fates = 0;
         for decision in decisions.drain(..) {
-            fates += u64::from(!matches!(decision, EgressDecision::Digest(_)));
             match decision {
                 EgressDecision::Enqueue(packet) => {
                     let time = start + self.spec.pipelines.egress_latency_ps;
+                    self.books.copies += 1;
                     self.clones.push_back((time, index, packet));
                     context.schedule(time, Kind::CloneDone, 0);
                 }
                 EgressDecision::Digest(message) => self.keep_digest(message),
-                EgressDecision::Drop(reason) => self.drop_by_program(index, tag, reason, context),
-                EgressDecision::Transmit { .. } | EgressDecision::Recirculate(_) => {
-                    unreachable!("it is the packet's own frame")
+                EgressDecision::Drop(_) | EgressDecision::Transmit { .. } | EgressDecision::Recirculate(_) => {
+                    unreachable!("it is the packet's own fate")
                 }
             }
         }
         self.egress_decisions = decisions;
-        fates
     }
 
     /// A clone from egress comes to the traffic manager. Their times come in the order of their events.
@@ -104,30 +93,15 @@ impl Chip {
         self.enqueue(packet, port, context);
     }
 
-    /// Takes the wire for a packet that is no more, as long as it would have taken.
-    fn leave_gap(&mut self, index: u16, length: u32, start: Picos) {
-        let port = &mut self.ports[usize::from(index)];
-        let duration = port.wire.take(8 * self.spec.wire_bytes(length));
-        port.free_at = start + duration;
-        port.report.wire_busy_ps += duration;
-    }
-
-    /// Takes the wire for a frame; when its last byte is there.
-    fn take_wire(&mut self, index: u16, length: usize, start: Picos) -> Picos {
-        self.leave_gap(index, length as u32, start);
-        let port = &mut self.ports[usize::from(index)];
-        port.report.sent_frames += 1;
-        port.report.sent_bytes += length as u64;
-        port.free_at + self.spec.pipelines.egress_latency_ps
-    }
-
     /// Puts a frame on the wire.
+    #[inline(never)]
     fn send<O: Observer>(&mut self, index: u16, bytes: Vec<u8>, tag: u64, start: Picos, context: &mut Context<'_, O>) {
-        if self.ports[usize::from(index)].wire_end != WireEnd::Outside {
+        let port = &mut self.ports[usize::from(index)];
+        if port.wire_end != WireEnd::Outside {
             let packet = self.arriving(bytes, index, tag);
             return self.send_within(index, packet, start, context);
         }
-        let arrives = self.take_wire(index, bytes.len(), start);
+        let arrives = port.take_wire(bytes.len() as u32, start, &self.spec);
         self.books.transmitted += 1;
         let place = Place {
             chip: self.number,
@@ -138,6 +112,7 @@ impl Chip {
     }
 
     /// Puts a frame on the wire that does not leave the network.
+    #[inline]
     fn send_within<O: Observer>(
         &mut self,
         index: u16,
@@ -145,20 +120,38 @@ impl Chip {
         start: Picos,
         context: &mut Context<'_, O>,
     ) {
-        let arrives = self.take_wire(index, packet.bytes.len(), start);
         let port = &mut self.ports[usize::from(index)];
-        let arrives = arrives + port.link_delay;
+        let arrives = port.take_wire(packet.bytes.len() as u32, start, &self.spec) + port.link_delay;
         if port.on_wire.is_empty() {
             context.schedule(arrives, Kind::Delivered, index);
         }
         port.on_wire.push_back((arrives, packet));
     }
+}
 
-    /// The first frame on a port's wire has reached the other end.
+impl Port {
+    /// Takes the wire for a packet that is no more, as long as it would have taken.
+    #[inline]
+    fn leave_gap(&mut self, length: u32, start: Picos, spec: &ChipSpec) {
+        let duration = self.wire.take(8 * spec.wire_bytes(length));
+        self.free_at = start + duration;
+        self.report.wire_busy_ps += duration;
+    }
+
+    /// Takes the wire for a frame; when its last byte is there.
+    #[inline]
+    fn take_wire(&mut self, length: u32, start: Picos, spec: &ChipSpec) -> Picos {
+        self.leave_gap(length, start, spec);
+        self.report.sent_frames += 1;
+        self.report.sent_bytes += u64::from(length);
+        self.free_at + spec.pipelines.egress_latency_ps
+    }
+
+    /// The first frame on the wire has reached the other end.
+    #[inline]
     pub(crate) fn take_delivered<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) -> IngressPacket {
-        let port = &mut self.ports[usize::from(index)];
-        let (_, frame) = port.on_wire.pop_front().expect("a frame is on the wire");
-        if let Some((arrives, _)) = port.on_wire.front() {
+        let (_, frame) = self.on_wire.pop_front().expect("a frame is on the wire");
+        if let Some((arrives, _)) = self.on_wire.front() {
             context.schedule(*arrives, Kind::Delivered, index);
         }
         frame

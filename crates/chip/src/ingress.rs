@@ -52,14 +52,8 @@ impl IngressLine {
 }
 
 impl Chip {
-    /// Lets a port's channel take in the next packet if it is idle.
-    pub(crate) fn begin_parsing<O: Observer>(&mut self, port: u16, context: &mut Context<'_, O>) {
-        if let Some(duration) = self.ports[usize::from(port)].channel.begin(&self.spec) {
-            context.schedule(context.now + duration, Kind::Parsed, port);
-        }
-    }
-
-    /// A packet has been taken in by its channel: it enters the pipeline with the next clock.
+    /// A packet has been taken in by its channel: it enters the pipeline with the next clock, and the channel takes in the
+    /// next one.
     pub(crate) fn parsed<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) {
         let port = &mut self.ports[usize::from(index)];
         if !port.has_clock {
@@ -73,13 +67,16 @@ impl Chip {
         let mut packet = port.channel.finish();
         packet.arguments.timestamp_us = microseconds(context.now);
         packet.arguments.random_seed = self.random.next_u64();
-        self.enter_ingress(index, packet, context);
-        self.begin_parsing(index, context);
-    }
-
-    fn enter_ingress<O: Observer>(&mut self, port: u16, packet: IngressPacket, context: &mut Context<'_, O>) {
         let leaves = context.now + self.spec.pipelines.ingress_latency_ps;
         context.schedule(leaves, Kind::IngressDone, 0);
+        if let Some(duration) = port.channel.begin() {
+            context.schedule(context.now + duration, Kind::Parsed, index);
+        }
+        self.enter_ingress(index, packet);
+    }
+
+    #[inline]
+    fn enter_ingress(&mut self, port: u16, packet: IngressPacket) {
         self.books.ingress_passes += 1;
         self.line.inside.push_back(Inside {
             port,
@@ -93,6 +90,7 @@ impl Chip {
     }
 
     /// Executes the program for the first packets that wait for it.
+    #[inline(never)]
     fn execute_ingress(&mut self) {
         let IngressLine {
             inside,
@@ -137,6 +135,7 @@ impl Chip {
     }
 
     /// The first copy goes as any packet does, the others over the bus.
+    #[inline(never)]
     fn replica<O: Observer>(&mut self, packet: QueuedPacket, count: u32, port: u16, context: &mut Context<'_, O>) {
         if count == 1 {
             return self.enqueue(packet, port, context);

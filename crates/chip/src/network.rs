@@ -2,7 +2,7 @@
 
 use crate::books::{Books, Loss};
 use crate::chip::{Chip, ChipConfig, Context};
-use crate::events::{Event, EventQueue, Kind, Subject};
+use crate::events::{EventQueue, Kind, Subject};
 use crate::fault::{Fault, FaultSpec};
 use crate::link::{Link, LinkSpec};
 use crate::pacer::{Pacer, Picos};
@@ -212,97 +212,30 @@ impl Network {
     /// Handles events. Nobody changes tables meanwhile.
     fn pass<O: Observer>(&mut self, until: Picos, observer: &mut O) -> Stop {
         self.pin_tables(true);
+        let mut context = Context {
+            now: self.now,
+            chip: 0,
+            events: &mut self.events,
+            observer,
+        };
         let stop = loop {
-            let Some(event) = self.events.next_until(until) else {
+            let Some(event) = context.events.next_until(until) else {
                 break Stop::Until;
             };
-            self.now = event.time;
+            let Subject { chip, index } = event.subject();
+            (context.now, context.chip) = (event.time, chip);
             if event.kind() == Kind::Wake {
-                break Stop::Wake(event.subject().index);
+                break Stop::Wake(index);
             }
-            self.handle(event, observer);
+            handle(&mut self.chips, &mut self.links, event.kind(), index, &mut context);
         };
+        self.now = context.now;
         self.pin_tables(false);
         stop
     }
 
     fn pin_tables(&mut self, pinned: bool) {
         self.chips.iter_mut().for_each(|chip| chip.worker.stay_pinned(pinned));
-    }
-
-    fn handle<O: Observer>(&mut self, event: Event, observer: &mut O) {
-        let Subject { chip: number, index } = event.subject();
-        let chip = &mut self.chips[usize::from(number)];
-        let context = &mut Context {
-            now: self.now,
-            chip: number,
-            events: &mut self.events,
-            observer,
-        };
-        match event.kind() {
-            Kind::Parsed => chip.parsed(index, context),
-            Kind::IngressDone => chip.ingress_done(context),
-            Kind::CopyDone => chip.copy_done(index, context),
-            Kind::CloneDone => chip.clone_done(context),
-            Kind::PortReady => chip.port_ready(index, context),
-            Kind::Delivered => {
-                let frame = chip.take_delivered(index, context);
-                if chip.ports[usize::from(index)].faults.is_empty() {
-                    return self.deliver(number, index, frame, observer);
-                }
-                let frames = chip.pass_faults(index, frame, context);
-                let frames = frames.into_iter().flatten();
-                frames.for_each(|frame| self.deliver(number, index, frame, observer));
-            }
-            Kind::Late => {
-                let frame = chip.take_late(index, context.now);
-                self.deliver(number, index, frame, observer);
-            }
-            Kind::Wake => {}
-        }
-    }
-
-    /// A frame is at the other end of a port's wire. What was recirculated comes back into the port, wherever that leads.
-    fn deliver<O: Observer>(&mut self, number: u16, index: u16, packet: IngressPacket, observer: &mut O) {
-        let chip = &mut self.chips[usize::from(number)];
-        if let WireEnd::Link(link) = chip.ports[usize::from(index)].wire_end
-            && packet.instance_type() == InstanceType::Normal
-        {
-            let from = Place {
-                chip: number,
-                port: index,
-            };
-            return self.cross(link, from, packet, observer);
-        }
-        let context = &mut Context {
-            now: self.now,
-            chip: number,
-            events: &mut self.events,
-            observer,
-        };
-        chip.arrive(index, Origin::Recirculated, packet, context);
-    }
-
-    /// A frame at the end of a link comes into the other chip, unless it was lost.
-    fn cross<O: Observer>(&mut self, link: u16, from: Place, packet: IngressPacket, observer: &mut O) {
-        let link = &mut self.links[usize::from(link)];
-        let mut context = Context {
-            now: self.now,
-            chip: from.chip,
-            events: &mut self.events,
-            observer,
-        };
-        let chip = &mut self.chips[usize::from(from.chip)];
-        if link.loses() {
-            chip.lose(from.port, packet.tag, Loss::LinkLoss, &mut context);
-            return chip.worker.discard_arrived(packet);
-        }
-        chip.books.transmitted += 1;
-        let tag = packet.tag;
-        let bytes = chip.worker.into_bytes(packet);
-        context.chip = link.to_chip;
-        let chip = &mut self.chips[usize::from(link.to_chip)];
-        receive(chip, link.to_port, bytes, tag, &mut context);
     }
 
     /// How many chips there are; their indices are the numbers below.
@@ -372,6 +305,85 @@ impl Network {
         let chip = &mut self.chips[usize::from(chip)];
         (std::mem::take(&mut chip.digests), chip.digests_lost)
     }
+}
+
+/// Something happens to a part of the context's chip.
+#[inline(always)]
+fn handle<O: Observer>(chips: &mut [Chip], links: &mut [Link], kind: Kind, index: u16, context: &mut Context<'_, O>) {
+    let chip = &mut chips[usize::from(context.chip)];
+    match kind {
+        Kind::Parsed => chip.parsed(index, context),
+        Kind::IngressDone => chip.ingress_done(context),
+        Kind::CopyDone => chip.copy_done(index, context),
+        Kind::CloneDone => chip.clone_done(context),
+        Kind::PortReady => chip.port_ready(index, context),
+        Kind::Delivered => {
+            let port = &mut chip.ports[usize::from(index)];
+            let frame = port.take_delivered(index, context);
+            if !port.faults.is_empty() {
+                return deliver_what_faults_leave(chips, links, index, frame, context);
+            }
+            deliver(chips, links, index, frame, context);
+        }
+        Kind::Late => {
+            let frame = chip.take_late(index, context.now);
+            deliver(chips, links, index, frame, context);
+        }
+        Kind::Wake => {}
+    }
+}
+
+fn deliver_what_faults_leave<O: Observer>(
+    chips: &mut [Chip],
+    links: &mut [Link],
+    index: u16,
+    frame: IngressPacket,
+    context: &mut Context<'_, O>,
+) {
+    let frames = chips[usize::from(context.chip)].pass_faults(index, frame, context);
+    for frame in frames.into_iter().flatten() {
+        deliver(chips, links, index, frame, context);
+    }
+}
+
+/// A frame is at the other end of a port's wire. What was recirculated comes back into the port, wherever that leads.
+#[inline]
+fn deliver<O: Observer>(
+    chips: &mut [Chip],
+    links: &mut [Link],
+    index: u16,
+    packet: IngressPacket,
+    context: &mut Context<'_, O>,
+) {
+    let chip = &mut chips[usize::from(context.chip)];
+    if let WireEnd::Link(link) = chip.ports[usize::from(index)].wire_end
+        && packet.instance_type() == InstanceType::Normal
+    {
+        return cross(chips, &mut links[usize::from(link)], index, packet, context);
+    }
+    chip.arrive(index, Origin::Recirculated, packet, context);
+}
+
+/// A frame at the end of a link comes into the other chip, unless it was lost.
+#[inline(never)]
+fn cross<O: Observer>(
+    chips: &mut [Chip],
+    link: &mut Link,
+    from: u16,
+    packet: IngressPacket,
+    context: &mut Context<'_, O>,
+) {
+    let chip = &mut chips[usize::from(context.chip)];
+    if link.loses() {
+        chip.lose(from, packet.tag, Loss::LinkLoss, context);
+        return chip.worker.discard_arrived(packet);
+    }
+    chip.books.transmitted += 1;
+    let tag = packet.tag;
+    let bytes = chip.worker.into_bytes(packet);
+    let sender = std::mem::replace(&mut context.chip, link.to_chip);
+    receive(&mut chips[usize::from(link.to_chip)], link.to_port, bytes, tag, context);
+    context.chip = sender;
 }
 
 fn receive<O: Observer>(chip: &mut Chip, port: u16, bytes: Vec<u8>, tag: u64, context: &mut Context<'_, O>) {

@@ -6,7 +6,7 @@
 
 use crate::books::Loss;
 use crate::pacer::{Pacer, Picos};
-use crate::spec::ChipSpec;
+use crate::spec::{ChipSpec, Framing};
 use forebay_pipeline::IngressPacket;
 use std::collections::VecDeque;
 
@@ -21,10 +21,7 @@ pub(crate) enum Origin {
 /// A buffer with a limit of bytes and one of packets.
 #[derive(Debug)]
 struct InputBuffer {
-    /// Also the packet that the channel takes in, first of all, when it is one of these.
     packets: VecDeque<IngressPacket>,
-    /// Those that wait, and their bytes.
-    waiting: usize,
     bytes: u64,
     bytes_max: u64,
     packets_max: usize,
@@ -33,12 +30,13 @@ struct InputBuffer {
 
 #[derive(Debug)]
 pub(crate) struct ParserChannel {
+    /// The packet that is being taken in. None waits when there is none.
+    serving: Option<IngressPacket>,
     buffers: [InputBuffer; 3],
     bits: Pacer,
     packets: Pacer,
     short_packet_bytes: u32,
-    /// The buffer whose first packet is being taken in.
-    serving: Option<usize>,
+    framing: Framing,
     busy: Picos,
 }
 
@@ -48,6 +46,7 @@ impl ParserChannel {
         let resubmit_packets = parser.resubmit_buffer_packets as usize;
         let by_bytes = |bytes, full| InputBuffer::new(bytes, usize::MAX, full);
         ParserChannel {
+            serving: None,
             buffers: [
                 by_bytes(spec.ports.input_buffer_bytes, Loss::InputBufferFull),
                 by_bytes(parser.recirculation_buffer_bytes, Loss::RecirculationBufferFull),
@@ -56,25 +55,48 @@ impl ParserChannel {
             bits: Pacer::new(parser.bits_per_second),
             packets: Pacer::new(parser.packets_per_second),
             short_packet_bytes: parser.short_packet_bytes,
-            serving: None,
+            framing: spec.framing,
             busy: 0,
         }
     }
 
-    /// Lets a packet wait for its turn, or gives it back with the reason why there is no room.
-    pub(crate) fn offer(&mut self, origin: Origin, packet: IngressPacket) -> Result<(), (Loss, IngressPacket)> {
-        self.buffers[origin as usize].push(packet)
+    /// Begins to take in a packet, and says how long that takes; or lets it wait for its turn when another one is being
+    /// taken in; or gives it back with the reason why there is no room.
+    #[inline]
+    pub(crate) fn offer(
+        &mut self,
+        origin: Origin,
+        packet: IngressPacket,
+    ) -> Result<Option<Picos>, (Loss, IngressPacket)> {
+        let buffer = &mut self.buffers[origin as usize];
+        if !buffer.has_room(&packet) {
+            return Err((buffer.full, packet));
+        }
+        if self.serving.is_some() {
+            buffer.push(packet);
+            return Ok(None);
+        }
+        Ok(Some(self.serve(packet)))
     }
 
-    /// Begins to take in the next packet when none is being taken in; says how long that takes.
-    pub(crate) fn begin(&mut self, spec: &ChipSpec) -> Option<Picos> {
-        if self.serving.is_some() {
-            return None;
-        }
-        let next = self.buffers.iter().position(|buffer| buffer.waiting > 0)?;
-        self.serving = Some(next);
-        let bytes = self.buffers[next].begin();
-        let by_bits = self.bits.take(8 * spec.wire_bytes(bytes));
+    /// The packet that was being taken in.
+    #[inline]
+    pub(crate) fn finish(&mut self) -> IngressPacket {
+        self.serving.take().expect("an end of service has a beginning")
+    }
+
+    /// Begins to take in the next packet that waits, after [`Self::finish`]; says how long that takes.
+    #[inline]
+    pub(crate) fn begin(&mut self) -> Option<Picos> {
+        let packet = self.buffers.iter_mut().find_map(InputBuffer::pop)?;
+        Some(self.serve(packet))
+    }
+
+    #[inline]
+    fn serve(&mut self, packet: IngressPacket) -> Picos {
+        let bytes = packet.bytes.len() as u32;
+        self.serving = Some(packet);
+        let by_bits = self.bits.take(8 * self.framing.wire_bytes(bytes));
         let by_packets = if bytes > self.short_packet_bytes {
             self.packets.take(1)
         } else {
@@ -82,14 +104,7 @@ impl ParserChannel {
         };
         let duration = by_bits.max(by_packets);
         self.busy += duration;
-        Some(duration)
-    }
-
-    /// The packet that was being taken in.
-    pub(crate) fn finish(&mut self) -> IngressPacket {
-        let served = self.serving.take().map(|buffer| &mut self.buffers[buffer]);
-        let packet = served.and_then(|buffer| buffer.packets.pop_front());
-        packet.expect("an end of service has a beginning")
+        duration
     }
 
     /// Time that it has served so far.
@@ -99,7 +114,8 @@ impl ParserChannel {
 
     /// Packets in its buffers, and the one that it takes in.
     pub(crate) fn packets(&self) -> u64 {
-        self.buffers.iter().map(|buffer| buffer.packets.len() as u64).sum()
+        let waiting: usize = self.buffers.iter().map(|buffer| buffer.packets.len()).sum();
+        waiting as u64 + u64::from(self.serving.is_some())
     }
 }
 
@@ -107,7 +123,6 @@ impl InputBuffer {
     fn new(bytes_max: u64, packets_max: usize, full: Loss) -> InputBuffer {
         InputBuffer {
             packets: VecDeque::new(),
-            waiting: 0,
             bytes: 0,
             bytes_max,
             packets_max,
@@ -115,23 +130,22 @@ impl InputBuffer {
         }
     }
 
-    fn push(&mut self, packet: IngressPacket) -> Result<(), (Loss, IngressPacket)> {
-        let bytes = self.bytes + packet.bytes.len() as u64;
-        if bytes > self.bytes_max || self.waiting >= self.packets_max {
-            return Err((self.full, packet));
-        }
-        self.bytes = bytes;
-        self.waiting += 1;
-        self.packets.push_back(packet);
-        Ok(())
+    #[inline]
+    fn has_room(&self, packet: &IngressPacket) -> bool {
+        self.bytes + packet.bytes.len() as u64 <= self.bytes_max && self.packets.len() < self.packets_max
     }
 
-    /// The first packet waits no more; its length.
-    fn begin(&mut self) -> u32 {
-        let length = self.packets[0].bytes.len();
-        self.bytes -= length as u64;
-        self.waiting -= 1;
-        length as u32
+    #[inline]
+    fn push(&mut self, packet: IngressPacket) {
+        self.bytes += packet.bytes.len() as u64;
+        self.packets.push_back(packet);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<IngressPacket> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= packet.bytes.len() as u64;
+        Some(packet)
     }
 }
 
@@ -150,14 +164,21 @@ mod tests {
     fn new_packets_go_before_those_that_come_back() {
         let spec = ChipSpec::known("tofino").unwrap();
         let mut channel = ParserChannel::new(&spec);
-        for (origin, tag) in [(Origin::Resubmitted, 1), (Origin::Recirculated, 2), (Origin::New, 3)] {
-            channel.offer(origin, packet(60, tag)).unwrap();
+        let offers = [
+            (Origin::Resubmitted, 0),
+            (Origin::Resubmitted, 1),
+            (Origin::Recirculated, 2),
+            (Origin::New, 3),
+        ];
+        for (origin, tag) in offers {
+            let begins = channel.offer(origin, packet(60, tag)).unwrap();
+            assert_eq!(begins.is_some(), tag == 0, "the first finds the channel idle");
         }
-        let mut order = Vec::new();
-        while channel.begin(&spec).is_some() {
+        let mut order = vec![channel.finish().tag];
+        while channel.begin().is_some() {
             order.push(channel.finish().tag);
         }
-        assert_eq!(order, [3, 2, 1]);
+        assert_eq!(order, [0, 3, 2, 1]);
     }
 
     #[test]
@@ -166,17 +187,17 @@ mod tests {
         spec.parser.bits_per_second = 1_000_000_000_000;
         spec.parser.packets_per_second = 100_000_000;
         let mut channel = ParserChannel::new(&spec);
-        channel.offer(Origin::New, packet(76, 0)).unwrap();
-        channel.offer(Origin::New, packet(77, 0)).unwrap();
-        assert_eq!(channel.begin(&spec), Some(800));
+        assert_eq!(channel.offer(Origin::New, packet(76, 0)).unwrap(), Some(800));
+        assert_eq!(channel.offer(Origin::New, packet(77, 0)).unwrap(), None);
         channel.finish();
-        assert_eq!(channel.begin(&spec), Some(10_000));
+        assert_eq!(channel.begin(), Some(10_000));
     }
 
     #[test]
     fn the_resubmit_buffer_counts_packets_the_others_bytes() {
         let spec = ChipSpec::known("tofino").unwrap();
         let mut channel = ParserChannel::new(&spec);
+        channel.offer(Origin::New, packet(60, 0)).unwrap();
         let mut refused = |origin, bytes| {
             (0..)
                 .find_map(|count| Some((count, channel.offer(origin, packet(bytes, 0)).err()?.0)))

@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::ParserChannel;
-use crate::scheduler::{Backlog, Scheduler, Service};
+use crate::scheduler::{Backlog, QUEUES_MAX, Scheduler, Service};
 use crate::spec::ChipSpec;
 use forebay_pipeline::{IngressPacket, QueuedPacket};
 use std::collections::VecDeque;
@@ -30,9 +30,6 @@ pub struct PortConfig {
     /// none.
     pub queues: Vec<QueueConfig>,
 }
-
-/// Queues of a port that is not configured: one for each priority of v1model, which has three bits.
-const QUEUES: usize = 8;
 
 /// What a port has carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,9 +64,9 @@ pub struct QueueSample {
 /// A packet in a queue.
 pub(crate) struct Waiting {
     pub(crate) packet: QueuedPacket,
-    pub(crate) length: u32,
-    pub(crate) cells: u64,
     pub(crate) enqueued: Picos,
+    pub(crate) length: u32,
+    pub(crate) cells: u32,
     /// Packets before it when it came.
     pub(crate) depth: u32,
 }
@@ -79,20 +76,22 @@ pub(crate) struct Queue {
     waiting: VecDeque<Waiting>,
     pub(crate) bytes: u64,
     pub(crate) cells: u64,
-    pub(crate) capacity_bytes: u64,
+    /// The most bytes, also when only the packet buffer limits them.
+    capacity_bytes: u64,
     taken: u64,
     waited: Picos,
 }
 
 impl Queue {
+    #[inline]
     pub(crate) fn has_room(&self, length: u32) -> bool {
-        self.capacity_bytes == 0 || self.bytes + u64::from(length) <= self.capacity_bytes
+        self.bytes + u64::from(length) <= self.capacity_bytes
     }
 
     #[inline]
     fn push(&mut self, waiting: Waiting) {
         self.bytes += u64::from(waiting.length);
-        self.cells += waiting.cells;
+        self.cells += u64::from(waiting.cells);
         self.taken += 1;
         self.waiting.push_back(waiting);
     }
@@ -101,7 +100,7 @@ impl Queue {
     fn pop(&mut self, now: Picos) -> Option<Waiting> {
         let waiting = self.waiting.pop_front()?;
         self.bytes -= u64::from(waiting.length);
-        self.cells -= waiting.cells;
+        self.cells -= u64::from(waiting.cells);
         self.waited += now - waiting.enqueued;
         Some(waiting)
     }
@@ -123,43 +122,53 @@ impl Queue {
 /// The queues of a port, for the scheduler.
 #[derive(Default)]
 pub(crate) struct Queues {
-    queues: Vec<Queue>,
+    queues: [Queue; QUEUES_MAX],
+    /// Queues that there are.
+    count: usize,
     /// A bit for each that has a packet.
     busy: u32,
 }
 
 impl Queues {
     pub(crate) fn count(&self) -> usize {
-        self.queues.len()
+        self.count
     }
 
+    #[inline]
     pub(crate) fn get(&self, queue: usize) -> &Queue {
-        &self.queues[queue]
+        &self.queues[queue % QUEUES_MAX]
+    }
+
+    /// The queue of a priority; a priority for which there is none has the last.
+    #[inline]
+    pub(crate) fn of_priority(&self, priority: u8) -> usize {
+        usize::from(priority).min(self.count - 1)
     }
 
     #[inline]
     pub(crate) fn push(&mut self, queue: usize, waiting: Waiting) {
-        self.queues[queue].push(waiting);
+        self.queues[queue % QUEUES_MAX].push(waiting);
         self.busy |= 1 << queue;
     }
 
     #[inline]
     pub(crate) fn pop(&mut self, queue: usize, now: Picos) -> Option<Waiting> {
-        let waiting = self.queues[queue].pop(now);
-        if self.queues[queue].len() == 0 {
-            self.busy &= !(1 << queue);
-        }
+        let queue_of_packet = &mut self.queues[queue % QUEUES_MAX];
+        let waiting = queue_of_packet.pop(now);
+        self.busy &= !(u32::from(queue_of_packet.len() == 0) << queue);
         waiting
     }
 }
 
 impl Backlog for Queues {
+    #[inline]
     fn busy(&self) -> u32 {
         self.busy
     }
 
+    #[inline]
     fn first_bytes(&self, queue: usize) -> Option<u32> {
-        self.queues[queue].waiting.front().map(|waiting| waiting.length)
+        self.get(queue).waiting.front().map(|waiting| waiting.length)
     }
 }
 
@@ -179,7 +188,6 @@ pub(crate) struct Port {
     pub(crate) has_clock: bool,
     pub(crate) queues: Queues,
     pub(crate) scheduler: Scheduler,
-    pub(crate) backlog: u32,
     pub(crate) wire: Pacer,
     pub(crate) wire_end: WireEnd,
     pub(crate) link_delay: Picos,
@@ -202,7 +210,6 @@ impl Port {
             has_clock: false,
             queues: Queues::default(),
             scheduler: Scheduler::new(std::iter::empty()),
-            backlog: 0,
             wire: Pacer::new(spec.ports.bits_per_second),
             wire_end: WireEnd::Outside,
             link_delay: 0,
@@ -212,7 +219,7 @@ impl Port {
             is_scheduled: false,
             report: PortReport::default(),
         };
-        port.set_queues(&[QueueConfig::default(); QUEUES]);
+        port.set_queues(&[QueueConfig::default(); QUEUES_MAX]);
         port
     }
 
@@ -229,20 +236,21 @@ impl Port {
     }
 
     fn set_queues(&mut self, configs: &[QueueConfig]) {
-        let queue = |config: &QueueConfig| Queue {
-            capacity_bytes: config.capacity_bytes,
-            ..Queue::default()
-        };
-        self.queues = Queues {
-            queues: configs.iter().take(QUEUES).map(queue).collect(),
-            busy: 0,
-        };
-        self.scheduler = Scheduler::new(configs.iter().take(QUEUES).map(|config| config.service));
+        self.queues = Queues::default();
+        for (queue, config) in self.queues.queues.iter_mut().zip(configs) {
+            queue.capacity_bytes = match config.capacity_bytes {
+                0 => u64::MAX,
+                capacity => capacity,
+            };
+            self.queues.count += 1;
+        }
+        self.scheduler = Scheduler::new(configs.iter().map(|config| config.service));
     }
 
     /// Packets in the port's channel and queues, and those on its wire.
     pub(crate) fn packets(&self) -> u64 {
-        self.channel.packets() + u64::from(self.backlog) + self.on_wire.len() as u64
+        let waiting: usize = self.queues.queues.iter().map(Queue::len).sum();
+        self.channel.packets() + (waiting + self.on_wire.len()) as u64
     }
 
     pub(crate) fn report(&self) -> PortReport {

@@ -5,6 +5,9 @@
 //! turn begins gets its quantum and sends as many of its packets as the quantum, and what was left of the one before,
 //! pays for; an empty queue keeps nothing.
 
+/// The most queues of a port: one for each priority of v1model, which has three bits.
+pub(crate) const QUEUES_MAX: usize = 8;
+
 /// How a queue is served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Service {
@@ -23,7 +26,7 @@ pub(crate) trait Backlog {
     fn first_bytes(&self, queue: usize) -> Option<u32>;
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Share {
     service: Service,
     deficit_bytes: u64,
@@ -32,43 +35,46 @@ struct Share {
 /// The turns of a port's queues.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
-    shares: Vec<Share>,
+    shares: [Share; QUEUES_MAX],
+    /// Queues that there are.
+    count: usize,
     /// A bit for each strict queue.
     strict: u32,
     turn: usize,
 }
 
 impl Scheduler {
+    /// Of no more than [`QUEUES_MAX`] queues.
     pub(crate) fn new(services: impl Iterator<Item = Service>) -> Scheduler {
-        let share = |service| Share {
-            service,
-            deficit_bytes: 0,
-        };
-        let shares: Vec<Share> = services.map(share).collect();
-        let strict = shares
-            .iter()
-            .zip(0..)
-            .filter(|(share, _)| share.service == Service::Strict);
-        Scheduler {
-            strict: strict.map(|(_, queue)| 1 << queue).sum(),
-            shares,
+        let mut scheduler = Scheduler {
+            shares: [Share::default(); QUEUES_MAX],
+            count: 0,
+            strict: 0,
             turn: 0,
+        };
+        for (share, service) in scheduler.shares.iter_mut().zip(services) {
+            share.service = service;
+            scheduler.strict |= u32::from(service == Service::Strict) << scheduler.count;
+            scheduler.count += 1;
         }
+        scheduler
     }
 
     /// The queue whose first packet goes next; none when all are empty.
+    #[inline]
     pub(crate) fn next(&mut self, backlog: &impl Backlog) -> Option<usize> {
         let most_urgent = (backlog.busy() & self.strict).checked_ilog2();
         most_urgent.map_or_else(|| self.next_by_turns(backlog), |queue| Some(queue as usize))
     }
 
+    #[inline]
     fn next_by_turns(&mut self, backlog: &impl Backlog) -> Option<usize> {
         if backlog.busy() == 0 {
             return None;
         }
         // Ends: every round gives a queue that has a packet at least a byte more, and packets have an end.
         loop {
-            let share = &mut self.shares[self.turn];
+            let share = &mut self.shares[self.turn % QUEUES_MAX];
             match backlog.first_bytes(self.turn).map(u64::from) {
                 Some(bytes) if bytes <= share.deficit_bytes => {
                     share.deficit_bytes -= bytes;
@@ -83,10 +89,10 @@ impl Scheduler {
 
     fn begin_next_turn(&mut self, backlog: &impl Backlog) {
         self.turn += 1;
-        if self.turn == self.shares.len() {
+        if self.turn == self.count {
             self.turn = 0;
         }
-        let share = &mut self.shares[self.turn];
+        let share = &mut self.shares[self.turn % QUEUES_MAX];
         if let (Service::Quantum(bytes), Some(_)) = (share.service, backlog.first_bytes(self.turn)) {
             share.deficit_bytes += u64::from(bytes.max(1));
         }
