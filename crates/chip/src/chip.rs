@@ -133,7 +133,7 @@ impl Chip {
     }
 
     /// A packet comes to a port's parser channel.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn arrive<O: Observer>(
         &mut self,
         port: u16,
@@ -141,15 +141,22 @@ impl Chip {
         packet: IngressPacket,
         context: &mut Context<'_, O>,
     ) {
-        let channel = &mut self.ports[usize::from(port)].channel;
-        match channel.offer(origin, packet) {
-            Ok(Some(duration)) => context.schedule(context.now + duration, Kind::Parsed, port),
-            Ok(None) => {}
-            Err((loss, packet)) => {
-                self.lose(port, packet.tag, loss, context);
-                self.worker.discard_arrived(packet);
-            }
+        let taken = self.ports[usize::from(port)].arrive(port, origin, packet, context);
+        if let Err((loss, packet)) = taken {
+            self.lose_arrived(port, packet, loss, context);
         }
+    }
+
+    #[cold]
+    pub(crate) fn lose_arrived<O: Observer>(
+        &mut self,
+        port: u16,
+        packet: IngressPacket,
+        loss: Loss,
+        context: &mut Context<'_, O>,
+    ) {
+        self.lose(port, packet.tag, loss, context);
+        self.worker.discard_arrived(packet);
     }
 
     /// A frame as the ingress pipeline wants it; the time is set when it enters.

@@ -86,6 +86,7 @@ impl Chip {
     }
 
     /// A clone from egress comes to the traffic manager. Their times come in the order of their events.
+    #[inline(never)]
     pub(crate) fn clone_done<O: Observer>(&mut self, context: &mut Context<'_, O>) {
         let first = (0..self.clones.len()).min_by_key(|&place| self.clones[place].0);
         let clone = first.and_then(|place| self.clones.remove(place));
@@ -112,7 +113,7 @@ impl Chip {
     }
 
     /// Puts a frame on the wire that does not leave the network.
-    #[inline]
+    #[inline(always)]
     fn send_within<O: Observer>(
         &mut self,
         index: u16,

@@ -5,12 +5,15 @@
 //! some packets that are inside when the first of them leaves, as one burst, unless egress could see the difference (see
 //! [`crate::sharing`]).
 
+use crate::books::Loss;
 use crate::chip::{Chip, Context};
 use crate::events::Kind;
 use crate::network::Observer;
 use crate::pacer::Picos;
 use crate::parser_channel::Origin;
+use crate::port::Port;
 use forebay_pipeline::{IngressDecision, IngressPacket, InstanceType, NoTrace, QueuedPacket};
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 /// The program is executed for so many packets together: enough that its code stays in the processor's caches meanwhile, few
@@ -21,17 +24,19 @@ const BURST: usize = 16;
 struct Inside {
     port: u16,
     tag: u64,
-    /// How often the program has decided about it.
-    decisions: u32,
+    /// The packet itself, until the program is executed for it.
+    packet: Cell<Option<IngressPacket>>,
+    /// How often the program has decided about it: at least once when it was executed.
+    decisions: Cell<u32>,
+    /// What it decided first.
+    first: Cell<Option<IngressDecision>>,
 }
 
 /// Packets between parser and traffic manager, of all pipelines together in the order of their entry.
 pub(crate) struct IngressLine {
     inside: VecDeque<Inside>,
-    /// The youngest of those inside, for which the program was not yet executed.
-    waiting: VecDeque<IngressPacket>,
-    /// What the program decided about the others.
-    decided: VecDeque<IngressDecision>,
+    /// What else the program decided about those for which it was executed.
+    others: VecDeque<IngressDecision>,
     /// Whether packets wait for the program to be executed for several at once.
     in_bursts: bool,
 }
@@ -40,8 +45,7 @@ impl IngressLine {
     pub(crate) fn new(in_bursts: bool) -> IngressLine {
         IngressLine {
             inside: VecDeque::new(),
-            waiting: VecDeque::new(),
-            decided: VecDeque::new(),
+            others: VecDeque::new(),
             in_bursts,
         }
     }
@@ -54,6 +58,7 @@ impl IngressLine {
 impl Chip {
     /// A packet has been taken in by its channel: it enters the pipeline with the next clock, and the channel takes in the
     /// next one.
+    #[inline]
     pub(crate) fn parsed<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) {
         let port = &mut self.ports[usize::from(index)];
         if !port.has_clock {
@@ -72,53 +77,63 @@ impl Chip {
         if let Some(duration) = port.channel.begin() {
             context.schedule(context.now + duration, Kind::Parsed, index);
         }
-        self.enter_ingress(index, packet);
-    }
-
-    #[inline]
-    fn enter_ingress(&mut self, port: u16, packet: IngressPacket) {
         self.books.ingress_passes += 1;
         self.line.inside.push_back(Inside {
-            port,
+            port: index,
             tag: packet.tag,
-            decisions: 0,
+            packet: Cell::new(Some(packet)),
+            decisions: Cell::new(0),
+            first: Cell::new(None),
         });
-        self.line.waiting.push_back(packet);
         if !self.line.in_bursts {
-            self.execute_ingress();
+            self.execute_ingress(self.line.inside.len() - 1);
         }
     }
 
-    /// Executes the program for the first packets that wait for it.
+    /// Executes the program for packets from this place in the line on, where none has been before.
     #[inline(never)]
-    fn execute_ingress(&mut self) {
-        let IngressLine {
-            inside,
-            waiting,
-            decided,
-            ..
-        } = &mut self.line;
-        let first = inside.len() - waiting.len();
-        let burst = waiting.drain(..waiting.len().min(BURST));
+    fn execute_ingress(&mut self, place: usize) {
+        let IngressLine { inside, others, .. } = &mut self.line;
+        let burst = place..inside.len().min(place + BURST);
+        let packets = inside.range(burst).filter_map(|inside| inside.packet.take());
         let decide = |index, decision| {
-            inside[first + index].decisions += 1;
-            decided.push_back(decision);
+            let Inside { decisions, first, .. } = &inside[place + index];
+            match decisions.replace(decisions.get() + 1) {
+                0 => first.set(Some(decision)),
+                _ => others.push_back(decision),
+            }
         };
-        self.worker.ingress_each(burst, decide, &mut NoTrace);
+        self.worker.ingress_each(packets, decide, &mut NoTrace);
     }
 
     /// The first packet leaves ingress.
+    #[inline]
     pub(crate) fn ingress_done<O: Observer>(&mut self, context: &mut Context<'_, O>) {
-        if self.line.waiting.len() == self.line.inside.len() {
-            self.execute_ingress();
+        if self.line.inside.front().is_some_and(|first| first.decisions.get() == 0) {
+            self.execute_ingress(0);
         }
-        let leaves = self.line.inside.pop_front();
-        let Inside {
-            port, tag, decisions, ..
-        } = leaves.expect("a packet leaves that is inside");
+        let leaves = self.line.inside.pop_front().expect("a packet leaves that is inside");
+        let first = leaves.first.into_inner().expect("something was decided about it");
+        let decisions = leaves.decisions.get();
+        match first {
+            IngressDecision::Enqueue(packet) if decisions == 1 => self.enqueue(packet, leaves.port, context),
+            first => self.decided(first, decisions - 1, (leaves.port, leaves.tag), context),
+        }
+    }
+
+    /// What becomes of a packet, with its port and its tag, for which the program did not decide just that it goes to a
+    /// queue.
+    #[inline(never)]
+    fn decided<O: Observer>(
+        &mut self,
+        first: IngressDecision,
+        mut others: u32,
+        (port, tag): (u16, u64),
+        context: &mut Context<'_, O>,
+    ) {
         let (mut fates, mut replicas) = (0, 0);
-        for _ in 0..decisions {
-            let decision = self.line.decided.pop_front().expect("it was decided so often");
+        let mut next = Some(first);
+        while let Some(decision) = next {
             fates += u64::from(!matches!(decision, IngressDecision::Digest(_)));
             match decision {
                 IngressDecision::Enqueue(packet) if packet.instance_type() == InstanceType::Replicated => {
@@ -130,6 +145,11 @@ impl Chip {
                 IngressDecision::Digest(message) => self.keep_digest(*message),
                 IngressDecision::Drop(reason) => self.drop_by_program(port, tag, reason, context),
             }
+            next = match others {
+                0 => None,
+                _ => self.line.others.pop_front(),
+            };
+            others = others.saturating_sub(1);
         }
         self.books.copies += fates - 1;
     }
@@ -145,7 +165,7 @@ impl Chip {
             Ok(true) => self.begin_copy(pipe, context),
             Ok(false) => {}
             Err(packet) => {
-                self.lose(port, packet.tag, crate::Loss::ReplicationBufferFull, context);
+                self.lose(port, packet.tag, Loss::ReplicationBufferFull, context);
                 self.worker.discard(packet);
             }
         }
@@ -158,11 +178,29 @@ impl Chip {
     }
 
     /// A copy has left the bus.
+    #[inline(never)]
     pub(crate) fn copy_done<O: Observer>(&mut self, pipe: u16, context: &mut Context<'_, O>) {
         let packet = self.pipes[usize::from(pipe)].bus.finish();
         let port = packet.egress_port as u16;
         self.enqueue(packet, port, context);
         self.begin_copy(pipe, context);
+    }
+}
+
+impl Port {
+    /// A packet comes to the parser channel, and comes back when there is no room for it.
+    #[inline(always)]
+    pub(crate) fn arrive<O: Observer>(
+        &mut self,
+        index: u16,
+        origin: Origin,
+        packet: IngressPacket,
+        context: &mut Context<'_, O>,
+    ) -> Result<(), (Loss, IngressPacket)> {
+        if let Some(duration) = self.channel.offer(origin, packet)? {
+            context.schedule(context.now + duration, Kind::Parsed, index);
+        }
+        Ok(())
     }
 }
 

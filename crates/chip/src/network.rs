@@ -320,10 +320,12 @@ fn handle<O: Observer>(chips: &mut [Chip], links: &mut [Link], kind: Kind, index
         Kind::Delivered => {
             let port = &mut chip.ports[usize::from(index)];
             let frame = port.take_delivered(index, context);
-            if !port.faults.is_empty() {
+            if matches!(port.wire_end, WireEnd::Link(_)) || !port.faults.is_empty() {
                 return deliver_what_faults_leave(chips, links, index, frame, context);
             }
-            deliver(chips, links, index, frame, context);
+            if let Err((loss, frame)) = port.arrive(index, Origin::Recirculated, frame, context) {
+                chip.lose_arrived(index, frame, loss, context);
+            }
         }
         Kind::Late => {
             let frame = chip.take_late(index, context.now);
@@ -333,6 +335,7 @@ fn handle<O: Observer>(chips: &mut [Chip], links: &mut [Link], kind: Kind, index
     }
 }
 
+#[inline(never)]
 fn deliver_what_faults_leave<O: Observer>(
     chips: &mut [Chip],
     links: &mut [Link],
@@ -347,7 +350,6 @@ fn deliver_what_faults_leave<O: Observer>(
 }
 
 /// A frame is at the other end of a port's wire. What was recirculated comes back into the port, wherever that leads.
-#[inline]
 fn deliver<O: Observer>(
     chips: &mut [Chip],
     links: &mut [Link],
@@ -365,7 +367,6 @@ fn deliver<O: Observer>(
 }
 
 /// A frame at the end of a link comes into the other chip, unless it was lost.
-#[inline(never)]
 fn cross<O: Observer>(
     chips: &mut [Chip],
     link: &mut Link,

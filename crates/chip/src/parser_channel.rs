@@ -62,7 +62,7 @@ impl ParserChannel {
 
     /// Begins to take in a packet, and says how long that takes; or lets it wait for its turn when another one is being
     /// taken in; or gives it back with the reason why there is no room.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer(
         &mut self,
         origin: Origin,
@@ -86,7 +86,7 @@ impl ParserChannel {
     }
 
     /// Begins to take in the next packet that waits, after [`Self::finish`]; says how long that takes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin(&mut self) -> Option<Picos> {
         let packet = self.buffers.iter_mut().find_map(InputBuffer::pop)?;
         Some(self.serve(packet))

@@ -11,7 +11,7 @@ use forebay_pipeline::QueuedPacket;
 
 impl Chip {
     /// Into the queue of the packet's port and priority.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue<O: Observer>(&mut self, packet: QueuedPacket, from: u16, context: &mut Context<'_, O>) {
         let index = packet.egress_port;
         let Some(port) = self.ports.get_mut(index as usize) else {
@@ -52,7 +52,7 @@ impl Chip {
 
 impl Port {
     /// The packet that a port sends next, and how many are behind it in its queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn dequeue(&mut self, now: Picos, buffer: &mut PacketBuffer) -> Option<(Waiting, u32)> {
         let queue_index = self.scheduler.next(&self.queues)?;
         let mut waiting = self.queues.pop(queue_index, now)?;
