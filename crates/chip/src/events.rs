@@ -57,21 +57,19 @@ pub(crate) struct Event {
     subject: u32,
 }
 
-const KINDS: [Kind; 8] = [
-    Kind::Delivered,
-    Kind::Parsed,
-    Kind::IngressDone,
-    Kind::CopyDone,
-    Kind::CloneDone,
-    Kind::Late,
-    Kind::PortReady,
-    Kind::Wake,
-];
-
 impl Event {
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
-        KINDS[(self.order >> 56) as usize % KINDS.len()]
+        match self.order >> 56 {
+            0 => Kind::Delivered,
+            1 => Kind::Parsed,
+            2 => Kind::IngressDone,
+            3 => Kind::CopyDone,
+            4 => Kind::CloneDone,
+            5 => Kind::Late,
+            6 => Kind::PortReady,
+            _ => Kind::Wake,
+        }
     }
 
     #[inline]
@@ -223,7 +221,7 @@ impl EventQueue {
             0 => self.next_bucket_of_others(until)?,
             _ => 64 * word + bits.trailing_zeros() as usize,
         };
-        let place = self.first[bucket];
+        let place = self.first[bucket % BUCKETS];
         let waiting = &mut self.waiting[place as usize];
         let event = waiting.event();
         if event.time > until {
@@ -231,8 +229,8 @@ impl EventQueue {
         }
         let next = std::mem::replace(&mut waiting.next, self.free);
         self.free = place;
-        self.first[bucket] = next;
-        self.occupied[bucket / 64] ^= u64::from(next == NONE) << (bucket % 64);
+        self.first[bucket % BUCKETS] = next;
+        self.occupied[bucket / 64 % WORDS] ^= u64::from(next == NONE) << (bucket % 64);
         self.present = event.time >> BUCKET_BITS;
         Some(event)
     }
@@ -339,6 +337,17 @@ impl EventQueue {
 mod tests {
     use super::*;
 
+    const KINDS: [Kind; 8] = [
+        Kind::Delivered,
+        Kind::Parsed,
+        Kind::IngressDone,
+        Kind::CopyDone,
+        Kind::CloneDone,
+        Kind::Late,
+        Kind::PortReady,
+        Kind::Wake,
+    ];
+
     fn subject(index: u16) -> Subject {
         Subject { chip: 0, index }
     }
@@ -367,6 +376,16 @@ mod tests {
             queue.schedule(event.time + 3_000, event.kind(), event.subject());
         }
         assert_eq!((queue.waiting.len(), queue.later.len()), (8, 0));
+    }
+
+    #[test]
+    fn kinds_come_back_from_their_numbers() {
+        let mut queue = EventQueue::default();
+        let kinds = KINDS.map(|kind| {
+            queue.schedule(0, kind, subject(0));
+            queue.next_until(0).map(|event| event.kind())
+        });
+        assert_eq!(kinds, KINDS.map(Some));
     }
 
     /// Against one heap, with spans from nothing to much more than the wheel holds, and times at which nothing happens.

@@ -218,6 +218,7 @@ impl Network {
             events: &mut self.events,
             observer,
         };
+        let (chips, links) = (&mut self.chips[..], &mut self.links[..]);
         let stop = loop {
             let Some(event) = context.events.next_until(until) else {
                 break Stop::Until;
@@ -227,7 +228,7 @@ impl Network {
             if event.kind() == Kind::Wake {
                 break Stop::Wake(index);
             }
-            handle(&mut self.chips, &mut self.links, event.kind(), index, &mut context);
+            handle(chips, links, event.kind(), index, &mut context);
         };
         self.now = context.now;
         self.pin_tables(false);
