@@ -31,7 +31,11 @@ impl Chip {
             self.after_egress(index, start, context);
         }
         match fate {
-            EgressDecision::Recirculate(packet) => self.send_within(index, packet, start, context),
+            EgressDecision::Recirculate(packet) => {
+                let port = &mut self.ports[usize::from(index)];
+                port.send_within(index, packet, start, &self.spec, context);
+                return port.schedule_next(index, context);
+            }
             EgressDecision::Transmit { bytes, tag, .. } => self.send(index, bytes, tag, start, context),
             EgressDecision::Drop(reason) => {
                 self.drop_by_program(index, tag, reason, context);
@@ -39,11 +43,7 @@ impl Chip {
             }
             EgressDecision::Enqueue(_) | EgressDecision::Digest(_) => unreachable!("the packet's own fate comes last"),
         }
-        let port = &mut self.ports[usize::from(index)];
-        if port.queues.busy() != 0 {
-            port.is_scheduled = true;
-            context.schedule(port.free_at, Kind::PortReady, index);
-        }
+        self.ports[usize::from(index)].schedule_next(index, context);
     }
 
     /// What becomes of the packet itself; all other decisions are kept.
@@ -100,7 +100,8 @@ impl Chip {
         let port = &mut self.ports[usize::from(index)];
         if port.wire_end != WireEnd::Outside {
             let packet = self.arriving(bytes, index, tag);
-            return self.send_within(index, packet, start, context);
+            let port = &mut self.ports[usize::from(index)];
+            return port.send_within(index, packet, start, &self.spec, context);
         }
         let arrives = port.take_wire(bytes.len() as u32, start, &self.spec);
         self.books.transmitted += 1;
@@ -111,6 +112,17 @@ impl Chip {
         context.observer.departed(place, &bytes, tag, arrives);
         self.worker.recycle(bytes);
     }
+}
+
+impl Port {
+    /// As soon as the wire is free the port may take the next packet, if there is one.
+    #[inline]
+    fn schedule_next<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) {
+        if self.queues.busy() != 0 {
+            self.is_scheduled = true;
+            context.schedule(self.free_at, Kind::PortReady, index);
+        }
+    }
 
     /// Puts a frame on the wire that does not leave the network.
     #[inline(always)]
@@ -119,18 +131,16 @@ impl Chip {
         index: u16,
         packet: IngressPacket,
         start: Picos,
+        spec: &ChipSpec,
         context: &mut Context<'_, O>,
     ) {
-        let port = &mut self.ports[usize::from(index)];
-        let arrives = port.take_wire(packet.bytes.len() as u32, start, &self.spec) + port.link_delay;
-        if port.on_wire.is_empty() {
+        let arrives = self.take_wire(packet.bytes.len() as u32, start, spec) + self.link_delay;
+        if self.on_wire.is_empty() {
             context.schedule(arrives, Kind::Delivered, index);
         }
-        port.on_wire.push_back((arrives, packet));
+        self.on_wire.push_back((arrives, packet));
     }
-}
 
-impl Port {
     /// Takes the wire for a packet that is no more, as long as it would have taken.
     #[inline]
     fn leave_gap(&mut self, length: u32, start: Picos, spec: &ChipSpec) {

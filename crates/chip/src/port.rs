@@ -75,9 +75,9 @@ pub(crate) struct Waiting {
 pub(crate) struct Queue {
     waiting: VecDeque<Waiting>,
     pub(crate) bytes: u64,
-    pub(crate) cells: u64,
     /// The most bytes, also when only the packet buffer limits them.
     capacity_bytes: u64,
+    pub(crate) cells: u64,
     taken: u64,
     waited: Picos,
 }
