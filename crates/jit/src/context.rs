@@ -151,8 +151,12 @@ impl<'a> Context<'a> {
     #[inline]
     pub(crate) unsafe fn end_output(&mut self) -> Option<usize> {
         let next = std::mem::replace(&mut self.output_next, ptr::null_mut());
-        self.output_end = ptr::null_mut();
+        let end = std::mem::replace(&mut self.output_end, ptr::null_mut());
         if !self.output_frame.is_null() {
+            assert!(
+                next <= end,
+                "headers that stay in the frame were extracted from its front"
+            );
             return Some(next.addr() - self.output_frame.addr());
         }
         if !next.is_null() {

@@ -1,7 +1,7 @@
 //! From the intermediate representation to machine code, with Cranelift: what the interpreter does, fast.
 //!
-//! [`compile`] turns a [`forebay_ir::Program`] into [`Code`]; an [`Execution`] takes a packet through its bodies, with the
-//! same state, objects and requests as [`forebay_interp::Execution`], and the same result for every packet: bytes, drops,
+//! [`compile`] turns a [`forebay_ir::Program`] into [`Code`]; an [`Execution`] takes a packet through its bodies, or with one call through
+//! all on one side of the traffic manager ([`halves`]), with the same state, objects and requests as [`forebay_interp::Execution`], and the same result for every packet: bytes, drops,
 //! registers, counters, step limits. Only tracing is the interpreter's alone. [`compile_short_way`] makes one function of
 //! a whole program ([`route`]), through which a [`ShortWay`] takes bursts. That takes longer, and packets need not wait for it.
 //!
@@ -48,6 +48,9 @@
 //!   stack that is chosen by a computed index is loaded when the index is smaller than their number, all of them having
 //!   been extracted. Loads for the copies of a packet may be made before the loop over them, which nobody in it writes to: those
 //!   of whole headers that the way to the loop has extracted, and no others.
+//! * **The frame's front.** The function of egress may put what the deparser emits into the front of the frame, which is lent to it
+//!   for that. Before a header is put there a test says that it fits, as for the output; what does not fit goes to the output, with all
+//!   that was put there before. Headers that rest ([`LeftField`]) were extracted from the front, which is asserted.
 //! * **Action data.** Offsets are those of the parameters of the action. Which action runs is what the table said together
 //!   with the data, and tables check the number and widths of arguments when an entry is written. Records of tables have
 //!   as many words as the layout says that compiler and table make of the same declaration.

@@ -50,6 +50,7 @@ functions! {
     MISS = miss(2) -> u64;
     REPLICATE = replicate(3) -> u64;
     COPY_BYTES = copy_bytes(3);
+    COPY_FROM_FRAME = copy_from_frame(4);
     OUTPUT_BEGIN = output_begin(2);
     OUTPUT_END = output_end(2);
     VALUE_SET_CONTAINS = value_set_contains(3) -> u64;
@@ -367,6 +368,18 @@ unsafe extern "C" fn replicate(context: *mut Context<'_>, lane: *mut Lane, group
 unsafe extern "C" fn copy_bytes(target: *mut u8, source: *const u8, count: u64) {
     // SAFETY: see the module.
     unsafe { std::ptr::copy_nonoverlapping(source, target, count as usize) }
+}
+
+/// Copies a header that stays where it is in the frame.
+///
+/// # Panics
+/// When the frame has no such bytes: then the header was not extracted from it.
+unsafe extern "C" fn copy_from_frame(context: *const Context<'_>, target: *mut u8, first: u64, count: u64) {
+    // SAFETY: see the module.
+    unsafe {
+        let header = &packet(&*context)[first as usize..(first + count) as usize];
+        std::ptr::copy_nonoverlapping(header.as_ptr(), target, header.len());
+    }
 }
 
 /// Begins what the deparser emits for a lane, behind what it emitted for others.

@@ -1,12 +1,12 @@
 //! The program as machine code, which is made in three steps.
 //!
 //! ```text
-//!   loading ──► bodies ─────────────────────────► packets can go the long way
+//!   loading ──► both sides of the traffic manager ► packets can go the long way
 //!          └──► short way, straight (a thread) ─► packets go the short way
 //!                        large tables: staged (a thread) ─► they wait for each other at look-ups
 //! ```
 //!
-//! Bodies are compiled in a few milliseconds. The short way is the program once more for each way through its parser,
+//! A function for each side is compiled in a few milliseconds. The short way is the program once more for each way through its parser,
 //! which takes ten times as long for large programs; packets need not wait for it, since the long way gives the same bytes. Its
 //! staged form is made when tables have become so large that it is worth while.
 
@@ -77,7 +77,7 @@ impl MachineCode {
         Ok(Some(machine_code))
     }
 
-    /// The bodies one by one.
+    /// The functions of both sides, and of some bodies.
     pub(crate) fn bodies(&self) -> &Code {
         &self.bodies
     }

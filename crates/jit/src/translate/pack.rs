@@ -202,10 +202,8 @@ impl Translator<'_, '_, '_> {
         self.enter(apart);
         self.builder.set_cold_block(apart);
         let place = self.place_in_output(bytes);
-        let packet = self.packet();
-        let source = self.address(packet, first as i32);
-        let count = self.number(bytes.into());
-        self.call(runtime::COPY_BYTES, &[place, source, count]);
+        let (first, count) = (self.number(first as i64), self.number(bytes.into()));
+        self.call(runtime::COPY_FROM_FRAME, &[self.context, place, first, count]);
         self.builder.ins().jump(next, &[]);
         self.enter(next);
     }

@@ -20,6 +20,8 @@ pub(super) struct Scratch {
 
 /// One packet's way through some bodies, whatever the engine. Values, requests and output are the same for all
 /// engines.
+// It stays where it is made, on the stack.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum Pass<'a, T> {
     Interpreted(forebay_interp::Execution<'a, View<'a>, T>),
     Compiled(forebay_jit::Execution<'a>),
