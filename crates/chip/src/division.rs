@@ -23,7 +23,7 @@ impl Divisor {
     /// one less than that.
     #[inline]
     pub(crate) fn divide(&self, dividend: u64) -> (u64, u64) {
-        let quotient = (u128::from(dividend) * u128::from(self.inverse) >> 64) as u64;
+        let quotient = ((u128::from(dividend) * u128::from(self.inverse)) >> 64) as u64;
         let rest = dividend - quotient * self.number;
         match rest.checked_sub(self.number) {
             Some(less) => (quotient + 1, less),
