@@ -102,10 +102,10 @@ impl Ord for Event {
 }
 
 /// Picoseconds of a bucket, as a number of bits.
-const BUCKET_BITS: u32 = 10;
+const BUCKET_BITS: u32 = 9;
 
 /// Buckets: about a microsecond together.
-const BUCKETS: usize = 1024;
+const BUCKETS: usize = 2048;
 
 /// Words of a bit for each bucket.
 const WORDS: usize = BUCKETS / 64;
@@ -135,7 +135,7 @@ impl Waiting {
 
 /// The events to come.
 ///
-/// Those of the next microsecond, which are nearly all, are in a wheel of buckets of about a nanosecond each, so that
+/// Those of the next microsecond, which are nearly all, are in a wheel of buckets of about half a nanosecond each, so that
 /// scheduling one and taking the next cost the same however many there are. Later ones are in a heap until their time
 /// comes near.
 ///
