@@ -2,7 +2,7 @@
 
 use crate::error::LoadError;
 use forebay_interp::{NumberPlace, Preserve, State};
-use forebay_ir::{BodyId, Program, Role, SlotId, SlotKind, Terminator};
+use forebay_ir::{BodyId, CloneKind, Op, Program, Role, SlotId, SlotKind, Terminator};
 use std::collections::BTreeSet;
 
 /// The six programmable blocks.
@@ -128,6 +128,9 @@ pub(crate) struct Layout {
     /// Slots that a clone does not inherit: metadata and local variables, not headers.
     metadata: Vec<NumberPlace>,
     headers: Vec<HeaderSize>,
+    /// Whether programs can see the payload of a clone behind what a session's limit leaves: by a checksum over it, or in a
+    /// clone of the clone that has another limit.
+    pub(crate) shows_payload: bool,
     /// By index: the slots that are kept for another pass.
     field_lists: Vec<Vec<SlotId>>,
     /// Of headers with a varbit field: their validity, and where its length is.
@@ -153,6 +156,7 @@ impl Layout {
                 .iter()
                 .map(|header| header_size(program, header, place))
                 .collect(),
+            shows_payload: shows_payload(program),
             field_lists: field_lists(program),
             varbits: varbits.map(|(valid, length)| (place(valid), place(length))).collect(),
             zero,
@@ -191,6 +195,16 @@ impl Layout {
         }
         bits / 8
     }
+}
+
+fn shows_payload(program: &Program) -> bool {
+    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
+    let mut statements = blocks.flat_map(|block| &block.statements);
+    statements.any(|statement| match &statement.op {
+        Op::VerifyChecksum { payload, .. } | Op::UpdateChecksum { payload, .. } => *payload,
+        Op::Clone { kind, .. } => *kind == CloneKind::EgressToEgress,
+        _ => false,
+    })
 }
 
 /// Programs name them by eight bits.

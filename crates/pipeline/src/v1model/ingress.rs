@@ -173,9 +173,10 @@ impl Bench {
             )
         });
         let kept = preserved(burst.pipeline, request.preserve, packet.state());
-        match self.parse_clone(burst, packet, &kept, tracer) {
+        match self.parse_clone(burst, packet, &kept, session.packet_length_bytes, tracer) {
             Ok(copy) => {
                 let mut clone = self.queued(burst, copy, 0, InstanceType::IngressClone);
+                clone.ingress_length = packet.bytes.len() as u32;
                 clone.truncate_to = session.packet_length_bytes;
                 super::classify(&mut clone, session, burst.pipeline.layout.numbers.priority);
                 self.replicate(burst, clone, &session.replicas, |copy| {
@@ -191,11 +192,11 @@ impl Bench {
         burst: Burst<'_>,
         packet: &IngressPacket,
         kept: &Preserved,
+        limit: Option<u32>,
         tracer: &mut T,
     ) -> Result<IngressPacket, DropReason> {
         let layout = &burst.pipeline.layout;
-        let mut bytes = self.pool.buffer();
-        bytes.extend_from_slice(&packet.bytes);
+        let bytes = self.pool.buffer();
         let mut copy = self.packet(bytes, packet.arguments);
         copy.tag = packet.tag;
         copy.passes = packet.passes;
@@ -214,7 +215,14 @@ impl Bench {
         }
         layout.reset_metadata(state);
         restore(state, kept);
+        // What will be cut off nobody looks at, unless the layout says so.
+        let seen = match limit {
+            Some(limit) if !layout.shows_payload => payload_bit.div_ceil(8).saturating_add(limit as usize),
+            _ => usize::MAX,
+        };
         copy.header_bytes = layout.valid_header_bytes(state) as u32;
+        copy.bytes
+            .extend_from_slice(&packet.bytes[..seen.min(packet.bytes.len())]);
         copy.payload_bit = payload_bit;
         Ok(copy)
     }
