@@ -13,7 +13,8 @@ use crate::sharing::ingress_and_egress_share_state;
 use crate::spec::ChipSpec;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{
-    DigestMessage, DropReason, EgressDecision, IngressArguments, IngressPacket, Pipeline, QueuedPacket, Worker,
+    DigestMessage, DropReason, EgressDecision, FrameBuffer, IngressArguments, IngressPacket, Pipeline, QueuedPacket,
+    Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -160,7 +161,7 @@ impl Chip {
     }
 
     /// A frame as the ingress pipeline wants it; the time is set when it enters.
-    pub(crate) fn arriving(&mut self, bytes: Vec<u8>, ingress_port: u16, tag: u64) -> IngressPacket {
+    pub(crate) fn arriving(&mut self, bytes: FrameBuffer, ingress_port: u16, tag: u64) -> IngressPacket {
         let arguments = IngressArguments {
             ingress_port: ingress_port.into(),
             ..IngressArguments::default()

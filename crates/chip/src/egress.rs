@@ -13,7 +13,7 @@ use crate::pacer::Picos;
 use crate::port::{Port, Waiting, WireEnd};
 use crate::scheduler::Backlog;
 use crate::spec::ChipSpec;
-use forebay_pipeline::{EgressArguments, EgressDecision, IngressPacket, NoTrace};
+use forebay_pipeline::{EgressArguments, EgressDecision, FrameBuffer, IngressPacket, NoTrace};
 
 impl Chip {
     /// A port may take a packet from its queues.
@@ -96,7 +96,14 @@ impl Chip {
 
     /// Puts a frame on the wire.
     #[inline(never)]
-    fn send<O: Observer>(&mut self, index: u16, bytes: Vec<u8>, tag: u64, start: Picos, context: &mut Context<'_, O>) {
+    fn send<O: Observer>(
+        &mut self,
+        index: u16,
+        bytes: FrameBuffer,
+        tag: u64,
+        start: Picos,
+        context: &mut Context<'_, O>,
+    ) {
         let port = &mut self.ports[usize::from(index)];
         if port.wire_end != WireEnd::Outside {
             let packet = self.arriving(bytes, index, tag);

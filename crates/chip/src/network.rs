@@ -8,7 +8,7 @@ use crate::link::{Link, LinkSpec};
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::Origin;
 use crate::port::{PortReport, QueueSample, WireEnd};
-use forebay_pipeline::{DigestMessage, DropReason, IngressPacket, InstanceType, Pipeline};
+use forebay_pipeline::{DigestMessage, DropReason, FrameBuffer, IngressPacket, InstanceType, Pipeline};
 use std::fmt;
 use std::sync::Arc;
 
@@ -388,7 +388,7 @@ fn cross<O: Observer>(
     context.chip = sender;
 }
 
-fn receive<O: Observer>(chip: &mut Chip, port: u16, bytes: Vec<u8>, tag: u64, context: &mut Context<'_, O>) {
+fn receive<O: Observer>(chip: &mut Chip, port: u16, bytes: FrameBuffer, tag: u64, context: &mut Context<'_, O>) {
     chip.books.received += 1;
     let report = &mut chip.ports[usize::from(port)].report;
     report.received_frames += 1;

@@ -6,8 +6,8 @@
 use forebay_bits::Bits;
 use forebay_ir::{EntryMatch, text, verify};
 use forebay_pipeline::{
-    EgressArguments, EgressDecision, EgressPacket, Entry, EntryAction, IngressArguments, IngressDecision,
-    IngressPacket, NoTrace, Pipeline, Worker,
+    EgressArguments, EgressDecision, EgressPacket, Entry, EntryAction, IngressArguments, IngressDecision, NoTrace,
+    Pipeline, Worker,
 };
 use std::error::Error;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ fn forward(worker: &mut Worker, frames: &[Vec<u8>], packets: u32) -> u32 {
         for frame in frames.by_ref().take(BURST as usize) {
             let mut bytes = worker.buffer();
             bytes.extend_from_slice(frame);
-            arriving.push(IngressPacket::new(bytes, IngressArguments::default()));
+            arriving.push(worker.packet(bytes, IngressArguments::default()));
         }
         worker.ingress(&mut arriving, &mut ingress, &mut NoTrace);
         for decided in ingress.drain(..) {

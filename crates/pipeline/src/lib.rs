@@ -15,6 +15,7 @@
 mod compare;
 mod control;
 mod error;
+mod frame_buffer;
 mod layout;
 mod load;
 mod machine_code;
@@ -29,6 +30,7 @@ pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, IdleTime,
 pub use error::{ControlError, LoadError, ObjectKind};
 pub use forebay_interp::{Event, NoTrace, Tracer};
 pub use forebay_tables::{ColorCounts, CounterValue};
+pub use frame_buffer::FrameBuffer;
 pub use load::{Engine, Options, Pipeline, ShortWay};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
 pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};

@@ -1,5 +1,6 @@
 //! What becomes of a packet: decisions for the switch, and the named reasons for which packets are dropped.
 
+use crate::frame_buffer::FrameBuffer;
 use crate::packet::{IngressPacket, QueuedPacket};
 use forebay_bits::Bits;
 use forebay_ir::DigestId;
@@ -179,7 +180,7 @@ pub enum EgressDecision {
         /// The port.
         port: u32,
         /// The frame.
-        bytes: Vec<u8>,
+        bytes: FrameBuffer,
         /// The tag of the packet that it was made from.
         tag: u64,
     },

@@ -3,6 +3,7 @@
 //! A pipeline reads no clock and no queue. Whatever a program can observe besides its packet and its tables (time,
 //! queue depths, randomness) is an argument here, so the software switch and the timed chip call the same code.
 
+use crate::frame_buffer::FrameBuffer;
 use forebay_bits::Bits;
 use forebay_interp::State;
 use forebay_ir::SlotId;
@@ -64,9 +65,9 @@ pub struct Passes {
 pub struct Contents {
     /// The frame from its first byte on, without the frame check sequence: as it is before ingress, also behind it. Empty
     /// when it is shared.
-    pub bytes: Vec<u8>,
+    pub bytes: FrameBuffer,
     /// The frame, when copies of the packet have it too.
-    pub(crate) shared: Option<Arc<Vec<u8>>>,
+    pub(crate) shared: Option<Arc<FrameBuffer>>,
     /// What the switch says of it in ingress.
     pub arguments: IngressArguments,
     /// Chosen by the switch, never read here; every packet made from this one carries it.
@@ -130,7 +131,7 @@ impl IngressPacket {
     /// A packet that arrived at a port. [`crate::Worker::packet`] does the same with the memory of earlier ones.
     pub fn new(bytes: Vec<u8>, arguments: IngressArguments) -> Self {
         IngressPacket(Box::new(Contents {
-            bytes,
+            bytes: bytes.into(),
             arguments,
             ..Contents::default()
         }))

@@ -5,8 +5,8 @@ use crate::port_table::PortTable;
 use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError, SplitMix64};
 use forebay_pipeline::{
-    Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, IngressArguments, IngressDecision, IngressPacket,
-    Passed, Pipeline, QueuedPacket, Tracer, Worker,
+    Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, FrameBuffer, IngressArguments, IngressDecision,
+    IngressPacket, Passed, Pipeline, QueuedPacket, Tracer, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -387,7 +387,7 @@ impl Switch {
     }
 
     /// Out of a port.
-    fn leave(&mut self, port: u32, bytes: Vec<u8>, tag: u64, now_ns: u64) {
+    fn leave(&mut self, port: u32, bytes: FrameBuffer, tag: u64, now_ns: u64) {
         match self.ports.send(port, &bytes, tag, now_ns) {
             Some(sent) => self.count_sent(sent),
             None => self.drop_here(port, DropReason::NoSuchPort),

@@ -196,7 +196,7 @@ impl Bench {
             HalfEnd::WantsCopies => Ok(Egressed::WantsCopies),
             _ => {
                 if let Some(emitted) = emitted {
-                    shorten_front(&mut packet.bytes, front, emitted);
+                    packet.bytes.shorten_front(front, emitted);
                 }
                 Ok(Egressed::Deparsed {
                     in_frame: emitted.is_some(),
@@ -219,14 +219,6 @@ pub(super) fn fetch_left_fields(burst: Burst<'_>, packet: &mut Contents) {
             let width = burst.pipeline.program.slot(field.slot).width;
             state.set(field.slot, read_bits(frame, field.first_bit, width));
         }
-    }
-}
-
-/// Has what is behind the first `length` bytes of a frame follow the first `kept` of them.
-fn shorten_front(frame: &mut Vec<u8>, length: usize, kept: usize) {
-    if kept < length {
-        frame.copy_within(length.., kept);
-        frame.truncate(frame.len() + kept - length);
     }
 }
 

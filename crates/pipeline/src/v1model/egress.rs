@@ -179,10 +179,10 @@ impl Bench {
             let limit = packet.truncate_to.map_or(usize::MAX, |limit| limit as usize);
             let kept = limit.saturating_sub(output.len_bits() / 8);
             packet.bytes.truncate(kept.saturating_add(payload_bit / 8));
-            return replace_front(&mut packet.bytes, payload_bit / 8, output.bytes());
+            return packet.bytes.replace_front(payload_bit / 8, output.bytes());
         }
         output.push_from(packet.frame(), payload_bit);
-        let bytes = output.take(self.pool.buffer());
+        let bytes = output.take(self.pool.buffer().into_memory()).into();
         self.pool.recycle(std::mem::replace(&mut packet.bytes, bytes));
         if let Some(shared) = packet.shared.take() {
             self.pool.recycle_shared(shared);
@@ -242,21 +242,8 @@ fn frame_and_state(packet: &mut Contents) -> (&[u8], &mut State) {
     let Contents {
         bytes, shared, state, ..
     } = packet;
-    let frame = shared.as_ref().map_or(bytes.as_slice(), |shared| shared.as_slice());
+    let frame = shared.as_ref().map_or(&bytes[..], |shared| shared);
     (frame, state.as_mut().expect("ingress comes first"))
-}
-
-/// Puts other bytes in place of the first `length` of a frame.
-fn replace_front(frame: &mut Vec<u8>, length: usize, front: &[u8]) {
-    let end = frame.len();
-    if front.len() > length {
-        frame.resize(end + front.len() - length, 0);
-    }
-    if front.len() != length {
-        frame.copy_within(length..end, front.len());
-        frame.truncate(end + front.len() - length);
-    }
-    frame[..front.len()].copy_from_slice(front);
 }
 
 /// The arguments of egress that passes need; the packet's bytes are borrowed only while one runs.

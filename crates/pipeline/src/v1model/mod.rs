@@ -46,6 +46,7 @@ mod pass;
 mod pool;
 mod short_way;
 
+use crate::frame_buffer::FrameBuffer;
 use crate::load::Pipeline;
 use crate::objects::{PresentSection, View};
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
@@ -232,12 +233,12 @@ impl Worker {
     }
 
     /// An empty buffer for a packet's bytes; one that was given back, if there is one.
-    pub fn buffer(&mut self) -> Vec<u8> {
+    pub fn buffer(&mut self) -> FrameBuffer {
         self.bench.pool.buffer()
     }
 
     /// A packet that arrived at a port, in memory that was given back, if there is some.
-    pub fn packet(&mut self, bytes: Vec<u8>, arguments: IngressArguments) -> IngressPacket {
+    pub fn packet(&mut self, bytes: FrameBuffer, arguments: IngressArguments) -> IngressPacket {
         self.bench.packet(bytes, arguments)
     }
 
@@ -247,7 +248,7 @@ impl Worker {
     }
 
     /// The bytes of a packet that will not enter ingress here.
-    pub fn into_bytes(&mut self, mut packet: IngressPacket) -> Vec<u8> {
+    pub fn into_bytes(&mut self, mut packet: IngressPacket) -> FrameBuffer {
         let bytes = std::mem::take(&mut packet.bytes);
         self.discard_arrived(packet);
         bytes
@@ -259,13 +260,13 @@ impl Worker {
     }
 
     /// Gives a buffer back for later packets.
-    pub fn recycle(&mut self, buffer: Vec<u8>) {
+    pub fn recycle(&mut self, buffer: FrameBuffer) {
         self.bench.pool.recycle(buffer);
     }
 }
 
 impl Bench {
-    fn packet(&mut self, bytes: Vec<u8>, arguments: IngressArguments) -> IngressPacket {
+    fn packet(&mut self, bytes: FrameBuffer, arguments: IngressArguments) -> IngressPacket {
         let mut packet = self.pool.packet();
         packet.bytes = bytes;
         packet.arguments = arguments;

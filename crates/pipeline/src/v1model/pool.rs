@@ -1,5 +1,6 @@
 //! Memory that packets leave behind for later ones.
 
+use crate::frame_buffer::FrameBuffer;
 use crate::packet::Contents;
 use forebay_interp::State;
 use std::sync::Arc;
@@ -15,9 +16,9 @@ pub(crate) struct Pool {
     packets: Vec<Box<Contents>>,
     #[allow(clippy::vec_box)]
     states: Vec<Box<State>>,
-    buffers: Vec<Vec<u8>>,
+    buffers: Vec<FrameBuffer>,
     /// Handles without a buffer, each the only one to its place.
-    handles: Vec<Arc<Vec<u8>>>,
+    handles: Vec<Arc<FrameBuffer>>,
 }
 
 impl Pool {
@@ -97,13 +98,15 @@ impl Pool {
         }
     }
 
-    /// An empty buffer.
-    pub(crate) fn buffer(&mut self) -> Vec<u8> {
-        self.buffers.pop().unwrap_or_default()
+    /// An empty frame.
+    pub(crate) fn buffer(&mut self) -> FrameBuffer {
+        let mut buffer = self.buffers.pop().unwrap_or_default();
+        buffer.begin();
+        buffer
     }
 
     /// Bytes that copies of a packet can share.
-    pub(crate) fn share(&mut self, bytes: Vec<u8>) -> Arc<Vec<u8>> {
+    pub(crate) fn share(&mut self, bytes: FrameBuffer) -> Arc<FrameBuffer> {
         let mut handle = self.handles.pop().unwrap_or_default();
         match Arc::get_mut(&mut handle) {
             Some(place) => *place = bytes,
@@ -113,7 +116,7 @@ impl Pool {
     }
 
     /// Takes back what was shared; the buffer is used again when this was the last copy.
-    pub(crate) fn recycle_shared(&mut self, mut handle: Arc<Vec<u8>>) {
+    pub(crate) fn recycle_shared(&mut self, mut handle: Arc<FrameBuffer>) {
         if let Some(place) = Arc::get_mut(&mut handle) {
             let buffer = std::mem::take(place);
             self.recycle(buffer);
@@ -123,9 +126,8 @@ impl Pool {
         }
     }
 
-    pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
-        if buffer.capacity() > 0 && self.buffers.len() < KEPT_MAX {
-            buffer.clear();
+    pub(crate) fn recycle(&mut self, buffer: FrameBuffer) {
+        if !buffer.has_no_memory() && self.buffers.len() < KEPT_MAX {
             self.buffers.push(buffer);
         }
     }
@@ -138,15 +140,15 @@ mod tests {
     #[test]
     fn what_copies_share_is_used_again_after_the_last() {
         let mut pool = Pool::default();
-        let first = pool.share(vec![1, 2, 3]);
+        let first = pool.share(vec![1, 2, 3].into());
         let second = Arc::clone(&first);
         let place = Arc::as_ptr(&first);
         pool.recycle_shared(first);
         assert!(pool.buffers.is_empty());
-        assert_eq!(*second, [1, 2, 3]);
+        assert_eq!(second[..], [1, 2, 3]);
         pool.recycle_shared(second);
         assert_eq!(pool.buffers.len(), 1);
-        let again = pool.share(Vec::new());
+        let again = pool.share(FrameBuffer::default());
         assert_eq!(Arc::as_ptr(&again), place);
     }
 }

@@ -251,7 +251,7 @@ fn resubmit_begins_again_with_the_packet_that_came() {
         panic!("resubmit comes before multicast")
     };
     assert_eq!(
-        (again.bytes.as_slice(), again.instance_type()),
+        (&again.bytes[..], again.instance_type()),
         (&[1, 2, 3][..], InstanceType::Resubmitted)
     );
     let queued = switch.ingress(again).into_iter().find_map(enqueued).expect("a packet");
@@ -364,7 +364,7 @@ fn recirculation_takes_the_deparsed_packet() {
     let Some(EgressDecision::Recirculate(again)) = decisions.pop() else {
         panic!("{decisions:?}")
     };
-    assert_eq!(again.bytes, [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]);
+    assert_eq!(again.bytes[..], [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]);
     assert_eq!(
         (again.instance_type(), again.passes().recirculations),
         (InstanceType::Recirculated, 1)
