@@ -182,7 +182,7 @@ impl<'a> Execution<'a> {
     #[inline]
     pub fn run(&mut self, body: BodyId) -> Ended {
         let entry = self.code.entries.bodies[body.index()].expect("it has a function of its own");
-        self.context.steps_left = self.code.step_limit;
+        self.context.steps_left.write(self.code.step_limit);
         let ending = self.execute(entry);
         self.context.ended(ending)
     }
@@ -227,7 +227,7 @@ impl<'a> Execution<'a> {
         (end, self.emitted)
     }
 
-    #[inline]
+    #[inline(always)]
     fn half(&mut self, side: usize, given: &Given) -> HalfEnd {
         let entry = self.code.entries.halves.expect("there are functions for both sides")[side];
         self.context.given = given.as_ptr();
@@ -235,13 +235,19 @@ impl<'a> Execution<'a> {
         half_ended(ending)
     }
 
-    /// Behind a side: bytes of all headers that were valid behind the parser, of ingress, and at the end.
+    /// Behind a side: bytes of all valid headers.
     #[inline]
-    pub fn header_bytes(&self) -> (u64, u64) {
-        (self.context.parsed_bytes, self.context.header_bytes)
+    pub fn header_bytes(&self) -> u64 {
+        self.context.header_bytes
     }
 
+    /// Behind ingress: the same where its parser had ended.
     #[inline]
+    pub fn parsed_bytes(&self) -> u64 {
+        self.context.parsed_bytes
+    }
+
+    #[inline(always)]
     fn execute(&mut self, entry: Entry) -> i64 {
         debug_assert!(self.context.cursor <= self.context.packet_bits);
         self.context.state = self.state().words_mut().as_mut_ptr();

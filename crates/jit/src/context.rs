@@ -12,7 +12,11 @@ use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, Objects, PacketFacts, Random, Requests};
 use forebay_ir::TableId;
 use forebay_tables::Location;
+use std::mem::MaybeUninit;
 use std::ptr;
+
+/// A value that is not there before somebody needs it: contexts are made for every packet.
+pub(crate) type Later<T> = MaybeUninit<T>;
 
 /// See the [module](self).
 #[repr(C)]
@@ -29,21 +33,21 @@ pub(crate) struct Context<'a> {
     /// that the program needs.
     pub(crate) temporaries: *mut u64,
     /// Statements and terminators that the body may still execute.
-    pub(crate) steps_left: u64,
+    pub(crate) steps_left: Later<u64>,
     /// The `error` with which a parser rejected.
-    pub(crate) error: u64,
+    pub(crate) error: Later<u64>,
     /// Whether the last lookup hit.
-    pub(crate) hit: u64,
+    pub(crate) hit: Later<u64>,
     /// The colour of the last lookup's direct meter; [`NO_COLOR`] when there is none.
-    pub(crate) color: u64,
+    pub(crate) color: Later<u64>,
     /// The action data that the last lookup found, each argument in as many words as it needs.
-    pub(crate) arguments: *const u64,
+    pub(crate) arguments: Later<*const u64>,
     /// On the short way: where the packets came from.
-    pub(crate) ingress_port: u64,
+    pub(crate) ingress_port: Later<u64>,
     /// On the short way: when.
-    pub(crate) timestamp_us: u64,
+    pub(crate) timestamp_us: Later<u64>,
     /// On the short way: packets that wait, see [`crate::lane`].
-    pub(crate) queues: *mut u64,
+    pub(crate) queues: Later<*mut u64>,
     /// On the short way: see [`crate::arrays::Arrays`].
     pub(crate) registers: *const u64,
     /// The same of counters.
@@ -51,10 +55,10 @@ pub(crate) struct Context<'a> {
     /// Whether atomic sections need locks.
     pub(crate) needs_locks: u64,
     /// On the short way: where the tables are that compiled code searches itself, in the order of [`crate::ShortCode`]'s list.
-    pub(crate) locations: *const Location,
+    pub(crate) locations: Later<*const Location>,
     /// On the short way: places for copies that are not in use yet.
-    pub(crate) next_copy: *mut Copy,
-    pub(crate) copies_left: u64,
+    pub(crate) next_copy: Later<*mut Copy>,
+    pub(crate) copies_left: Later<u64>,
     /// In the function of a body: where the next byte is put that the deparser emits, and where the memory for them ends. Null
     /// before the first one, unless they are put into the frame.
     pub(crate) output_next: *mut u8,
@@ -110,20 +114,20 @@ impl<'a> Context<'a> {
             cursor: 0,
             state: ptr::null_mut(),
             temporaries: ptr::null_mut(),
-            steps_left: 0,
-            error: 0,
-            hit: 0,
-            color: NO_COLOR,
-            arguments: ptr::null(),
-            ingress_port: 0,
-            timestamp_us: 0,
-            queues: ptr::null_mut(),
+            steps_left: Later::uninit(),
+            error: Later::uninit(),
+            hit: Later::uninit(),
+            color: Later::uninit(),
+            arguments: Later::uninit(),
+            ingress_port: Later::uninit(),
+            timestamp_us: Later::uninit(),
+            queues: Later::uninit(),
             registers: ptr::null(),
             counters: ptr::null(),
             needs_locks: 1,
-            locations: ptr::null(),
-            next_copy: ptr::null_mut(),
-            copies_left: 0,
+            locations: Later::uninit(),
+            next_copy: Later::uninit(),
+            copies_left: Later::uninit(),
             output_next: ptr::null_mut(),
             output_end: ptr::null_mut(),
             output_frame: ptr::null_mut(),
@@ -189,7 +193,8 @@ impl<'a> Context<'a> {
         match ending {
             ending::RETURNED => Ended::Returned,
             ending::EXITED => Ended::Exited,
-            ending::REJECTED => Ended::Rejected(self.error as u32),
+            // SAFETY: who returns this has written the error.
+            ending::REJECTED => Ended::Rejected(unsafe { self.error.assume_init() } as u32),
             ending::STEP_LIMIT => Ended::StepLimit,
             ending::ASSERT_FAILED => Ended::AssertFailed,
             other => unreachable!("the code of a body does not return {other}"),

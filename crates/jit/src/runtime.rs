@@ -215,14 +215,14 @@ unsafe extern "C" fn lookup(context: *mut Context<'_>, shape: *const TableShape,
     // SAFETY: see the module.
     unsafe { load_key(&mut memory.key, &shape.key_widths, key) };
     let found = context.objects.lookup(shape.table, &memory.key, context.facts);
-    context.hit = found.hit.into();
-    context.color = found.color.map_or(NO_COLOR, u64::from);
+    context.hit.write(found.hit.into());
+    context.color.write(found.color.map_or(NO_COLOR, u64::from));
     let Some((action, arguments)) = found.action else {
         return NO_ACTION;
     };
     memory.arguments.clear();
     memory.arguments.extend(arguments.iter().flat_map(Bits::limbs));
-    context.arguments = memory.arguments.as_ptr();
+    context.arguments.write(memory.arguments.as_ptr());
     action.into()
 }
 
@@ -234,7 +234,7 @@ unsafe extern "C" fn find_record(context: *mut Context<'_>, table: u64, key: *co
     // SAFETY: see the module.
     let key = unsafe { slice::from_raw_parts(key, view.key_layout().words()) };
     let found = view.find(key, view.hint(key), pin);
-    context.hit = found.is_some().into();
+    context.hit.write(found.is_some().into());
     let record = found.unwrap_or_else(|| view.default_record(pin));
     record.as_ptr().expose_provenance() as u64
 }
@@ -356,11 +356,13 @@ unsafe extern "C" fn replicate(context: *mut Context<'_>, lane: *mut Lane, group
     let (context, lane) = unsafe { (&mut *context, &mut *lane) };
     let members = tables(context).replicas(group as u16);
     let count = members.len() as u64;
-    assert!(count <= context.copies_left, "there is room for all copies");
-    lane.copies = context.next_copy.expose_provenance() as u64;
+    // SAFETY: the short way begins with both.
+    let (next_copy, copies_left) = unsafe { (context.next_copy.assume_init(), context.copies_left.assume_init()) };
+    assert!(count <= copies_left, "there is room for all copies");
+    lane.copies = next_copy.expose_provenance() as u64;
     lane.copies_count = count;
-    context.next_copy = context.next_copy.wrapping_add(members.len());
-    context.copies_left -= count;
+    context.next_copy.write(next_copy.wrapping_add(members.len()));
+    context.copies_left.write(copies_left - count);
     members.as_ptr().expose_provenance() as u64
 }
 

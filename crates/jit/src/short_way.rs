@@ -192,8 +192,8 @@ impl<'a> ShortWay<'a> {
         let shape = straight.needs.shape;
         Lanes::prepare(memory, staged.map_or(shape, |staged| shape.or(staged.needs.shape)));
         let mut context = Context::new(objects, PacketFacts::default());
-        context.next_copy = memory.copies.as_mut_ptr();
-        context.copies_left = memory.copies.len() as u64;
+        context.next_copy.write(memory.copies.as_mut_ptr());
+        context.copies_left.write(memory.copies.len() as u64);
         let arrays = objects.arrays();
         assert!(
             arrays.are_of(code.needs.registers, code.needs.counters),
@@ -268,16 +268,16 @@ impl<'a> ShortWay<'a> {
         self.output.clear();
         let lanes = &mut self.memory.lanes;
         let context = &mut self.context;
-        context.ingress_port = arguments.ingress_port.into();
-        context.timestamp_us = arguments.timestamp_us;
+        context.ingress_port.write(arguments.ingress_port.into());
+        context.timestamp_us.write(arguments.timestamp_us);
         context.facts.timestamp_us = arguments.timestamp_us;
-        context.queues = lanes.queues();
-        context.locations = self.memory.locations.as_ptr();
+        let queues = *context.queues.write(lanes.queues());
+        context.locations.write(self.memory.locations.as_ptr());
         context.temporaries = self.memory.temporaries.as_mut_ptr();
         context.requests = self.requests;
         context.output = self.output;
         context.memory = self.memory;
-        let first = context.queues.wrapping_add(1).expose_provenance();
+        let first = queues.wrapping_add(1).expose_provenance();
         // SAFETY: the frames are as the caller promises; the context has lanes, queues, temporaries and buffers that are
         // ours until this returns, all as large as the code was told.
         let behind = unsafe { (self.code.entry)(context) };

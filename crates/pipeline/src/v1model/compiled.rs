@@ -133,7 +133,7 @@ impl Bench {
         requests.clear();
         let mut execution = Execution::new(code, burst.view, input(bytes), state, requests, buffers, memory);
         ended(execution.ingress(&given, is_ready))?;
-        let (parsed_bytes, header_bytes) = execution.header_bytes();
+        let (parsed_bytes, header_bytes) = (execution.parsed_bytes(), execution.header_bytes());
         let length = (bytes.len() as u64 + header_bytes).saturating_sub(parsed_bytes);
         packet.payload_bit = execution.cursor();
         packet.header_bytes = header_bytes as u32;
@@ -181,11 +181,11 @@ impl Bench {
             let input = input(&[]);
             let mut execution = Execution::new(code, burst.view, input, state, requests, buffers, memory);
             let (end, emitted) = execution.egress_into(&given, bytes, front);
-            (end, emitted, execution.header_bytes().1)
+            (end, emitted, execution.header_bytes())
         } else {
             let input = input(shared.as_ref().map_or(&bytes[..], |shared| shared));
             let mut execution = Execution::new(code, burst.view, input, state, requests, buffers, memory);
-            (execution.egress(&given), None, execution.header_bytes().1)
+            (execution.egress(&given), None, execution.header_bytes())
         };
         ended(end)?;
         let length = u64::from(packet.packet_length) + header_bytes;
