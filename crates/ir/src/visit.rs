@@ -1,6 +1,7 @@
 //! What operations read and write, and access to the expressions inside them, for passes and executors.
 
 use crate::{DataItem, Expr, KeySet, Op, Program, SlotId, Terminator};
+use std::collections::BTreeSet;
 
 impl Expr {
     /// Calls `visit` with every slot that the expression reads.
@@ -236,6 +237,28 @@ impl Op {
             Op::Extract { header, .. } => program.headers[header.index()].slots().collect(),
             _ => self.target().into_iter().collect(),
         }
+    }
+}
+
+impl Program {
+    /// Slots that a body, a table's key or a field list reads. Emitting a header does not count.
+    pub fn slots_read(&self) -> BTreeSet<SlotId> {
+        let mut read: BTreeSet<SlotId> = self.field_lists.values().flatten().copied().collect();
+        let mut see = |slot| {
+            read.insert(slot);
+        };
+        for block in self.bodies.iter().flat_map(|body| &body.blocks) {
+            for statement in &block.statements {
+                statement.op.for_each_slot_read(&mut see);
+            }
+            for expr in block.terminator.exprs() {
+                expr.for_each_slot(&mut see);
+            }
+        }
+        for key in self.tables.iter().flat_map(|table| &table.keys) {
+            key.expr.for_each_slot(&mut see);
+        }
+        read
     }
 }
 

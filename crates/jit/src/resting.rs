@@ -122,28 +122,8 @@ fn slots_written(program: &Program) -> IndexSet {
     written
 }
 
-/// Slots that something else than an emission reads.
-fn slots_read(program: &Program) -> BTreeSet<SlotId> {
-    let mut read: BTreeSet<SlotId> = program.field_lists.values().flatten().copied().collect();
-    let mut see = |slot| {
-        read.insert(slot);
-    };
-    for block in program.bodies.iter().flat_map(|body| &body.blocks) {
-        for statement in &block.statements {
-            statement.op.for_each_slot_read(&mut see);
-        }
-        for expr in block.terminator.exprs() {
-            expr.for_each_slot(&mut see);
-        }
-    }
-    for key in program.tables.iter().flat_map(|table| &table.keys) {
-        key.expr.for_each_slot(&mut see);
-    }
-    read
-}
-
 fn left_fields(program: &Program, starts: &BTreeMap<HeaderId, u64>) -> BTreeMap<SlotId, LeftField> {
-    let read = slots_read(program);
+    let read = program.slots_read();
     let mut left = BTreeMap::new();
     for (id, start) in starts {
         let header = &program.headers[id.index()];

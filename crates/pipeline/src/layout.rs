@@ -89,26 +89,6 @@ impl Intrinsics<NumberPlace> {
     }
 }
 
-/// Slots that a body, a table's key or a field list reads.
-fn slots_read(program: &Program) -> BTreeSet<SlotId> {
-    let mut read: BTreeSet<SlotId> = program.field_lists.values().flatten().copied().collect();
-    let mut see = |slot| {
-        read.insert(slot);
-    };
-    for block in program.bodies.iter().flat_map(|body| &body.blocks) {
-        for statement in &block.statements {
-            statement.op.for_each_slot_read(&mut see);
-        }
-        for expr in block.terminator.exprs() {
-            expr.for_each_slot(&mut see);
-        }
-    }
-    for key in program.tables.iter().flat_map(|table| &table.keys) {
-        key.expr.for_each_slot(&mut see);
-    }
-    read
-}
-
 /// How long a header is.
 #[derive(Clone, Debug)]
 struct HeaderSize {
@@ -149,7 +129,7 @@ impl Layout {
         Ok(Layout {
             blocks: blocks(program)?,
             slots,
-            numbers: slots.map(place).without_unread(&slots, &slots_read(program)),
+            numbers: slots.map(place).without_unread(&slots, &program.slots_read()),
             metadata: metadata_slots(program).map(place).collect(),
             headers: program
                 .headers

@@ -1,5 +1,6 @@
 //! Each side of the traffic manager in one call, in compiled code: what [`super::ingress`] and [`super::egress`] do body by body.
 
+use super::egress::frame_and_state;
 use super::pass::Scratch;
 use super::{Bench, Burst, DROP_PORT, min_option, restore};
 use crate::layout::Layout;
@@ -209,11 +210,7 @@ impl Bench {
 /// Gives a packet the fields that compiled code has left in its frame, for the interpreter.
 pub(super) fn fetch_left_fields(burst: Burst<'_>, packet: &mut Contents) {
     let Some(code) = &burst.pipeline.code else { return };
-    let Contents {
-        bytes, shared, state, ..
-    } = packet;
-    let frame = shared.as_ref().map_or(&bytes[..], |shared| shared);
-    let state = state.as_mut().expect("ingress comes first");
+    let (frame, state) = frame_and_state(packet);
     for field in code.bodies().left_fields() {
         if state.is_set(field.valid) {
             let width = burst.pipeline.program.slot(field.slot).width;

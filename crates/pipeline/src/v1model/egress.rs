@@ -238,7 +238,7 @@ fn leave<T: Tracer>(burst: Burst<'_>, pass: &mut Pass<'_, T>) -> Result<Fate, Dr
 }
 
 /// The frame as it entered ingress, and the state.
-fn frame_and_state(packet: &mut Contents) -> (&[u8], &mut State) {
+pub(super) fn frame_and_state(packet: &mut Contents) -> (&[u8], &mut State) {
     let Contents {
         bytes, shared, state, ..
     } = packet;
