@@ -64,6 +64,16 @@ impl Clock {
     }
 }
 
+/// Seeds for the random numbers of each pass, if the program draws any.
+pub(crate) struct Seeds(Option<SplitMix64>);
+
+impl Seeds {
+    #[inline]
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0.as_mut().map_or(0, SplitMix64::next_u64)
+    }
+}
+
 pub(crate) struct Chip {
     pub(crate) number: u16,
     pub(crate) spec: ChipSpec,
@@ -76,7 +86,7 @@ pub(crate) struct Chip {
     pub(crate) clones: VecDeque<(Picos, u16, QueuedPacket)>,
     /// Frames that a fault holds up, with the time at which they come and the port whose wire they are on.
     pub(crate) late: Vec<(Picos, u16, IngressPacket)>,
-    pub(crate) random: SplitMix64,
+    pub(crate) seeds: Seeds,
     pub(crate) books: Books,
     pub(crate) digests: Vec<DigestMessage>,
     pub(crate) digests_lost: u64,
@@ -123,7 +133,7 @@ impl Chip {
             line: IngressLine::new(!ingress_and_egress_share_state(pipeline.program())),
             clones: VecDeque::new(),
             late: Vec::new(),
-            random: SplitMix64::new(config.seed),
+            seeds: Seeds((pipeline.program().draws_random_numbers()).then(|| SplitMix64::new(config.seed))),
             books: Books::default(),
             digests: Vec::new(),
             digests_lost: 0,

@@ -55,7 +55,7 @@ impl Chip {
             enq_timestamp_us: microseconds(waiting.enqueued),
             enq_qdepth: waiting.depth,
             deq_qdepth: depth_behind,
-            random_seed: self.random.next_u64(),
+            random_seed: self.seeds.next(),
         };
         let decisions = &mut self.egress_decisions;
         let decide = |decision| decisions.push(decision);

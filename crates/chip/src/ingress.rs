@@ -71,7 +71,7 @@ impl Chip {
         port.has_clock = false;
         let mut packet = port.channel.finish();
         packet.arguments.timestamp_us = microseconds(context.now);
-        packet.arguments.random_seed = self.random.next_u64();
+        packet.arguments.random_seed = self.seeds.next();
         let leaves = context.now + self.spec.pipelines.ingress_latency_ps;
         context.schedule(leaves, Kind::IngressDone, 0);
         if let Some(duration) = port.channel.begin() {

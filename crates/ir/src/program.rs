@@ -126,6 +126,13 @@ impl Program {
     pub fn error(&self, name: &str) -> Option<u32> {
         self.errors.iter().position(|e| e == name).map(|i| i as u32)
     }
+
+    /// Whether anything in it calls `random`.
+    pub fn draws_random_numbers(&self) -> bool {
+        let blocks = self.bodies.iter().flat_map(|body| &body.blocks);
+        let mut statements = blocks.flat_map(|block| &block.statements);
+        statements.any(|statement| matches!(statement.op, Op::Random { .. }))
+    }
 }
 
 /// Architectures that lowering knows.

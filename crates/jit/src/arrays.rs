@@ -14,6 +14,17 @@ pub struct Arrays {
     registers: Box<[u64]>,
     /// By [`CounterId`]; 0 where the runtime counts.
     counters: Box<[u64]>,
+    shape: ArraysShape,
+}
+
+/// How many registers and counters a program has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ArraysShape(u64);
+
+impl ArraysShape {
+    pub(crate) fn of(program: &Program) -> ArraysShape {
+        ArraysShape((program.registers.len() as u64) << 32 | program.counters.len() as u64)
+    }
 }
 
 /// Words of an element of a counter array: packets and bytes.
@@ -48,6 +59,7 @@ impl Arrays {
         Arrays {
             registers: registers.collect(),
             counters: counters.collect(),
+            shape: ArraysShape::of(program),
         }
     }
 
@@ -60,8 +72,9 @@ impl Arrays {
     }
 
     /// Whether there is an address for each object of a program.
-    pub(crate) fn are_of(&self, registers: usize, counters: usize) -> bool {
-        self.registers.len() == registers && self.counters.len() == counters
+    #[inline]
+    pub(crate) fn are_of(&self, shape: ArraysShape) -> bool {
+        self.shape == shape
     }
 }
 

@@ -1,16 +1,19 @@
 //! The compiled bodies of a program, and one packet's way through them.
 
 use crate::analysis::emits_whole_bytes;
-use crate::context::{Context, Memory, half_ended};
-use crate::halves::{Given, HalfEnd};
+use crate::arrays::ArraysShape;
+use crate::context::{Context, Later, Memory, half_ended};
+use crate::halves::{Given, HalfEnd, Side};
 use crate::pool::Pool;
 use crate::resting::LeftField;
 use crate::tables::TableObjects;
 use cranelift_jit::JITModule;
 use forebay_interp::{Buffers, Ended, Input, Random, Requests, State};
-use forebay_ir::{BodyId, Program};
+use forebay_ir::{BodyId, Program, TableId};
+use forebay_tables::{Location, Session};
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The bodies of a program, compiled; shared by all threads.
 #[derive(Debug)]
@@ -18,9 +21,8 @@ pub struct Code {
     entries: Entries,
     /// Words of temporaries that they need.
     temporaries: usize,
-    /// Registers and counters of the program.
-    registers: usize,
-    counters: usize,
+    /// What arrays the program has.
+    arrays: ArraysShape,
     /// Steps that a body may take.
     step_limit: u64,
     /// Whether deparsers emit whole bytes, which they put where they are to be.
@@ -35,8 +37,31 @@ pub struct Code {
 pub(crate) struct Entries {
     /// By body; nothing for actions, and for bodies that are only executed with others.
     pub(crate) bodies: Vec<Option<Entry>>,
-    /// Of ingress and of egress: see [`crate::halves`].
-    pub(crate) halves: Option<[Entry; 2]>,
+    /// Of ingress and of egress: see [`crate::halves`]. Nothing when the program was compiled without them.
+    pub(crate) halves: Vec<Half>,
+}
+
+/// The function of a side.
+#[derive(Debug)]
+pub(crate) struct Half {
+    side: Side,
+    entry: Entry,
+    /// The tables that it searches itself, in the order of their locations.
+    searched: Vec<TableId>,
+    /// No other function has the same.
+    number: u64,
+}
+
+impl Half {
+    pub(crate) fn new(side: Side, entry: Entry, searched: Vec<TableId>) -> Half {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        Half {
+            side,
+            entry,
+            searched,
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+        }
+    }
 }
 
 /// A compiled function.
@@ -104,8 +129,7 @@ impl Code {
         Code {
             entries,
             temporaries,
-            registers: program.registers.len(),
-            counters: program.counters.len(),
+            arrays: ArraysShape::of(program),
             step_limit,
             emits_whole_bytes: emits_whole_bytes(program),
             left,
@@ -120,11 +144,76 @@ impl Code {
     pub fn left_fields(&self) -> &[LeftField] {
         &self.left
     }
+
+    /// Where packets are on one side, while a pin of the tables lives.
+    ///
+    /// # Panics
+    /// When the program was compiled without [`crate::halves::Halves`].
+    #[inline]
+    pub fn on_side<'a>(&'a self, side: Side, objects: &'a impl TableObjects, locations: &'a mut Locations) -> Site<'a> {
+        let half = &self.entries.halves[side as usize];
+        if !half.searched.is_empty() {
+            locations.find(half, objects);
+        }
+        Site {
+            code: self,
+            half: Some(half),
+            locations: &locations.tables,
+        }
+    }
+
+    /// Where packets are that are taken through single bodies.
+    #[inline]
+    pub fn in_bodies(&self) -> Site<'_> {
+        Site {
+            code: self,
+            half: None,
+            locations: &[],
+        }
+    }
+}
+
+/// Where the tables are that the function of a side searches.
+#[derive(Clone, Debug, Default)]
+pub struct Locations {
+    tables: Vec<Location>,
+    /// By the function of which number, and with pins of which session they were found.
+    found: Option<(u64, Session)>,
+}
+
+impl Locations {
+    /// Finds them unless they are known.
+    #[inline]
+    fn find(&mut self, half: &Half, objects: &impl TableObjects) {
+        let wanted = objects.pin().session().map(|session| (half.number, session));
+        if wanted.is_none() || wanted != self.found {
+            self.found = None;
+            self.find_anew(half, objects);
+            self.found = wanted;
+        }
+    }
+
+    #[inline(never)]
+    fn find_anew(&mut self, half: &Half, objects: &dyn TableObjects) {
+        self.tables.clear();
+        let searched = half.searched.iter();
+        self.tables
+            .extend(searched.map(|table| objects.table(*table).location(objects.pin())));
+    }
+}
+
+/// Where in a compiled program packets are: see [`Code::on_side`] and [`Code::in_bodies`].
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    code: &'a Code,
+    half: Option<&'a Half>,
+    /// Of the tables that the function of the side searches.
+    locations: &'a [Location],
 }
 
 /// One packet's way through the bodies of a compiled program.
 pub struct Execution<'a> {
-    code: &'a Code,
+    site: Site<'a>,
     /// Has the only pointers to requests, output and memory.
     context: Context<'a>,
     state: *mut State,
@@ -138,7 +227,7 @@ impl<'a> Execution<'a> {
     /// looked at: the limit is part of the code.
     #[inline]
     pub fn new(
-        code: &'a Code,
+        site: &Site<'a>,
         objects: &'a dyn TableObjects,
         input: Input<'a>,
         state: &'a mut State,
@@ -146,14 +235,12 @@ impl<'a> Execution<'a> {
         buffers: &'a mut Buffers,
         memory: &'a mut Memory,
     ) -> Self {
+        let code = site.code;
         memory.make_room(code.temporaries);
         let arrays = objects.arrays();
-        assert!(
-            arrays.are_of(code.registers, code.counters),
-            "the arrays are those of the program"
-        );
+        assert!(arrays.are_of(code.arrays), "the arrays are those of the program");
         Execution {
-            code,
+            site: *site,
             context: Context {
                 packet: input.packet.as_ptr(),
                 packet_bits: input.packet.len() as u64 * 8,
@@ -163,6 +250,7 @@ impl<'a> Execution<'a> {
                 registers: arrays.registers(),
                 counters: arrays.counters(),
                 needs_locks: objects.needs_locks().into(),
+                locations: Later::new(site.locations.as_ptr()),
                 temporaries: memory.temporaries.as_mut_ptr(),
                 requests,
                 output: &mut buffers.output,
@@ -181,8 +269,8 @@ impl<'a> Execution<'a> {
     /// When the body has no function of its own, or the state is another program's.
     #[inline]
     pub fn run(&mut self, body: BodyId) -> Ended {
-        let entry = self.code.entries.bodies[body.index()].expect("it has a function of its own");
-        self.context.steps_left.write(self.code.step_limit);
+        let entry = self.site.code.entries.bodies[body.index()].expect("it has a function of its own");
+        self.context.steps_left.write(self.site.code.step_limit);
         let ending = self.execute(entry);
         self.context.ended(ending)
     }
@@ -190,11 +278,11 @@ impl<'a> Execution<'a> {
     /// Executes everything before the traffic manager. The state is cleared first, unless it is ready.
     ///
     /// # Panics
-    /// When the program was compiled without [`crate::Halves`], or the state is another program's.
+    /// When this is another side's [`Site`], or the state is another program's.
     #[inline]
     pub fn ingress(&mut self, given: &Given, state_is_ready: bool) -> HalfEnd {
         self.context.state_is_ready = state_is_ready.into();
-        self.half(0, given)
+        self.half(Side::Ingress, given)
     }
 
     /// Executes everything behind the traffic manager.
@@ -203,7 +291,7 @@ impl<'a> Execution<'a> {
     /// As above.
     #[inline]
     pub fn egress(&mut self, given: &Given) -> HalfEnd {
-        self.half(1, given)
+        self.half(Side::Egress, given)
     }
 
     /// The same, where what the deparser emits may replace the first `front` bytes of the frame: how many bytes it has put
@@ -218,20 +306,20 @@ impl<'a> Execution<'a> {
         self.context.packet_bits = frame.len() as u64 * 8;
         let start = frame.as_mut_ptr();
         self.context.packet = start;
-        if self.code.emits_whole_bytes {
+        if self.site.code.emits_whole_bytes {
             self.context.output_next = start;
             self.context.output_end = start.wrapping_add(front);
             self.context.output_frame = start;
         }
-        let end = self.half(1, given);
+        let end = self.half(Side::Egress, given);
         (end, self.emitted)
     }
 
     #[inline(always)]
-    fn half(&mut self, side: usize, given: &Given) -> HalfEnd {
-        let entry = self.code.entries.halves.expect("there are functions for both sides")[side];
+    fn half(&mut self, side: Side, given: &Given) -> HalfEnd {
+        let half = self.site.half.filter(|half| half.side == side);
         self.context.given = given.as_ptr();
-        let ending = self.execute(entry);
+        let ending = self.execute(half.expect("the site is on that side").entry);
         half_ended(ending)
     }
 

@@ -1,9 +1,10 @@
 //! From a program to [`Code`].
 
 use crate::analysis::{action_body, emits_whole_bytes, longest_way, size, truncates};
+use crate::arrays::ArraysShape;
 use crate::clearing::uncleared;
-use crate::code::{Code, CodeMemory, Entries, Entry, entry};
-use crate::halves::Halves;
+use crate::code::{Code, CodeMemory, Entries, Entry, Half, entry};
+use crate::halves::{Halves, Side};
 use crate::joins::Joins;
 use crate::lane::Shape;
 use crate::pool::Pool;
@@ -88,12 +89,19 @@ pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> R
     }
     let sides = match halves {
         Some(halves) => {
-            let functions = [compiler.declare()?, compiler.declare()?];
-            compiler.function(&mut environment, Unit::Ingress(&halves.ingress), functions[0]);
-            compiler.function(&mut environment, Unit::Egress(&halves.egress), functions[1]);
-            Some(functions)
+            let units = [
+                (Side::Ingress, Unit::Ingress(&halves.ingress)),
+                (Side::Egress, Unit::Egress(&halves.egress)),
+            ];
+            let mut sides = Vec::new();
+            for (side, unit) in units {
+                let function = compiler.declare()?;
+                compiler.function(&mut environment, unit, function);
+                sides.push((side, function, std::mem::take(&mut environment.searched)));
+            }
+            sides
         }
-        None => None,
+        None => Vec::new(),
     };
     let functions = compiler.functions;
     let temporaries = environment.temporaries as usize;
@@ -103,7 +111,10 @@ pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> R
             .into_iter()
             .map(|function| function.map(|id| entry_of(&module, id)))
             .collect(),
-        halves: sides.map(|functions| functions.map(|id| entry_of(&module, id))),
+        halves: sides
+            .into_iter()
+            .map(|(side, id, searched)| Half::new(side, entry_of(&module, id), searched))
+            .collect(),
     };
     let left = resting.into_left();
     // SAFETY: the entries are in the module, and the environment has counted.
@@ -150,8 +161,7 @@ pub fn compile_short_way(
         headroom: environment.headroom,
         shape: environment.shape,
         copies: plan.makes_copies(),
-        registers: program.registers.len(),
-        counters: program.counters.len(),
+        arrays: ArraysShape::of(program),
         truncates: truncates(program),
         uniform: !environment.touches_packets && route.is_stateless(program) && !route.may_give_up(program),
         searched: environment.searched,

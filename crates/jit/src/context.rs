@@ -54,7 +54,8 @@ pub(crate) struct Context<'a> {
     pub(crate) counters: *const u64,
     /// Whether atomic sections need locks.
     pub(crate) needs_locks: u64,
-    /// On the short way: where the tables are that compiled code searches itself, in the order of [`crate::ShortCode`]'s list.
+    /// On the short way and on one side of a traffic manager: where the tables are that compiled code searches itself, in the
+    /// order of the list that comes with the function.
     pub(crate) locations: Later<*const Location>,
     /// On the short way: places for copies that are not in use yet.
     pub(crate) next_copy: Later<*mut Copy>,
@@ -238,10 +239,8 @@ impl Memory {
     /// Notes where tables are; the bytes that searches read at random in all of them.
     pub(crate) fn locate(&mut self, tables: &[TableId], objects: &dyn TableObjects) -> usize {
         self.locations.clear();
-        self.locations.extend(tables.iter().map(|table| {
-            let (view, pin) = objects.table(*table);
-            view.location(pin)
-        }));
+        self.locations
+            .extend(tables.iter().map(|table| objects.table(*table).location(objects.pin())));
         self.locations.iter().map(|location| location.bytes).sum()
     }
 

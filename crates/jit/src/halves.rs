@@ -16,6 +16,15 @@ pub const GIVEN_MAX: usize = 8;
 /// A packet's values, of which [`HalfSource::Given`] names some.
 pub type Given = [u64; GIVEN_MAX];
 
+/// A side of the traffic manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// From the frame to the traffic manager.
+    Ingress,
+    /// From there to the new front of the frame.
+    Egress,
+}
+
 /// Both sides.
 #[derive(Clone, Debug)]
 pub struct Halves {

@@ -95,7 +95,7 @@ mod tables;
 mod translate;
 
 pub use arrays::Arrays;
-pub use code::{Code, Execution};
+pub use code::{Code, Execution, Locations, Site};
 pub use compile::{CompileError, compile, compile_short_way};
 pub use context::Memory;
 pub use joins::leading_tables;

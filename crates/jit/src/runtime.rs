@@ -230,7 +230,7 @@ unsafe extern "C" fn lookup(context: *mut Context<'_>, shape: *const TableShape,
 unsafe extern "C" fn find_record(context: *mut Context<'_>, table: u64, key: *const u64) -> u64 {
     // SAFETY: see the module.
     let context = unsafe { &mut *context };
-    let (view, pin) = tables(context).table(TableId(table as u32));
+    let (view, pin) = (tables(context).table(TableId(table as u32)), tables(context).pin());
     // SAFETY: see the module.
     let key = unsafe { slice::from_raw_parts(key, view.key_layout().words()) };
     let found = view.find(key, view.hint(key), pin);
@@ -270,7 +270,8 @@ unsafe fn key_of<'a>(lane: *const Lane, words: usize) -> &'a [u64] {
 unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut Lane) {
     // SAFETY: see the module.
     unsafe {
-        let (view, pin) = tables(&*context).table(TableId(table as u32));
+        let tables = tables(&*context);
+        let (view, pin) = (tables.table(TableId(table as u32)), tables.pin());
         let key = key_of(lane, view.key_layout().words());
         found(lane, view, view.find(key, view.hint(key), pin), pin);
     }
@@ -295,7 +296,8 @@ unsafe extern "C" fn find_all(
     // SAFETY: see the module.
     unsafe {
         let Waiting { table, needs_slots } = (&*list)[index as usize];
-        let (view, pin) = tables(&*context).table(table);
+        let tables = tables(&*context);
+        let (view, pin) = (tables.table(table), tables.pin());
         let lanes = slice::from_raw_parts(begin, end.offset_from_unsigned(begin));
         if !needs_slots && view.finds_words() {
             let default = view.default_record(pin).as_ptr();

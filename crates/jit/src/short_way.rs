@@ -1,5 +1,6 @@
 //! The short way, compiled, and the way of bursts along it. See [`crate::route`].
 
+use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
 use crate::lane::{Copy, Lanes, Shape, fate};
@@ -30,9 +31,8 @@ pub(crate) struct Needs {
     pub(crate) shape: Shape,
     /// Whether packets may become copies.
     pub(crate) copies: bool,
-    /// Registers and counters of the program.
-    pub(crate) registers: usize,
-    pub(crate) counters: usize,
+    /// What arrays the program has.
+    pub(crate) arrays: ArraysShape,
     /// Whether packets may be truncated.
     pub(crate) truncates: bool,
     /// Whether the same becomes of all packets of a burst, which are not looked at.
@@ -195,10 +195,7 @@ impl<'a> ShortWay<'a> {
         context.next_copy.write(memory.copies.as_mut_ptr());
         context.copies_left.write(memory.copies.len() as u64);
         let arrays = objects.arrays();
-        assert!(
-            arrays.are_of(code.needs.registers, code.needs.counters),
-            "the arrays are those of the program"
-        );
+        assert!(arrays.are_of(code.needs.arrays), "the arrays are those of the program");
         context.tables = Some(objects);
         context.registers = arrays.registers();
         context.counters = arrays.counters();

@@ -8,8 +8,11 @@ use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
 
 /// [`Objects`] whose tables can be read without a value for each field.
 pub trait TableObjects: Objects {
-    /// A table without action profile, made of the same declaration, and the pin that keeps what it finds.
-    fn table(&self, table: TableId) -> (&TableView, &Pin<'_>);
+    /// A table without action profile, made of the same declaration.
+    fn table(&self, table: TableId) -> &TableView;
+
+    /// What keeps all that tables find.
+    fn pin(&self) -> &Pin<'_>;
 
     /// The members of a multicast group; none when there is no such group.
     fn replicas(&self, group: u16) -> &[Replica];

@@ -1,9 +1,10 @@
 //! What v1model needs to know of a program's bodies and slots, looked up once when it is loaded.
 
 use crate::error::LoadError;
-use forebay_interp::{NumberPlace, Preserve, State};
+use forebay_interp::{NumberPlace, Preserve, State, StateLayout};
 use forebay_ir::{BodyId, CloneKind, Op, Program, Role, SlotId, SlotKind, Terminator};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// The six programmable blocks.
 #[derive(Clone, Copy, Debug)]
@@ -105,8 +106,8 @@ pub(crate) struct Layout {
     pub(crate) numbers: Intrinsics<NumberPlace>,
     /// All slots zero.
     pub(crate) zero: State,
-    /// Slots that a clone does not inherit: metadata and local variables, not headers.
-    metadata: Vec<NumberPlace>,
+    /// Words that a clone does not inherit: of metadata and local variables, not of headers.
+    metadata: Vec<Range<usize>>,
     headers: Vec<HeaderSize>,
     /// Whether programs can see the payload of a clone behind what a session's limit leaves: by a checksum over it, or in a
     /// clone of the clone that has another limit.
@@ -130,7 +131,7 @@ impl Layout {
             blocks: blocks(program)?,
             slots,
             numbers: slots.map(place).without_unread(&slots, &program.slots_read()),
-            metadata: metadata_slots(program).map(place).collect(),
+            metadata: metadata_words(program, zero.layout()),
             headers: program
                 .headers
                 .iter()
@@ -145,8 +146,8 @@ impl Layout {
 
     /// Forgets everything but headers: what BMv2 calls resetting the metadata.
     pub(crate) fn reset_metadata(&self, state: &mut State) {
-        for &place in &self.metadata {
-            state.write_number(place, 0);
+        for words in &self.metadata {
+            state.words_mut()[words.clone()].fill(0);
         }
     }
 
@@ -243,12 +244,19 @@ fn intrinsics(program: &Program) -> Result<Intrinsics<SlotId>, LoadError> {
     })
 }
 
-fn metadata_slots(program: &Program) -> impl Iterator<Item = SlotId> {
+/// Slots are in their order without gaps, so the words of neighbours are one range.
+fn metadata_words(program: &Program, layout: &StateLayout) -> Vec<Range<usize>> {
     let is_metadata = |kind| matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local);
-    let slots = program.slots.iter().zip(0..);
-    slots
-        .filter(move |(slot, _)| is_metadata(slot.kind))
-        .map(|(_, id)| SlotId(id))
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for (slot, id) in program.slots.iter().zip(0..).filter(|(slot, _)| is_metadata(slot.kind)) {
+        let first = layout.first_word(SlotId(id));
+        let end = first + slot.width.div_ceil(64) as usize;
+        match ranges.last_mut() {
+            Some(last) if last.end == first => last.end = end,
+            _ => ranges.push(first..end),
+        }
+    }
+    ranges
 }
 
 fn header_size(program: &Program, header: &forebay_ir::Header, place: impl Fn(SlotId) -> NumberPlace) -> HeaderSize {

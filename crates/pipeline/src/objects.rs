@@ -302,8 +302,12 @@ impl forebay_jit::TableObjects for View<'_> {
         self.section.needs_locks()
     }
 
-    fn table(&self, table: TableId) -> (&TableView, &Pin<'_>) {
-        (&self.snapshot.tables[table.index()], self.pin)
+    fn table(&self, table: TableId) -> &TableView {
+        &self.snapshot.tables[table.index()]
+    }
+
+    fn pin(&self) -> &Pin<'_> {
+        self.pin
     }
 
     fn hit(&self, table_id: TableId, slot: u32, packet: PacketFacts) -> Option<u8> {

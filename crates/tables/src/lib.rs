@@ -104,7 +104,7 @@ pub use key::{KeyError, KeyMatch, KeySpec, MatchKind};
 pub use layout::{Key, KeyLayout, Placement, Record, RecordLayout};
 pub use meter::{ColorCounts, MeterArray, MeterColor, MeterConfig, MeterError, MeterKind};
 pub use profile::{ActionProfile, ProfileError};
-pub use reclaim::{Domain, Pin, Published, Reader};
+pub use reclaim::{Domain, Pin, Published, Reader, Session};
 pub use register::RegisterArray;
 pub use search::{Location, Search};
 pub use section::SectionLocks;

@@ -44,6 +44,17 @@ struct Announcement(AtomicU64);
 
 const IDLE: u64 = 0;
 
+/// Readers so far, of all domains.
+static READERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// Which [`Pin`]s of which reader: what was found with one of them stays valid while another one of the same session lives, for
+/// the reader stayed pinned between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    reader: u64,
+    pins: u64,
+}
+
 impl Domain {
     /// A domain without readers.
     pub fn new() -> Arc<Domain> {
@@ -61,6 +72,10 @@ impl Domain {
         Reader {
             domain: Arc::clone(self),
             announcement,
+            session: Session {
+                reader: READERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+                pins: 0,
+            },
         }
     }
 
@@ -109,6 +124,7 @@ impl Domain {
 pub struct Reader {
     domain: Arc<Domain>,
     announcement: Arc<Announcement>,
+    session: Session,
 }
 
 impl Reader {
@@ -118,9 +134,15 @@ impl Reader {
         let epoch = self.domain.epoch.load(Ordering::Relaxed);
         self.announcement.0.store(epoch, Ordering::Release);
         fence(Ordering::SeqCst);
+        self.session.pins += 1;
+        self.pinned()
+    }
+
+    #[inline]
+    fn pinned(&self) -> Pin<'_> {
         Pin {
             domain: Arc::as_ptr(&self.domain),
-            announcement: Some(&self.announcement),
+            reader: Some(self),
             not_sync: PhantomData,
         }
     }
@@ -132,11 +154,7 @@ impl Reader {
         if announced == IDLE || announced != self.domain.epoch.load(Ordering::Relaxed) {
             return self.pin();
         }
-        Pin {
-            domain: Arc::as_ptr(&self.domain),
-            announcement: Some(&self.announcement),
-            not_sync: PhantomData,
-        }
+        self.pinned()
     }
 
     /// Ends the pin that was kept, if there is one.
@@ -164,7 +182,7 @@ impl Drop for Reader {
 pub struct Pin<'reader> {
     domain: *const Domain,
     /// `None` when the writer itself reads and so cannot write.
-    announcement: Option<&'reader Announcement>,
+    reader: Option<&'reader Reader>,
     not_sync: PhantomData<*const ()>,
 }
 
@@ -177,9 +195,15 @@ impl Pin<'_> {
     pub(crate) unsafe fn of_writer(domain: &Arc<Domain>) -> Pin<'static> {
         Pin {
             domain: Arc::as_ptr(domain),
-            announcement: None,
+            reader: None,
             not_sync: PhantomData,
         }
+    }
+
+    /// Of which session it is; nothing for the writer's own.
+    #[inline]
+    pub fn session(&self) -> Option<Session> {
+        self.reader.map(|reader| reader.session)
     }
 
     /// Ends, but the reader still counts as pinned until [`Reader::unpin`], or another pin ends: nothing that it could have
@@ -202,8 +226,8 @@ impl Pin<'_> {
 impl Drop for Pin<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(announcement) = self.announcement {
-            announcement.0.store(IDLE, Ordering::Release);
+        if let Some(reader) = self.reader {
+            reader.announcement.0.store(IDLE, Ordering::Release);
         }
     }
 }

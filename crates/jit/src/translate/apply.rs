@@ -118,7 +118,7 @@ impl Translator<'_, '_, '_> {
             Some(found) => found,
             None if !self.is_short_way() => {
                 let key = self.key_words(id, &layout);
-                self.find_in_body(id, &key)
+                self.look_up_now(id, layout.search.filter(|_| self.side.is_some()), &key)
             }
             None => {
                 let crossing = self.leaf.and_then(|leaf| leaf.crossings.get(&block));

@@ -18,7 +18,7 @@
 //! | `checksum.rs` | Internet checksums of fields |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
 //! | `stateful.rs` | the short way: registers and counters without calls |
-//! | `search.rs` | the short way: looking keys up in place |
+//! | `search.rs` | looking keys up in place |
 //! | `memo.rs` | the short way: look-ups that need not be repeated |
 //! | `halves.rs` | all bodies on one side of the traffic manager in one function |
 //! | `route.rs` | the short way: all bodies in one function |
@@ -53,7 +53,7 @@ mod word;
 
 use crate::analysis::CursorFact;
 use crate::context::{Context, ending};
-use crate::halves::{EgressHalf, IngressHalf};
+use crate::halves::{EgressHalf, IngressHalf, Side};
 use crate::joins::Joins;
 use crate::lane::{Shape, fate};
 use crate::pool::Pool;
@@ -92,7 +92,7 @@ pub(crate) struct Environment<'a> {
     /// Look-ups whose keys others have found, and a memo that never holds.
     pub(crate) joins: Joins,
     pub(crate) no_memo: *const u64,
-    /// The tables that the short way searches itself.
+    /// The tables that the present function searches itself.
     pub(crate) searched: Vec<TableId>,
     /// Slots that the function of ingress does not clear.
     pub(crate) uncleared: IndexSet,
@@ -171,8 +171,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     /// Blocks that end the body early, filled when everything else is translated.
     endings: BTreeMap<Ending, ir::Block>,
     signatures: HashMap<(usize, bool), ir::SigRef>,
-    /// Whether fields that are only in the frame are left there.
-    leaves_fields: bool,
+    /// Of which side of the traffic manager the function is.
+    side: Option<Side>,
     /// Where slots are.
     homes: Homes,
     /// The registers of slots that have one.
@@ -295,7 +295,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             cursor: CursorFact::Anywhere,
             endings: BTreeMap::new(),
             signatures: HashMap::new(),
-            leaves_fields: false,
+            side: None,
             homes: Homes::default(),
             variables: HashMap::new(),
             on_reject: None,
@@ -334,10 +334,13 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 self.action_body(action, arguments, None);
             }
             Unit::Ingress(half) => {
-                self.leaves_fields = true;
+                self.side = Some(Side::Ingress);
                 self.ingress_half(half);
             }
-            Unit::Egress(half) => self.egress_half(half),
+            Unit::Egress(half) => {
+                self.side = Some(Side::Egress);
+                self.egress_half(half);
+            }
             Unit::Route(route, plan, order) => {
                 let shape = self.route(route, plan, order);
                 self.environment.shape = self.environment.shape.or(shape);

@@ -7,6 +7,7 @@ use super::homes::{Address, Field};
 use super::value::Value;
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
+use crate::halves::Side;
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -160,7 +161,7 @@ impl Translator<'_, '_, '_> {
         let run = self.run_at(position, bits);
         let mut offset = 0;
         for field in fields {
-            if !self.leaves_fields || !self.environment.resting.is_left(field.slot) {
+            if self.side != Some(Side::Ingress) || !self.environment.resting.is_left(field.slot) {
                 self.read_field(&run, offset, field.slot);
             }
             offset += program.slot(field.slot).width;

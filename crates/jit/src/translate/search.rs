@@ -1,4 +1,4 @@
-//! The short way: looking keys up in place, as [`forebay_tables::search`] says that tables are laid out.
+//! Looking keys up in place, as [`forebay_tables::search`] says that tables are laid out.
 //!
 //! What is seldom is left to the runtime: an entry for which there was no room in the two buckets that are looked into. What
 //! is less seldom, a miss, an entry in its second bucket, a prefix that goes beyond two arrays, stands apart from the code that most
@@ -78,14 +78,12 @@ impl Translator<'_, '_, '_> {
     }
 
     fn find_by_runtime(&mut self, table: TableId, key: &[ir::Value]) -> Match {
-        self.store_key(key);
-        let (lane, table) = (self.lane(), self.number(table.0.into()));
-        self.call(runtime::FIND, &[self.context, table, lane]);
-        self.match_in_lane()
-    }
-
-    /// Looks a key up in the function of a body.
-    pub(super) fn find_in_body(&mut self, table: TableId, key: &[ir::Value]) -> Match {
+        if self.is_short_way() {
+            self.store_key(key);
+            let (lane, table) = (self.lane(), self.number(table.0.into()));
+            self.call(runtime::FIND, &[self.context, table, lane]);
+            return self.match_in_lane();
+        }
         let address = self.temporary_address(key.len().max(1));
         for (offset, word) in (0..).step_by(8).zip(key) {
             self.store(*word, address, offset);

@@ -98,7 +98,7 @@ fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &forebay_jit::
     let objects = Recorder::new(program, tables.0, tables.1);
     let mut memory = forebay_jit::Memory::default();
     let mut execution = forebay_jit::Execution::new(
-        code,
+        &code.in_bodies(),
         &objects,
         input(packet, 0),
         &mut state,

@@ -204,8 +204,12 @@ impl TableObjects for Recorder<'_> {
         false
     }
 
-    fn table(&self, table: TableId) -> (&TableView, &Pin<'_>) {
-        (self.tables.view(table), self.pin)
+    fn table(&self, table: TableId) -> &TableView {
+        self.tables.view(table)
+    }
+
+    fn pin(&self) -> &Pin<'_> {
+        self.pin
     }
 
     fn hit(&self, _: TableId, _: u32, _: PacketFacts) -> Option<u8> {

@@ -10,7 +10,7 @@ use forebay_bits::read_bits;
 use forebay_interp::{Input, NumberPlace};
 use forebay_ir::{Program, SlotId};
 use forebay_jit::halves::{EgressHalf, Given, HalfEnd, HalfSource, Halves, IngressHalf};
-use forebay_jit::{Code, Execution};
+use forebay_jit::{Execution, Site};
 
 /// Places of values among those that ingress is given.
 mod in_ingress {
@@ -97,7 +97,7 @@ impl Bench {
     pub(super) fn compiled_ingress(
         &mut self,
         burst: Burst<'_>,
-        code: &Code,
+        site: &Site<'_>,
         packet: &mut Contents,
         input: impl Fn(&[u8]) -> Input<'_>,
     ) -> Result<(), DropReason> {
@@ -132,7 +132,7 @@ impl Bench {
             ..
         } = &mut self.scratch;
         requests.clear();
-        let mut execution = Execution::new(code, burst.view, input(bytes), state, requests, buffers, memory);
+        let mut execution = Execution::new(site, burst.view, input(bytes), state, requests, buffers, memory);
         ended(execution.ingress(&given, is_ready))?;
         let (parsed_bytes, header_bytes) = (execution.parsed_bytes(), execution.header_bytes());
         let length = (bytes.len() as u64 + header_bytes).saturating_sub(parsed_bytes);
@@ -146,7 +146,7 @@ impl Bench {
     pub(super) fn compiled_egress(
         &mut self,
         burst: Burst<'_>,
-        code: &Code,
+        site: &Site<'_>,
         packet: &mut Contents,
         arguments: &EgressArguments,
         input: impl FnOnce(&[u8]) -> Input<'_>,
@@ -180,12 +180,12 @@ impl Bench {
         buffers.output.clear();
         let (end, emitted, header_bytes) = if is_own {
             let input = input(&[]);
-            let mut execution = Execution::new(code, burst.view, input, state, requests, buffers, memory);
+            let mut execution = Execution::new(site, burst.view, input, state, requests, buffers, memory);
             let (end, emitted) = execution.egress_into(&given, bytes, front);
             (end, emitted, execution.header_bytes())
         } else {
             let input = input(shared.as_ref().map_or(&bytes[..], |shared| shared));
-            let mut execution = Execution::new(code, burst.view, input, state, requests, buffers, memory);
+            let mut execution = Execution::new(site, burst.view, input, state, requests, buffers, memory);
             (execution.egress(&given), None, execution.header_bytes())
         };
         ended(end)?;

@@ -33,10 +33,10 @@ impl Bench {
     ) {
         let input = egress_input(burst, &packet, arguments);
         let mut is_put_together = false;
-        let fate = match burst.code::<T>() {
-            Some(code) => {
+        let fate = match burst.site::<T>() {
+            Some(site) => {
                 let egressed =
-                    self.compiled_egress(burst, code, &mut packet, arguments, |frame| input.for_packet(frame));
+                    self.compiled_egress(burst, site, &mut packet, arguments, |frame| input.for_packet(frame));
                 egressed.map(|egressed| match egressed {
                     Egressed::WantsCopies => None,
                     Egressed::Deparsed { in_frame } => {

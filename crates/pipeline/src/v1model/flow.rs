@@ -38,7 +38,7 @@ impl Worker {
     /// changed.
     pub fn flow_hash(&mut self, key: &FlowKey, frame: &[u8], ingress_port: u32) -> u64 {
         let mut hash = 0u64;
-        self.burst(|bench, burst| {
+        self.burst(None, |bench, burst| {
             let layout = &burst.pipeline.layout;
             let mut packet = bench.pool.packet();
             bench.pool.renew_state(&mut packet, &layout.zero);

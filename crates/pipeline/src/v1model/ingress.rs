@@ -31,9 +31,9 @@ impl Bench {
         tracer: &mut T,
     ) -> Result<(), DropReason> {
         let layout = &burst.pipeline.layout;
-        if let Some(code) = burst.code::<T>() {
+        if let Some(site) = burst.site::<T>() {
             let arguments = packet.arguments;
-            return self.compiled_ingress(burst, code, packet, |bytes| ingress_input(burst, bytes, arguments));
+            return self.compiled_ingress(burst, site, packet, |bytes| ingress_input(burst, bytes, arguments));
         }
         self.pool.renew_state(packet, &layout.zero);
         begin(burst, packet);

@@ -60,7 +60,8 @@ pub use copies::Copied;
 use copies::Copies;
 pub use flow::FlowKey;
 use forebay_interp::{Ended, Event, NumberPlace, Preserve, State, Tracer};
-use forebay_jit::{Arrays, Code};
+use forebay_jit::halves::Side;
+use forebay_jit::{Arrays, Locations, Site};
 use forebay_tables::Reader;
 use pass::Scratch;
 use pool::Pool;
@@ -80,6 +81,8 @@ pub struct Worker {
     stays_pinned: bool,
     /// Where compiled code counts, and finds registers.
     arrays: Arrays,
+    /// Where it searches tables, by side.
+    locations: [Locations; 2],
     bench: Bench,
     /// What packets became on the short way.
     copies: Copies,
@@ -99,17 +102,16 @@ struct Bench {
 struct Burst<'a> {
     pipeline: &'a Pipeline,
     view: &'a View<'a>,
+    /// The compiled program, if there is one.
+    site: Option<&'a Site<'a>>,
 }
 
 impl<'a> Burst<'a> {
     /// The compiled program, if it is to be executed: who traces wants to see every step, which only the interpreter takes one
     /// by one.
     #[inline]
-    fn code<T: Tracer>(self) -> Option<&'a Code> {
-        match &self.pipeline.code {
-            Some(code) if !T::ON => Some(code.bodies()),
-            _ => None,
-        }
+    fn site<T: Tracer>(self) -> Option<&'a Site<'a>> {
+        self.site.filter(|_| !T::ON)
     }
 }
 
@@ -122,6 +124,7 @@ impl Worker {
             arrays: pipeline.stateful.arrays(&pipeline.program, shard),
             reader: pipeline.readers.reader(),
             stays_pinned: false,
+            locations: Default::default(),
             pipeline,
             bench: Bench {
                 shard,
@@ -159,7 +162,7 @@ impl Worker {
         mut decide: impl FnMut(usize, IngressDecision),
         tracer: &mut T,
     ) {
-        self.burst(|bench, burst| {
+        self.burst(Some(Side::Ingress), |bench, burst| {
             for (index, packet) in packets.enumerate() {
                 let mut decide = |decision| decide(index, decision);
                 bench.ingress_packet(burst, packet, &mut decide, tracer);
@@ -176,7 +179,7 @@ impl Worker {
         decisions: &mut Vec<Decided<EgressDecision>>,
         tracer: &mut T,
     ) {
-        self.burst(|bench, burst| {
+        self.burst(Some(Side::Egress), |bench, burst| {
             for (packet, dequeued) in packets.drain(..).enumerate() {
                 let mut decide = |decision| decisions.push(Decided { packet, decision });
                 bench.egress_packet(burst, dequeued.packet, &dequeued.arguments, &mut decide, tracer);
@@ -193,10 +196,12 @@ impl Worker {
         mut decide: impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
-        self.burst(|bench, burst| bench.egress_packet(burst, packet, arguments, &mut decide, tracer));
+        self.burst(Some(Side::Egress), |bench, burst| {
+            bench.egress_packet(burst, packet, arguments, &mut decide, tracer)
+        });
     }
 
-    fn burst(&mut self, run: impl FnOnce(&mut Bench, Burst<'_>)) {
+    fn burst(&mut self, side: Option<Side>, run: impl FnOnce(&mut Bench, Burst<'_>)) {
         let pipeline = &*self.pipeline;
         let pin = self.reader.pin_again();
         let view = View {
@@ -209,7 +214,16 @@ impl Worker {
             shard: self.bench.shard,
             arrays: &self.arrays,
         };
-        run(&mut self.bench, Burst { pipeline, view: &view });
+        let site = pipeline.code.as_ref().map(|code| match side {
+            Some(side) => code.bodies().on_side(side, &view, &mut self.locations[side as usize]),
+            None => code.bodies().in_bodies(),
+        });
+        let burst = Burst {
+            pipeline,
+            view: &view,
+            site: site.as_ref(),
+        };
+        run(&mut self.bench, burst);
         drop(view);
         match self.stays_pinned {
             true => pin.keep(),
@@ -217,8 +231,8 @@ impl Worker {
         }
     }
 
-    /// Whether tables stay pinned between bursts, which saves some time when these are short. Whoever waits for readers of
-    /// the tables, as a change of many entries at once does, waits until they are not.
+    /// Whether tables stay pinned between bursts, which saves some time when these are short. Until they are not, packets may
+    /// meet the tables as they were, and whoever waits for readers of them, as a change of many entries at once does, waits.
     pub fn stay_pinned(&mut self, stays: bool) {
         self.stays_pinned = stays;
         if !stays {
@@ -322,6 +336,7 @@ fn classify(clone: &mut QueuedPacket, session: &CloneSession, priority: Option<N
     }
 }
 
+#[inline]
 fn restore(state: &mut State, preserved: &Preserved) {
     for (slot, value) in &preserved.0 {
         state.set(*slot, value.clone());
@@ -352,6 +367,7 @@ fn verdict<T: Tracer>(tracer: &mut T, text: impl FnOnce() -> String) {
     }
 }
 
+#[inline]
 fn min_option(a: Option<u32>, b: Option<u32>) -> Option<u32> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

@@ -43,9 +43,9 @@ impl<'a, T: Tracer> Pass<'a, T> {
             memory,
             ..
         } = scratch;
-        match burst.code::<T>() {
-            Some(code) => {
-                let execution = forebay_jit::Execution::new(code, burst.view, input, state, requests, buffers, memory);
+        match burst.site::<T>() {
+            Some(site) => {
+                let execution = forebay_jit::Execution::new(site, burst.view, input, state, requests, buffers, memory);
                 Pass::Compiled(execution)
             }
             None => {
