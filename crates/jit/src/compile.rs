@@ -12,7 +12,7 @@ use crate::resting::Resting;
 use crate::route::plan::Plan;
 use crate::route::{Order, Route};
 use crate::short_way::{Needs, ShortCode};
-use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature};
+use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature, machine_shuffles};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::UserFuncName;
 use cranelift_codegen::isa::TargetIsa;
@@ -195,6 +195,7 @@ fn environment<'a>(
         searched: Vec::new(),
         uncleared: IndexSet::new(program.slots.len()),
         resting,
+        shuffles: machine_shuffles(),
         step_limit,
         outlined,
     }

@@ -53,6 +53,11 @@ impl Writer<'_> {
 
     /// Widths of fields that fill whole bytes.
     fn fields(&mut self) -> Vec<u32> {
+        if self.chance(30) {
+            // As in real headers, and long.
+            let widths = [8, 16, 16, 24, 32, 32, 48, 64];
+            return (0..2 + self.below(8)).map(|_| self.pick(&widths)).collect();
+        }
         let mut widths: Vec<u32> = (0..1 + self.below(4)).map(|_| self.width()).collect();
         let odd = widths.iter().sum::<u32>() % 8;
         if odd > 0 {

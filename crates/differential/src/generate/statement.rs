@@ -39,6 +39,11 @@ impl Writer<'_> {
         let Value { path, width } = self.pick(&self.assignable.clone());
         let value = self.bits(width, 3);
         self.line(&format!("{path} = {value};"));
+        if self.chance(15) {
+            // What is written at once again.
+            let value = self.bits(width, 2);
+            self.line(&format!("{path} = ({path} ^ {value});"));
+        }
     }
 
     fn slice_assignment(&mut self) {

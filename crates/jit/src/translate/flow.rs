@@ -1,11 +1,11 @@
 //! Blocks and terminators.
 
 use super::value::ActionData;
-use super::{Ending, Translator};
+use super::{Ending, StepCounting, Translator};
 use crate::analysis::{CursorFact, cursor_facts, has_outside_effect};
 use crate::context::ending;
 use cranelift_codegen::ir::{self, InstBuilder};
-use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Op, Statement, Terminator};
+use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Op, SlotId, Statement, Terminator};
 
 /// A body in the middle of a function.
 pub(super) struct Region {
@@ -86,8 +86,15 @@ impl Translator<'_, '_, '_> {
             rest = behind;
             now.iter()
                 .for_each(|statement| self.step(has_outside_effect(statement)));
-            match together {
-                0 => self.statement(&first.op, region.data()),
+            match (together, &first.op) {
+                (0, Op::Assign { slot, value }) if self.is_overwritten(*slot, behind.first()) => {
+                    let value = self.value(value, region.data());
+                    self.deferred = Some((*slot, value));
+                }
+                (0, op) => {
+                    self.statement(op, region.data());
+                    self.deferred = None;
+                }
                 _ => self.write_together(now, region.data()),
             }
             for statement in now {
@@ -96,6 +103,13 @@ impl Translator<'_, '_, '_> {
             }
         }
         self.step(true);
+    }
+
+    /// Whether the next statement gives a slot in the state another value, before anything else could see this one.
+    fn is_overwritten(&self, slot: SlotId, next: Option<&Statement>) -> bool {
+        let is_assigned = next.is_some_and(|next| matches!(next.op, Op::Assign { slot: other, .. } if other == slot));
+        let is_word = (1..=64).contains(&self.program.slot(slot).width);
+        self.side.is_some() && self.counting == StepCounting::Never && is_assigned && is_word
     }
 
     /// On the short way: fields that were written are not taken from the packet together with others.

@@ -13,6 +13,7 @@
 //! | `element.rs` | an element of a stack in the packet, by a computed index |
 //! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
 //! | `parse.rs` | extract, advance, lookahead |
+//! | `pairs.rs` | fields of whole bytes, two at a time |
 //! | `pack.rs` | emit, and the data of hashes and checksums |
 //! | `crc.rs` | CRCs |
 //! | `checksum.rs` | Internet checksums of fields |
@@ -43,6 +44,7 @@ mod joints;
 mod known;
 mod memo;
 mod pack;
+mod pairs;
 mod parse;
 mod route;
 mod search;
@@ -70,8 +72,10 @@ use forebay_interp::StateLayout;
 use forebay_ir::{Action, ActionId, Body, BodyId, IndexSet, Program, SlotId, TableId};
 use homes::Homes;
 use joints::{CopyLoop, FoundOnce};
+pub(crate) use pairs::machine_shuffles;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
+use value::Value;
 
 /// What is the same for all bodies of a program.
 pub(crate) struct Environment<'a> {
@@ -98,6 +102,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) uncleared: IndexSet,
     /// Headers that no function emits byte by byte.
     pub(crate) resting: &'a Resting,
+    /// Whether the machine shuffles the bytes of vectors.
+    pub(crate) shuffles: bool,
     /// Steps that a body may take.
     pub(crate) step_limit: u64,
     /// The functions of actions that are not inlined.
@@ -175,6 +181,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     side: Option<Side>,
     /// Where slots are.
     homes: Homes,
+    /// The value of a slot that the next statement writes again, and which nobody but this statement sees.
+    deferred: Option<(SlotId, Value)>,
     /// The registers of slots that have one.
     variables: HashMap<SlotId, Variable>,
     /// Where the errors of a parser lead when the function goes on behind it.
@@ -297,6 +305,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             signatures: HashMap::new(),
             side: None,
             homes: Homes::default(),
+            deferred: None,
             variables: HashMap::new(),
             on_reject: None,
             on_exit: None,

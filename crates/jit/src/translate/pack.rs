@@ -40,6 +40,9 @@ impl Translator<'_, '_, '_> {
             return self.when(valid, |translator| translator.leave_in_frame(first, bytes));
         }
         self.when(valid, |translator| {
+            if translator.emit_vectors(id) {
+                return;
+            }
             let items: Vec<Item> = header
                 .fields
                 .iter()
@@ -209,7 +212,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Where the next bytes of the output are put.
-    fn place_in_output(&mut self, bytes: u32) -> ir::Value {
+    pub(super) fn place_in_output(&mut self, bytes: u32) -> ir::Value {
         let length = self.number(bytes.into());
         if self.is_short_way() {
             return self.call_for_result(runtime::EXTEND_OUTPUT, &[self.context, length]);

@@ -228,6 +228,11 @@ impl Translator<'_, '_, '_> {
     }
 
     pub(super) fn read_slot(&mut self, slot: SlotId) -> Value {
+        if let Some((deferred, value)) = self.deferred
+            && deferred == slot
+        {
+            return value;
+        }
         let home = self.homes.of(slot).clone();
         self.read_home(slot, &home)
     }
@@ -330,7 +335,8 @@ impl Translator<'_, '_, '_> {
                 }
                 let word = match place.word {
                     0 => *first_word,
-                    word => self.load(*record, 8 * word as i32),
+                    // The old value or the new one, and the same for the whole action.
+                    word => self.load_unchanging(*record, 8 * word),
                 };
                 let moved = self.shifted_right(word, place.shift);
                 // What is above the last value of a word is zero.
