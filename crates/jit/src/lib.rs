@@ -18,7 +18,7 @@
 //! | `translate/` | bodies to Cranelift's own representation |
 //! | `compile.rs` | the module, its functions |
 //! | `route/` | the short way: what is known of packets behind each way through the parser |
-//! | `code.rs` | finished bodies, and their use for one packet |
+//! | `code.rs` | finished bodies, where their tables are, and their use for one packet |
 //! | `halves.rs` | what one call does on a side of the traffic manager |
 //! | `clearing.rs` | which slots begin with 0 |
 //! | `resting.rs` | headers that stay where they are in the frame |
@@ -61,9 +61,12 @@
 //!   declared number of elements before it becomes an address; outside, reads give 0 and writes do nothing. The comparison is
 //!   left out where the instruction before has masked the index to fewer bits than a larger one has.
 //! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as long as the
-//!   burst. A bucket's number is the high half of a product with the number of buckets, so it is smaller; an entry's place is
+//!   burst, or another one of the same [session](forebay_tables::Session) does. A bucket's number is the high half of a product with the number of buckets, so it is smaller; an entry's place is
 //!   that of a bit under a mask of places. Numbers in cells are those that the table's writer published, after the rows
 //!   that they name; an index of cells has as many bits as the array was made for.
+//! * **Pairs.** Sixteen bytes are loaded from a header only if it has so many, and from where they are all within it. Two words of
+//!   the state are stored at once for two slots that are neighbours there; where two are loaded for one slot alone, and it is the last
+//!   of all, they begin a word earlier.
 //! * **Memos.** A memo is part of a record that a look-up of the burst has found, and is written by machine code alone. Where it
 //!   leads is within the array whose version it has: that was tested before it was written.
 //! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy

@@ -18,6 +18,9 @@
 //! * The writer never waits either, except where it must not go on ([`Domain::synchronize`]): what it cannot free yet
 //!   waits in a limbo list.
 //!
+//! A reader that pins again and again without a pause may [keep](Pin::keep) its announcement between: what it found stays valid as
+//! long as the [`Session`] is the same.
+//!
 //! All tables of a pipeline share one [`Domain`], so that a worker pins once for all of them. `loom` checks the
 //! protocol together with the exact-match engine, see the tests there.
 
@@ -368,3 +371,28 @@ impl<T> Published<T> {
 unsafe impl<T: Send + Sync> Sync for Shared<T> {}
 // SAFETY: as above; moving it moves the `T`.
 unsafe impl<T: Send + Sync> Send for Shared<T> {}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_lasts_while_the_reader_stays_pinned_and_nothing_is_taken_away() {
+        let domain = Domain::new();
+        let (mut reader, mut other) = (domain.reader(), domain.reader());
+        let kept = |reader: &mut Reader| {
+            let pin = reader.pin_again();
+            let session = pin.session();
+            pin.keep();
+            session
+        };
+        let first = kept(&mut reader);
+        assert_eq!(kept(&mut reader), first);
+        assert_ne!(kept(&mut other), first, "another reader's is another one");
+        domain.retire();
+        let second = kept(&mut reader);
+        assert_ne!(second, first, "something was taken away");
+        reader.unpin();
+        assert_ne!(kept(&mut reader), second, "the reader paused");
+    }
+}
