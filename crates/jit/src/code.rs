@@ -246,7 +246,6 @@ impl<'a> Execution<'a> {
                 packet_bits: input.packet.len() as u64 * 8,
                 cursor: input.cursor as u64,
                 random: Random::new(input.random_seed),
-                tables: Some(objects),
                 registers: arrays.registers(),
                 counters: arrays.counters(),
                 needs_locks: objects.needs_locks().into(),

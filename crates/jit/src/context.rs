@@ -9,7 +9,7 @@ use crate::lane::{Copy, Lanes, fate};
 use crate::short_way::CopyFate;
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
-use forebay_interp::{BitBuffer, Ended, Objects, PacketFacts, Random, Requests};
+use forebay_interp::{BitBuffer, Ended, PacketFacts, Random, Requests};
 use forebay_ir::TableId;
 use forebay_tables::Location;
 use std::mem::MaybeUninit;
@@ -76,9 +76,7 @@ pub(crate) struct Context<'a> {
     /// Whether there was a clone or a digest.
     pub(crate) wants_copies: u64,
     /// Tables and stateful objects.
-    pub(crate) objects: &'a dyn Objects,
-    /// On the short way: the same, with the views of tables.
-    pub(crate) tables: Option<&'a dyn TableObjects>,
+    pub(crate) objects: &'a dyn TableObjects,
     /// What the program asks of its architecture.
     pub(crate) requests: *mut Requests,
     /// What the deparser emitted.
@@ -108,7 +106,7 @@ pub(crate) mod ending {
 impl<'a> Context<'a> {
     /// A context without packet and memory.
     #[inline]
-    pub(crate) fn new(objects: &'a dyn Objects, facts: PacketFacts) -> Self {
+    pub(crate) fn new(objects: &'a dyn TableObjects, facts: PacketFacts) -> Self {
         Context {
             packet: ptr::null(),
             packet_bits: 0,
@@ -138,7 +136,6 @@ impl<'a> Context<'a> {
             header_bytes: 0,
             wants_copies: 0,
             objects,
-            tables: None,
             requests: ptr::null_mut(),
             output: ptr::null_mut(),
             memory: ptr::null_mut(),

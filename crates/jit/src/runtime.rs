@@ -9,7 +9,6 @@
 
 use crate::context::{Context, NO_COLOR};
 use crate::lane::{HEAD_WORDS, Lane};
-use crate::tables::TableObjects;
 use forebay_bits::{Bits, read_bits};
 use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::{BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, TableId, UnaryOp, ValueSetId};
@@ -230,17 +229,14 @@ unsafe extern "C" fn lookup(context: *mut Context<'_>, shape: *const TableShape,
 unsafe extern "C" fn find_record(context: *mut Context<'_>, table: u64, key: *const u64) -> u64 {
     // SAFETY: see the module.
     let context = unsafe { &mut *context };
-    let (view, pin) = (tables(context).table(TableId(table as u32)), tables(context).pin());
+    let view = context.objects.table(TableId(table as u32));
+    let pin = context.objects.pin();
     // SAFETY: see the module.
     let key = unsafe { slice::from_raw_parts(key, view.key_layout().words()) };
     let found = view.find(key, view.hint(key), pin);
     context.hit.write(found.is_some().into());
     let record = found.unwrap_or_else(|| view.default_record(pin));
     record.as_ptr().expose_provenance() as u64
-}
-
-fn tables<'a>(context: &Context<'a>) -> &'a dyn TableObjects {
-    context.tables.expect("a program has tables")
 }
 
 /// Puts what a look-up found into the lane.
@@ -270,7 +266,7 @@ unsafe fn key_of<'a>(lane: *const Lane, words: usize) -> &'a [u64] {
 unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut Lane) {
     // SAFETY: see the module.
     unsafe {
-        let tables = tables(&*context);
+        let tables = (*context).objects;
         let (view, pin) = (tables.table(TableId(table as u32)), tables.pin());
         let key = key_of(lane, view.key_layout().words());
         found(lane, view, view.find(key, view.hint(key), pin), pin);
@@ -296,7 +292,7 @@ unsafe extern "C" fn find_all(
     // SAFETY: see the module.
     unsafe {
         let Waiting { table, needs_slots } = (&*list)[index as usize];
-        let tables = tables(&*context);
+        let tables = (*context).objects;
         let (view, pin) = (tables.table(table), tables.pin());
         let lanes = slice::from_raw_parts(begin, end.offset_from_unsigned(begin));
         if !needs_slots && view.finds_words() {
@@ -339,7 +335,7 @@ unsafe fn found_word(lane: *mut Lane, default: *const u64, word: Option<u64>) {
 unsafe extern "C" fn hit(context: *const Context<'_>, table: u64, slot: u64) -> u64 {
     // SAFETY: see the module.
     let context = unsafe { &*context };
-    let color = tables(context).hit(TableId(table as u32), slot as u32, context.facts);
+    let color = context.objects.hit(TableId(table as u32), slot as u32, context.facts);
     color.map_or(NO_COLOR, u64::from)
 }
 
@@ -347,7 +343,7 @@ unsafe extern "C" fn hit(context: *const Context<'_>, table: u64, slot: u64) -> 
 unsafe extern "C" fn miss(context: *const Context<'_>, table: u64) -> u64 {
     // SAFETY: see the module.
     let context = unsafe { &*context };
-    let color = tables(context).miss(TableId(table as u32), context.facts);
+    let color = context.objects.miss(TableId(table as u32), context.facts);
     color.map_or(NO_COLOR, u64::from)
 }
 
@@ -356,7 +352,7 @@ unsafe extern "C" fn miss(context: *const Context<'_>, table: u64) -> u64 {
 unsafe extern "C" fn replicate(context: *mut Context<'_>, lane: *mut Lane, group: u64) -> u64 {
     // SAFETY: see the module.
     let (context, lane) = unsafe { (&mut *context, &mut *lane) };
-    let members = tables(context).replicas(group as u16);
+    let members = context.objects.replicas(group as u16);
     let count = members.len() as u64;
     // SAFETY: the short way begins with both.
     let (next_copy, copies_left) = unsafe { (context.next_copy.assume_init(), context.copies_left.assume_init()) };

@@ -196,7 +196,6 @@ impl<'a> ShortWay<'a> {
         context.copies_left.write(memory.copies.len() as u64);
         let arrays = objects.arrays();
         assert!(arrays.are_of(code.needs.arrays), "the arrays are those of the program");
-        context.tables = Some(objects);
         context.registers = arrays.registers();
         context.counters = arrays.counters();
         context.needs_locks = objects.needs_locks().into();
