@@ -4,12 +4,13 @@
     tests/clients/run.py [CLIENT...]
 
 Each client gets a virtual environment in target/clients and runs in a network namespace of its own. What cannot be done
-here (no PyPI, no root) is said and skipped. A client that fails is tried once more, since some wait for a fixed time however
+here (no PyPI, no root, a command that is missing) is said and skipped. A client that fails is tried once more, since some wait for a fixed time however
 busy the machine is; that is said too. One that fails twice ends with code 1.
 """
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -30,6 +31,9 @@ CLIENTS = {
     "tls": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
+
+# Commands that a script calls, and Debian's packages that have them.
+COMMANDS = {"p4net": {"ping": "iputils-ping"}}
 
 
 def environment(client):
@@ -79,6 +83,9 @@ def run(client):
     script = HERE / f"{client}_client.py"
     if not namespaces():
         return f"{client}: skipped: network namespaces cannot be made; be root"
+    missing = [package for command, package in COMMANDS.get(client, {}).items() if not shutil.which(command)]
+    if missing:
+        return f"{client}: skipped: install {' '.join(missing)}"
     python = environment(client)
     if python is None:
         needed = " ".join(CLIENTS[client])
