@@ -152,7 +152,7 @@ impl Chip {
         packet: IngressPacket,
         context: &mut Context<'_, O>,
     ) {
-        let taken = self.ports[usize::from(port)].arrive(port, origin, packet, context);
+        let taken = self.ports[usize::from(port)].arrive(port, origin, packet.into(), context);
         if let Err((loss, packet)) = taken {
             self.lose_arrived(port, packet, loss, context);
         }

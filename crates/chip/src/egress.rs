@@ -10,6 +10,7 @@ use crate::events::Kind;
 use crate::ingress::microseconds;
 use crate::network::{Observer, Place};
 use crate::pacer::Picos;
+use crate::parser_channel::Incoming;
 use crate::port::{Port, Waiting, WireEnd};
 use crate::scheduler::Backlog;
 use crate::spec::ChipSpec;
@@ -141,11 +142,12 @@ impl Port {
         spec: &ChipSpec,
         context: &mut Context<'_, O>,
     ) {
-        let arrives = self.take_wire(packet.bytes.len() as u32, start, spec) + self.link_delay;
+        let frame = Incoming::from(packet);
+        let arrives = self.take_wire(frame.bytes, start, spec) + self.link_delay;
         if self.on_wire.is_empty() {
             context.schedule(arrives, Kind::Delivered, index);
         }
-        self.on_wire.push_back((arrives, packet));
+        self.on_wire.push_back((arrives, frame));
     }
 
     /// Takes the wire for a packet that is no more, as long as it would have taken.
@@ -167,7 +169,7 @@ impl Port {
 
     /// The first frame on the wire has reached the other end.
     #[inline]
-    pub(crate) fn take_delivered<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) -> IngressPacket {
+    pub(crate) fn take_delivered<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) -> Incoming {
         let (_, frame) = self.on_wire.pop_front().expect("a frame is on the wire");
         if let Some((arrives, _)) = self.on_wire.front() {
             context.schedule(*arrives, Kind::Delivered, index);

@@ -10,7 +10,7 @@ use crate::chip::{Chip, Context};
 use crate::events::Kind;
 use crate::network::Observer;
 use crate::pacer::Picos;
-use crate::parser_channel::Origin;
+use crate::parser_channel::{Incoming, Origin};
 use crate::port::Port;
 use forebay_pipeline::{IngressDecision, IngressPacket, InstanceType, NoTrace, QueuedPacket};
 use std::cell::Cell;
@@ -23,13 +23,28 @@ const BURST: usize = 16;
 /// A packet inside.
 struct Inside {
     port: u16,
-    tag: u64,
-    /// The packet itself, until the program is executed for it.
+    entered: Picos,
+    random_seed: u64,
+    /// The packet itself, until the program is executed for it. It is not looked at before.
     packet: Cell<Option<IngressPacket>>,
+    /// Its tag, from then on.
+    tag: Cell<u64>,
     /// How often the program has decided about it: at least once when it was executed.
     decisions: Cell<u32>,
     /// What it decided first.
     first: Cell<Option<IngressDecision>>,
+}
+
+impl Inside {
+    /// The packet, as it enters ingress.
+    #[inline]
+    fn take(&self) -> Option<IngressPacket> {
+        let mut packet = self.packet.take()?;
+        packet.arguments.timestamp_us = microseconds(self.entered);
+        packet.arguments.random_seed = self.random_seed;
+        self.tag.set(packet.tag);
+        Some(packet)
+    }
 }
 
 /// Packets between parser and traffic manager, of all pipelines together in the order of their entry.
@@ -69,9 +84,7 @@ impl Chip {
             }
         }
         port.has_clock = false;
-        let mut packet = port.channel.finish();
-        packet.arguments.timestamp_us = microseconds(context.now);
-        packet.arguments.random_seed = self.seeds.next();
+        let packet = port.channel.finish();
         let leaves = context.now + self.spec.pipelines.ingress_latency_ps;
         context.schedule(leaves, Kind::IngressDone, 0);
         if let Some(duration) = port.channel.begin() {
@@ -80,8 +93,10 @@ impl Chip {
         self.books.ingress_passes += 1;
         self.line.inside.push_back(Inside {
             port: index,
-            tag: packet.tag,
+            entered: context.now,
+            random_seed: self.seeds.next(),
             packet: Cell::new(Some(packet)),
+            tag: Cell::new(0),
             decisions: Cell::new(0),
             first: Cell::new(None),
         });
@@ -95,7 +110,7 @@ impl Chip {
     fn execute_ingress(&mut self, place: usize) {
         let IngressLine { inside, others, .. } = &mut self.line;
         let burst = place..inside.len().min(place + BURST);
-        let packets = inside.range(burst).filter_map(|inside| inside.packet.take());
+        let packets = inside.range(burst).filter_map(Inside::take);
         let decide = |index, decision| {
             let Inside { decisions, first, .. } = &inside[place + index];
             match decisions.replace(decisions.get() + 1) {
@@ -117,7 +132,7 @@ impl Chip {
         let decisions = leaves.decisions.get();
         match first {
             IngressDecision::Enqueue(packet) if decisions == 1 => self.enqueue(packet, leaves.port, context),
-            first => self.decided(first, decisions - 1, (leaves.port, leaves.tag), context),
+            first => self.decided(first, decisions - 1, (leaves.port, leaves.tag.get()), context),
         }
     }
 
@@ -194,10 +209,10 @@ impl Port {
         &mut self,
         index: u16,
         origin: Origin,
-        packet: IngressPacket,
+        incoming: Incoming,
         context: &mut Context<'_, O>,
     ) -> Result<(), (Loss, IngressPacket)> {
-        if let Some(duration) = self.channel.offer(origin, packet)? {
+        if let Some(duration) = self.channel.offer(origin, incoming)? {
             context.schedule(context.now + duration, Kind::Parsed, index);
         }
         Ok(())

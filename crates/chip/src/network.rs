@@ -322,7 +322,7 @@ fn handle<O: Observer>(chips: &mut [Chip], links: &mut [Link], kind: Kind, index
             let port = &mut chip.ports[usize::from(index)];
             let frame = port.take_delivered(index, context);
             if matches!(port.wire_end, WireEnd::Link(_)) || !port.faults.is_empty() {
-                return deliver_what_faults_leave(chips, links, index, frame, context);
+                return deliver_what_faults_leave(chips, links, index, frame.packet, context);
             }
             if let Err((loss, frame)) = port.arrive(index, Origin::Recirculated, frame, context) {
                 chip.lose_arrived(index, frame, loss, context);

@@ -18,10 +18,28 @@ pub(crate) enum Origin {
     Resubmitted,
 }
 
+/// A packet that comes, and how long its frame is: who only lets it wait need not look at it, for it is likely to be far from the
+/// processor.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    pub(crate) packet: IngressPacket,
+    pub(crate) bytes: u32,
+}
+
+impl From<IngressPacket> for Incoming {
+    #[inline]
+    fn from(packet: IngressPacket) -> Incoming {
+        Incoming {
+            bytes: packet.bytes.len() as u32,
+            packet,
+        }
+    }
+}
+
 /// A buffer with a limit of bytes and one of packets.
 #[derive(Debug)]
 struct InputBuffer {
-    packets: VecDeque<IngressPacket>,
+    packets: VecDeque<Incoming>,
     bytes: u64,
     bytes_max: u64,
     packets_max: usize,
@@ -63,20 +81,16 @@ impl ParserChannel {
     /// Begins to take in a packet, and says how long that takes; or lets it wait for its turn when another one is being
     /// taken in; or gives it back with the reason why there is no room.
     #[inline(always)]
-    pub(crate) fn offer(
-        &mut self,
-        origin: Origin,
-        packet: IngressPacket,
-    ) -> Result<Option<Picos>, (Loss, IngressPacket)> {
+    pub(crate) fn offer(&mut self, origin: Origin, incoming: Incoming) -> Result<Option<Picos>, (Loss, IngressPacket)> {
         let buffer = &mut self.buffers[origin as usize];
-        if !buffer.has_room(&packet) {
-            return Err((buffer.full, packet));
+        if !buffer.has_room(incoming.bytes) {
+            return Err((buffer.full, incoming.packet));
         }
         if self.serving.is_some() {
-            buffer.push(packet);
+            buffer.push(incoming);
             return Ok(None);
         }
-        Ok(Some(self.serve(packet)))
+        Ok(Some(self.serve(incoming)))
     }
 
     /// The packet that was being taken in.
@@ -88,13 +102,12 @@ impl ParserChannel {
     /// Begins to take in the next packet that waits, after [`Self::finish`]; says how long that takes.
     #[inline(always)]
     pub(crate) fn begin(&mut self) -> Option<Picos> {
-        let packet = self.buffers.iter_mut().find_map(InputBuffer::pop)?;
-        Some(self.serve(packet))
+        let incoming = self.buffers.iter_mut().find_map(InputBuffer::pop)?;
+        Some(self.serve(incoming))
     }
 
     #[inline]
-    fn serve(&mut self, packet: IngressPacket) -> Picos {
-        let bytes = packet.bytes.len() as u32;
+    fn serve(&mut self, Incoming { packet, bytes }: Incoming) -> Picos {
         self.serving = Some(packet);
         let by_bits = self.bits.take(8 * self.framing.wire_bytes(bytes));
         let by_packets = if bytes > self.short_packet_bytes {
@@ -131,21 +144,21 @@ impl InputBuffer {
     }
 
     #[inline]
-    fn has_room(&self, packet: &IngressPacket) -> bool {
-        self.bytes + packet.bytes.len() as u64 <= self.bytes_max && self.packets.len() < self.packets_max
+    fn has_room(&self, bytes: u32) -> bool {
+        self.bytes + u64::from(bytes) <= self.bytes_max && self.packets.len() < self.packets_max
     }
 
     #[inline]
-    fn push(&mut self, packet: IngressPacket) {
-        self.bytes += packet.bytes.len() as u64;
-        self.packets.push_back(packet);
+    fn push(&mut self, incoming: Incoming) {
+        self.bytes += u64::from(incoming.bytes);
+        self.packets.push_back(incoming);
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<IngressPacket> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= packet.bytes.len() as u64;
-        Some(packet)
+    fn pop(&mut self) -> Option<Incoming> {
+        let incoming = self.packets.pop_front()?;
+        self.bytes -= u64::from(incoming.bytes);
+        Some(incoming)
     }
 }
 
@@ -154,10 +167,10 @@ mod tests {
     use super::*;
     use forebay_pipeline::IngressArguments;
 
-    fn packet(bytes: usize, tag: u64) -> IngressPacket {
+    fn packet(bytes: usize, tag: u64) -> Incoming {
         let mut packet = IngressPacket::new(vec![0; bytes], IngressArguments::default());
         packet.tag = tag;
-        packet
+        packet.into()
     }
 
     #[test]

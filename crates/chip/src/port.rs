@@ -2,10 +2,10 @@
 
 use crate::fault::Fault;
 use crate::pacer::{Pacer, Picos};
-use crate::parser_channel::ParserChannel;
+use crate::parser_channel::{Incoming, ParserChannel};
 use crate::scheduler::{Backlog, QUEUES_MAX, Scheduler, Service};
 use crate::spec::ChipSpec;
-use forebay_pipeline::{IngressPacket, QueuedPacket};
+use forebay_pipeline::QueuedPacket;
 use std::collections::VecDeque;
 
 /// A queue of a port.
@@ -192,7 +192,7 @@ pub(crate) struct Port {
     pub(crate) wire_end: WireEnd,
     pub(crate) link_delay: Picos,
     /// Frames on their way to another port or back to this one, which are recirculated packets or new ones to come.
-    pub(crate) on_wire: VecDeque<(Picos, IngressPacket)>,
+    pub(crate) on_wire: VecDeque<(Picos, Incoming)>,
     /// What goes wrong on the wire.
     pub(crate) faults: Vec<Fault>,
     /// When the wire can take the next frame.
