@@ -12,6 +12,7 @@ use crate::network::Observer;
 use crate::pacer::Picos;
 use crate::parser_channel::{Incoming, Origin};
 use crate::port::Port;
+use crate::traffic_manager::Wanted;
 use forebay_pipeline::{IngressDecision, IngressPacket, InstanceType, NoTrace, QueuedPacket};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -33,6 +34,8 @@ struct Inside {
     decisions: Cell<u32>,
     /// What it decided first.
     first: Cell<Option<IngressDecision>>,
+    /// Of a packet that it sends to a queue.
+    wanted: Cell<Wanted>,
 }
 
 impl Inside {
@@ -99,6 +102,7 @@ impl Chip {
             tag: Cell::new(0),
             decisions: Cell::new(0),
             first: Cell::new(None),
+            wanted: Cell::default(),
         });
         if !self.line.in_bursts {
             self.execute_ingress(self.line.inside.len() - 1);
@@ -112,9 +116,19 @@ impl Chip {
         let burst = place..inside.len().min(place + BURST);
         let packets = inside.range(burst).filter_map(Inside::take);
         let decide = |index, decision| {
-            let Inside { decisions, first, .. } = &inside[place + index];
+            let Inside {
+                decisions,
+                first,
+                wanted,
+                ..
+            } = &inside[place + index];
             match decisions.replace(decisions.get() + 1) {
-                0 => first.set(Some(decision)),
+                0 => {
+                    if let IngressDecision::Enqueue(packet) = &decision {
+                        wanted.set(Wanted::of(packet));
+                    }
+                    first.set(Some(decision));
+                }
                 _ => others.push_back(decision),
             }
         };
@@ -131,7 +145,9 @@ impl Chip {
         let first = leaves.first.into_inner().expect("something was decided about it");
         let decisions = leaves.decisions.get();
         match first {
-            IngressDecision::Enqueue(packet) if decisions == 1 => self.enqueue(packet, leaves.port, context),
+            IngressDecision::Enqueue(packet) if decisions == 1 => {
+                self.enqueue_as(packet, leaves.wanted.get(), leaves.port, context);
+            }
             first => self.decided(first, decisions - 1, (leaves.port, leaves.tag.get()), context),
         }
     }

@@ -9,17 +9,51 @@ use crate::pacer::Picos;
 use crate::port::{Port, Waiting};
 use forebay_pipeline::QueuedPacket;
 
+/// What the traffic manager needs to know of a packet, which need not be looked at then.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    egress_port: u32,
+    length: u32,
+    priority: u8,
+}
+
+impl Wanted {
+    #[inline]
+    pub(crate) fn of(packet: &QueuedPacket) -> Wanted {
+        Wanted {
+            egress_port: packet.egress_port,
+            length: packet.length(),
+            priority: packet.priority,
+        }
+    }
+}
+
 impl Chip {
     /// Into the queue of the packet's port and priority.
-    #[inline(always)]
     pub(crate) fn enqueue<O: Observer>(&mut self, packet: QueuedPacket, from: u16, context: &mut Context<'_, O>) {
-        let index = packet.egress_port;
+        let wanted = Wanted::of(&packet);
+        self.enqueue_as(packet, wanted, from, context);
+    }
+
+    /// The same of a packet that has been looked at.
+    #[inline(always)]
+    pub(crate) fn enqueue_as<O: Observer>(
+        &mut self,
+        packet: QueuedPacket,
+        wanted: Wanted,
+        from: u16,
+        context: &mut Context<'_, O>,
+    ) {
+        let Wanted {
+            egress_port: index,
+            length,
+            priority,
+        } = wanted;
         let Some(port) = self.ports.get_mut(index as usize) else {
             return self.lose_queued(packet, from, Loss::NoSuchPort, context);
         };
-        let length = packet.length();
         let cells = self.buffer.cells_of(length);
-        let queue_index = port.queues.of_priority(packet.priority);
+        let queue_index = port.queues.of_priority(priority);
         let queue = port.queues.get(queue_index);
         let room = match queue.has_room(length) {
             true => self.buffer.take(cells, queue.cells),
