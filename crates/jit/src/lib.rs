@@ -61,9 +61,10 @@
 //!   declared number of elements before it becomes an address; outside, reads give 0 and writes do nothing. The comparison is
 //!   left out where the instruction before has masked the index to fewer bits than a larger one has.
 //! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as long as the
-//!   burst, or another one of the same [session](forebay_tables::Session) does. A bucket's number is the high half of a product with the number of buckets, so it is smaller; an entry's place is
-//!   that of a bit under a mask of places. Numbers in cells are those that the table's writer published, after the rows
-//!   that they name; an index of cells has as many bits as the array was made for.
+//!   burst, or another one of the same [session](forebay_tables::Session) does. A bucket's number is the high half of a product
+//!   with the number of buckets, so it is smaller; an entry's place is that of a bit under a mask of places. Numbers in cells are
+//!   those that the table's writer published, after the rows that they name; an index of cells has as many bits as the array was
+//!   made for.
 //! * **Pairs.** Sixteen bytes are loaded from a header only if it has so many, and from where they are all within it. Two words of
 //!   the state are stored at once for two slots that are neighbours there; where two are loaded for one slot alone, and it is the last
 //!   of all, they begin a word earlier.

@@ -50,7 +50,8 @@ pub(crate) fn machine_shuffles() -> bool {
 }
 
 impl Translator<'_, '_, '_> {
-    /// Reads two fields that begin at bits of the `bytes` bytes at an address, from which all of them may be loaded, if that can be done at once.
+    /// Reads two fields at once, if that is possible, and says whether it was. Each comes with its first bit, counted from an
+    /// address behind which so many bytes may be loaded. `window` has what was loaded last, and where it begins.
     pub(super) fn read_pair(
         &mut self,
         (address, bytes): (ir::Value, u32),
