@@ -8,6 +8,7 @@ use crate::halves::{Halves, Side};
 use crate::joins::Joins;
 use crate::lane::Shape;
 use crate::pool::Pool;
+use crate::rare::Ways;
 use crate::resting::Resting;
 use crate::route::plan::Plan;
 use crate::route::{Order, Route};
@@ -68,11 +69,12 @@ pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> R
     let outlined = declare_actions(program, &mut module)?;
     let layout = StateLayout::new(program);
     let mut pool = Pool::default();
+    let ways = Ways::get()?;
     let resting = match halves {
         Some(halves) if emits_whole_bytes(program) => Resting::of(program, halves),
         _ => Resting::default(),
     };
-    let mut environment = environment(program, &layout, &mut pool, &outlined, &resting, step_limit);
+    let mut environment = environment(program, &layout, &mut pool, &outlined, (&resting, ways), step_limit);
     environment.uncleared = uncleared(program, halves, &resting);
     let mut compiler = Compiler::new(&mut module, step_limit);
     for (&action, &function) in &outlined {
@@ -143,7 +145,7 @@ pub fn compile_short_way(
 ) -> Result<ShortCode, CompileError> {
     assert_eq!(route.obstacle(program, step_limit), None, "there is a short way");
     assert!(
-        order == Order::Straight || !route.keeps_order(program),
+        order != Order::Staged || !route.keeps_order(program),
         "the order of packets cannot be seen"
     );
     let mut module = new_module()?;
@@ -151,7 +153,8 @@ pub fn compile_short_way(
     let plan = Plan::new(program, route, route.known(program), step_limit);
     let (mut pool, outlined) = (Pool::default(), HashMap::new());
     let resting = Resting::default();
-    let mut environment = environment(program, &layout, &mut pool, &outlined, &resting, step_limit);
+    let ways = Ways::get()?;
+    let mut environment = environment(program, &layout, &mut pool, &outlined, (&resting, ways), step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     let function = compiler.declare()?;
     compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
@@ -165,6 +168,7 @@ pub fn compile_short_way(
         truncates: truncates(program),
         uniform: !environment.touches_packets && route.is_stateless(program) && !route.may_give_up(program),
         searched: environment.searched,
+        caches_flows: environment.slots.is_some(),
     };
     let bytes = generate(&mut module, functions)?;
     let entry = entry_of(&module, function);
@@ -178,7 +182,7 @@ fn environment<'a>(
     layout: &'a StateLayout,
     pool: &'a mut Pool,
     outlined: &'a HashMap<ActionId, FuncId>,
-    resting: &'a Resting,
+    (resting, ways): (&'a Resting, &'static Ways),
     step_limit: u64,
 ) -> Environment<'a> {
     Environment {
@@ -192,12 +196,14 @@ fn environment<'a>(
         touches_packets: false,
         joins: Joins::of(program),
         no_memo: std::ptr::null(),
+        slots: None,
         searched: Vec::new(),
         uncleared: IndexSet::new(program.slots.len()),
         resting,
         shuffles: machine_shuffles(),
         step_limit,
         outlined,
+        ways,
     }
 }
 
@@ -207,7 +213,7 @@ fn entry_of(module: &JITModule, function: FuncId) -> Entry {
 }
 
 /// An empty module for this machine.
-fn new_module() -> Result<JITModule, CompileError> {
+pub(crate) fn new_module() -> Result<JITModule, CompileError> {
     let mut flags = settings::builder();
     let choices = [
         ("opt_level", "speed"),
@@ -448,7 +454,7 @@ fn unit_name<'p>(program: &'p Program, unit: Unit<'_>) -> &'p str {
     }
 }
 
-fn module_error(error: &ModuleError, body: &str) -> CompileError {
+pub(crate) fn module_error(error: &ModuleError, body: &str) -> CompileError {
     match error {
         ModuleError::Compilation(CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge) => {
             CompileError::TooLarge { body: body.to_owned() }

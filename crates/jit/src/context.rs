@@ -4,6 +4,7 @@
 //! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls. On the short way there
 //! is one for a burst, and what differs between its packets is in their lanes ([`crate::lane`]).
 
+use crate::flows::FlowCache;
 use crate::halves::HalfEnd;
 use crate::lane::{Copy, Lanes, fate};
 use crate::short_way::CopyFate;
@@ -57,6 +58,9 @@ pub(crate) struct Context<'a> {
     /// On the short way and on one side of a traffic manager: where the tables are that compiled code searches itself, in the
     /// order of the list that comes with the function.
     pub(crate) locations: Later<*const Location>,
+    /// On the short way, with a flow cache: its first slot, and which slots hold. See [`crate::flows`].
+    pub(crate) flow_slots: Later<*mut u64>,
+    pub(crate) flow_tag: Later<u64>,
     /// On the short way: places for copies that are not in use yet.
     pub(crate) next_copy: Later<*mut Copy>,
     pub(crate) copies_left: Later<u64>,
@@ -125,6 +129,8 @@ impl<'a> Context<'a> {
             counters: ptr::null(),
             needs_locks: 1,
             locations: Later::uninit(),
+            flow_slots: Later::uninit(),
+            flow_tag: Later::uninit(),
             next_copy: Later::uninit(),
             copies_left: Later::uninit(),
             output_next: ptr::null_mut(),
@@ -230,6 +236,7 @@ pub struct Memory {
     pub(crate) locations: Vec<Location>,
     /// Places for copies.
     pub(crate) copies: Vec<Copy>,
+    pub(crate) flows: FlowCache,
 }
 
 impl Memory {

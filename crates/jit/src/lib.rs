@@ -70,6 +70,9 @@
 //!   of all, they begin a word earlier.
 //! * **Memos.** A memo is part of a record that a look-up of the burst has found, and is written by machine code alone. Where it
 //!   leads is within the array whose version it has: that was tested before it was written.
+//! * **Flows.** A slot's offset is masked to the size of the cache, and a place is within its slot. An address in a slot that holds is
+//!   that of a record which was found when the tables were in the state in which they were when the burst began, under a pin of the
+//!   same reader: see [`forebay_tables::reclaim`].
 //! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
 //!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much is
 //!   what [`Memory::set_copies`] is promised.
@@ -87,10 +90,12 @@ mod code;
 mod compile;
 mod context;
 mod crc;
+mod flows;
 pub mod halves;
 mod joins;
 mod lane;
 mod pool;
+mod rare;
 mod resting;
 pub mod route;
 mod runtime;
@@ -105,5 +110,5 @@ pub use context::Memory;
 pub use joins::leading_tables;
 pub use lane::BURST_MAX;
 pub use resting::LeftField;
-pub use short_way::{CopyFate, Fate, Frame, Frames, ShortCode, ShortWay};
+pub use short_way::{CopyFate, Fate, Forms, Frame, Frames, ShortCode, ShortWay};
 pub use tables::TableObjects;

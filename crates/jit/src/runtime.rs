@@ -44,6 +44,7 @@ functions! {
     LOOKUP = lookup(3) -> u64;
     FIND_RECORD = find_record(3) -> u64;
     FIND = find(3);
+    FIND_FOR_FLOW = find_for_flow(4);
     FIND_ALL = find_all(5);
     HIT = hit(3) -> u64;
     MISS = miss(2) -> u64;
@@ -270,6 +271,23 @@ unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut La
         let (view, pin) = (tables.table(TableId(table as u32)), tables.pin());
         let key = key_of(lane, view.key_layout().words());
         found(lane, view, view.find(key, view.hint(key), pin), pin);
+    }
+}
+
+/// The same; and notes in the flow cache what was found.
+///
+/// `entry` is the place of the table in a slot: see [`crate::flows`].
+unsafe extern "C" fn find_for_flow(context: *const Context<'_>, table: u64, lane: *mut Lane, entry: *mut u64) {
+    // SAFETY: see the module; a place has as many words as a key, and one more.
+    unsafe {
+        let tables = (*context).objects;
+        let (view, pin) = (tables.table(TableId(table as u32)), tables.pin());
+        let words = view.key_layout().words();
+        let key = key_of(lane, words);
+        found(lane, view, view.find(key, view.hint(key), pin), pin);
+        entry.copy_from_nonoverlapping(key.as_ptr(), words);
+        entry.add(words).write((*lane).record.expose_provenance() as u64);
+        (*(*context).memory).flows.misses += 1;
     }
 }
 

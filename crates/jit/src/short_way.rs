@@ -4,15 +4,18 @@ use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
 use crate::lane::{Copy, Lanes, Shape, fate};
-use crate::route::Arguments;
+use crate::route::{Arguments, Order};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::tables::TableObjects;
 use forebay_interp::{BitBuffer, Buffers, PacketFacts, Requests};
 use forebay_ir::TableId;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The short way through a program in one of its forms, compiled; shared by all threads.
 #[derive(Debug)]
 pub struct ShortCode {
+    /// No other code has the same.
+    number: u64,
     entry: Entry,
     /// The length of the function that begins there.
     bytes: usize,
@@ -39,6 +42,8 @@ pub(crate) struct Needs {
     pub(crate) uniform: bool,
     /// Tables whose locations code wants to know.
     pub(crate) searched: Vec<TableId>,
+    /// Whether it has a flow cache.
+    pub(crate) caches_flows: bool,
 }
 
 impl ShortCode {
@@ -48,7 +53,9 @@ impl ShortCode {
     ///
     /// The entry is in that memory, has so many bytes, and needs no more.
     pub(crate) unsafe fn new(memory: CodeMemory, entry: Entry, bytes: usize, needs: Needs) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
         ShortCode {
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
             entry,
             bytes,
             needs,
@@ -67,6 +74,13 @@ impl ShortCode {
         unsafe { std::slice::from_raw_parts(self.entry as *const u8, self.bytes) }
     }
 
+    /// Whether it takes what look-ups found for the last packet of a flow. A program without look-ups has no use for that: then
+    /// [`Order::Cached`] gives the same as [`Order::Straight`].
+    #[inline]
+    pub fn caches_flows(&self) -> bool {
+        self.needs.caches_flows
+    }
+
     /// Whether packets may become copies on the short way.
     #[inline]
     pub fn makes_copies(&self) -> bool {
@@ -82,11 +96,56 @@ impl ShortCode {
 /// Tables of so many bytes together are taken to be in the caches nearby: packets do not wait for each other.
 const NEAR_BYTES: usize = 512 << 10;
 
+/// The forms of a short way that are ready.
+#[derive(Clone, Copy, Debug)]
+pub struct Forms<'a> {
+    /// The one that is compiled first: [`Order::Cached`], unless a test wants another one.
+    pub first: &'a ShortCode,
+    /// [`Order::Straight`].
+    pub straight: Option<&'a ShortCode>,
+    /// [`Order::Staged`].
+    pub staged: Option<&'a ShortCode>,
+}
+
+impl<'a> Forms<'a> {
+    /// Only this one.
+    pub fn of(first: &'a ShortCode) -> Forms<'a> {
+        Forms {
+            first,
+            straight: None,
+            staged: None,
+        }
+    }
+
+    /// The form for a burst that should not use a flow cache, whose tables are located, and one that would be better.
+    fn without_cache(self, memory: &mut Memory, objects: &dyn TableObjects) -> (&'a ShortCode, Option<Order>) {
+        let is_straight = !self.first.caches_flows();
+        let straight = self.straight.or(is_straight.then_some(self.first));
+        let bytes = memory.locate(&straight.unwrap_or(self.first).needs.searched, objects);
+        match (straight, self.staged) {
+            (None, _) => (self.first, Some(Order::Straight)),
+            (Some(straight), _) if bytes <= NEAR_BYTES => (straight, None),
+            (Some(straight), None) => (straight, Some(Order::Staged)),
+            (_, Some(staged)) => {
+                memory.locate(&staged.needs.searched, objects);
+                memory.forget_memos(NEAR_BYTES);
+                (staged, None)
+            }
+        }
+    }
+
+    /// Lanes and queues that are enough for all.
+    fn shape(self) -> Shape {
+        let others = [self.straight, self.staged].into_iter().flatten();
+        others.fold(self.first.needs.shape, |shape, code| shape.or(code.needs.shape))
+    }
+}
+
 /// The short way of packets through a compiled program.
 pub struct ShortWay<'a> {
     code: &'a ShortCode,
-    /// Whether the tables are too large to be in the caches nearby.
-    far: bool,
+    /// The form that would be better.
+    wanted: Option<Order>,
     context: Context<'a>,
     requests: &'a mut Requests,
     output: &'a mut BitBuffer,
@@ -171,26 +230,25 @@ pub struct CopyFate {
 }
 
 impl<'a> ShortWay<'a> {
-    /// Prepares for packets, which go one after the other on the straight form, or wait for each other at look-ups on the
-    /// staged one, if there is one and tables are large.
+    /// Prepares for a burst of packets, in the form that is the best one now. They take what look-ups found for the last packet of
+    /// their flow, as long as most flows are met again; else they go one after the other, or, when tables are large, wait for
+    /// each other at look-ups.
     pub fn new(
-        straight: &'a ShortCode,
-        staged: Option<&'a ShortCode>,
+        forms: Forms<'a>,
         objects: &'a dyn TableObjects,
         requests: &'a mut Requests,
         buffers: &'a mut Buffers,
         memory: &'a mut Memory,
     ) -> Self {
-        let bytes = memory.locate(&straight.needs.searched, objects);
-        let far = bytes > NEAR_BYTES;
-        let code = staged.filter(|_| far).unwrap_or(straight);
-        if !std::ptr::eq(code, straight) {
-            memory.locate(&code.needs.searched, objects);
-            memory.forget_memos(NEAR_BYTES);
-        }
+        let first = forms.first;
+        let (code, wanted) = if first.caches_flows() && memory.flows.serves() {
+            memory.locate(&first.needs.searched, objects);
+            (first, None)
+        } else {
+            forms.without_cache(memory, objects)
+        };
         memory.make_room(code.needs.temporaries);
-        let shape = straight.needs.shape;
-        Lanes::prepare(memory, staged.map_or(shape, |staged| shape.or(staged.needs.shape)));
+        Lanes::prepare(memory, forms.shape());
         let mut context = Context::new(objects, PacketFacts::default());
         context.next_copy.write(memory.copies.as_mut_ptr());
         context.copies_left.write(memory.copies.len() as u64);
@@ -199,9 +257,14 @@ impl<'a> ShortWay<'a> {
         context.registers = arrays.registers();
         context.counters = arrays.counters();
         context.needs_locks = objects.needs_locks().into();
+        if code.caches_flows() {
+            let (slots, tag) = memory.flows.open(code.number, objects.pin().state());
+            context.flow_slots.write(slots);
+            context.flow_tag.write(tag);
+        }
         ShortWay {
             code,
-            far,
+            wanted,
             context,
             requests,
             output: &mut buffers.output,
@@ -209,10 +272,10 @@ impl<'a> ShortWay<'a> {
         }
     }
 
-    /// Whether the tables are so large that packets should wait for each other at look-ups.
+    /// The form that would have been better for this burst, but is not there.
     #[inline]
-    pub fn tables_are_far(&self) -> bool {
-        self.far
+    pub fn wanted(&self) -> Option<Order> {
+        self.wanted
     }
 
     /// Whether the same becomes of all frames, which are neither looked at nor changed: then [`ShortWay::run_unseen`] will do.
@@ -233,8 +296,9 @@ impl<'a> ShortWay<'a> {
         if frames.count == 0 {
             return 0;
         }
-        let lanes = &mut self.memory.lanes;
+        let Memory { lanes, flows, .. } = &mut *self.memory;
         let count = lanes.refer_to(frames);
+        flows.count(count);
         if self.code.needs.truncates {
             lanes.limit(count, u32::MAX.into());
         }

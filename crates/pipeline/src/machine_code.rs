@@ -2,20 +2,21 @@
 //!
 //! ```text
 //!   loading ──► both sides of the traffic manager ► packets can go the long way
-//!          └──► short way, straight (a thread) ─► packets go the short way
-//!                        large tables: staged (a thread) ─► they wait for each other at look-ups
+//!          └──► short way, with a flow cache (a thread) ─► packets go the short way
+//!                 too many flows: straight (a thread) ─► every packet searches the tables
+//!                 and large tables: staged (a thread) ─► they wait for each other at look-ups
 //! ```
 //!
 //! A function for each side is compiled in a few milliseconds. The short way is the program once more for each way through its parser,
 //! which takes ten times as long for large programs; packets need not wait for it, since the long way gives the same bytes. Its
-//! staged form is made when tables have become so large that it is worth while.
+//! further forms are made when a worker would like to have them.
 
 use crate::layout::Layout;
 use crate::load::{Engine, Options, ShortWay};
 use crate::v1model;
 use forebay_ir::Program;
 use forebay_jit::route::{Order, Route};
-use forebay_jit::{Code, CompileError, ShortCode, compile, compile_short_way};
+use forebay_jit::{Code, CompileError, Forms, ShortCode, compile, compile_short_way};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -26,7 +27,7 @@ use std::thread::{self, JoinHandle};
 pub(crate) struct MachineCode {
     bodies: Code,
     /// The short way, or why there is none.
-    short_way: Result<Arc<Forms>, String>,
+    short_way: Result<Arc<Compiled>, String>,
     beside_packets: bool,
     /// Threads that compile.
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -34,14 +35,29 @@ pub(crate) struct MachineCode {
 
 /// The short way, as far as it has been compiled.
 #[derive(Debug)]
-struct Forms {
+struct Compiled {
     program: Program,
     route: Route,
     step_limit: u64,
-    straight: OnceLock<Result<ShortCode, CompileError>>,
-    staged: OnceLock<Result<ShortCode, CompileError>>,
-    /// Whether anybody has asked for the staged form, or must not.
-    staged_settled: AtomicBool,
+    cached: Form,
+    straight: Form,
+    staged: Form,
+}
+
+/// One of the forms of the short way.
+#[derive(Debug, Default)]
+struct Form {
+    code: OnceLock<Result<ShortCode, CompileError>>,
+    /// Whether anybody has asked for it, or must not.
+    settled: AtomicBool,
+}
+
+impl Form {
+    /// Its code, if it is ready.
+    #[inline]
+    fn code(&self) -> Option<&ShortCode> {
+        self.code.get()?.as_ref().ok()
+    }
 }
 
 impl MachineCode {
@@ -59,11 +75,11 @@ impl MachineCode {
         let short_way = match options.short_way {
             ShortWay::Never => Err("it is not wanted".to_owned()),
             _ if looks_up_in_sections => Err("tables are looked up in an `@atomic` block".to_owned()),
-            _ => Forms::new(program, layout, options.step_limit).map(Arc::new),
+            _ => Compiled::new(program, layout, options.step_limit).map(Arc::new),
         };
-        let compiling = short_way.as_ref().ok().map(|forms| {
-            let forms = Arc::clone(forms);
-            thread::spawn(move || forms.compile(Order::Straight))
+        let compiling = short_way.as_ref().ok().map(|compiled| {
+            let compiled = Arc::clone(compiled);
+            thread::spawn(move || compiled.compile(Order::Cached))
         });
         let machine_code = MachineCode {
             bodies: compile(program, Some(&v1model::halves(program, layout)), options.step_limit)?,
@@ -82,38 +98,43 @@ impl MachineCode {
         &self.bodies
     }
 
-    /// The straight form of the short way, if it is ready.
+    /// The short way in the form that is compiled first, if it is ready.
     #[inline]
-    pub(crate) fn straight(&self) -> Option<&ShortCode> {
-        self.short_way.as_ref().ok()?.straight.get()?.as_ref().ok()
+    pub(crate) fn first(&self) -> Option<&ShortCode> {
+        self.short_way.as_ref().ok()?.cached.code()
     }
 
-    /// The staged form, if it is ready.
+    /// The short way in all forms that are ready, if the first one is.
     #[inline]
-    pub(crate) fn staged(&self) -> Option<&ShortCode> {
-        self.short_way.as_ref().ok()?.staged.get()?.as_ref().ok()
+    pub(crate) fn forms(&self) -> Option<Forms<'_>> {
+        let compiled = self.short_way.as_ref().ok()?;
+        Some(Forms {
+            first: compiled.cached.code()?,
+            straight: compiled.straight.code(),
+            staged: compiled.staged.code(),
+        })
     }
 
-    /// Says that the staged form would be of use.
+    /// Says that another form would be of use.
     #[inline]
-    pub(crate) fn want_staged(&self) {
-        let Ok(forms) = &self.short_way else { return };
-        if !forms.staged_settled.load(Ordering::Relaxed) {
-            self.compile_staged(forms);
+    pub(crate) fn want(&self, order: Order) {
+        let Ok(compiled) = &self.short_way else { return };
+        if !compiled.form(order).settled.load(Ordering::Relaxed) {
+            self.compile(compiled, order);
         }
     }
 
     #[cold]
-    fn compile_staged(&self, forms: &Arc<Forms>) {
-        if forms.staged_settled.swap(true, Ordering::Relaxed) {
+    fn compile(&self, compiled: &Arc<Compiled>, order: Order) {
+        if compiled.form(order).settled.swap(true, Ordering::Relaxed) {
             return;
         }
         if self.beside_packets {
-            let forms = Arc::clone(forms);
-            let thread = thread::spawn(move || forms.compile(Order::Staged));
+            let compiled = Arc::clone(compiled);
+            let thread = thread::spawn(move || compiled.compile(order));
             self.threads().push(thread);
         } else {
-            forms.compile(Order::Staged);
+            compiled.compile(order);
         }
     }
 
@@ -132,7 +153,7 @@ impl MachineCode {
     pub(crate) fn obstacle(&self) -> Option<String> {
         match &self.short_way {
             Err(obstacle) => Some(obstacle.clone()),
-            Ok(forms) => forms.straight.get()?.as_ref().err().map(ToString::to_string),
+            Ok(compiled) => compiled.cached.code.get()?.as_ref().err().map(ToString::to_string),
         }
     }
 
@@ -141,28 +162,35 @@ impl MachineCode {
     }
 }
 
-impl Forms {
+impl Compiled {
     /// Nothing is compiled yet. Fails with the obstacle.
-    fn new(program: &Program, layout: &Layout, step_limit: u64) -> Result<Forms, String> {
+    fn new(program: &Program, layout: &Layout, step_limit: u64) -> Result<Compiled, String> {
         let route = v1model::route(program, layout);
         if let Some(obstacle) = route.obstacle(program, step_limit) {
             return Err(obstacle.to_string());
         }
-        Ok(Forms {
-            staged_settled: AtomicBool::new(route.keeps_order(program)),
+        let staged = Form::default();
+        staged.settled.store(route.keeps_order(program), Ordering::Relaxed);
+        Ok(Compiled {
             program: program.clone(),
             route,
             step_limit,
-            straight: OnceLock::new(),
-            staged: OnceLock::new(),
+            cached: Form::default(),
+            straight: Form::default(),
+            staged,
         })
     }
 
-    fn compile(&self, order: Order) {
-        let place = match order {
+    fn form(&self, order: Order) -> &Form {
+        match order {
+            Order::Cached => &self.cached,
             Order::Straight => &self.straight,
             Order::Staged => &self.staged,
-        };
-        place.get_or_init(|| compile_short_way(&self.program, &self.route, order, self.step_limit));
+        }
+    }
+
+    fn compile(&self, order: Order) {
+        let compile = || compile_short_way(&self.program, &self.route, order, self.step_limit);
+        self.form(order).code.get_or_init(compile);
     }
 }

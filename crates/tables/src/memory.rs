@@ -1,11 +1,66 @@
 //! Memory for large arrays, in huge pages where the system has them: a look-up at random in an array of small pages misses
 //! the translation cache nearly every time.
 
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::fmt;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 /// Bytes of a huge page; smaller arrays do not ask for any.
-#[cfg(all(target_os = "linux", not(miri)))]
-const HUGE_PAGE: usize = 2 << 20;
+pub const HUGE_PAGE: usize = 2 << 20;
+
+/// A huge page of words, 0 at first.
+pub struct Page(NonNull<u64>);
+
+impl Page {
+    const LAYOUT: Layout = match Layout::from_size_align(HUGE_PAGE, HUGE_PAGE) {
+        Ok(layout) => layout,
+        Err(_) => unreachable!(),
+    };
+
+    /// A new one.
+    pub fn new() -> Page {
+        // SAFETY: the layout is not empty.
+        let memory = unsafe { alloc(Page::LAYOUT) }.cast::<MaybeUninit<u64>>();
+        let Some(first) = NonNull::new(memory) else {
+            handle_alloc_error(Page::LAYOUT)
+        };
+        // SAFETY: the memory is ours alone and as long as said; any bytes are such elements.
+        let words = unsafe { std::slice::from_raw_parts_mut(memory, HUGE_PAGE / 8) };
+        advise(words);
+        words.fill(MaybeUninit::new(0));
+        Page(first.cast())
+    }
+
+    /// The first of [`HUGE_PAGE`] / 8 words, which are whoever's the page is.
+    pub fn as_mut_ptr(&mut self) -> *mut u64 {
+        self.0.as_ptr()
+    }
+}
+
+impl Default for Page {
+    fn default() -> Page {
+        Page::new()
+    }
+}
+
+impl fmt::Debug for Page {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Page")
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout, and nobody else frees it.
+        unsafe { dealloc(self.0.as_ptr().cast(), Page::LAYOUT) };
+    }
+}
+
+// SAFETY: it owns its words.
+unsafe impl Send for Page {}
+// SAFETY: shared, it gives nothing.
+unsafe impl Sync for Page {}
 
 /// Asks for huge pages under memory that nobody has written to yet. Without them it is merely slower.
 #[cfg(all(target_os = "linux", not(miri)))]
@@ -52,6 +107,14 @@ pub(crate) fn defaults<T: Default>(count: usize) -> Box<[T]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_zeros() {
+        let mut page = Page::new();
+        // SAFETY: it has so many words.
+        let words = unsafe { std::slice::from_raw_parts(page.as_mut_ptr(), HUGE_PAGE / 8) };
+        assert!(words.iter().all(|word| *word == 0));
+    }
 
     #[test]
     fn large_arrays_are_as_small_ones() {

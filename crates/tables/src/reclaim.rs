@@ -21,6 +21,17 @@
 //! A reader that pins again and again without a pause may [keep](Pin::keep) its announcement between: what it found stays valid as
 //! long as the [`Session`] is the same.
 //!
+//! What was found under one pin may be remembered and used under a later one if both read the same [`State`] of the tables right
+//! after they began, since then nothing has changed in between:
+//!
+//! ```text
+//! writer   changing + 1 ─ unpublish ─ fence, epoch ─ state = a new number ─ changing - 1
+//! reader   pin (fence) ─ read changing: not 0? no state ─ read state
+//! ```
+//!
+//! Who reads 0 and afterwards a state has either read that 0 before the writer's first step, so the pin is older than the
+//! writer's fence and keeps what is taken away; or behind its last step, and then the state is the new one.
+//!
 //! All tables of a pipeline share one [`Domain`], so that a worker pins once for all of them. `loom` checks the
 //! protocol together with the exact-match engine, see the tests there.
 
@@ -37,6 +48,10 @@ pub struct Domain {
     epoch: AtomicU64,
     /// See [`crate::search`].
     versions: AtomicU64,
+    /// Writers in the midst of a change.
+    changing: AtomicU64,
+    /// See [`State`].
+    state: AtomicU64,
     readers: Mutex<Vec<Arc<Announcement>>>,
 }
 
@@ -46,6 +61,30 @@ pub struct Domain {
 struct Announcement(AtomicU64);
 
 const IDLE: u64 = 0;
+
+/// What the tables of a domain are: as long as the state is the same, all look-ups find the same, in the same places. No two
+/// domains have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State(u64);
+
+/// States so far, of all domains.
+static STATES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+fn next_state() -> u64 {
+    STATES.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
+
+/// A change of tables, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Change(Arc<Domain>);
+
+impl Drop for Change {
+    fn drop(&mut self) {
+        // Who reads this has seen the changes of all whose states it replaced, too.
+        self.0.state.swap(next_state(), Ordering::AcqRel);
+        self.0.changing.fetch_sub(1, Ordering::Release);
+    }
+}
 
 /// Readers so far, of all domains.
 static READERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
@@ -64,6 +103,8 @@ impl Domain {
         Arc::new(Domain {
             epoch: AtomicU64::new(IDLE + 1),
             versions: AtomicU64::new(1),
+            changing: AtomicU64::new(0),
+            state: AtomicU64::new(next_state()),
             readers: Mutex::new(Vec::new()),
         })
     }
@@ -91,6 +132,12 @@ impl Domain {
         while self.oldest() <= epoch {
             std::thread::yield_now();
         }
+    }
+
+    /// A change of what readers find begins: nothing is published or taken away but between this and the end of the result.
+    pub(crate) fn begin_change(self: &Arc<Domain>) -> Change {
+        self.changing.fetch_add(1, Ordering::Relaxed);
+        Change(Arc::clone(self))
     }
 
     /// A version of a table that none has had: see [`crate::search`].
@@ -207,6 +254,18 @@ impl Pin<'_> {
     #[inline]
     pub fn session(&self) -> Option<Session> {
         self.reader.map(|reader| reader.session)
+    }
+
+    /// The state of the tables; nothing while one is being changed, and for the writer's own pin. What was found under another pin
+    /// of the reader's for which this was the same may be used, if it was found after that pin was asked. To be asked before
+    /// anything is looked up.
+    #[inline]
+    pub fn state(&self) -> Option<State> {
+        let domain = &self.reader?.domain;
+        if domain.changing.load(Ordering::Acquire) != 0 {
+            return None;
+        }
+        Some(State(domain.state.load(Ordering::Acquire)))
     }
 
     /// Ends, but the reader still counts as pinned until [`Reader::unpin`], or another pin ends: nothing that it could have
@@ -361,6 +420,7 @@ impl<T> Published<T> {
     /// Replaces the value. Readers that are pinned may keep the old one until they unpin.
     pub fn publish(&self, value: Arc<T>) {
         let mut former = self.former.lock().unwrap_or_else(PoisonError::into_inner);
+        let _change = self.domain.begin_change();
         let old = self.present.replace(value);
         former.retire(&self.domain, old);
         former.collect(&self.domain, drop);

@@ -345,7 +345,9 @@ impl Table {
         self.next_id += 1;
         let entry = Arc::new(Entry::new(id, slot, new));
         prepare(slot as usize);
+        let change = self.view.domain().begin_change();
         self.publish(&entry);
+        drop(change);
         let (slots, hasher) = (&self.slots, &self.hasher);
         self.by_name.insert_unique(name_hash(hasher, &entry), slot, |&slot| {
             let entry = slots[slot as usize].as_ref().map(|slot| &*slot.entry);
@@ -377,6 +379,7 @@ impl Table {
         let Some(slot) = self.slots[modified.slot()].as_mut() else {
             return Err(TableError::NotFound);
         };
+        let _change = self.view.domain().begin_change();
         if let Some(old) = self.view.set_entry(&modified) {
             self.gone.retire(self.view.domain(), Gone::Modified(old));
         }
@@ -398,6 +401,7 @@ impl Table {
         {
             named.remove();
         }
+        let _change = self.view.domain().begin_change();
         let (engine, layout) = (self.view.engine(), self.view.key_layout());
         self.writer.remove(engine, layout, engine_entry(&entry, &[]), record);
         self.gone.retire(self.view.domain(), Gone::Deleted(slot));
@@ -469,6 +473,7 @@ impl Table {
     }
 
     fn publish_default(&mut self, action: ActionCall) {
+        let _change = self.view.domain().begin_change();
         let old = self.view.set_default(action.clone());
         self.defaults.retire(self.view.domain(), old);
         self.default_action = action;

@@ -37,6 +37,8 @@ pub enum Order {
     Straight,
     /// All up to a look-up, then all from there, so that accesses to memory overlap.
     Staged,
+    /// As [`Order::Straight`], and each takes what look-ups found for the last packet of its flow: see [`crate::flows`].
+    Cached,
 }
 
 /// What an architecture does with a packet that takes the short way.

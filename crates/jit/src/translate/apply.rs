@@ -120,6 +120,12 @@ impl Translator<'_, '_, '_> {
                 let key = self.key_words(id, &layout);
                 self.look_up_now(id, layout.search.filter(|_| self.side.is_some()), &key)
             }
+            None if let Some(place) = self.flow_place(id) => {
+                let table = &self.program.tables[id.index()];
+                let is_counted = table.direct_counter.is_some() || table.direct_meter.is_some();
+                let wants_hit = hit.is_some() || is_counted || table.supports_timeout;
+                self.find_for_flow(id, &layout, place, wants_hit)
+            }
             None => {
                 let crossing = self.leaf.and_then(|leaf| leaf.crossings.get(&block));
                 match self.memo_of(id) {

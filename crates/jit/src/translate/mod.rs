@@ -20,6 +20,7 @@
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
 //! | `stateful.rs` | the short way: registers and counters without calls |
 //! | `search.rs` | looking keys up in place |
+//! | `flows.rs` | the short way: look-ups that take what the last packet of the flow has found |
 //! | `memo.rs` | the short way: look-ups that need not be repeated |
 //! | `halves.rs` | all bodies on one side of the traffic manager in one function |
 //! | `route.rs` | the short way: all bodies in one function |
@@ -38,6 +39,7 @@ mod element;
 mod expression;
 mod externs;
 mod flow;
+mod flows;
 mod halves;
 mod homes;
 mod joints;
@@ -55,10 +57,12 @@ mod word;
 
 use crate::analysis::CursorFact;
 use crate::context::{Context, ending};
+use crate::flows::SlotLayout;
 use crate::halves::{EgressHalf, IngressHalf, Side};
 use crate::joins::Joins;
 use crate::lane::{Shape, fate};
 use crate::pool::Pool;
+use crate::rare::{self, Ways};
 use crate::resting::Resting;
 use crate::route::plan::{Leaf, Plan};
 use crate::route::{Order, Route};
@@ -96,6 +100,8 @@ pub(crate) struct Environment<'a> {
     /// Look-ups whose keys others have found, and a memo that never holds.
     pub(crate) joins: Joins,
     pub(crate) no_memo: *const u64,
+    /// Where tables are in the slots of a flow cache, if there is one.
+    pub(crate) slots: Option<SlotLayout>,
     /// The tables that the present function searches itself.
     pub(crate) searched: Vec<TableId>,
     /// Slots that the function of ingress does not clear.
@@ -108,6 +114,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) step_limit: u64,
     /// The functions of actions that are not inlined.
     pub(crate) outlined: &'a HashMap<ActionId, cranelift_module::FuncId>,
+    /// How functions are called that change no register.
+    pub(crate) ways: &'static Ways,
 }
 
 /// Numbers of `error` values.
@@ -207,6 +215,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     sums_known: checksum::SumsKnown,
     /// Slots that may have been written behind the parser.
     changed: IndexSet,
+    /// The present packet's slot in the flow cache, if it has one.
+    flow_slot: Option<Variable>,
     /// By leading table: where the memo of the record is that was found.
     memos: BTreeMap<TableId, Variable>,
     /// Bits that words have.
@@ -319,6 +329,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             sums_before: Vec::new(),
             sums_known: checksum::SumsKnown::new(),
             changed: IndexSet::new(0),
+            flow_slot: None,
             memos: BTreeMap::new(),
             widths: known::Widths::new(),
             copy_loop: None,
@@ -386,6 +397,13 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     /// Calls a function that has no result.
     fn call(&mut self, function: Function, arguments: &[ir::Value]) {
         self.call_instruction(function, arguments);
+    }
+
+    /// The same where it hardly ever happens: no register changes.
+    fn call_rarely(&mut self, function: Function, arguments: &[ir::Value]) {
+        let signature = self.builder.import_signature(rare::signature(function.parameters));
+        let way = self.number(self.environment.ways.to(function) as i64);
+        self.builder.ins().call_indirect(signature, way, arguments);
     }
 
     /// Calls a function that has a result.

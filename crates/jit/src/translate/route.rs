@@ -5,10 +5,12 @@ use super::joints::Destination;
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
 use crate::lane::Shape;
+use crate::flows::SlotLayout;
 use crate::route::flow::Stage;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan};
 use crate::route::{Argument, Order, Route, Source};
 use crate::runtime::words;
+use crate::tables::TableLayout;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
@@ -63,10 +65,40 @@ impl<'a> Translator<'_, 'a, '_> {
         let tables = (0..self.program.tables.len() as u32).map(TableId);
         let layouts = tables.filter_map(|table| self.table_layout(table));
         let key_words = layouts.map(|layout| layout.key.words()).max().unwrap_or(0);
+        self.environment.slots = match order {
+            Order::Cached => self.slot_layout(route),
+            Order::Straight | Order::Staged => None,
+        };
         let prepare = |translator: &mut Self| translator.look_up_for_burst(route);
         self.burst(order == Order::Staged, key_words, prepare, |translator| {
             translator.first_segment(route, plan)
         })
+    }
+
+    /// Places for the tables that packets look up one by one.
+    fn slot_layout(&self, route: &Route) -> Option<SlotLayout> {
+        let shared = self.tables_of_bursts(route);
+        let tables = route.tables(self.program).into_iter();
+        let own = tables.filter(|table| !shared.contains(table));
+        let layouts: Vec<(TableId, TableLayout)> = own
+            .filter_map(|table| Some((table, self.table_layout(table)?)))
+            .collect();
+        SlotLayout::new(layouts.iter().map(|(table, layout)| (*table, layout)))
+    }
+
+    /// The tables whose keys are nothing but constants and arguments that all packets of a burst share.
+    fn tables_of_bursts(&self, route: &Route) -> Vec<TableId> {
+        let constants = route.burst_constants(self.program);
+        let is_constant = |slot: SlotId| constants.iter().any(|(constant, _)| *constant == slot);
+        let tables = route.tables(self.program).into_iter();
+        let shared = tables.filter(|table| {
+            let mut all_constant = true;
+            for key in &self.program.tables[table.index()].keys {
+                key.expr.for_each_slot(&mut |slot| all_constant &= is_constant(slot));
+            }
+            all_constant && self.table_layout(*table).is_some()
+        });
+        shared.collect()
     }
 
     /// Looks up what is the same for all packets of a burst: keys of nothing but constants and arguments that packets
@@ -74,7 +106,6 @@ impl<'a> Translator<'_, 'a, '_> {
     fn look_up_for_burst(&mut self, route: &Route) {
         let program = self.program;
         let constants = route.burst_constants(program);
-        let is_constant = |slot: SlotId| constants.iter().any(|(constant, _)| *constant == slot);
         self.homes = Homes::new(program.slots.len());
         let zero = self.number(0);
         let nowhere = Destination {
@@ -84,14 +115,9 @@ impl<'a> Translator<'_, 'a, '_> {
         for (slot, source) in &constants {
             self.set_source(*slot, *source, nowhere);
         }
-        for id in route.tables(program) {
-            let mut all_constant = true;
-            for key in &program.tables[id.index()].keys {
-                key.expr.for_each_slot(&mut |slot| all_constant &= is_constant(slot));
-            }
-            if let Some(layout) = self.table_layout(id).filter(|_| all_constant) {
-                self.look_up_ahead(id, &layout);
-            }
+        for id in self.tables_of_bursts(route) {
+            let layout = self.table_layout(id).expect("that is one of the conditions");
+            self.look_up_ahead(id, &layout);
         }
     }
 
@@ -298,6 +324,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn begin_leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         self.leaf = Some(leaf);
         self.begin_memos();
+        self.begin_flow(leaf);
         self.begin_sums(route, leaf);
         let chosen = self.builder.declare_var(types::I64);
         self.egress_port = Some(chosen);

@@ -6,7 +6,7 @@ use crate::{setting, tables_for};
 use forebay_interp::{BitBuffer, Buffers, Ended, Execution, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_ir::{BodyId, Program, text, verify};
 use forebay_jit::route::{Argument, Arguments, Order, Replication, Route, Source};
-use forebay_jit::{CopyFate, Fate, Frame, Frames, Memory, ShortCode, ShortWay, TableObjects};
+use forebay_jit::{CopyFate, Fate, Forms, Frame, Frames, Memory, ShortCode, ShortWay, TableObjects};
 
 const DROP_PORT: u32 = 511;
 const STEP_LIMIT: u64 = 1000;
@@ -174,7 +174,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     let places = targets.iter_mut().map(|target| target.as_mut_ptr());
     // SAFETY: every place is a vector of its own, as long as copies of the longest packet may be.
     unsafe { memory.set_copies(0, places) };
-    let mut way = ShortWay::new(code, None, &objects, &mut requests, &mut buffers, &mut memory);
+    let mut way = ShortWay::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = way.headroom();
     let arguments = Arguments {
         ingress_port: INGRESS_PORT,

@@ -66,7 +66,7 @@ impl Worker {
     /// Whether packets may become copies on the short way.
     #[inline]
     pub fn makes_copies(&self) -> bool {
-        self.pipeline.straight().is_some_and(ShortCode::makes_copies)
+        self.pipeline.first_form().is_some_and(ShortCode::makes_copies)
     }
 
     /// Takes, of a range of the copies that the last [`Worker::pass`] has made, those at its beginning that go the same way.
@@ -94,7 +94,7 @@ impl Worker {
         passed: &mut Vec<Passed>,
     ) -> Option<u32> {
         let code = self.pipeline.code.as_ref()?;
-        let straight = code.straight()?;
+        let forms = code.forms()?;
         let pin = self.reader.pin();
         let view = View {
             program: &self.pipeline.program,
@@ -113,7 +113,7 @@ impl Worker {
             rewritten,
         } = &mut self.bench.scratch;
         let all = packets.len();
-        let packets = if straight.makes_copies() {
+        let packets = if forms.first.makes_copies() {
             let members = view.snapshot.replication.largest_group();
             let packets = &mut packets[..packets_together(members, room).min(all)];
             let longest = packets.iter().map(|packet| packet.len()).max().unwrap_or(0);
@@ -122,9 +122,9 @@ impl Worker {
         } else {
             packets
         };
-        let mut short_way = ShortWay::new(straight, code.staged(), &view, requests, buffers, memory);
-        if short_way.tables_are_far() {
-            code.want_staged();
+        let mut short_way = ShortWay::new(forms, &view, requests, buffers, memory);
+        if let Some(order) = short_way.wanted() {
+            code.want(order);
         }
         let arguments = Arguments {
             ingress_port: arrival.ingress_port,
@@ -223,7 +223,7 @@ impl Pipeline {
     /// Whether packets may be able to take the short way.
     #[inline]
     pub fn has_short_way(&self) -> bool {
-        self.straight().is_some()
+        self.first_form().is_some()
     }
 
     /// Why no packet takes the short way, for people; nothing when packets do or will, or the engine has none.
@@ -231,9 +231,9 @@ impl Pipeline {
         self.code.as_ref()?.obstacle()
     }
 
-    /// The machine code of the short way in its straight form, when it is ready: see [`ShortCode::machine_code`].
+    /// The machine code of the short way in the form that is compiled first, when it is ready: see [`ShortCode::machine_code`].
     pub fn machine_code(&self) -> Option<&[u8]> {
-        self.straight().map(ShortCode::machine_code)
+        self.first_form().map(ShortCode::machine_code)
     }
 
     /// Waits for everything that is being compiled: see [`crate::ShortWay::BesidePackets`].
@@ -245,8 +245,8 @@ impl Pipeline {
 
     /// The short way, when it is ready.
     #[inline]
-    fn straight(&self) -> Option<&ShortCode> {
-        self.code.as_ref()?.straight()
+    fn first_form(&self) -> Option<&ShortCode> {
+        self.code.as_ref()?.first()
     }
 }
 

@@ -1,0 +1,93 @@
+//! Ways to functions of the runtime that change no register: for calls that hardly ever happen.
+//!
+//! A call changes most registers, so whatever is in one and is needed later has to be put into memory, and often that is done on the
+//! way that all packets take, although only few take the one with the call. So such calls go through a function that keeps all
+//! registers by itself ([`CallConv::PreserveAll`]), made once for the whole process.
+
+use crate::compile::{CompileError, module_error, new_module};
+use crate::runtime::{self, Function};
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::JITModule;
+use cranelift_module::{FuncId, Module};
+use std::sync::OnceLock;
+
+/// The functions that are called so.
+const CALLED_RARELY: [Function; 4] = [
+    runtime::FIND,
+    runtime::FIND_FOR_FLOW,
+    runtime::ENTER_ATOMIC,
+    runtime::LEAVE_ATOMIC,
+];
+
+/// The ways to them.
+#[derive(Debug)]
+pub(crate) struct Ways([usize; CALLED_RARELY.len()]);
+
+impl Ways {
+    /// Those of this process.
+    pub(crate) fn get() -> Result<&'static Ways, CompileError> {
+        static WAYS: OnceLock<Result<Ways, CompileError>> = OnceLock::new();
+        WAYS.get_or_init(Ways::make).as_ref().map_err(Clone::clone)
+    }
+
+    fn make() -> Result<Ways, CompileError> {
+        let mut module = new_module()?;
+        let mut ids = Vec::new();
+        for function in &CALLED_RARELY {
+            ids.push(define(&mut module, function)?);
+        }
+        let finished = module.finalize_definitions();
+        finished.map_err(|error| CompileError::Memory(error.to_string()))?;
+        let address = |id| module.get_finalized_function(id).expose_provenance();
+        // The memory of a module that is not freed stays.
+        Ok(Ways(std::array::from_fn(|index| address(ids[index]))))
+    }
+
+    /// The address of the way to a function.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub(crate) fn to(&self, function: Function) -> usize {
+        let index = CALLED_RARELY.iter().position(|known| known.address == function.address);
+        self.0[index.expect("it is among those that are called rarely")]
+    }
+}
+
+/// The signature of the way to a function.
+pub(crate) fn signature(parameters: usize) -> Signature {
+    with_parameters(CallConv::PreserveAll, parameters)
+}
+
+fn with_parameters(convention: CallConv, parameters: usize) -> Signature {
+    let mut signature = Signature::new(convention);
+    signature.params.resize(parameters, AbiParam::new(types::I64));
+    signature
+}
+
+fn define(module: &mut JITModule, function: &Function) -> Result<FuncId, CompileError> {
+    assert!(!function.has_result, "no register is left for a result");
+    let own = signature(function.parameters);
+    let failed = |error| module_error(&error, "");
+    let id = module.declare_anonymous_function(&own).map_err(failed)?;
+    let mut context = Context::new();
+    context.func.signature = own;
+    let mut builder_context = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
+    let block = builder.create_block();
+    builder.append_block_params_for_function_params(block);
+    builder.switch_to_block(block);
+    builder.seal_block(block);
+    let arguments = builder.block_params(block).to_vec();
+    let convention = module.isa().default_call_conv();
+    let target = builder.import_signature(with_parameters(convention, function.parameters));
+    let address = function.address.expose_provenance() as i64;
+    let address = builder.ins().iconst(types::I64, address);
+    builder.ins().call_indirect(target, address, &arguments);
+    builder.ins().return_(&[]);
+    builder.finalize(module.target_config());
+    module.define_function(id, &mut context).map_err(failed)?;
+    Ok(id)
+}

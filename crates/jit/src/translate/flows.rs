@@ -1,0 +1,183 @@
+//! The short way: look-ups that take what was found for the last packet of the flow: see [`crate::flows`].
+
+use super::Translator;
+use super::homes::Home;
+use super::search::Match;
+use crate::context::Context;
+use crate::flows::{CACHE_BYTES, FlowPlace};
+use crate::route::plan::Leaf;
+use crate::runtime;
+use crate::tables::TableLayout;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use forebay_ir::{Expr, IndexSet, Op, Program, SlotId, TableId, Terminator};
+use forebay_tables::search::{HASH_FACTOR, Location};
+use std::mem::offset_of;
+
+/// Words of fields that say which flow a packet belongs to, at most.
+const FLOW_WORDS_MAX: usize = 8;
+
+/// By how much the words before are turned when the next one comes.
+const TURN: i64 = 29;
+
+impl Translator<'_, '_, '_> {
+    /// Behind the parser: finds the packet's slot, if look-ups that may follow have places there.
+    pub(super) fn begin_flow(&mut self, leaf: &Leaf) {
+        self.flow_slot = None;
+        let Some(layout) = self.environment.slots.clone() else { return };
+        let tables = tables_of(leaf).filter(|table| layout.place(*table).is_some());
+        let tables: Vec<TableId> = tables.collect();
+        let mut hash = None;
+        for word in self.flow_words(leaf, &tables) {
+            hash = Some(match hash {
+                Some(others) => {
+                    let turned = self.builder.ins().rotl_imm_u(others, TURN);
+                    self.builder.ins().bxor(turned, word)
+                }
+                None => word,
+            });
+        }
+        let Some(hash) = hash else { return };
+        let factor = self.number(HASH_FACTOR as i64);
+        let product = self.builder.ins().imul(hash, factor);
+        let offset = self.shifted_right(product, u64::BITS - CACHE_BYTES.ilog2());
+        let mask = self.number((CACHE_BYTES - layout.bytes) as i64);
+        let offset = self.builder.ins().band(offset, mask);
+        let slots = self.load_unchanging(self.context, offset_of!(Context<'_>, flow_slots));
+        let slot = self.builder.ins().iadd(slots, offset);
+        let present = self.load(slot, 0);
+        let tag = self.load_unchanging(self.context, offset_of!(Context<'_>, flow_tag));
+        let is_older = self.builder.ins().icmp(IntCC::NotEqual, present, tag);
+        self.when_rarely(is_older, |translator| {
+            translator.store(tag, slot, 0);
+            for place in layout.places() {
+                let (value, offset) = match place.never {
+                    Some(word) => (-1, place.key + 8 * word as i32),
+                    None => (0, place.record()),
+                };
+                let value = translator.number(value);
+                translator.store(value, slot, offset);
+            }
+        });
+        let variable = self.builder.declare_var(types::I64);
+        self.builder.def_var(variable, slot);
+        self.flow_slot = Some(variable);
+    }
+
+    /// The words of what the packet has of the fields that the keys of these tables are made of.
+    fn flow_words(&mut self, leaf: &Leaf, tables: &[TableId]) -> Vec<ir::Value> {
+        let mut words = Vec::new();
+        for slot in sources_of_keys(self.program, leaf, tables) {
+            if matches!(self.homes.of(slot), Home::Constant(_)) {
+                continue;
+            }
+            let value = self.read_slot(slot);
+            let count = runtime::words(value.width);
+            if words.len() + count <= FLOW_WORDS_MAX {
+                let limbs = (0..count).map(|index| self.limb(value, index));
+                words.extend(limbs.collect::<Vec<_>>());
+            }
+        }
+        words
+    }
+
+    /// Where a table is in the packet's slot.
+    pub(super) fn flow_place(&mut self, table: TableId) -> Option<(ir::Value, FlowPlace)> {
+        let place = self.environment.slots.as_ref()?.place(table)?;
+        let slot = self.builder.use_var(self.flow_slot?);
+        Some((slot, place))
+    }
+
+    /// What was found for the flow, or what is found now, which then takes its place.
+    pub(super) fn find_for_flow(
+        &mut self,
+        table: TableId,
+        layout: &TableLayout,
+        (slot, place): (ir::Value, FlowPlace),
+        wants_hit: bool,
+    ) -> Match {
+        let key = self.key_words(table, layout);
+        let (known, unknown, found) = (
+            self.builder.create_block(),
+            self.builder.create_block(),
+            self.builder.create_block(),
+        );
+        let record = self.builder.append_block_param(found, types::I64);
+        let hit = self.builder.append_block_param(found, types::I64);
+        let different = self.different(slot, place.key, &key);
+        self.builder.ins().brif(different, unknown, &[], known, &[]);
+
+        self.enter(known);
+        let noted = self.load(slot, place.record());
+        if place.never.is_none() {
+            let is_some = self.builder.create_block();
+            self.builder.ins().brif(noted, is_some, &[], unknown, &[]);
+            self.enter(is_some);
+        }
+        let hit_of_noted = match wants_hit {
+            true => {
+                let location = self.location(table);
+                let default = self.load_unchanging(location, offset_of!(Location, default));
+                let is_entry = self.builder.ins().icmp(IntCC::NotEqual, noted, default);
+                self.builder.ins().uextend(types::I64, is_entry)
+            }
+            false => self.number(1),
+        };
+        self.builder
+            .ins()
+            .jump(found, &[noted.into(), hit_of_noted.into()]);
+
+        self.enter(unknown);
+        self.builder.set_cold_block(unknown);
+        self.store_key(&key);
+        let (lane, number) = (self.lane(), self.number(table.0.into()));
+        let entry = self.address(slot, place.key);
+        self.call_rarely(runtime::FIND_FOR_FLOW, &[self.context, number, lane, entry]);
+        let now = self.match_in_lane();
+        self.builder
+            .ins()
+            .jump(found, &[now.record.into(), now.hit.into()]);
+
+        self.enter(found);
+        Match { record, hit }
+    }
+}
+
+/// The tables that packets on this way may look up.
+fn tables_of(leaf: &Leaf) -> impl Iterator<Item = TableId> + '_ {
+    let terminators = leaf.flow.blocks.iter().map(|block| &block.block.terminator);
+    terminators.filter_map(|terminator| match terminator {
+        Terminator::Apply { table, .. } => Some(*table),
+        _ => None,
+    })
+}
+
+/// The slots that the keys of these tables are made of, and what is assigned to those, in a certain order.
+fn sources_of_keys(program: &Program, leaf: &Leaf, tables: &[TableId]) -> Vec<SlotId> {
+    let mut sources = Vec::new();
+    let mut known = IndexSet::new(program.slots.len());
+    let mut note = |sources: &mut Vec<SlotId>, expr: &Expr| {
+        expr.for_each_slot(&mut |slot| {
+            if !known.contains(slot.index()) {
+                known.insert(slot.index());
+                sources.push(slot);
+            }
+        });
+    };
+    let keys = tables.iter().flat_map(|table| &program.tables[table.index()].keys);
+    keys.for_each(|key| note(&mut sources, &key.expr));
+    let statements = leaf.flow.blocks.iter().flat_map(|block| &block.block.statements);
+    let assignments: Vec<(SlotId, &Expr)> = statements
+        .filter_map(|statement| match &statement.op {
+            Op::Assign { slot, value } => Some((*slot, value)),
+            _ => None,
+        })
+        .collect();
+    let mut next = 0;
+    while let Some(&slot) = sources.get(next) {
+        let values = assignments.iter().filter(|(assigned, _)| *assigned == slot);
+        values.for_each(|(_, value)| note(&mut sources, value));
+        next += 1;
+    }
+    sources
+}
