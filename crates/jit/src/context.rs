@@ -7,7 +7,7 @@
 use crate::flows::FlowCache;
 use crate::halves::HalfEnd;
 use crate::lane::{Copy, Lanes, fate};
-use crate::short_way::CopyFate;
+use crate::short_way::{CopyFate, Frame};
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, PacketFacts, Random, Requests};
@@ -47,8 +47,17 @@ pub(crate) struct Context<'a> {
     pub(crate) ingress_port: Later<u64>,
     /// On the short way: when.
     pub(crate) timestamp_us: Later<u64>,
-    /// On the short way: packets that wait, see [`crate::lane`].
+    /// On the short way, where packets wait for each other: see [`crate::lane`].
     pub(crate) queues: Later<*mut u64>,
+    /// On the short way, where they go one after the other: where it says where the first frame is, and how far behind it does so
+    /// for the next one; where it is to be written what became of the first packet, and where that ends for the last one; and the
+    /// lanes, with the words of each.
+    pub(crate) first_frame: Later<*const Frame>,
+    pub(crate) frame_stride: Later<usize>,
+    pub(crate) fates: Later<*mut u64>,
+    pub(crate) fates_end: Later<*mut u64>,
+    pub(crate) lanes: Later<*mut u64>,
+    pub(crate) lane_words: Later<usize>,
     /// On the short way: see [`crate::arrays::Arrays`].
     pub(crate) registers: *const u64,
     /// The same of counters.
@@ -125,6 +134,12 @@ impl<'a> Context<'a> {
             ingress_port: Later::uninit(),
             timestamp_us: Later::uninit(),
             queues: Later::uninit(),
+            first_frame: Later::uninit(),
+            frame_stride: Later::uninit(),
+            fates: Later::uninit(),
+            fates_end: Later::uninit(),
+            lanes: Later::uninit(),
+            lane_words: Later::uninit(),
             registers: ptr::null(),
             counters: ptr::null(),
             needs_locks: 1,

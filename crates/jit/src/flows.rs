@@ -1,15 +1,19 @@
-//! The flow cache: what look-ups found for the last packet of a flow, one of the next packet finds at once.
+//! The flow cache: what look-ups found for the last packet of a flow, one of the next packets finds at once.
 //!
 //! ```text
-//!  fields that keys are made of ─► hash ─► slot │ tag │ key, record │ key, record │ …
-//!                                                 │      │
-//!                       tables as they were then ◄┘      └► the key that a packet has at this look-up? then the record
+//!  fields that keys are made of ─► hash ─► slot │ hash, tag │ key, record │ key, record │ …
+//!                                                      │      │
+//!                            tables as they were then ◄┘      └► the key that a packet has at this look-up? then the record
 //! ```
 //!
 //! A worker has one, in a huge page. Packets whose keys are made of the same fields share a slot, which has a place for each table.
 //! Every look-up compares its own key with the one in its place, so nothing depends on which packets share a slot; where it is
 //! another one, the table is searched and what was found takes its place. So a packet of a known flow needs one hash for all its
-//! look-ups, no matter what kinds of tables these are, and their records can be fetched at the same time.
+//! look-ups, no matter what kinds of tables these are, and its records can be fetched at the same time, if they are not in the slot
+//! themselves.
+//!
+//! Slots are in pairs. A flow that comes to the slot of another one moves that into the other slot of the pair, where it is found from
+//! then on.
 //!
 //! A slot holds as long as the tables are in the same [`State`]: whenever they are in another one, or code of another program
 //! runs, the cache has another tag, and slots with an older one count as empty.
@@ -22,7 +26,7 @@ use forebay_bits::Bits;
 use forebay_ir::TableId;
 use forebay_tables::memory::{HUGE_PAGE, Page};
 use forebay_tables::{Search, State};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of all slots.
 pub(crate) const CACHE_BYTES: usize = HUGE_PAGE;
@@ -38,56 +42,125 @@ pub(crate) struct SlotLayout {
     pub(crate) bytes: usize,
 }
 
-/// Where a table is in a slot.
+/// Where a table is in a slot. All are words of the slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPlace {
-    /// The offset of the key, in bytes.
-    pub(crate) key: i32,
-    /// Words of it; the record's address follows.
+    /// The first of the key.
+    pub(crate) key: usize,
+    /// How many that has.
     pub(crate) key_words: usize,
-    /// The word that is all ones when nothing has been found yet, which it is in no key. Nothing when all bits of all words
+    /// The one that is all ones when nothing has been found yet, which it is in no key. Nothing when all bits of all words
     /// may be set: then the record's address is null.
     pub(crate) never: Option<usize>,
+    pub(crate) found: FoundForFlow,
 }
 
-impl FlowPlace {
-    /// The offset of the record's address, in bytes.
-    pub(crate) fn record(self) -> i32 {
-        self.key + 8 * self.key_words as i32
+/// What a slot has of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FoundForFlow {
+    /// Its address, in this word.
+    Address(usize),
+    /// All its words, so many from this one on.
+    Copy(usize, usize),
+}
+
+/// A table that is searched, and where it is noted what was found.
+#[derive(Debug)]
+pub(crate) struct Sought {
+    pub(crate) table: TableId,
+    pub(crate) place: FlowPlace,
+}
+
+/// Words of the place with the record's address.
+fn words_of_place(layout: &TableLayout) -> usize {
+    layout.key.words() + 1
+}
+
+/// And how many more with a copy of it; nothing when it has to be the address.
+fn more_for_copy(layout: &TableLayout) -> Option<usize> {
+    word_with_room(layout)?;
+    Some(layout.record.words_without_memo() - 1)
+}
+
+fn place(layout: &TableLayout, first: usize, with_copy: bool) -> FlowPlace {
+    let key_words = layout.key.words();
+    let behind = first + key_words;
+    FlowPlace {
+        key: first,
+        key_words,
+        never: word_with_room(layout).map(|word| first + word),
+        found: match with_copy {
+            true => FoundForFlow::Copy(behind, layout.record.words_without_memo()),
+            false => FoundForFlow::Address(behind),
+        },
     }
 }
 
 impl SlotLayout {
-    /// With a place for each of these tables, as far as there is room; nothing when no table has any.
-    pub(crate) fn new<'a>(tables: impl IntoIterator<Item = (TableId, &'a TableLayout)>) -> Option<SlotLayout> {
-        let mut places = BTreeMap::new();
+    /// With a place for each of these tables, as far as there is room; nothing when no table has any. Small records are copied into
+    /// slots where that does not make them larger: then a look-up touches nothing but the slot.
+    pub(crate) fn new(tables: impl IntoIterator<Item = (TableId, TableLayout)>) -> Option<SlotLayout> {
         let mut words = 1;
+        let mut chosen = Vec::new();
         for (table, layout) in tables {
-            let key_words = layout.key.words();
-            let is_searched = key_words > 0 && layout.search != Some(Search::Never);
-            if !is_searched || words + key_words + 1 > SLOT_WORDS_MAX {
-                continue;
+            let is_searched = layout.search != Some(Search::Never);
+            if is_searched && words + words_of_place(&layout) <= SLOT_WORDS_MAX {
+                words += words_of_place(&layout);
+                chosen.push((table, layout));
             }
-            let place = FlowPlace {
-                key: 8 * words as i32,
-                key_words,
-                never: word_with_room(layout),
-            };
-            places.insert(table, place);
-            words += key_words + 1;
         }
-        (!places.is_empty()).then(|| SlotLayout {
-            places,
-            bytes: 8 * words.next_power_of_two(),
-        })
+        let all = words.next_power_of_two();
+        let mut room = all - words;
+        let mut by_size: Vec<(usize, TableId)> = chosen
+            .iter()
+            .filter_map(|(table, layout)| Some((more_for_copy(layout)?, *table)))
+            .collect();
+        by_size.sort();
+        let mut copied = BTreeSet::new();
+        for (more, table) in by_size {
+            if more <= room {
+                room -= more;
+                copied.insert(table);
+            }
+        }
+        let mut places = BTreeMap::new();
+        let mut next = 1;
+        for (table, layout) in &chosen {
+            let place = place(layout, next, copied.contains(table));
+            next = match place.found {
+                FoundForFlow::Address(word) => word + 1,
+                FoundForFlow::Copy(word, words) => word + words,
+            };
+            places.insert(*table, place);
+        }
+        (!places.is_empty()).then(|| SlotLayout { places, bytes: 8 * all })
     }
 
     pub(crate) fn place(&self, table: TableId) -> Option<FlowPlace> {
         self.places.get(&table).copied()
     }
 
-    pub(crate) fn places(&self) -> impl Iterator<Item = FlowPlace> + '_ {
-        self.places.values().copied()
+    /// Gives a slot to another flow, about which nothing is known yet; what the slot had goes into the other one of the pair, if it
+    /// still holds.
+    ///
+    /// # Safety
+    ///
+    /// Both are slots of this layout.
+    pub(crate) unsafe fn displace(&self, slot: *mut u64, other: *mut u64, signature: u64) {
+        // SAFETY: the words are those of slots.
+        unsafe {
+            if slot.read() as u32 == signature as u32 {
+                other.copy_from(slot, self.bytes / 8);
+            }
+            slot.write(signature);
+            for place in self.places.values() {
+                match (place.never, place.found) {
+                    (Some(word), _) => slot.add(word).write(u64::MAX),
+                    (None, FoundForFlow::Address(word)) => slot.add(word).write(0),
+                    (None, FoundForFlow::Copy(..)) => unreachable!("a place with a copy has a word to tell"),
+                }
+            }
+        }
     }
 }
 
@@ -118,7 +191,7 @@ const REST_MAX: u32 = 1 << 20;
 pub(crate) struct FlowCache {
     page: Option<Page>,
     /// Of the slots that hold. No slot has it when it is new.
-    tag: u64,
+    tag: u32,
     /// The code that wrote them, and the tables' state.
     written: Option<(u64, State)>,
     /// Look-ups that found something else in their slot, in this window.
@@ -202,9 +275,12 @@ impl FlowCache {
         let written = state.map(|state| (code, state));
         if written.is_none() || written != self.written {
             self.written = written;
-            self.tag += 1;
+            self.tag = self.tag.checked_add(1).unwrap_or_else(|| {
+                self.page = None;
+                1
+            });
         }
-        (self.page.get_or_insert_default().as_mut_ptr(), self.tag)
+        (self.page.get_or_insert_default().as_mut_ptr(), self.tag.into())
     }
 }
 
@@ -259,5 +335,7 @@ mod tests {
         let all = tags.len();
         tags.dedup();
         assert!(tags.is_sorted() && tags.len() == all, "{tags:?}");
+        cache.tag = u32::MAX;
+        assert_eq!(cache.open(7, None).1, 1, "with a new page");
     }
 }

@@ -1,5 +1,8 @@
 //! Packets of a burst on the short way.
 //!
+//! Where packets go one after the other, all that is read of most of them is where their frame is, and all that is written is
+//! their [`fate`]. Both are in lists, along which the code goes.
+//!
 //! A *lane* is what is known of one packet: this structure, the words of the key that it looks up, and whatever it takes
 //! along to the next segment of the program. Lanes have a fixed place in memory; what moves are their addresses, in queues.
 //! Queue 0 is the burst, every other one belongs to a look-up:
@@ -8,8 +11,9 @@
 //! queue   | end | lane | lane | lane | ...          `end` is the address behind the last lane
 //! ```
 
-use crate::context::Memory;
+use crate::context::{Context, Memory};
 use crate::short_way::{Frame, Frames};
+use std::ptr;
 
 /// Packets that go together.
 pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
@@ -107,16 +111,23 @@ pub(crate) const HEAD_WORDS: usize = size_of::<Lane>() / 8;
 pub(crate) const QUEUE_WORDS: usize = 1 + BURST_MAX;
 
 /// Lanes and queues, kept from burst to burst.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Lanes {
     words: Vec<u64>,
     queues: Vec<u64>,
     /// What became of each packet, one behind the other.
     fates: Vec<u64>,
     shape: Shape,
-    /// Where the lanes' frames are: the address of the first one's description, and how far the next one's is.
-    frames: (usize, usize),
+    /// Where the lanes' frames are: where it says where the first one is, and how far behind it does so for the next one.
+    frames: (*const Frame, usize),
+    /// Packets of the burst.
+    count: usize,
 }
+
+// SAFETY: addresses, and nothing is read or written there before somebody promises what is behind them.
+unsafe impl Send for Lanes {}
+// SAFETY: as above.
+unsafe impl Sync for Lanes {}
 
 /// How much memory the code of a short way wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,6 +136,19 @@ pub(crate) struct Shape {
     pub(crate) lane_words: usize,
     /// Queues, the one for the burst included.
     pub(crate) queues: usize,
+}
+
+impl Default for Lanes {
+    fn default() -> Lanes {
+        Lanes {
+            words: Vec::new(),
+            queues: Vec::new(),
+            fates: Vec::new(),
+            shape: Shape::default(),
+            frames: (ptr::null(), 0),
+            count: 0,
+        }
+    }
 }
 
 /// Queues hold addresses of lanes, so a copy begins with none.
@@ -153,7 +177,7 @@ impl Lanes {
             lanes.words = vec![0; shape.lane_words * BURST_MAX];
             lanes.queues = vec![0; shape.queues * QUEUE_WORDS];
             lanes.fates = vec![0; BURST_MAX];
-            lanes.frames = (0, 0);
+            lanes.frames = (ptr::null(), 0);
             lanes.fill();
         }
         let base = lanes.queues.as_mut_ptr();
@@ -180,7 +204,7 @@ impl Lanes {
     /// Makes the first queue of the first [`BURST_MAX`] of these frames; gives how many that are.
     #[inline]
     pub(crate) fn refer_to(&mut self, frames: Frames) -> usize {
-        let place = (frames.first.addr(), frames.stride);
+        let place = (frames.first, frames.stride);
         if self.frames != place {
             self.frames = place;
             for index in 0..BURST_MAX {
@@ -203,9 +227,17 @@ impl Lanes {
         &self.fates
     }
 
-    /// The queues.
-    pub(crate) fn queues(&mut self) -> *mut u64 {
-        self.queues.as_mut_ptr()
+    /// Tells compiled code where everything is.
+    pub(crate) fn describe(&mut self, context: &mut Context<'_>) {
+        let (first, stride) = self.frames;
+        let fates = self.fates.as_mut_ptr();
+        context.queues.write(self.queues.as_mut_ptr());
+        context.first_frame.write(first);
+        context.frame_stride.write(stride);
+        context.fates.write(fates);
+        context.fates_end.write(fates.wrapping_add(self.count));
+        context.lanes.write(self.words.as_mut_ptr());
+        context.lane_words.write(self.shape.lane_words);
     }
 
     /// The lane of a packet of the burst.
@@ -227,6 +259,7 @@ impl Lanes {
     /// The first queue ends behind so many lanes.
     pub(crate) fn set_count(&mut self, count: usize) {
         assert!(count <= BURST_MAX, "there are {BURST_MAX} lanes");
+        self.count = count;
         let first = self.queues.as_mut_ptr().wrapping_add(1);
         self.queues[0] = first.wrapping_add(count).expose_provenance() as u64;
     }

@@ -15,9 +15,10 @@ use cranelift_module::{FuncId, Module};
 use std::sync::OnceLock;
 
 /// The functions that are called so.
-const CALLED_RARELY: [Function; 4] = [
+const CALLED_RARELY: [Function; 5] = [
     runtime::FIND,
     runtime::FIND_FOR_FLOW,
+    runtime::DISPLACE_FLOW,
     runtime::ENTER_ATOMIC,
     runtime::LEAVE_ATOMIC,
 ];

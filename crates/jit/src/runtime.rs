@@ -8,6 +8,7 @@
 //! calls them.
 
 use crate::context::{Context, NO_COLOR};
+use crate::flows::{FoundForFlow, SlotLayout, Sought};
 use crate::lane::{HEAD_WORDS, Lane};
 use forebay_bits::{Bits, read_bits};
 use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
@@ -45,6 +46,7 @@ functions! {
     FIND_RECORD = find_record(3) -> u64;
     FIND = find(3);
     FIND_FOR_FLOW = find_for_flow(4);
+    DISPLACE_FLOW = displace_flow(4);
     FIND_ALL = find_all(5);
     HIT = hit(3) -> u64;
     MISS = miss(2) -> u64;
@@ -274,21 +276,30 @@ unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut La
     }
 }
 
-/// The same; and notes in the flow cache what was found.
-///
-/// `entry` is the place of the table in a slot: see [`crate::flows`].
-unsafe extern "C" fn find_for_flow(context: *const Context<'_>, table: u64, lane: *mut Lane, entry: *mut u64) {
-    // SAFETY: see the module; a place has as many words as a key, and one more.
+/// Looks the key of a lane up, and notes in a slot of the flow cache what was found.
+unsafe extern "C" fn find_for_flow(context: *const Context<'_>, sought: *const Sought, lane: *mut Lane, slot: *mut u64) {
+    // SAFETY: see the module; slots have as many words as their layout says, and memos are behind what is copied.
     unsafe {
+        let Sought { table, place } = &*sought;
         let tables = (*context).objects;
-        let (view, pin) = (tables.table(TableId(table as u32)), tables.pin());
-        let words = view.key_layout().words();
-        let key = key_of(lane, words);
-        found(lane, view, view.find(key, view.hint(key), pin), pin);
-        entry.copy_from_nonoverlapping(key.as_ptr(), words);
-        entry.add(words).write((*lane).record.expose_provenance() as u64);
+        let (view, pin) = (tables.table(*table), tables.pin());
+        let key = key_of(lane, place.key_words);
+        let found = view.find(key, view.hint(key), pin);
+        slot.add(place.key)
+            .copy_from_nonoverlapping(key.as_ptr(), place.key_words);
+        let record = found.unwrap_or_else(|| view.default_record(pin)).as_ptr();
+        match place.found {
+            FoundForFlow::Address(word) => slot.add(word).write(record.expose_provenance() as u64),
+            FoundForFlow::Copy(word, words) => slot.add(word).copy_from_nonoverlapping(record, words),
+        }
         (*(*context).memory).flows.misses += 1;
     }
+}
+
+/// Gives a slot of the flow cache to another flow.
+unsafe extern "C" fn displace_flow(layout: *const SlotLayout, slot: *mut u64, other: *mut u64, signature: u64) {
+    // SAFETY: see the module.
+    unsafe { (*layout).displace(slot, other, signature) }
 }
 
 /// A look-up at which packets wait.

@@ -326,22 +326,20 @@ impl<'a> ShortWay<'a> {
     /// If the code looks at frames, the lanes refer to frames as [`ShortWay::run`] is promised.
     unsafe fn execute(&mut self, arguments: Arguments) -> usize {
         self.output.clear();
-        let lanes = &mut self.memory.lanes;
         let context = &mut self.context;
+        self.memory.lanes.describe(context);
         context.ingress_port.write(arguments.ingress_port.into());
         context.timestamp_us.write(arguments.timestamp_us);
         context.facts.timestamp_us = arguments.timestamp_us;
-        let queues = *context.queues.write(lanes.queues());
         context.locations.write(self.memory.locations.as_ptr());
         context.temporaries = self.memory.temporaries.as_mut_ptr();
         context.requests = self.requests;
         context.output = self.output;
         context.memory = self.memory;
-        let first = queues.wrapping_add(1).expose_provenance();
         // SAFETY: the frames are as the caller promises; the context has lanes, queues, temporaries and buffers that are
         // ours until this returns, all as large as the code was told.
-        let behind = unsafe { (self.code.entry)(context) };
-        (behind as usize - first) / size_of::<u64>()
+        let count = unsafe { (self.code.entry)(context) };
+        count as usize
     }
 
     /// How many of the frames of the last burst from `first` to before `behind`, the first among them, one behind the other,

@@ -216,6 +216,11 @@ impl RecordLayout {
         self.words
     }
 
+    /// Words of a record that are the same as long as it is there; at least 1. They come first.
+    pub fn words_without_memo(&self) -> usize {
+        self.memo.unwrap_or(self.words)
+    }
+
     /// How many bits of the first word above the slot are in use, when there is no other word.
     pub(crate) fn bits_behind_slot(&self) -> Option<u32> {
         let places = self.data.iter().flatten().chain([&self.action]);

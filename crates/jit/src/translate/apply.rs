@@ -120,12 +120,7 @@ impl Translator<'_, '_, '_> {
                 let key = self.key_words(id, &layout);
                 self.look_up_now(id, layout.search.filter(|_| self.side.is_some()), &key)
             }
-            None if let Some(place) = self.flow_place(id) => {
-                let table = &self.program.tables[id.index()];
-                let is_counted = table.direct_counter.is_some() || table.direct_meter.is_some();
-                let wants_hit = hit.is_some() || is_counted || table.supports_timeout;
-                self.find_for_flow(id, &layout, place, wants_hit)
-            }
+            None if let Some(place) = self.flow_place(id) => self.find_for_flow(id, &layout, place),
             None => {
                 let crossing = self.leaf.and_then(|leaf| leaf.crossings.get(&block));
                 match self.memo_of(id) {
@@ -182,11 +177,17 @@ impl Translator<'_, '_, '_> {
         words.map(|word| word.unwrap_or_else(|| self.number(0))).collect()
     }
 
+    /// Whether a hit is noted.
+    fn notes_hits(&self, id: TableId) -> bool {
+        let table = &self.program.tables[id.index()];
+        table.direct_counter.is_some() || table.direct_meter.is_some() || table.supports_timeout
+    }
+
     /// Counts and meters a hit or a miss where the program wants it, and notes when an entry was hit.
     fn note_hit(&mut self, id: TableId, hit: ir::Value, first_word: ir::Value) {
         let table = &self.program.tables[id.index()];
         let is_counted = table.direct_counter.is_some() || table.direct_meter.is_some();
-        if is_counted || table.supports_timeout {
+        if self.notes_hits(id) {
             self.when(hit, |translator| {
                 let slot = translator.masked(32, first_word);
                 translator.call_for_color(id, runtime::HIT, Some(slot));

@@ -35,13 +35,25 @@ use forebay_tables::Search;
 use std::collections::HashMap;
 use std::mem::offset_of;
 
+/// How packets of a burst go.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// Whether they wait for each other at look-ups.
+    pub(super) staged: bool,
+    /// Whether most of them use their lane, which nobody finds without looking for it if they do not.
+    pub(super) uses_lanes: bool,
+}
+
 /// What the short way's translation keeps in mind.
 pub(super) struct Burst {
     /// Whether packets wait at look-ups.
     staged: bool,
-    /// The address of the present lane.
-    lane: Variable,
-    /// Where in the queue its address is, and the queue's end.
+    /// The address of the present lane, if packets wait or use it otherwise.
+    lane: Option<Variable>,
+    /// Where it says where the present frame is, if packets do not wait.
+    frame: Option<Variable>,
+    /// Where in the queue the lane's address is, and the queue's end; else where it is written what became of the packet, and
+    /// where that of the last one ends.
     position: Variable,
     end: Variable,
     segment: Variable,
@@ -81,15 +93,17 @@ impl Translator<'_, '_, '_> {
     /// The loop around what `first` translates, which is the first segment, and before it what `prepare` translates.
     pub(super) fn burst(
         &mut self,
-        staged: bool,
+        way: Way,
         key_words: usize,
         prepare: impl FnOnce(&mut Self),
         first: impl FnOnce(&mut Self),
     ) -> Shape {
         let declare = |translator: &mut Self| translator.builder.declare_var(types::I64);
+        let staged = way.staged;
         let burst = Burst {
             staged,
-            lane: declare(self),
+            lane: (staged || way.uses_lanes).then(|| declare(self)),
+            frame: (!staged).then(|| declare(self)),
             position: declare(self),
             end: declare(self),
             segment: declare(self),
@@ -103,25 +117,36 @@ impl Translator<'_, '_, '_> {
             touched: false,
             ahead: HashMap::new(),
         };
-        let (position, end, segment, lane) = (burst.position, burst.end, burst.segment, burst.lane);
+        let (position, end, segment) = (burst.position, burst.end, burst.segment);
+        let (lane, frame) = (burst.lane, burst.frame);
         self.burst = Some(burst);
-        let queues = self.load_queues();
-        let first_lane = self.load(queues, 8);
-        self.builder.def_var(lane, first_lane);
-        prepare(self);
-        let last = self.load(queues, 0);
-        let begin = self.address(queues, 8);
+        let (begin, last) = match staged {
+            true => {
+                let queues = self.load_queues();
+                (self.address(queues, 8), self.load(queues, 0))
+            }
+            false => (self.load_fates(), self.load_fates_end()),
+        };
+        if let Some(lane) = lane {
+            let first = self.load_lanes();
+            self.builder.def_var(lane, first);
+        }
+        if let Some(frame) = frame {
+            let first = self.load_first_frame();
+            self.builder.def_var(frame, first);
+        }
         let zero = self.number(0);
         self.builder.def_var(position, begin);
         self.builder.def_var(end, last);
         self.builder.def_var(segment, zero);
+        prepare(self);
         let lane_block = self.builder.create_block();
         self.builder.ins().jump(lane_block, &[]);
         let first_block = self.builder.create_block();
         self.builder.switch_to_block(first_block);
         self.burst_state().touched = false;
         first(self);
-        self.next_lane(lane_block, queues);
+        self.next_lane(lane_block);
         self.enter_lane(lane_block, first_block);
         let burst = self.burst.as_ref().expect("it was set above");
         self.environment.touches_packets |= burst.touched;
@@ -146,9 +171,11 @@ impl Translator<'_, '_, '_> {
         let burst = self.burst_state();
         let (lane, position, segment) = (burst.lane, burst.position, burst.segment);
         let blocks: Vec<ir::Block> = burst.segments.iter().map(|(_, block)| *block).collect();
-        let position = self.builder.use_var(position);
-        let address = self.load(position, 0);
-        self.builder.def_var(lane, address);
+        if let Some(lane) = lane.filter(|_| burst.staged) {
+            let position = self.builder.use_var(position);
+            let address = self.load(position, 0);
+            self.builder.def_var(lane, address);
+        }
         if blocks.is_empty() {
             self.builder.ins().jump(first, &[]);
             return;
@@ -162,11 +189,21 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Moves on in the queue, or to the next queue.
-    fn next_lane(&mut self, lane_block: ir::Block, queues: ir::Value) {
+    fn next_lane(&mut self, lane_block: ir::Block) {
         let burst = self.burst_state();
         let (next, position, end) = (burst.next, burst.position, burst.end);
+        let (frame, lane) = (burst.frame, burst.lane.filter(|_| !burst.staged));
         let next_segment = self.builder.create_block();
         self.builder.switch_to_block(next);
+        if let Some(frame) = frame {
+            let stride = self.load_frame_stride();
+            self.move_by(frame, stride);
+        }
+        if let Some(lane) = lane {
+            let words = self.load_lane_words();
+            let bytes = self.shifted_left(words, 3);
+            self.move_by(lane, bytes);
+        }
         let present = self.builder.use_var(position);
         let following = self.address(present, 8);
         self.builder.def_var(position, following);
@@ -174,17 +211,35 @@ impl Translator<'_, '_, '_> {
         let more = self.builder.ins().icmp(IntCC::NotEqual, following, last);
         self.builder.ins().brif(more, lane_block, &[], next_segment, &[]);
         self.builder.switch_to_block(next_segment);
-        self.next_segment(next_segment, lane_block, queues);
+        self.next_segment(next_segment, lane_block);
     }
 
-    fn next_segment(&mut self, next_segment: ir::Block, lane_block: ir::Block, queues: ir::Value) {
+    fn move_by(&mut self, variable: Variable, bytes: ir::Value) {
+        let present = self.builder.use_var(variable);
+        let following = self.builder.ins().iadd(present, bytes);
+        self.builder.def_var(variable, following);
+    }
+
+    /// Returns how many packets have come to their ends.
+    fn done(&mut self, begin: ir::Value, behind: ir::Value) {
+        let bytes = self.builder.ins().isub(behind, begin);
+        let count = self.shifted_right(bytes, 3);
+        self.builder.ins().return_(&[count]);
+    }
+
+    /// The same, of a form in which they do so one after the other, when the present one was the last.
+    fn done_so_far(&mut self, behind: ir::Value) {
+        let begin = self.load_fates();
+        self.done(begin, behind);
+    }
+
+    fn next_segment(&mut self, next_segment: ir::Block, lane_block: ir::Block) {
         let burst = self.burst_state();
         let (position, end, segment) = (burst.position, burst.end, burst.segment);
         let tables: Vec<TableId> = burst.segments.iter().map(|(table, _)| *table).collect();
-        if tables.is_empty() {
-            let position = self.builder.use_var(position);
-            self.builder.ins().return_(&[position]);
-            return;
+        if !burst.staged {
+            let behind = self.builder.use_var(position);
+            return self.done_so_far(behind);
         }
         let count = tables.len();
         let waiting = tables.into_iter().map(|table| {
@@ -207,11 +262,13 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().brif(is_done, done, &[], look, &[]);
         self.builder.switch_to_block(done);
         // All lanes of the first queue.
-        let last = self.load(queues, 0);
-        self.builder.ins().return_(&[last]);
+        let queues = self.load_queues();
+        let (begin, last) = (self.address(queues, 8), self.load(queues, 0));
+        self.done(begin, last);
         self.builder.switch_to_block(look);
         let bytes = self.number(8 * QUEUE_WORDS as i64);
         let offset = self.builder.ins().imul(number, bytes);
+        let queues = self.load_queues();
         let queue = self.builder.ins().iadd(queues, offset);
         let begin = self.address(queue, 8);
         let last = self.load(queue, 0);
@@ -357,8 +414,15 @@ impl Translator<'_, '_, '_> {
     pub(super) fn lane(&mut self) -> ir::Value {
         let burst = self.burst_state();
         burst.touched = true;
-        let lane = burst.lane;
-        self.builder.use_var(lane)
+        let (lane, position) = (burst.lane, burst.position);
+        if let Some(lane) = lane {
+            return self.builder.use_var(lane);
+        }
+        let position = self.builder.use_var(position);
+        let (fates, lanes, words) = (self.load_fates(), self.load_lanes(), self.load_lane_words());
+        let offset = self.builder.ins().isub(position, fates);
+        let offset = self.builder.ins().imul(offset, words);
+        self.builder.ins().iadd(lanes, offset)
     }
 
     /// The first byte of the present packet.
@@ -374,8 +438,15 @@ impl Translator<'_, '_, '_> {
 
     /// Where it says where the present packet is.
     fn frame(&mut self) -> ir::Value {
-        let lane = self.lane();
-        self.load_unchanging(lane, offset_of!(Lane, frame))
+        let burst = self.burst_state();
+        burst.touched = true;
+        match burst.frame {
+            Some(frame) => self.builder.use_var(frame),
+            None => {
+                let lane = self.lane();
+                self.load_unchanging(lane, offset_of!(Lane, frame))
+            }
+        }
     }
 
     /// The length of the present packet in bits.
@@ -460,9 +531,15 @@ impl Translator<'_, '_, '_> {
 
     /// Says what became of the packet.
     pub(super) fn store_fate(&mut self, fate: ir::Value) {
-        let lane = self.burst_state().lane;
-        let lane = self.builder.use_var(lane);
-        let place = self.load_unchanging(lane, offset_of!(Lane, fate));
+        let burst = self.burst_state();
+        let (staged, lane, position) = (burst.staged, burst.lane, burst.position);
+        let place = match lane.filter(|_| staged) {
+            Some(lane) => {
+                let lane = self.builder.use_var(lane);
+                self.load_unchanging(lane, offset_of!(Lane, fate))
+            }
+            None => self.builder.use_var(position),
+        };
         self.store(fate, place, 0);
     }
 
@@ -476,8 +553,7 @@ impl Translator<'_, '_, '_> {
             // Packets behind it have to wait until it has gone the long way.
             let position = self.builder.use_var(position);
             let behind = self.address(position, 8);
-            self.builder.ins().return_(&[behind]);
-            return;
+            return self.done_so_far(behind);
         }
         self.builder.ins().jump(next, &[]);
     }

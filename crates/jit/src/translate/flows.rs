@@ -3,19 +3,21 @@
 use super::Translator;
 use super::homes::Home;
 use super::search::Match;
-use crate::context::Context;
-use crate::flows::{CACHE_BYTES, FlowPlace};
+use super::within_bounds;
+use crate::flows::{CACHE_BYTES, FlowPlace, FoundForFlow, SlotLayout, Sought};
 use crate::route::plan::Leaf;
 use crate::runtime;
 use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{Expr, IndexSet, Op, Program, SlotId, TableId, Terminator};
-use forebay_tables::search::{HASH_FACTOR, Location};
-use std::mem::offset_of;
+use forebay_tables::search::HASH_FACTOR;
 
 /// Words of fields that say which flow a packet belongs to, at most.
 const FLOW_WORDS_MAX: usize = 8;
+
+/// The bits of a slot's first word that are the flow's hash; the others are the tag.
+const SIGNATURE_HASH: u64 = !0 << u32::BITS;
 
 /// By how much the words before are turned when the next one comes.
 const TURN: i64 = 29;
@@ -43,25 +45,44 @@ impl Translator<'_, '_, '_> {
         let offset = self.shifted_right(product, u64::BITS - CACHE_BYTES.ilog2());
         let mask = self.number((CACHE_BYTES - layout.bytes) as i64);
         let offset = self.builder.ins().band(offset, mask);
-        let slots = self.load_unchanging(self.context, offset_of!(Context<'_>, flow_slots));
-        let slot = self.builder.ins().iadd(slots, offset);
-        let present = self.load(slot, 0);
-        let tag = self.load_unchanging(self.context, offset_of!(Context<'_>, flow_tag));
-        let is_older = self.builder.ins().icmp(IntCC::NotEqual, present, tag);
-        self.when_rarely(is_older, |translator| {
-            translator.store(tag, slot, 0);
-            for place in layout.places() {
-                let (value, offset) = match place.never {
-                    Some(word) => (-1, place.key + 8 * word as i32),
-                    None => (0, place.record()),
-                };
-                let value = translator.number(value);
-                translator.store(value, slot, offset);
-            }
-        });
+        let slots = self.load_flow_slots();
+        let home = self.builder.ins().iadd(slots, offset);
+        let slot = self.slot_of_flow(layout, home, product);
         let variable = self.builder.declare_var(types::I64);
         self.builder.def_var(variable, slot);
         self.flow_slot = Some(variable);
+    }
+
+    /// The slot that a flow has, or gets, whose hash leads to that one.
+    fn slot_of_flow(&mut self, layout: SlotLayout, home: ir::Value, hash: ir::Value) -> ir::Value {
+        let tag = self.load_flow_tag();
+        let mask = self.number(SIGNATURE_HASH as i64);
+        let signature = self.builder.ins().band(hash, mask);
+        let signature = self.builder.ins().bor(signature, tag);
+        let found = self.builder.create_block();
+        let slot = self.builder.append_block_param(found, types::I64);
+        let (elsewhere, nowhere) = (self.builder.create_block(), self.builder.create_block());
+        let present = self.load(home, 0);
+        let same = self.builder.ins().icmp(IntCC::Equal, present, signature);
+        self.builder.ins().brif(same, found, &[home.into()], elsewhere, &[]);
+
+        self.enter(elsewhere);
+        self.builder.set_cold_block(elsewhere);
+        let bytes = self.number(layout.bytes as i64);
+        let other = self.builder.ins().bxor(home, bytes);
+        let present = self.load(other, 0);
+        let same = self.builder.ins().icmp(IntCC::Equal, present, signature);
+        self.builder.ins().brif(same, found, &[other.into()], nowhere, &[]);
+
+        self.enter(nowhere);
+        self.builder.set_cold_block(nowhere);
+        let layout = self.environment.pool.keep(layout);
+        let layout = self.pointer(layout);
+        self.call_rarely(runtime::DISPLACE_FLOW, &[layout, home, other, signature]);
+        self.builder.ins().jump(found, &[home.into()]);
+
+        self.enter(found);
+        slot
     }
 
     /// The words of what the packet has of the fields that the keys of these tables are made of.
@@ -94,51 +115,38 @@ impl Translator<'_, '_, '_> {
         table: TableId,
         layout: &TableLayout,
         (slot, place): (ir::Value, FlowPlace),
-        wants_hit: bool,
     ) -> Match {
         let key = self.key_words(table, layout);
-        let (known, unknown, found) = (
-            self.builder.create_block(),
-            self.builder.create_block(),
-            self.builder.create_block(),
-        );
-        let record = self.builder.append_block_param(found, types::I64);
-        let hit = self.builder.append_block_param(found, types::I64);
-        let different = self.different(slot, place.key, &key);
+        let (known, unknown) = (self.builder.create_block(), self.builder.create_block());
+        let different = self.different(slot, 8 * place.key as i32, &key);
         self.builder.ins().brif(different, unknown, &[], known, &[]);
 
-        self.enter(known);
-        let noted = self.load(slot, place.record());
-        if place.never.is_none() {
-            let is_some = self.builder.create_block();
-            self.builder.ins().brif(noted, is_some, &[], unknown, &[]);
-            self.enter(is_some);
-        }
-        let hit_of_noted = match wants_hit {
-            true => {
-                let location = self.location(table);
-                let default = self.load_unchanging(location, offset_of!(Location, default));
-                let is_entry = self.builder.ins().icmp(IntCC::NotEqual, noted, default);
-                self.builder.ins().uextend(types::I64, is_entry)
-            }
-            false => self.number(1),
+        self.builder.switch_to_block(known);
+        let record = match place.found {
+            FoundForFlow::Address(word) => self.load(slot, 8 * word as i32),
+            FoundForFlow::Copy(word, _) => self.address(slot, 8 * word as i32),
         };
-        self.builder
-            .ins()
-            .jump(found, &[noted.into(), hit_of_noted.into()]);
+        let found = self.builder.create_block();
+        match place.never {
+            Some(_) => self.builder.ins().jump(found, &[]),
+            None => self.builder.ins().brif(record, found, &[], unknown, &[]),
+        };
 
         self.enter(unknown);
         self.builder.set_cold_block(unknown);
         self.store_key(&key);
-        let (lane, number) = (self.lane(), self.number(table.0.into()));
-        let entry = self.address(slot, place.key);
-        self.call_rarely(runtime::FIND_FOR_FLOW, &[self.context, number, lane, entry]);
-        let now = self.match_in_lane();
-        self.builder
-            .ins()
-            .jump(found, &[now.record.into(), now.hit.into()]);
+        let sought = self.environment.pool.keep(Sought { table, place });
+        let (lane, sought) = (self.lane(), self.pointer(sought));
+        self.call_rarely(runtime::FIND_FOR_FLOW, &[self.context, sought, lane, slot]);
+        self.builder.ins().jump(known, &[]);
+        self.builder.seal_block(known);
 
         self.enter(found);
+        // The slot that the default action's record has.
+        let slot = self.builder.ins().load(types::I32, within_bounds(), record, 0);
+        let none = self.builder.ins().iconst(types::I32, i64::from(u32::MAX));
+        let hit = self.builder.ins().icmp(IntCC::NotEqual, slot, none);
+        let hit = self.builder.ins().uextend(types::I64, hit);
         Match { record, hit }
     }
 }

@@ -17,6 +17,10 @@ impl<'a> Translator<'_, 'a, '_> {
     /// No memo is known yet.
     pub(super) fn begin_memos(&mut self) {
         self.memos.clear();
+        if self.environment.slots.is_some() {
+            // The flow cache knows more.
+            return;
+        }
         let program = self.program;
         for leader in (0..program.tables.len() as u32).map(TableId) {
             if self.environment.joins.leads(leader) {

@@ -242,6 +242,28 @@ pub(crate) fn body_signature(call_conv: CallConv) -> Signature {
     signature
 }
 
+/// Fields of a context that stay as they are while code runs.
+macro_rules! unchanging_fields {
+    ($($load:ident: $field:ident;)*) => {
+        impl Translator<'_, '_, '_> {$(
+            fn $load(&mut self) -> ir::Value {
+                self.load_unchanging(self.context, offset_of!(Context<'_>, $field))
+            }
+        )*}
+    };
+}
+
+unchanging_fields! {
+    load_first_frame: first_frame;
+    load_frame_stride: frame_stride;
+    load_fates: fates;
+    load_fates_end: fates_end;
+    load_lanes: lanes;
+    load_lane_words: lane_words;
+    load_flow_slots: flow_slots;
+    load_flow_tag: flow_tag;
+}
+
 macro_rules! context_fields {
     ($($load:ident, $store:ident: $field:ident;)*) => {
         impl Translator<'_, '_, '_> {$(

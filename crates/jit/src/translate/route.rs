@@ -1,5 +1,6 @@
 //! The short way: see [`crate::route`].
 
+use super::burst::Way;
 use super::homes::{Address, Field, Home, Homes};
 use super::joints::Destination;
 use super::{Ending, Translator};
@@ -10,7 +11,6 @@ use crate::route::flow::Stage;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan};
 use crate::route::{Argument, Order, Route, Source};
 use crate::runtime::words;
-use crate::tables::TableLayout;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
@@ -70,7 +70,11 @@ impl<'a> Translator<'_, 'a, '_> {
             Order::Straight | Order::Staged => None,
         };
         let prepare = |translator: &mut Self| translator.look_up_for_burst(route);
-        self.burst(order == Order::Staged, key_words, prepare, |translator| {
+        let way = Way {
+            staged: order == Order::Staged,
+            uses_lanes: plan.makes_copies(),
+        };
+        self.burst(way, key_words, prepare, |translator| {
             translator.first_segment(route, plan)
         })
     }
@@ -80,10 +84,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let shared = self.tables_of_bursts(route);
         let tables = route.tables(self.program).into_iter();
         let own = tables.filter(|table| !shared.contains(table));
-        let layouts: Vec<(TableId, TableLayout)> = own
-            .filter_map(|table| Some((table, self.table_layout(table)?)))
-            .collect();
-        SlotLayout::new(layouts.iter().map(|(table, layout)| (*table, layout)))
+        SlotLayout::new(own.filter_map(|table| Some((table, self.table_layout(table)?))))
     }
 
     /// The tables whose keys are nothing but constants and arguments that all packets of a burst share.
