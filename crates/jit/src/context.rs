@@ -7,6 +7,7 @@
 use crate::flows::FlowCache;
 use crate::halves::HalfEnd;
 use crate::lane::{Copy, Lanes, fate};
+use crate::rare::ARGUMENTS_MAX;
 use crate::short_way::{CopyFate, Frame};
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
@@ -70,6 +71,8 @@ pub(crate) struct Context<'a> {
     /// On the short way, with a flow cache: its first slot, and which slots hold. See [`crate::flows`].
     pub(crate) flow_slots: Later<*mut u64>,
     pub(crate) flow_tag: Later<u64>,
+    /// Arguments of calls that hardly ever happen: see [`crate::rare`].
+    pub(crate) rare_arguments: Later<[u64; ARGUMENTS_MAX]>,
     /// On the short way: places for copies that are not in use yet.
     pub(crate) next_copy: Later<*mut Copy>,
     pub(crate) copies_left: Later<u64>,
@@ -146,6 +149,7 @@ impl<'a> Context<'a> {
             locations: Later::uninit(),
             flow_slots: Later::uninit(),
             flow_tag: Later::uninit(),
+            rare_arguments: Later::uninit(),
             next_copy: Later::uninit(),
             copies_left: Later::uninit(),
             output_next: ptr::null_mut(),

@@ -2,16 +2,19 @@
 //!
 //! A call changes most registers, so whatever is in one and is needed later has to be put into memory, and often that is done on the
 //! way that all packets take, although only few take the one with the call. So such calls go through a function that keeps all
-//! registers by itself ([`CallConv::PreserveAll`]), made once for the whole process.
+//! registers by itself ([`CallConv::PreserveAll`]), made once for the whole process. It is given nothing but the context, where all
+//! further arguments have been put: else those would want certain registers.
 
 use crate::compile::{CompileError, module_error, new_module};
+use crate::context::Context;
 use crate::runtime::{self, Function};
-use cranelift_codegen::Context;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, types};
+use cranelift_codegen::Context as CodegenContext;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
+use std::mem::offset_of;
 use std::sync::OnceLock;
 
 /// The functions that are called so.
@@ -57,9 +60,18 @@ impl Ways {
     }
 }
 
-/// The signature of the way to a function.
-pub(crate) fn signature(parameters: usize) -> Signature {
-    with_parameters(CallConv::PreserveAll, parameters)
+/// Arguments besides the context, at most.
+pub(crate) const ARGUMENTS_MAX: usize = 4;
+
+/// The signature of the ways.
+pub(crate) fn signature() -> Signature {
+    with_parameters(CallConv::PreserveAll, 1)
+}
+
+/// Where in the context an argument is: the first one behind the context is number 0.
+pub(crate) fn argument_offset(number: usize) -> i32 {
+    assert!(number < ARGUMENTS_MAX, "there is room for {ARGUMENTS_MAX} arguments");
+    (offset_of!(Context<'_>, rare_arguments) + 8 * number) as i32
 }
 
 fn with_parameters(convention: CallConv, parameters: usize) -> Signature {
@@ -70,10 +82,10 @@ fn with_parameters(convention: CallConv, parameters: usize) -> Signature {
 
 fn define(module: &mut JITModule, function: &Function) -> Result<FuncId, CompileError> {
     assert!(!function.has_result, "no register is left for a result");
-    let own = signature(function.parameters);
+    let own = signature();
     let failed = |error| module_error(&error, "");
     let id = module.declare_anonymous_function(&own).map_err(failed)?;
-    let mut context = Context::new();
+    let mut context = CodegenContext::new();
     context.func.signature = own;
     let mut builder_context = FunctionBuilderContext::new();
     let mut builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
@@ -81,7 +93,13 @@ fn define(module: &mut JITModule, function: &Function) -> Result<FuncId, Compile
     builder.append_block_params_for_function_params(block);
     builder.switch_to_block(block);
     builder.seal_block(block);
-    let arguments = builder.block_params(block).to_vec();
+    let own_context = builder.block_params(block)[0];
+    let mut arguments = vec![own_context];
+    for number in 0..function.parameters - 1 {
+        let offset = argument_offset(number);
+        let flags = MemFlagsData::trusted();
+        arguments.push(builder.ins().load(types::I64, flags, own_context, offset));
+    }
     let convention = module.isa().default_call_conv();
     let target = builder.import_signature(with_parameters(convention, function.parameters));
     let address = function.address.expose_provenance() as i64;

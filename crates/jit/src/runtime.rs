@@ -46,7 +46,7 @@ functions! {
     FIND_RECORD = find_record(3) -> u64;
     FIND = find(3);
     FIND_FOR_FLOW = find_for_flow(4);
-    DISPLACE_FLOW = displace_flow(4);
+    DISPLACE_FLOW = displace_flow(5);
     FIND_ALL = find_all(5);
     HIT = hit(3) -> u64;
     MISS = miss(2) -> u64;
@@ -297,7 +297,13 @@ unsafe extern "C" fn find_for_flow(context: *const Context<'_>, sought: *const S
 }
 
 /// Gives a slot of the flow cache to another flow.
-unsafe extern "C" fn displace_flow(layout: *const SlotLayout, slot: *mut u64, other: *mut u64, signature: u64) {
+unsafe extern "C" fn displace_flow(
+    _: *const Context<'_>,
+    layout: *const SlotLayout,
+    slot: *mut u64,
+    other: *mut u64,
+    signature: u64,
+) {
     // SAFETY: see the module.
     unsafe { (*layout).displace(slot, other, signature) }
 }

@@ -11,7 +11,7 @@ use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
-use forebay_ir::{ActionId, BlockId, SlotId, TableId};
+use forebay_ir::{ActionId, BlockId, SlotId, TableId, TableKey};
 
 /// Among so many actions, one is chosen by comparisons.
 const COMPARED_MAX: usize = 4;
@@ -102,7 +102,11 @@ impl Translator<'_, '_, '_> {
     fn key(&mut self, id: TableId) -> Vec<Value> {
         let program = self.program;
         let keys = &program.tables[id.index()].keys;
-        keys.iter().map(|field| self.value(&field.expr, None)).collect()
+        let value = |field: &TableKey| match self.value_of_flow(&field.expr) {
+            Some(known) => known,
+            None => self.value(&field.expr, None),
+        };
+        keys.iter().map(value).collect()
     }
 
     /// Puts the words of the key together, has them looked up, and writes what was found but for the action; the index of

@@ -171,10 +171,17 @@ impl Translator<'_, '_, '_> {
         let burst = self.burst_state();
         let (lane, position, segment) = (burst.lane, burst.position, burst.segment);
         let blocks: Vec<ir::Block> = burst.segments.iter().map(|(_, block)| *block).collect();
-        if let Some(lane) = lane.filter(|_| burst.staged) {
-            let position = self.builder.use_var(position);
-            let address = self.load(position, 0);
-            self.builder.def_var(lane, address);
+        let frame = burst.frame;
+        match lane.filter(|_| burst.staged) {
+            Some(lane) => {
+                let position = self.builder.use_var(position);
+                let address = self.load(position, 0);
+                self.builder.def_var(lane, address);
+            }
+            None => {
+                let all = [Some(position), frame, lane];
+                all.into_iter().flatten().for_each(|variable| self.name(variable));
+            }
         }
         if blocks.is_empty() {
             self.builder.ins().jump(first, &[]);
@@ -212,6 +219,15 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().brif(more, lane_block, &[], next_segment, &[]);
         self.builder.switch_to_block(next_segment);
         self.next_segment(next_segment, lane_block);
+    }
+
+    /// Has a register that differs from lane to lane count as computed in this one: Cranelift finds that values are the same on
+    /// all ways through a lane only if they are results of instructions.
+    fn name(&mut self, variable: Variable) {
+        let value = self.builder.use_var(variable);
+        let zero = self.number(0);
+        let same = self.builder.ins().iadd(value, zero);
+        self.builder.def_var(variable, same);
     }
 
     fn move_by(&mut self, variable: Variable, bytes: ir::Value) {

@@ -3,6 +3,7 @@
 use super::Translator;
 use super::homes::Home;
 use super::search::Match;
+use super::value::{Place, Value};
 use super::within_bounds;
 use crate::flows::{CACHE_BYTES, FlowPlace, FoundForFlow, SlotLayout, Sought};
 use crate::route::plan::Leaf;
@@ -26,6 +27,7 @@ impl Translator<'_, '_, '_> {
     /// Behind the parser: finds the packet's slot, if look-ups that may follow have places there.
     pub(super) fn begin_flow(&mut self, leaf: &Leaf) {
         self.flow_slot = None;
+        self.flow_values.clear();
         let Some(layout) = self.environment.slots.clone() else { return };
         let tables = tables_of(leaf).filter(|table| layout.place(*table).is_some());
         let tables: Vec<TableId> = tables.collect();
@@ -63,7 +65,7 @@ impl Translator<'_, '_, '_> {
         let slot = self.builder.append_block_param(found, types::I64);
         let (elsewhere, nowhere) = (self.builder.create_block(), self.builder.create_block());
         let present = self.load(home, 0);
-        let same = self.builder.ins().icmp(IntCC::Equal, present, signature);
+        let same = self.builder.ins().icmp(IntCC::Equal, signature, present);
         self.builder.ins().brif(same, found, &[home.into()], elsewhere, &[]);
 
         self.enter(elsewhere);
@@ -71,7 +73,7 @@ impl Translator<'_, '_, '_> {
         let bytes = self.number(layout.bytes as i64);
         let other = self.builder.ins().bxor(home, bytes);
         let present = self.load(other, 0);
-        let same = self.builder.ins().icmp(IntCC::Equal, present, signature);
+        let same = self.builder.ins().icmp(IntCC::Equal, signature, present);
         self.builder.ins().brif(same, found, &[other.into()], nowhere, &[]);
 
         self.enter(nowhere);
@@ -95,6 +97,9 @@ impl Translator<'_, '_, '_> {
             let value = self.read_slot(slot);
             let count = runtime::words(value.width);
             if words.len() + count <= FLOW_WORDS_MAX {
+                if matches!((self.homes.of(slot), value.place), (Home::Packet(_), Place::Word(_))) && !leaf.written.contains(&slot) {
+                    self.flow_values.insert(slot, value);
+                }
                 let limbs = (0..count).map(|index| self.limb(value, index));
                 words.extend(limbs.collect::<Vec<_>>());
             }
@@ -102,8 +107,19 @@ impl Translator<'_, '_, '_> {
         words
     }
 
+    /// The value of a key's field that was read when the slot was found.
+    pub(super) fn value_of_flow(&self, expr: &Expr) -> Option<Value> {
+        match expr {
+            Expr::Slot(slot) => self.flow_values.get(slot).copied(),
+            _ => None,
+        }
+    }
+
     /// Where a table is in the packet's slot.
     pub(super) fn flow_place(&mut self, table: TableId) -> Option<(ir::Value, FlowPlace)> {
+        if self.copy_loop.is_some() {
+            return None;
+        }
         let place = self.environment.slots.as_ref()?.place(table)?;
         let slot = self.builder.use_var(self.flow_slot?);
         Some((slot, place))
@@ -137,7 +153,7 @@ impl Translator<'_, '_, '_> {
         self.store_key(&key);
         let sought = self.environment.pool.keep(Sought { table, place });
         let (lane, sought) = (self.lane(), self.pointer(sought));
-        self.call_rarely(runtime::FIND_FOR_FLOW, &[self.context, sought, lane, slot]);
+        self.call_rarely(runtime::FIND_FOR_FLOW, &[sought, lane, slot]);
         self.builder.ins().jump(known, &[]);
         self.builder.seal_block(known);
 

@@ -217,6 +217,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     changed: IndexSet,
     /// The present packet's slot in the flow cache, if it has one.
     flow_slot: Option<Variable>,
+    /// Fields that nobody writes, which were read to find it.
+    flow_values: HashMap<SlotId, Value>,
     /// By leading table: where the memo of the record is that was found.
     memos: BTreeMap<TableId, Variable>,
     /// Bits that words have.
@@ -352,6 +354,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             sums_known: checksum::SumsKnown::new(),
             changed: IndexSet::new(0),
             flow_slot: None,
+            flow_values: HashMap::new(),
             memos: BTreeMap::new(),
             widths: known::Widths::new(),
             copy_loop: None,
@@ -421,11 +424,15 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.call_instruction(function, arguments);
     }
 
-    /// The same where it hardly ever happens: no register changes.
+    /// Calls a function that has no result and wants the context first, where that hardly ever happens: no register changes.
     fn call_rarely(&mut self, function: Function, arguments: &[ir::Value]) {
-        let signature = self.builder.import_signature(rare::signature(function.parameters));
+        assert_eq!(function.parameters, 1 + arguments.len(), "it gets all its arguments");
+        for (number, argument) in arguments.iter().enumerate() {
+            self.store(*argument, self.context, rare::argument_offset(number));
+        }
+        let signature = self.builder.import_signature(rare::signature());
         let way = self.number(self.environment.ways.to(function) as i64);
-        self.builder.ins().call_indirect(signature, way, arguments);
+        self.builder.ins().call_indirect(signature, way, &[self.context]);
     }
 
     /// Calls a function that has a result.

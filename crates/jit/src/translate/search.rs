@@ -81,7 +81,7 @@ impl Translator<'_, '_, '_> {
         if self.is_short_way() {
             self.store_key(key);
             let (lane, table) = (self.lane(), self.number(table.0.into()));
-            self.call_rarely(runtime::FIND, &[self.context, table, lane]);
+            self.call_rarely(runtime::FIND, &[table, lane]);
             return self.match_in_lane();
         }
         let address = self.temporary_address(key.len().max(1));
@@ -244,7 +244,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn different(&mut self, base: ir::Value, first: i32, key: &[ir::Value]) -> ir::Value {
         if let [word] = key {
             let stored = self.load(base, first);
-            return self.builder.ins().icmp(IntCC::NotEqual, stored, *word);
+            return self.builder.ins().icmp(IntCC::NotEqual, *word, stored);
         }
         let mut different = None;
         for (index, word) in key.iter().enumerate() {

@@ -116,8 +116,8 @@ impl Worker {
         let packets = if forms.first.makes_copies() {
             let members = view.snapshot.replication.largest_group();
             let packets = &mut packets[..packets_together(members, room).min(all)];
-            let longest = packets.iter().map(|packet| packet.len()).max().unwrap_or(0);
-            self.copies.prepare(memory, members * packets.len(), longest);
+            self.copies
+                .prepare(memory, members * packets.len(), length_bits(packets));
             packets
         } else {
             packets
@@ -253,9 +253,13 @@ impl Pipeline {
 /// Whether no packet is longer.
 #[inline]
 fn all_fit(packets: &[Packet], length_max: usize) -> bool {
-    // The bits of all lengths together are a number that is not smaller than any of them, and quickly made.
-    let bits = packets.iter().fold(0, |bits, packet| bits | packet.len());
-    bits <= length_max || packets.iter().all(|packet| packet.len() <= length_max)
+    length_bits(packets) <= length_max || packets.iter().all(|packet| packet.len() <= length_max)
+}
+
+/// The bits of all lengths together: a number that is not smaller than any of them, less than twice the largest, and quickly made.
+#[inline]
+fn length_bits(packets: &[Packet]) -> usize {
+    packets.iter().fold(0, |bits, packet| bits | packet.len())
 }
 
 /// Where packets tell where they are.
