@@ -6,12 +6,14 @@ use super::search::Match;
 use super::value::{Place, Value};
 use super::within_bounds;
 use crate::flows::{CACHE_BYTES, FlowPlace, FoundForFlow, SlotLayout, Sought};
+use crate::route::Route;
+use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::Leaf;
 use crate::runtime;
 use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use forebay_ir::{Expr, IndexSet, Op, Program, SlotId, TableId, Terminator};
+use forebay_ir::{Expr, SlotId, TableId};
 use forebay_tables::search::HASH_FACTOR;
 
 /// Words of fields that say which flow a packet belongs to, at most.
@@ -25,14 +27,16 @@ const TURN: i64 = 29;
 
 impl Translator<'_, '_, '_> {
     /// Behind the parser: finds the packet's slot, if look-ups that may follow have places there.
-    pub(super) fn begin_flow(&mut self, leaf: &Leaf) {
+    pub(super) fn begin_flow(&mut self, route: &Route, leaf: &Leaf) {
         self.flow_slot = None;
         self.flow_values.clear();
         let Some(layout) = self.environment.slots.clone() else { return };
-        let tables = tables_of(leaf).filter(|table| layout.place(*table).is_some());
-        let tables: Vec<TableId> = tables.collect();
+        let FlowKeys { tables, slots } = FlowKeys::of(self.program, route, &leaf.flow);
+        if !tables.iter().any(|table| layout.place(*table).is_some()) {
+            return;
+        }
         let mut hash = None;
-        for word in self.flow_words(leaf, &tables) {
+        for word in self.flow_words(leaf, slots) {
             hash = Some(match hash {
                 Some(others) => {
                     let turned = self.builder.ins().rotl_imm_u(others, TURN);
@@ -52,7 +56,7 @@ impl Translator<'_, '_, '_> {
         let slot = self.slot_of_flow(layout, home, product);
         let variable = self.builder.declare_var(types::I64);
         self.builder.def_var(variable, slot);
-        self.flow_slot = Some(variable);
+        self.flow_slot = Some((variable, tables));
     }
 
     /// The slot that a flow has, or gets, whose hash leads to that one.
@@ -87,22 +91,25 @@ impl Translator<'_, '_, '_> {
         slot
     }
 
-    /// The words of what the packet has of the fields that the keys of these tables are made of.
-    fn flow_words(&mut self, leaf: &Leaf, tables: &[TableId]) -> Vec<ir::Value> {
+    /// The words of what the packet has of these slots.
+    fn flow_words(&mut self, leaf: &Leaf, slots: Vec<SlotId>) -> Vec<ir::Value> {
         let mut words = Vec::new();
-        for slot in sources_of_keys(self.program, leaf, tables) {
-            if matches!(self.homes.of(slot), Home::Constant(_)) {
+        for slot in slots {
+            let home = self.homes.of(slot);
+            if matches!(home, Home::Constant(_)) {
                 continue;
             }
+            let is_field = matches!(home, Home::Packet(_));
             let value = self.read_slot(slot);
             let count = runtime::words(value.width);
-            if words.len() + count <= FLOW_WORDS_MAX {
-                if matches!((self.homes.of(slot), value.place), (Home::Packet(_), Place::Word(_))) && !leaf.written.contains(&slot) {
-                    self.flow_values.insert(slot, value);
-                }
-                let limbs = (0..count).map(|index| self.limb(value, index));
-                words.extend(limbs.collect::<Vec<_>>());
+            if words.len() + count > FLOW_WORDS_MAX {
+                continue;
             }
+            if is_field && matches!(value.place, Place::Word(_)) && !leaf.written.contains(&slot) {
+                self.flow_values.insert(slot, value);
+            }
+            let limbs = (0..count).map(|index| self.limb(value, index));
+            words.extend(limbs.collect::<Vec<_>>());
         }
         words
     }
@@ -117,12 +124,12 @@ impl Translator<'_, '_, '_> {
 
     /// Where a table is in the packet's slot.
     pub(super) fn flow_place(&mut self, table: TableId) -> Option<(ir::Value, FlowPlace)> {
-        if self.copy_loop.is_some() {
+        let (slot, tables) = self.flow_slot.as_ref()?;
+        if self.copy_loop.is_some() || !tables.contains(&table) {
             return None;
         }
         let place = self.environment.slots.as_ref()?.place(table)?;
-        let slot = self.builder.use_var(self.flow_slot?);
-        Some((slot, place))
+        Some((self.builder.use_var(*slot), place))
     }
 
     /// What was found for the flow, or what is found now, which then takes its place.
@@ -165,43 +172,4 @@ impl Translator<'_, '_, '_> {
         let hit = self.builder.ins().uextend(types::I64, hit);
         Match { record, hit }
     }
-}
-
-/// The tables that packets on this way may look up.
-fn tables_of(leaf: &Leaf) -> impl Iterator<Item = TableId> + '_ {
-    let terminators = leaf.flow.blocks.iter().map(|block| &block.block.terminator);
-    terminators.filter_map(|terminator| match terminator {
-        Terminator::Apply { table, .. } => Some(*table),
-        _ => None,
-    })
-}
-
-/// The slots that the keys of these tables are made of, and what is assigned to those, in a certain order.
-fn sources_of_keys(program: &Program, leaf: &Leaf, tables: &[TableId]) -> Vec<SlotId> {
-    let mut sources = Vec::new();
-    let mut known = IndexSet::new(program.slots.len());
-    let mut note = |sources: &mut Vec<SlotId>, expr: &Expr| {
-        expr.for_each_slot(&mut |slot| {
-            if !known.contains(slot.index()) {
-                known.insert(slot.index());
-                sources.push(slot);
-            }
-        });
-    };
-    let keys = tables.iter().flat_map(|table| &program.tables[table.index()].keys);
-    keys.for_each(|key| note(&mut sources, &key.expr));
-    let statements = leaf.flow.blocks.iter().flat_map(|block| &block.block.statements);
-    let assignments: Vec<(SlotId, &Expr)> = statements
-        .filter_map(|statement| match &statement.op {
-            Op::Assign { slot, value } => Some((*slot, value)),
-            _ => None,
-        })
-        .collect();
-    let mut next = 0;
-    while let Some(&slot) = sources.get(next) {
-        let values = assignments.iter().filter(|(assigned, _)| *assigned == slot);
-        values.for_each(|(_, value)| note(&mut sources, value));
-        next += 1;
-    }
-    sources
 }

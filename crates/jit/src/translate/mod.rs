@@ -77,7 +77,7 @@ use forebay_ir::{Action, ActionId, Body, BodyId, IndexSet, Program, SlotId, Tabl
 use homes::Homes;
 use joints::{CopyLoop, FoundOnce};
 pub(crate) use pairs::machine_shuffles;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 use value::Value;
 
@@ -215,8 +215,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     sums_known: checksum::SumsKnown,
     /// Slots that may have been written behind the parser.
     changed: IndexSet,
-    /// The present packet's slot in the flow cache, if it has one.
-    flow_slot: Option<Variable>,
+    /// The present packet's slot in the flow cache, if it has one, and the tables that look into it.
+    flow_slot: Option<(Variable, BTreeSet<TableId>)>,
     /// Fields that nobody writes, which were read to find it.
     flow_values: HashMap<SlotId, Value>,
     /// By leading table: where the memo of the record is that was found.

@@ -281,7 +281,7 @@ const ONCE_DIFFERENT: [u64; 3] = [1_000_222, 2_004_267, 3_001_684];
 #[test]
 fn the_short_way_does_the_same() {
     let first = setting("FOREBAY_DIFFERENTIAL_SEED", 0);
-    let (mut taken, mut given_up, mut without, mut copied) = (0, 0, 0, 0);
+    let (mut taken, mut given_up, mut without, mut copied, mut caching) = (0, 0, 0, 0, 0);
     let rounds = setting("FOREBAY_DIFFERENTIAL_ROUNDS", 150);
     for seed in (first..first + rounds).chain(ONCE_DIFFERENT) {
         let mut random = Random::new(seed);
@@ -329,6 +329,17 @@ fn the_short_way_does_the_same() {
         };
         agrees(&expected, &one_by_one);
         agrees(&expected, &compiled(&straight, &packets, 5, objects()));
+        // The second time, all flows are known.
+        let (twice, gave_up_twice) = ([packets.clone(), packets.clone()].concat(), gave_up.repeat(2));
+        let expected_twice = interpreted(&program, &twice, &gave_up_twice, objects());
+        let cached = form(Order::Cached);
+        caching += usize::from(cached.caches_flows());
+        let seen_twice = compiled(&cached, &twice, 5, objects());
+        assert!(
+            expected_twice == seen_twice,
+            "seed {seed}, with a flow cache, packets {twice:02x?}: {expected_twice:?}, {seen_twice:?}\n{}",
+            text::write(&program)
+        );
         if let Some(staged) = staged {
             let mut staged = compiled(&staged, &packets, 5, objects());
             expected.calls.sort();
@@ -345,6 +356,10 @@ fn the_short_way_does_the_same() {
         "{taken} packets took the short way, {given_up} did not"
     );
     assert!(200 * copied > taken, "{copied} of {taken} packets were copied");
+    assert!(
+        4 * caching as u64 > rounds,
+        "{caching} of {rounds} programs have a flow cache"
+    );
     // Programs that read from egress what ingress writes.
     assert!(
         10 * without <= rounds,

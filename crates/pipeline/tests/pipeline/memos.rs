@@ -1,10 +1,10 @@
-//! A table whose records say what the key of the next one is: machine code notes in them what it found there. Whatever is
-//! written to either table, packets meet what stands in both.
+//! A table whose records say what the key of the next one is: machine code notes in them what it found there, and for flows what
+//! it found in both. Whatever is written to either table, packets meet what stands in both.
 
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
 use forebay_packet::{Packet, SplitMix64};
-use forebay_pipeline::{Arrival, ControlError, Engine, Entry, EntryAction, Options, Passage, ShortWay, Worker};
+use forebay_pipeline::{Arrival, ControlError, Engine, Entry, EntryAction, Options, Passage, Pipeline, ShortWay, Worker};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -103,10 +103,27 @@ impl Model {
     }
 }
 
+/// Makes the flow cache useless, until the worker does without it.
+fn tire(pipeline: &Pipeline, worker: &mut Worker) {
+    for round in 0..600 {
+        let written = match round % 2 {
+            0 => pipeline.insert_entry("I.t", &lead(0, 0)),
+            _ => pipeline.delete_entry("I.t", &lead(0, 0).matches, 0),
+        };
+        written.expect("the write suits the table");
+        pass(worker, &[0, 1, 2, 3]);
+    }
+}
+
 #[test]
 fn packets_meet_what_stands_in_both_tables() {
     let (mut switch, mut model, mut random) = (switch(), Model::default(), SplitMix64::new(1));
+    tire(&switch.pipeline, &mut switch.worker);
     for step in 0..6_000 {
+        // Half of the time with flow caches, which are of use at first.
+        if step >= 3_000 && step % 200 == 0 {
+            switch.worker = Worker::new(Arc::clone(&switch.pipeline));
+        }
         model.write(&switch, &mut random).expect("the write suits the tables");
         let firsts: Vec<u8> = (0..12).map(|_| random.next_u64() as u8 % 9).collect();
         let expected: Vec<_> = firsts.iter().map(|first| model.outcome(*first)).collect();
@@ -123,17 +140,31 @@ fn data(key: u16, form: u16) -> (u16, u8) {
 }
 
 #[test]
-fn nothing_is_found_that_never_stood_there() {
+fn no_memo_leads_to_what_never_stood_there() {
+    nothing_is_found_that_never_stood_there(tire);
+}
+
+#[test]
+fn no_flow_leads_to_what_never_stood_there() {
+    nothing_is_found_that_never_stood_there(|_, _| ());
+}
+
+/// With workers that are prepared so.
+fn nothing_is_found_that_never_stood_there(prepare: impl Fn(&Pipeline, &mut Worker) + Sync) {
     let switch = switch();
+    let mut workers = [0, 1].map(|_| Worker::new(Arc::clone(&switch.pipeline)));
+    workers
+        .iter_mut()
+        .for_each(|worker| prepare(&switch.pipeline, worker));
     for first in 0..8u8 {
         switch.pipeline.insert_entry("I.t", &lead(first, first.into())).unwrap();
     }
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        for seed in 0..2 {
-            let (pipeline, done) = (&switch.pipeline, &done);
+        for (seed, mut worker) in (0..).zip(workers) {
+            let done = &done;
             scope.spawn(move || {
-                let (mut worker, mut random) = (Worker::new(Arc::clone(pipeline)), SplitMix64::new(seed));
+                let mut random = SplitMix64::new(seed);
                 while !done.load(Ordering::Relaxed) {
                     let firsts: Vec<u8> = (0..16).map(|_| random.next_u64() as u8 % 8).collect();
                     for (first, seen) in firsts.iter().zip(pass(&mut worker, &firsts)) {
