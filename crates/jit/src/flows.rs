@@ -38,6 +38,7 @@ const SLOT_WORDS_MAX: usize = 32;
 #[derive(Clone, Debug)]
 pub(crate) struct SlotLayout {
     places: BTreeMap<TableId, FlowPlace>,
+    followers: BTreeMap<TableId, Vec<FlowPlace>>,
     /// A power of two.
     pub(crate) bytes: usize,
 }
@@ -47,12 +48,29 @@ pub(crate) struct SlotLayout {
 pub(crate) struct FlowPlace {
     /// The first of the key.
     pub(crate) key: usize,
-    /// How many that has.
+    /// How many that has. None when another table's record says what the key is: see [`crate::joins`].
     pub(crate) key_words: usize,
-    /// The one that is all ones when nothing has been found yet, which it is in no key. Nothing when all bits of all words
-    /// may be set: then the record's address is null.
-    pub(crate) never: Option<usize>,
+    pub(crate) nothing: Nothing,
     pub(crate) found: FoundForFlow,
+}
+
+/// How a place says that nothing has been found for the flow yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Nothing {
+    /// This word is all ones, which it is in no key, or in no record.
+    AllOnes(usize),
+    /// The record's address is null.
+    Null(usize),
+}
+
+impl Nothing {
+    /// Which word says it, and how.
+    pub(crate) fn word(self) -> (usize, u64) {
+        match self {
+            Nothing::AllOnes(word) => (word, u64::MAX),
+            Nothing::Null(word) => (word, 0),
+        }
+    }
 }
 
 /// What a slot has of a record.
@@ -68,52 +86,88 @@ pub(crate) enum FoundForFlow {
 #[derive(Debug)]
 pub(crate) struct Sought {
     pub(crate) table: TableId,
+    pub(crate) key_words: usize,
     pub(crate) place: FlowPlace,
+    /// The places of tables whose keys this one's record says. Nothing has been found there yet when it is another one.
+    pub(crate) followers: Vec<FlowPlace>,
 }
 
-/// Words of the place with the record's address.
-fn words_of_place(layout: &TableLayout) -> usize {
-    layout.key.words() + 1
+/// A table that wants a place in slots.
+pub(crate) struct Wanting {
+    pub(crate) table: TableId,
+    pub(crate) layout: TableLayout,
+    /// The table whose record says what the key is of packets that look this one up.
+    pub(crate) leader: Option<TableId>,
 }
 
-/// And how many more with a copy of it; nothing when it has to be the address.
-fn more_for_copy(layout: &TableLayout) -> Option<usize> {
-    word_with_room(layout)?;
-    Some(layout.record.words_without_memo() - 1)
-}
+impl Wanting {
+    /// Words of the key that the place has, and in which way it may tell that nothing was found, by its first word.
+    fn shape(&self, with_copy: bool) -> Option<(usize, Nothing)> {
+        let key_words = self.layout.key.words();
+        match (self.leader, with_copy) {
+            (Some(_), true) => self
+                .layout
+                .record
+                .first_word_has_room()
+                .then_some((0, Nothing::AllOnes(0))),
+            (Some(_), false) => Some((0, Nothing::Null(0))),
+            (None, with_copy) => match word_with_room(&self.layout) {
+                Some(word) => Some((key_words, Nothing::AllOnes(word))),
+                None => (!with_copy).then_some((key_words, Nothing::Null(key_words))),
+            },
+        }
+    }
 
-fn place(layout: &TableLayout, first: usize, with_copy: bool) -> FlowPlace {
-    let key_words = layout.key.words();
-    let behind = first + key_words;
-    FlowPlace {
-        key: first,
-        key_words,
-        never: word_with_room(layout).map(|word| first + word),
-        found: match with_copy {
-            true => FoundForFlow::Copy(behind, layout.record.words_without_memo()),
-            false => FoundForFlow::Address(behind),
-        },
+    /// Words of the place with the record's address.
+    fn words(&self) -> usize {
+        1 + self.shape(false).map_or(0, |(key_words, _)| key_words)
+    }
+
+    /// And how many more with a copy of it; nothing when it has to be the address.
+    fn more_for_copy(&self) -> Option<usize> {
+        self.shape(true)?;
+        Some(self.layout.record.words_without_memo() - 1)
+    }
+
+    fn place(&self, first: usize, with_copy: bool) -> FlowPlace {
+        let (key_words, nothing) = self.shape(with_copy).expect("a copy is made where that is possible");
+        let behind = first + key_words;
+        FlowPlace {
+            key: first,
+            key_words,
+            nothing: match nothing {
+                Nothing::AllOnes(word) => Nothing::AllOnes(first + word),
+                Nothing::Null(word) => Nothing::Null(first + word),
+            },
+            found: match with_copy {
+                true => FoundForFlow::Copy(behind, self.layout.record.words_without_memo()),
+                false => FoundForFlow::Address(behind),
+            },
+        }
     }
 }
 
 impl SlotLayout {
-    /// With a place for each of these tables, as far as there is room; nothing when no table has any. Small records are copied into
-    /// slots where that does not make them larger: then a look-up touches nothing but the slot.
-    pub(crate) fn new(tables: impl IntoIterator<Item = (TableId, TableLayout)>) -> Option<SlotLayout> {
+    /// With a place for each of these tables, as far as there is room; nothing when no table has any. A leader stands before its
+    /// followers. Small records are copied into slots where that does not make them larger: then a look-up touches nothing but
+    /// the slot.
+    pub(crate) fn new(tables: impl IntoIterator<Item = Wanting>) -> Option<SlotLayout> {
         let mut words = 1;
-        let mut chosen = Vec::new();
-        for (table, layout) in tables {
-            let is_searched = layout.search != Some(Search::Never);
-            if is_searched && words + words_of_place(&layout) <= SLOT_WORDS_MAX {
-                words += words_of_place(&layout);
-                chosen.push((table, layout));
+        let mut chosen: Vec<Wanting> = Vec::new();
+        for mut table in tables {
+            let has_place = |leader: &TableId| chosen.iter().any(|other| other.table == *leader);
+            table.leader = table.leader.filter(has_place);
+            let is_searched = table.layout.search != Some(Search::Never);
+            if is_searched && words + table.words() <= SLOT_WORDS_MAX {
+                words += table.words();
+                chosen.push(table);
             }
         }
         let all = words.next_power_of_two();
         let mut room = all - words;
         let mut by_size: Vec<(usize, TableId)> = chosen
             .iter()
-            .filter_map(|(table, layout)| Some((more_for_copy(layout)?, *table)))
+            .filter_map(|table| Some((table.more_for_copy()?, table.table)))
             .collect();
         by_size.sort();
         let mut copied = BTreeSet::new();
@@ -124,16 +178,29 @@ impl SlotLayout {
             }
         }
         let mut places = BTreeMap::new();
+        let mut followers: BTreeMap<TableId, Vec<FlowPlace>> = BTreeMap::new();
         let mut next = 1;
-        for (table, layout) in &chosen {
-            let place = place(layout, next, copied.contains(table));
+        for table in &chosen {
+            let place = table.place(next, copied.contains(&table.table));
             next = match place.found {
                 FoundForFlow::Address(word) => word + 1,
                 FoundForFlow::Copy(word, words) => word + words,
             };
-            places.insert(*table, place);
+            places.insert(table.table, place);
+            if let Some(leader) = table.leader {
+                followers.entry(leader).or_default().push(place);
+            }
         }
-        (!places.is_empty()).then(|| SlotLayout { places, bytes: 8 * all })
+        (!places.is_empty()).then(|| SlotLayout {
+            places,
+            followers,
+            bytes: 8 * all,
+        })
+    }
+
+    /// The places of tables that a table leads to.
+    pub(crate) fn followers(&self, leader: TableId) -> &[FlowPlace] {
+        self.followers.get(&leader).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn place(&self, table: TableId) -> Option<FlowPlace> {
@@ -154,11 +221,8 @@ impl SlotLayout {
             }
             slot.write(signature);
             for place in self.places.values() {
-                match (place.never, place.found) {
-                    (Some(word), _) => slot.add(word).write(u64::MAX),
-                    (None, FoundForFlow::Address(word)) => slot.add(word).write(0),
-                    (None, FoundForFlow::Copy(..)) => unreachable!("a place with a copy has a word to tell"),
-                }
+                let (word, value) = place.nothing.word();
+                slot.add(word).write(value);
             }
         }
     }

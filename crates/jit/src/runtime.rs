@@ -277,13 +277,18 @@ unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut La
 }
 
 /// Looks the key of a lane up, and notes in a slot of the flow cache what was found.
-unsafe extern "C" fn find_for_flow(context: *const Context<'_>, sought: *const Sought, lane: *mut Lane, slot: *mut u64) {
+unsafe extern "C" fn find_for_flow(
+    context: *const Context<'_>,
+    sought: *const Sought,
+    lane: *mut Lane,
+    slot: *mut u64,
+) {
     // SAFETY: see the module; slots have as many words as their layout says, and memos are behind what is copied.
     unsafe {
-        let Sought { table, place } = &*sought;
-        let tables = (*context).objects;
-        let (view, pin) = (tables.table(*table), tables.pin());
-        let key = key_of(lane, place.key_words);
+        let sought = &*sought;
+        let (place, tables) = (sought.place, (*context).objects);
+        let (view, pin) = (tables.table(sought.table), tables.pin());
+        let key = key_of(lane, sought.key_words);
         let found = view.find(key, view.hint(key), pin);
         slot.add(place.key)
             .copy_from_nonoverlapping(key.as_ptr(), place.key_words);
@@ -291,6 +296,10 @@ unsafe extern "C" fn find_for_flow(context: *const Context<'_>, sought: *const S
         match place.found {
             FoundForFlow::Address(word) => slot.add(word).write(record.expose_provenance() as u64),
             FoundForFlow::Copy(word, words) => slot.add(word).copy_from_nonoverlapping(record, words),
+        }
+        for follower in &sought.followers {
+            let (word, value) = follower.nothing.word();
+            slot.add(word).write(value);
         }
         (*(*context).memory).flows.misses += 1;
     }

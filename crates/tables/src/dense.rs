@@ -20,6 +20,7 @@
 use std::sync::Arc;
 
 use crate::exact::hash_words;
+use crate::layout::SLOT_BITS;
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, ask_ahead, prefetch, words_of, zeroed_lines};
 use crate::view::FIND_MAX;
@@ -31,7 +32,7 @@ const OVERFLOWED: u64 = 1 << 63;
 /// Bits for key and record together.
 const BITS_MAX: u32 = 62;
 /// The record's bits are these of its first word; the slot is below them.
-const RECORD_SHIFT: u32 = u32::BITS;
+const RECORD_SHIFT: u32 = SLOT_BITS;
 /// Entries of 100 cells after which an index grows, and that it has after it grew or shrank.
 const LOAD_MAX: usize = 55;
 const LOAD_BUILT: usize = 37;
@@ -330,7 +331,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_into_a_cell_has_no_index() {
         assert!(Shape::new(48, 14).is_some() && Shape::new(30, 32).is_some());
-        assert!(Shape::new(48, 15).is_none() && Shape::new(1, 33).is_none());
+        assert!(Shape::new(48, 15).is_none() && Shape::new(1, 37).is_none());
     }
 
     #[test]
@@ -340,7 +341,7 @@ mod tests {
         let mut expected = HashMap::new();
         for step in 0u64..40_000 {
             let key = hash_words(&[step]) % 700;
-            let record = (step % 1024) << 32;
+            let record = (step % 1024) << RECORD_SHIFT;
             if step / 2_000 % 3 < 2 || step % 3 == 0 {
                 writer.set(&index, key, record);
                 expected.insert(key, record);
@@ -364,7 +365,7 @@ mod tests {
         let (index, mut writer) = DenseIndex::new(&domain, shape());
         let bytes = || index.memory_bytes(&domain.reader().pin());
         for key in 0..20_000 {
-            writer.set(&index, key, key << 32 & 0x3FF << 32);
+            writer.set(&index, key, key << RECORD_SHIFT & 0x3FF << RECORD_SHIFT);
             let entries = key as usize + 1;
             assert!(
                 entries < 50 || (14..25).contains(&(bytes() / entries)),
@@ -382,9 +383,9 @@ mod tests {
         let (index, mut writer) = DenseIndex::new(&domain, shape());
         let ones = (1 << 48) - 1;
         writer.set(&index, 0, 0);
-        writer.set(&index, ones, 0x3FF << 32);
+        writer.set(&index, ones, 0x3FF << RECORD_SHIFT);
         assert_eq!(get(&index, &domain, 0), Some(0));
-        assert_eq!(get(&index, &domain, ones), Some(0x3FF << 32));
+        assert_eq!(get(&index, &domain, ones), Some(0x3FF << RECORD_SHIFT));
         assert_eq!(get(&index, &domain, 1), None);
     }
 }
@@ -398,14 +399,14 @@ mod publication {
         loom::model(move || {
             let domain = Domain::new();
             let (index, mut writer) = DenseIndex::new(&domain, Shape::new(8, 8).unwrap());
-            writer.set(&index, 1, 10 << 32);
+            writer.set(&index, 1, 10 << RECORD_SHIFT);
             let index = Arc::new(index);
             let (its_index, its_domain) = (Arc::clone(&index), Arc::clone(&domain));
             let reader = loom::thread::spawn(move || {
                 let mut reader = its_domain.reader();
                 let mut seen = None;
                 its_index.find_all(1, |_| 1, |_, record| seen = record, &reader.pin());
-                seen.map(|record| record >> 32)
+                seen.map(|record| record >> RECORD_SHIFT)
             });
             write(&index, &mut writer);
             assert!(legal(reader.join().unwrap()));
@@ -415,7 +416,7 @@ mod publication {
     #[test]
     fn a_record_that_is_changed_is_the_old_or_the_new_one() {
         check(
-            |index, writer| writer.set(index, 1, 20 << 32),
+            |index, writer| writer.set(index, 1, 20 << RECORD_SHIFT),
             |seen| matches!(seen, Some(10 | 20)),
         );
     }
@@ -425,7 +426,7 @@ mod publication {
         check(
             |index, writer| {
                 writer.remove(index, 1);
-                writer.set(index, 1, 20 << 32);
+                writer.set(index, 1, 20 << RECORD_SHIFT);
             },
             |seen| matches!(seen, None | Some(10 | 20)),
         );

@@ -7,7 +7,7 @@
 //! ```text
 //! a key of 32, 32, 8, 16 and 16 bits                 a record with the action data 48 and 9 bits
 //!
-//! word 0  │ field 1 (32)      │ field 0 (32)      │  │ data 1 (9) │ action │ slot (32) │
+//! word 0  │ field 1 (32)      │ field 0 (32)      │  │ data 1 (9) │ action │ slot (28) │
 //! word 1  │ … │ field 4 (16) │ field 3 (16)  │ 2  │  │ …            │ data 0 (48)      │
 //! ```
 //!
@@ -149,12 +149,18 @@ impl KeyLayout {
     }
 }
 
+/// Bits of an entry's slot.
+pub const SLOT_BITS: u32 = 28;
+
+/// The slot of no entry: that of a default action's record. Entries have smaller ones.
+pub const NO_SLOT: u32 = (1 << SLOT_BITS) - 1;
+
 /// The words of a key: inline for the keys of nearly all programs.
 pub type Key = smallvec::SmallVec<[u64; 4]>;
 
 /// Where a record has what an entry does.
 ///
-/// The first word of a record holds the entry's slot in its low 32 bits. Then comes the action's index in
+/// The first word of a record holds the entry's slot in its low [`SLOT_BITS`] bits. Then comes the action's index in
 /// [`TableSpec::actions`] and its data; in tables with an action profile or selector a bit that is 0 for a member and 1
 /// for a group, and its number.
 #[derive(Clone, Debug)]
@@ -182,7 +188,7 @@ impl RecordLayout {
         let action_width = usize::BITS - variants.len().saturating_sub(1).leading_zeros();
         let action = Placement {
             word: 0,
-            shift: u32::BITS,
+            shift: SLOT_BITS,
             width: action_width.max(1),
         };
         let mut words = 1;
@@ -225,7 +231,14 @@ impl RecordLayout {
     pub(crate) fn bits_behind_slot(&self) -> Option<u32> {
         let places = self.data.iter().flatten().chain([&self.action]);
         let end = places.map(|place| place.shift + place.width).max()?;
-        (self.words == 1).then_some(end - u32::BITS)
+        (self.words == 1).then_some(end - SLOT_BITS)
+    }
+
+    /// Whether a bit of the first word is 0 in all records.
+    pub fn first_word_has_room(&self) -> bool {
+        let places = self.data.iter().flatten().chain([&self.action]);
+        let in_first = places.filter(|place| place.word == 0);
+        in_first.map(|place| place.shift + place.width).max() < Some(u64::BITS)
     }
 
     /// Where the action's index is.
@@ -289,7 +302,7 @@ impl<'pin> Record<'pin> {
     /// The slot of the entry, see [`Entry::slot`](crate::Entry::slot).
     #[inline]
     pub fn slot(&self) -> u32 {
-        self.word(0) as u32
+        self.word(0) as u32 & NO_SLOT
     }
 
     /// The first word, for machine code. Valid while the pin lives, as many words as [`RecordLayout::words`] says.

@@ -101,7 +101,7 @@ pub use counter::{CounterArray, CounterKind, CounterValue};
 pub use entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, GroupId, MemberId, NewEntry};
 pub use hash::HashAlgorithm;
 pub use key::{KeyError, KeyMatch, KeySpec, MatchKind};
-pub use layout::{Key, KeyLayout, Placement, Record, RecordLayout};
+pub use layout::{Key, KeyLayout, NO_SLOT, Placement, Record, RecordLayout, SLOT_BITS};
 pub use meter::{ColorCounts, MeterArray, MeterColor, MeterConfig, MeterError, MeterKind};
 pub use profile::{ActionProfile, ProfileError};
 pub use reclaim::{Domain, Pin, Published, Reader, Session, State};

@@ -25,6 +25,7 @@ use hashbrown::HashTable;
 use crate::engine::{EngineEntry, EngineWriter};
 use crate::entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, NewEntry};
 use crate::key::{KeyError, KeyMatch, KeySpec, MatchKind};
+use crate::layout::NO_SLOT;
 use crate::reclaim::{Domain, Limbo, Pin};
 use crate::view::{DefaultAction, TableView};
 
@@ -602,10 +603,10 @@ impl Table {
         if let Some(slot) = self.free_slots.pop() {
             return Ok(slot);
         }
-        if self.slots.len() >= self.spec().size {
+        let slot = self.slots.len() as u32;
+        if self.slots.len() >= self.spec().size || slot >= NO_SLOT {
             return Err(full);
         }
-        let slot = u32::try_from(self.slots.len()).map_err(|_| full)?;
         self.slots.push(None);
         Ok(slot)
     }

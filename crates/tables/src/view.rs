@@ -44,7 +44,7 @@ use crate::engine::{Engine, EngineWriter};
 use crate::entry::{ActionCall, ActionRef, Entry, EntryAction};
 use crate::hash;
 use crate::key::{KeySpec, MatchKind};
-use crate::layout::{KeyLayout, Record, RecordLayout};
+use crate::layout::{KeyLayout, NO_SLOT, Record, RecordLayout};
 use crate::reclaim::{Domain, Pin, Shared};
 use crate::rows::Rows;
 use crate::search::Location;
@@ -301,7 +301,7 @@ fn default_action(spec: &TableSpec, records: &RecordLayout, call: ActionCall) ->
         crate::table::Implementation::Direct => records.clone(),
         _ => RecordLayout::new(&direct),
     };
-    let words = layout.encode(&direct, &EntryAction::Call(call.clone()), u32::MAX);
+    let words = layout.encode(&direct, &EntryAction::Call(call.clone()), NO_SLOT);
     DefaultAction {
         call,
         record: words.iter().map(|&word| AtomicU64::new(word)).collect(),

@@ -3,7 +3,8 @@
 use forebay_bits::Bits;
 use forebay_tables::{
     ActionCall, ActionError, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, FIND_MAX, GroupId,
-    Implementation, KeyError, KeyMatch, KeySpec, MatchKind, MemberId, NewEntry, Record, Table, TableError, TableSpec,
+    Implementation, KeyError, KeyMatch, KeySpec, MatchKind, MemberId, NewEntry, Record, SLOT_BITS, Table, TableError,
+    TableSpec,
 };
 
 const NO_ACTION: ActionId = ActionId(0);
@@ -317,7 +318,7 @@ fn words_found(table: &Table, keys: &[u64]) -> [Vec<Option<u64>>; 2] {
         .map(|(chunk, some)| (chunk * FIND_MAX, some))
     {
         let records = |index: usize, record: Option<Record<'_>>| {
-            found[0][first + index] = record.map(|record| record.word(0) >> 32 << 32);
+            found[0][first + index] = record.map(|record| record.word(0) >> SLOT_BITS << SLOT_BITS);
         };
         view.find_all(some.len(), |index| &some[index..=index], records, &pin);
         let words = |index: usize, word| found[1][first + index] = word;

@@ -12,7 +12,7 @@
 use super::Route;
 use super::facts::Facts;
 use forebay_bits::Bits;
-use forebay_ir::{Block, BlockId, Expr, Op, Program, SlotId, Statement, Terminator};
+use forebay_ir::{Block, BlockId, Expr, Op, Program, SlotId, Statement, TableId, Terminator};
 
 /// The graph, from block 0 on.
 #[derive(Clone, Debug, Default)]
@@ -216,6 +216,26 @@ impl Flow {
             }
         }
         stages
+    }
+
+    /// Whether no packet looks a table up that has not looked up the other one before. The blocks are in order.
+    pub(crate) fn always_behind(&self, first: TableId, then: TableId) -> bool {
+        let applies = |block: &FlowBlock, wanted| matches!(block.block.terminator, Terminator::Apply { table, .. } if table == wanted);
+        // Whether a way leads to a block without the first table.
+        let mut without = vec![false; self.blocks.len()];
+        without[0] = true;
+        for (index, block) in self.blocks.iter().enumerate() {
+            if !without[index] || applies(block, first) {
+                continue;
+            }
+            if applies(block, then) {
+                return false;
+            }
+            for successor in block.successors() {
+                without[successor.index()] = true;
+            }
+        }
+        true
     }
 
     /// The block with a number.

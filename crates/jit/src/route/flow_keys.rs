@@ -19,21 +19,32 @@ impl FlowKeys {
     /// Of packets that take this flow through a program.
     pub(crate) fn of(program: &Program, route: &Route, flow: &Flow) -> FlowKeys {
         let origins = Origins::of(program, route, flow);
-        let mut keys = FlowKeys::default();
-        let mut known = IndexSet::new(program.slots.len());
-        for table in tables(flow) {
-            let Some(slots) = origins.of_key(program, table) else {
-                continue;
-            };
-            keys.tables.insert(table);
-            for slot in slots {
-                if !known.contains(slot.index()) {
-                    known.insert(slot.index());
-                    keys.slots.push(slot);
-                }
+        let keys = tables(flow).map(|table| (table, origins.of_key(program, table)));
+        let mut keys: Vec<(TableId, Vec<SlotId>)> = keys.filter_map(|(table, slots)| Some((table, slots?))).collect();
+        // What an action writes is the same within a flow if what is found in its table is.
+        loop {
+            let same: BTreeSet<TableId> = keys.iter().map(|(table, _)| *table).collect();
+            let before = keys.len();
+            keys.retain(|(_, slots)| {
+                slots
+                    .iter()
+                    .all(|slot| origins.writers(*slot).all(|table| same.contains(&table)))
+            });
+            if keys.len() == before {
+                break;
             }
         }
-        keys
+        let mut known = IndexSet::new(program.slots.len());
+        let mut slots: Vec<SlotId> = keys.iter().flat_map(|(_, slots)| slots).copied().collect();
+        slots.retain(|slot| {
+            let is_new = !known.contains(slot.index());
+            known.insert(slot.index());
+            is_new
+        });
+        FlowKeys {
+            tables: keys.into_iter().map(|(table, _)| table).collect(),
+            slots,
+        }
     }
 }
 
@@ -51,6 +62,8 @@ fn tables(flow: &Flow) -> impl Iterator<Item = TableId> + '_ {
 struct Origins {
     /// By slot: those that it is computed from somewhere.
     of: BTreeMap<SlotId, Vec<SlotId>>,
+    /// By slot: the tables whose actions write it.
+    by_actions: BTreeMap<SlotId, BTreeSet<TableId>>,
     /// Slots that may have another value for the next packet, although all fields have the same.
     changing: BTreeSet<SlotId>,
 }
@@ -64,35 +77,41 @@ impl Origins {
                 origins.changing.insert(*slot);
             }
         }
-        let mut actions = BTreeSet::new();
         for block in &flow.blocks {
-            origins.statements(program, &block.block.statements);
-            if let Terminator::Apply { table, .. } = block.block.terminator {
-                let table = &program.tables[table.index()];
-                origins
-                    .changing
-                    .extend(table.direct_meter.and_then(|meter| meter.slot));
-                actions.extend(table.actions.iter().map(|listed| listed.action));
+            origins.statements(program, &block.block.statements, None);
+            if let Terminator::Apply {
+                table, hit, action_run, ..
+            } = block.block.terminator
+            {
+                let declared = &program.tables[table.index()];
+                let color = declared.direct_meter.and_then(|meter| meter.slot);
+                origins.changing.extend(color);
+                for slot in hit.into_iter().chain(action_run) {
+                    origins.by_actions.entry(slot).or_default().insert(table);
+                }
+                for listed in &declared.actions {
+                    origins.action(program, listed.action, table);
+                }
             }
         }
-        actions.into_iter().for_each(|action| origins.action(program, action));
         origins
     }
 
-    fn action(&mut self, program: &Program, action: ActionId) {
+    fn action(&mut self, program: &Program, action: ActionId, table: TableId) {
         let body = &program.bodies[program.actions[action.index()].body.index()];
         for block in &body.blocks {
-            self.statements(program, &block.statements);
+            self.statements(program, &block.statements, Some(table));
         }
     }
 
-    fn statements(&mut self, program: &Program, statements: &[Statement]) {
+    fn statements(&mut self, program: &Program, statements: &[Statement], table: Option<TableId>) {
         for Statement { op, .. } in statements {
             for slot in op.slots_written(program) {
                 match op {
                     Op::Assign { .. } | Op::Hash { .. } | Op::UpdateChecksum { .. } => {
                         let of = self.of.entry(slot).or_default();
                         op.for_each_slot_read(&mut |read| of.push(read));
+                        self.by_actions.entry(slot).or_default().extend(table);
                     }
                     _ => {
                         self.changing.insert(slot);
@@ -100,6 +119,10 @@ impl Origins {
                 }
             }
         }
+    }
+
+    fn writers(&self, slot: SlotId) -> impl Iterator<Item = TableId> + '_ {
+        self.by_actions.get(&slot).into_iter().flatten().copied()
     }
 
     /// All slots that a table's key is made of, directly or not; nothing when it may differ within a flow.

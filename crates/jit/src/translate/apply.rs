@@ -12,6 +12,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
 use forebay_ir::{ActionId, BlockId, SlotId, TableId, TableKey};
+use forebay_tables::SLOT_BITS;
 
 /// Among so many actions, one is chosen by comparisons.
 const COMPARED_MAX: usize = 4;
@@ -193,7 +194,7 @@ impl Translator<'_, '_, '_> {
         let is_counted = table.direct_counter.is_some() || table.direct_meter.is_some();
         if self.notes_hits(id) {
             self.when(hit, |translator| {
-                let slot = translator.masked(32, first_word);
+                let slot = translator.masked(SLOT_BITS, first_word);
                 translator.call_for_color(id, runtime::HIT, Some(slot));
             });
         }

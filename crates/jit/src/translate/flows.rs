@@ -4,8 +4,7 @@ use super::Translator;
 use super::homes::Home;
 use super::search::Match;
 use super::value::{Place, Value};
-use super::within_bounds;
-use crate::flows::{CACHE_BYTES, FlowPlace, FoundForFlow, SlotLayout, Sought};
+use crate::flows::{CACHE_BYTES, FlowPlace, FoundForFlow, Nothing, SlotLayout, Sought};
 use crate::route::Route;
 use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::Leaf;
@@ -14,6 +13,7 @@ use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{Expr, SlotId, TableId};
+use forebay_tables::NO_SLOT;
 use forebay_tables::search::HASH_FACTOR;
 
 /// Words of fields that say which flow a packet belongs to, at most.
@@ -30,7 +30,9 @@ impl Translator<'_, '_, '_> {
     pub(super) fn begin_flow(&mut self, route: &Route, leaf: &Leaf) {
         self.flow_slot = None;
         self.flow_values.clear();
-        let Some(layout) = self.environment.slots.clone() else { return };
+        let Some(layout) = self.environment.slots.clone() else {
+            return;
+        };
         let FlowKeys { tables, slots } = FlowKeys::of(self.program, route, &leaf.flow);
         if !tables.iter().any(|table| layout.place(*table).is_some()) {
             return;
@@ -141,7 +143,14 @@ impl Translator<'_, '_, '_> {
     ) -> Match {
         let key = self.key_words(table, layout);
         let (known, unknown) = (self.builder.create_block(), self.builder.create_block());
-        let different = self.different(slot, 8 * place.key as i32, &key);
+        let different = match (place.key_words, place.nothing) {
+            (0, nothing) => {
+                let (word, value) = nothing.word();
+                let (present, value) = (self.load(slot, 8 * word as i32), self.number(value as i64));
+                self.builder.ins().icmp(IntCC::Equal, present, value)
+            }
+            _ => self.different(slot, 8 * place.key as i32, &key),
+        };
         self.builder.ins().brif(different, unknown, &[], known, &[]);
 
         self.builder.switch_to_block(known);
@@ -150,25 +159,34 @@ impl Translator<'_, '_, '_> {
             FoundForFlow::Copy(word, _) => self.address(slot, 8 * word as i32),
         };
         let found = self.builder.create_block();
-        match place.never {
-            Some(_) => self.builder.ins().jump(found, &[]),
-            None => self.builder.ins().brif(record, found, &[], unknown, &[]),
+        match place.nothing {
+            Nothing::Null(_) if place.key_words > 0 => self.builder.ins().brif(record, found, &[], unknown, &[]),
+            _ => self.builder.ins().jump(found, &[]),
         };
 
         self.enter(unknown);
         self.builder.set_cold_block(unknown);
         self.store_key(&key);
-        let sought = self.environment.pool.keep(Sought { table, place });
+        let slots = self.environment.slots.as_ref().expect("they have places");
+        let sought = Sought {
+            table,
+            key_words: key.len(),
+            place,
+            followers: slots.followers(table).to_vec(),
+        };
+        let sought = self.environment.pool.keep(sought);
         let (lane, sought) = (self.lane(), self.pointer(sought));
         self.call_rarely(runtime::FIND_FOR_FLOW, &[sought, lane, slot]);
         self.builder.ins().jump(known, &[]);
         self.builder.seal_block(known);
 
         self.enter(found);
-        // The slot that the default action's record has.
-        let slot = self.builder.ins().load(types::I32, within_bounds(), record, 0);
-        let none = self.builder.ins().iconst(types::I32, i64::from(u32::MAX));
-        let hit = self.builder.ins().icmp(IntCC::NotEqual, slot, none);
+        // Which slot an entry has, which a default action has not; and ones above it.
+        let first_word = self.load(record, 0);
+        let others = self.number(!i64::from(NO_SLOT));
+        let own = self.builder.ins().bor(first_word, others);
+        let none = self.number(-1);
+        let hit = self.builder.ins().icmp(IntCC::NotEqual, own, none);
         let hit = self.builder.ins().uextend(types::I64, hit);
         Match { record, hit }
     }

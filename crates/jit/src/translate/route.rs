@@ -5,9 +5,11 @@ use super::homes::{Address, Field, Home, Homes};
 use super::joints::Destination;
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
+use crate::flows::{SlotLayout, Wanting};
+use crate::joins::key_slots;
 use crate::lane::Shape;
-use crate::flows::SlotLayout;
 use crate::route::flow::Stage;
+use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan};
 use crate::route::{Argument, Order, Route, Source};
 use crate::runtime::words;
@@ -66,7 +68,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let layouts = tables.filter_map(|table| self.table_layout(table));
         let key_words = layouts.map(|layout| layout.key.words()).max().unwrap_or(0);
         self.environment.slots = match order {
-            Order::Cached => self.slot_layout(route),
+            Order::Cached => self.slot_layout(route, plan),
             Order::Straight | Order::Staged => None,
         };
         let prepare = |translator: &mut Self| translator.look_up_for_burst(route);
@@ -80,11 +82,33 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Places for the tables that packets look up one by one.
-    fn slot_layout(&self, route: &Route) -> Option<SlotLayout> {
+    fn slot_layout(&self, route: &Route, plan: &Plan) -> Option<SlotLayout> {
         let shared = self.tables_of_bursts(route);
-        let tables = route.tables(self.program).into_iter();
-        let own = tables.filter(|table| !shared.contains(table));
-        SlotLayout::new(own.filter_map(|table| Some((table, self.table_layout(table)?))))
+        let mut tables = route.tables(self.program);
+        tables.retain(|table| !shared.contains(table));
+        let joins = &self.environment.joins;
+        let leader = |table| {
+            let leader = joins.leader(table)?;
+            let key = key_slots(self.program, table);
+            let leads = |leaf: &Leaf| {
+                let known = FlowKeys::of(&leaf.program, route, &leaf.flow).tables;
+                key_slots(&leaf.program, table) == key
+                    && leaf.flow.always_behind(leader, table)
+                    && (known.contains(&leader) || !known.contains(&table))
+            };
+            plan.leaves.iter().all(leads).then_some(leader)
+        };
+        // Those that others lead to stand behind them.
+        let (followers, others): (Vec<TableId>, Vec<TableId>) =
+            tables.into_iter().partition(|table| joins.leader(*table).is_some());
+        let wanting = others.into_iter().chain(followers).filter_map(|table| {
+            Some(Wanting {
+                table,
+                layout: self.table_layout(table)?,
+                leader: leader(table),
+            })
+        });
+        SlotLayout::new(wanting)
     }
 
     /// The tables whose keys are nothing but constants and arguments that all packets of a burst share.

@@ -4,7 +4,9 @@
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
 use forebay_packet::{Packet, SplitMix64};
-use forebay_pipeline::{Arrival, ControlError, Engine, Entry, EntryAction, Options, Passage, Pipeline, ShortWay, Worker};
+use forebay_pipeline::{
+    Arrival, ControlError, Engine, Entry, EntryAction, Options, Passage, Pipeline, ShortWay, Worker,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -153,9 +155,7 @@ fn no_flow_leads_to_what_never_stood_there() {
 fn nothing_is_found_that_never_stood_there(prepare: impl Fn(&Pipeline, &mut Worker) + Sync) {
     let switch = switch();
     let mut workers = [0, 1].map(|_| Worker::new(Arc::clone(&switch.pipeline)));
-    workers
-        .iter_mut()
-        .for_each(|worker| prepare(&switch.pipeline, worker));
+    workers.iter_mut().for_each(|worker| prepare(&switch.pipeline, worker));
     for first in 0..8u8 {
         switch.pipeline.insert_entry("I.t", &lead(first, first.into())).unwrap();
     }
