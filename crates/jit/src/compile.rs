@@ -166,6 +166,7 @@ pub fn compile_short_way(
         copies: plan.makes_copies(),
         arrays: ArraysShape::of(program),
         truncates: truncates(program),
+        staged: order == Order::Staged,
         uniform: !environment.touches_packets && route.is_stateless(program) && !route.may_give_up(program),
         searched: environment.searched,
         caches_flows: environment.slots.is_some(),

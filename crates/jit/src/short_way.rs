@@ -38,6 +38,8 @@ pub(crate) struct Needs {
     pub(crate) arrays: ArraysShape,
     /// Whether packets may be truncated.
     pub(crate) truncates: bool,
+    /// Whether they wait for each other.
+    pub(crate) staged: bool,
     /// Whether the same becomes of all packets of a burst, which are not looked at.
     pub(crate) uniform: bool,
     /// Tables whose locations code wants to know.
@@ -299,7 +301,7 @@ impl<'a> ShortWay<'a> {
         let Memory { lanes, flows, .. } = &mut *self.memory;
         let count = lanes.refer_to(frames);
         flows.count(count);
-        if self.code.needs.truncates {
+        if self.code.needs.truncates && self.code.needs.staged {
             lanes.limit(count, u32::MAX.into());
         }
         // SAFETY: as the caller promises.

@@ -238,6 +238,30 @@ impl Flow {
         true
     }
 
+    /// By block: the last one before it through which all ways to it lead; nothing for the first one and those to which no way
+    /// leads. The blocks are in order.
+    pub(crate) fn dominators(&self) -> Vec<Option<BlockId>> {
+        let mut dominators: Vec<Option<BlockId>> = vec![None; self.blocks.len()];
+        let common = |dominators: &[Option<BlockId>], mut one: BlockId, mut other: BlockId| {
+            while one != other {
+                let later = if one > other { &mut one } else { &mut other };
+                *later = dominators[later.index()].expect("the first block is before all others");
+            }
+            one
+        };
+        for (id, block) in (0..).map(BlockId).zip(&self.blocks) {
+            if id.0 > 0 && dominators[id.index()].is_none() {
+                continue;
+            }
+            for successor in block.successors() {
+                let known = dominators[successor.index()];
+                let joined = known.map_or(id, |known| common(&dominators, known, id));
+                dominators[successor.index()] = Some(joined);
+            }
+        }
+        dominators
+    }
+
     /// The block with a number.
     pub(crate) fn block(&self, id: BlockId) -> &FlowBlock {
         &self.blocks[id.index()]

@@ -214,7 +214,11 @@ impl Translator<'_, '_, '_> {
         let present = self.builder.use_var(position);
         let following = self.address(present, 8);
         self.builder.def_var(position, following);
-        let last = self.builder.use_var(end);
+        let last = match frame {
+            // Not for long in a register, of which programs have too few.
+            Some(_) => self.load_fates_end(),
+            None => self.builder.use_var(end),
+        };
         let more = self.builder.ins().icmp(IntCC::NotEqual, following, last);
         self.builder.ins().brif(more, lane_block, &[], next_segment, &[]);
         self.builder.switch_to_block(next_segment);
@@ -537,6 +541,9 @@ impl Translator<'_, '_, '_> {
     /// The packet leaves, in this way.
     pub(super) fn send_lane(&mut self, how: u64) {
         let port = self.egress_port.expect("ingress chose one");
+        if how != fate::PLAIN {
+            self.tell_truncate_limit();
+        }
         let port = self.builder.use_var(port);
         let how = self.number((how << 32) as i64);
         let fate = self.builder.ins().bor(port, how);

@@ -25,10 +25,9 @@ impl Translator<'_, '_, '_> {
         let left = (count < 4).then(|| self.shifted_right(before, 8 * count));
         (0..count)
             .fold(left, |sum, index| {
-                let byte = self.shifted_right(dividend, 56 - 8 * index);
-                let byte = self.masked(8, byte);
+                let byte = 56 - 8 * index;
                 let following = count - 1 - index;
-                let remainder = self.table_word(tables, following, byte);
+                let remainder = self.table_word(tables, following, dividend, byte);
                 Some(match sum {
                     Some(sum) => self.builder.ins().bxor(sum, remainder),
                     None => remainder,
@@ -37,8 +36,16 @@ impl Translator<'_, '_, '_> {
             .unwrap_or(before)
     }
 
-    fn table_word(&mut self, tables: ir::Value, table: u32, byte: ir::Value) -> ir::Value {
-        let offset = self.shifted_left(byte, 2);
+    /// What a table has for the byte of a word that is so many bits from its end.
+    fn table_word(&mut self, tables: ir::Value, table: u32, word: ir::Value, byte: u32) -> ir::Value {
+        // The byte's bits, as an offset in bytes at once.
+        const ENTRY: u32 = size_of::<u32>().ilog2();
+        let turned = match byte.checked_sub(ENTRY) {
+            Some(right) => self.shifted_right(word, right),
+            None => self.shifted_left(word, ENTRY - byte),
+        };
+        let mask = self.number(0xFF << ENTRY);
+        let offset = self.builder.ins().band(turned, mask);
         let place = self.builder.ins().iadd(tables, offset);
         let bytes_of_table = size_of::<[u32; 256]>() as i32;
         self.builder

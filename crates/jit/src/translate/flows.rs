@@ -12,9 +12,11 @@ use crate::runtime;
 use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use forebay_ir::{Expr, SlotId, TableId};
+use forebay_ir::{BlockId, Expr, SlotId, TableId, Terminator};
+use cranelift_frontend::Variable;
 use forebay_tables::NO_SLOT;
 use forebay_tables::search::HASH_FACTOR;
+use std::collections::HashMap;
 
 /// Words of fields that say which flow a packet belongs to, at most.
 const FLOW_WORDS_MAX: usize = 8;
@@ -25,20 +27,65 @@ const SIGNATURE_HASH: u64 = !0 << u32::BITS;
 /// By how much the words before are turned when the next one comes.
 const TURN: i64 = 29;
 
-impl Translator<'_, '_, '_> {
-    /// Behind the parser: finds the packet's slot, if look-ups that may follow have places there.
-    pub(super) fn begin_flow(&mut self, route: &Route, leaf: &Leaf) {
+/// The present packet's slot in the flow cache.
+#[derive(Clone)]
+pub(super) struct FlowSlot {
+    variable: Variable,
+    /// Fields that nobody writes, which were read to find it.
+    values: HashMap<SlotId, Value>,
+}
+
+/// Where on a way packets look for their slots.
+#[derive(Default)]
+pub(super) struct FlowSlots {
+    keys: FlowKeys,
+    dominators: Vec<Option<BlockId>>,
+    /// By the block at whose end it is found.
+    found: HashMap<BlockId, FlowSlot>,
+}
+
+impl<'a> Translator<'_, 'a, '_> {
+    /// Behind the parser: no packet has looked for its slot yet.
+    pub(super) fn begin_flow(&mut self, route: &Route, leaf: &Leaf) -> FlowSlots {
         self.flow_slot = None;
-        self.flow_values.clear();
-        let Some(layout) = self.environment.slots.clone() else {
+        let mut slots = FlowSlots::default();
+        if self.environment.slots.is_some() {
+            slots.keys = FlowKeys::of(self.program, route, &leaf.flow);
+            slots.dominators = leaf.flow.dominators();
+        }
+        slots
+    }
+
+    /// At the end of a block of the flow that looks a table up: where the packet's slot is, if the table has a place there. It
+    /// is found where it is needed first.
+    pub(super) fn enter_flow(&mut self, leaf: &'a Leaf, id: BlockId, slots: &mut FlowSlots) {
+        let block = leaf.flow.block(id);
+        let Terminator::Apply { table, .. } = block.block.terminator else {
             return;
         };
-        let FlowKeys { tables, slots } = FlowKeys::of(self.program, route, &leaf.flow);
-        if !tables.iter().any(|table| layout.place(*table).is_some()) {
+        let has_place = self.environment.slots.as_ref().is_some_and(|layout| layout.place(table).is_some());
+        if !has_place || block.copies.is_some() || !slots.keys.tables.contains(&table) {
+            self.flow_slot = None;
             return;
         }
+        let mut before = slots.dominators[id.index()];
+        while let Some(block) = before {
+            if let Some(known) = slots.found.get(&block) {
+                self.flow_slot = Some(known.clone());
+                return;
+            }
+            before = slots.dominators[block.index()];
+        }
+        self.flow_slot = self.find_slot(leaf, &slots.keys);
+        slots.found.extend(self.flow_slot.clone().map(|slot| (id, slot)));
+    }
+
+    /// Finds the packet's slot, if its flow can be told.
+    fn find_slot(&mut self, leaf: &Leaf, keys: &FlowKeys) -> Option<FlowSlot> {
+        let layout = self.environment.slots.clone()?;
+        let mut values = HashMap::new();
         let mut hash = None;
-        for word in self.flow_words(leaf, slots) {
+        for word in self.flow_words(leaf, &keys.slots, &mut values) {
             hash = Some(match hash {
                 Some(others) => {
                     let turned = self.builder.ins().rotl_imm_u(others, TURN);
@@ -47,7 +94,7 @@ impl Translator<'_, '_, '_> {
                 None => word,
             });
         }
-        let Some(hash) = hash else { return };
+        let hash = hash?;
         let factor = self.number(HASH_FACTOR as i64);
         let product = self.builder.ins().imul(hash, factor);
         let offset = self.shifted_right(product, u64::BITS - CACHE_BYTES.ilog2());
@@ -58,7 +105,7 @@ impl Translator<'_, '_, '_> {
         let slot = self.slot_of_flow(layout, home, product);
         let variable = self.builder.declare_var(types::I64);
         self.builder.def_var(variable, slot);
-        self.flow_slot = Some((variable, tables));
+        Some(FlowSlot { variable, values })
     }
 
     /// The slot that a flow has, or gets, whose hash leads to that one.
@@ -93,10 +140,10 @@ impl Translator<'_, '_, '_> {
         slot
     }
 
-    /// The words of what the packet has of these slots.
-    fn flow_words(&mut self, leaf: &Leaf, slots: Vec<SlotId>) -> Vec<ir::Value> {
+    /// The words of what the packet has of these slots. What is never written is among the values then.
+    fn flow_words(&mut self, leaf: &Leaf, slots: &[SlotId], values: &mut HashMap<SlotId, Value>) -> Vec<ir::Value> {
         let mut words = Vec::new();
-        for slot in slots {
+        for &slot in slots {
             let home = self.homes.of(slot);
             if matches!(home, Home::Constant(_)) {
                 continue;
@@ -108,7 +155,7 @@ impl Translator<'_, '_, '_> {
                 continue;
             }
             if is_field && matches!(value.place, Place::Word(_)) && !leaf.written.contains(&slot) {
-                self.flow_values.insert(slot, value);
+                values.insert(slot, value);
             }
             let limbs = (0..count).map(|index| self.limb(value, index));
             words.extend(limbs.collect::<Vec<_>>());
@@ -119,19 +166,16 @@ impl Translator<'_, '_, '_> {
     /// The value of a key's field that was read when the slot was found.
     pub(super) fn value_of_flow(&self, expr: &Expr) -> Option<Value> {
         match expr {
-            Expr::Slot(slot) => self.flow_values.get(slot).copied(),
+            Expr::Slot(slot) => self.flow_slot.as_ref()?.values.get(slot).copied(),
             _ => None,
         }
     }
 
     /// Where a table is in the packet's slot.
     pub(super) fn flow_place(&mut self, table: TableId) -> Option<(ir::Value, FlowPlace)> {
-        let (slot, tables) = self.flow_slot.as_ref()?;
-        if self.copy_loop.is_some() || !tables.contains(&table) {
-            return None;
-        }
+        let slot = self.flow_slot.as_ref()?.variable;
         let place = self.environment.slots.as_ref()?.place(table)?;
-        Some((self.builder.use_var(*slot), place))
+        Some((self.builder.use_var(slot), place))
     }
 
     /// What was found for the flow, or what is found now, which then takes its place.

@@ -66,6 +66,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(region.block(BlockId(0)), &[]);
         let mut loops = HashMap::new();
         let stages = flow.stages();
+        let mut slots = self.begin_flow(route, leaf);
         for (block, id) in flow.blocks.iter().zip((0..).map(BlockId)) {
             // Blocks stand before those that follow them.
             self.enter(region.block(id));
@@ -77,6 +78,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.sums_known.clone_from(&self.sums_before[id.index()]);
             self.statements(&region, &block.block.statements);
             self.temporaries_used = 0;
+            self.enter_flow(leaf, id, &mut slots);
             match block.joint {
                 None => self.terminator(&region, &block.block.terminator, id),
                 Some(Joint::Deparse) => self.deparse_with(route, leaf, parsed, block),
@@ -381,13 +383,32 @@ impl<'a> Translator<'_, 'a, '_> {
         self.end_copy(copies, fate::SENT);
     }
 
+    /// Behind the parser: no limit has been set yet. In a staged form, the lane says so.
+    pub(super) fn begin_truncation(&mut self) {
+        self.truncate_to = None;
+        if truncates(self.program) && !self.burst_state().staged() {
+            let limit = self.builder.declare_var(types::I64);
+            let none = self.number(u32::MAX.into());
+            self.builder.def_var(limit, none);
+            self.truncate_to = Some(limit);
+        }
+    }
+
+    /// The register that has the limit of the packet, or of the present copy.
+    fn truncate_register(&mut self) -> Option<Variable> {
+        match self.copy_loop.filter(|_| !self.burst_state().staged()) {
+            Some(copies) => Some(copies.truncate_to),
+            None => self.truncate_to,
+        }
+    }
+
     /// At most so many bytes of the packet, or of the present copy, leave.
     pub(super) fn truncate_limit(&mut self) -> ir::Value {
         if !truncates(self.program) {
             return self.number(u32::MAX.into());
         }
-        match self.copy_loop.filter(|_| !self.burst_state().staged()) {
-            Some(copies) => self.builder.use_var(copies.truncate_to),
+        match self.truncate_register() {
+            Some(register) => self.builder.use_var(register),
             None => self.load_lane(offset_of!(Lane, truncate_to)),
         }
     }
@@ -396,9 +417,17 @@ impl<'a> Translator<'_, 'a, '_> {
         if !truncates(self.program) {
             return;
         }
-        match self.copy_loop.filter(|_| !self.burst_state().staged()) {
-            Some(copies) => self.builder.def_var(copies.truncate_to, bytes),
+        match self.truncate_register() {
+            Some(register) => self.builder.def_var(register, bytes),
             None => self.store_lane(offset_of!(Lane, truncate_to), bytes),
+        }
+    }
+
+    /// Tells who sends the packet the limit, which is in the lane already in a staged form.
+    pub(super) fn tell_truncate_limit(&mut self) {
+        if truncates(self.environment.program) && !self.burst_state().staged() {
+            let limit = self.truncate_limit();
+            self.store_lane(offset_of!(Lane, truncate_to), limit);
         }
     }
 

@@ -74,10 +74,11 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use forebay_interp::StateLayout;
 use forebay_ir::{Action, ActionId, Body, BodyId, IndexSet, Program, SlotId, TableId};
+use flows::FlowSlot;
 use homes::Homes;
 use joints::{CopyLoop, FoundOnce};
 pub(crate) use pairs::machine_shuffles;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
 use value::Value;
 
@@ -215,10 +216,11 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     sums_known: checksum::SumsKnown,
     /// Slots that may have been written behind the parser.
     changed: IndexSet,
-    /// The present packet's slot in the flow cache, if it has one, and the tables that look into it.
-    flow_slot: Option<(Variable, BTreeSet<TableId>)>,
-    /// Fields that nobody writes, which were read to find it.
-    flow_values: HashMap<SlotId, Value>,
+    /// On the short way, when packets do not wait for each other: at most so many bytes of the present one leave, if they may be
+    /// limited.
+    truncate_to: Option<Variable>,
+    /// The present packet's slot in the flow cache, if a look-up uses it.
+    flow_slot: Option<FlowSlot>,
     /// By leading table: where the memo of the record is that was found.
     memos: BTreeMap<TableId, Variable>,
     /// Bits that words have.
@@ -242,28 +244,6 @@ pub(crate) fn body_signature(call_conv: CallConv) -> Signature {
     signature.params.push(AbiParam::new(types::I64));
     signature.returns.push(AbiParam::new(types::I64));
     signature
-}
-
-/// Fields of a context that stay as they are while code runs.
-macro_rules! unchanging_fields {
-    ($($load:ident: $field:ident;)*) => {
-        impl Translator<'_, '_, '_> {$(
-            fn $load(&mut self) -> ir::Value {
-                self.load_unchanging(self.context, offset_of!(Context<'_>, $field))
-            }
-        )*}
-    };
-}
-
-unchanging_fields! {
-    load_first_frame: first_frame;
-    load_frame_stride: frame_stride;
-    load_fates: fates;
-    load_fates_end: fates_end;
-    load_lanes: lanes;
-    load_lane_words: lane_words;
-    load_flow_slots: flow_slots;
-    load_flow_tag: flow_tag;
 }
 
 macro_rules! context_fields {
@@ -302,6 +282,14 @@ context_fields! {
     load_ingress_port, none: ingress_port;
     load_timestamp, none: timestamp_us;
     load_queues, none: queues;
+    load_first_frame, none: first_frame;
+    load_frame_stride, none: frame_stride;
+    load_fates, none: fates;
+    load_fates_end, none: fates_end;
+    load_lanes, none: lanes;
+    load_lane_words, none: lane_words;
+    load_flow_slots, none: flow_slots;
+    load_flow_tag, none: flow_tag;
     load_registers, none: registers;
     load_counters, none: counters;
     load_needs_locks, none: needs_locks;
@@ -353,8 +341,8 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             sums_before: Vec::new(),
             sums_known: checksum::SumsKnown::new(),
             changed: IndexSet::new(0),
+            truncate_to: None,
             flow_slot: None,
-            flow_values: HashMap::new(),
             memos: BTreeMap::new(),
             widths: known::Widths::new(),
             copy_loop: None,

@@ -349,7 +349,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn begin_leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         self.leaf = Some(leaf);
         self.begin_memos();
-        self.begin_flow(route, leaf);
+        self.begin_truncation();
         self.begin_sums(route, leaf);
         let chosen = self.builder.declare_var(types::I64);
         self.egress_port = Some(chosen);
