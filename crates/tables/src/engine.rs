@@ -20,7 +20,7 @@ use crate::key::{KeyMatch, KeySpec, MatchKind, prefix_mask};
 use crate::layout::{Key, KeyLayout, Placement, RecordLayout};
 use crate::lpm::{Prefix, PrefixTree, PrefixWriter, left_aligned};
 use crate::reclaim::{Domain, Pin};
-use crate::rows::{RecordWriter, Records, record_of};
+use crate::rows::{RecordWriter, Records};
 use crate::rules::{Bounds, Candidate, Rule, RuleSet, RuleWriter};
 use crate::search::Location;
 use crate::sync::{AtomicU64, ask_ahead, prefetch};
@@ -121,8 +121,7 @@ impl Engine {
         record_layout: &RecordLayout,
     ) -> (Engine, EngineWriter) {
         let record_words = record_layout.words();
-        // Records that are found by number have the entry's id in front.
-        let records = || Records::new(1 + record_words);
+        let records = || Records::new(record_words);
         match Kind::of(fields) {
             Kind::Keyless => (Engine::Keyless, EngineWriter::Keyless),
             Kind::Exact => {
@@ -156,7 +155,8 @@ impl Engine {
                 let (set, writer) = RuleSet::new(domain, layout, ranges);
                 let engine = Engine::Rules {
                     set,
-                    records: records(),
+                    // Of entries that are equal otherwise, the older one wins.
+                    records: Records::new(record_words + 1),
                 };
                 (engine, EngineWriter::Rules(writer, RecordWriter::new(domain), ranking))
             }
@@ -206,15 +206,15 @@ impl Engine {
             Engine::Exact { map, .. } => map.find(key, hint, pin),
             Engine::Direct { trie, width, records } => {
                 let number = trie.find(direct_key(key, *width), pin)?;
-                Some(record_of(records.row(number)))
+                Some(records.row(number))
             }
             Engine::Prefix { tree, width, records } => {
                 let number = tree.find(prefix_key(key, *width), pin)?;
-                Some(record_of(records.row(number)))
+                Some(records.row(number))
             }
             Engine::Rules { set, records } => {
                 let number = set.find(key, records, pin)?;
-                Some(record_of(records.row(number)))
+                Some(records.row(number))
             }
         }
     }
@@ -294,7 +294,7 @@ fn give_records<'a>(
         }
     };
     ask_ahead(numbers.len(), ask, |index| {
-        found(index, numbers[index].map(|number| record_of(records.row(number))));
+        found(index, numbers[index].map(|number| records.row(number)));
     });
 }
 

@@ -107,20 +107,14 @@ impl<T> Drop for Rows<T> {
     }
 }
 
-/// Records of entries, for engines that find a number: the entry's id, then the words of its
-/// [`Record`](crate::Record).
+/// Records of entries, for engines that find a number: the words of a [`Record`](crate::Record), and the entry's id behind them if
+/// rows have one word more.
 pub(crate) type Records = Rows<AtomicU64>;
 
-/// The record behind the id.
-#[inline]
-pub(crate) fn record_of(row: &[AtomicU64]) -> &[AtomicU64] {
-    &row[1..]
-}
-
-/// The id in front of the record.
+/// The id behind the record.
 #[inline]
 pub(crate) fn id_of(row: &[AtomicU64]) -> u64 {
-    row[0].load(Ordering::Relaxed)
+    row[row.len() - 1].load(Ordering::Relaxed)
 }
 
 /// Which rows are free.
@@ -150,8 +144,7 @@ impl RecordWriter {
             self.next - 1
         });
         let words = records.make(row);
-        words[0].store(id, Ordering::Relaxed);
-        for (stored, word) in record_of(words).iter().zip(record) {
+        for (stored, word) in words.iter().zip(record.iter().chain([&id])) {
             stored.store(*word, Ordering::Relaxed);
         }
         row

@@ -10,7 +10,7 @@
 //!                  bucket: header, then places of entry_words each: key, record (see exact.rs)
 //! Search::Prefix   cell = 32 bits of array at (key at the top of 32 bits) >> size
 //!                  while the cell is DEEPER: the next 8 bits of the key in a row of `deeper` (see direct_lpm.rs)
-//!                  a cell that is not 0 names the row of `records` with the number one less; a word, then the record
+//!                  a cell that is not 0 names the row of `records` with the number one less
 //! ```
 //!
 //! What was found can be noted in a *memo*: the version of a hash table in the high half, and in the low half how many words
@@ -77,7 +77,7 @@ impl Search {
             Kind::Exact => Some(exact::search(KeyLayout::new(keys).words(), record_words)),
             Kind::Direct(field) => Some(Search::Prefix {
                 width: field.width,
-                row_words: 1 + record_words,
+                row_words: record_words,
                 deeper_words: direct_lpm::DEEPER_WORDS,
             }),
             Kind::Prefix(_) | Kind::Rules(_) => None,

@@ -12,8 +12,8 @@ use crate::runtime;
 use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use forebay_ir::{BlockId, Expr, SlotId, TableId, Terminator};
 use cranelift_frontend::Variable;
+use forebay_ir::{BlockId, Expr, SlotId, TableId, Terminator};
 use forebay_tables::NO_SLOT;
 use forebay_tables::search::HASH_FACTOR;
 use std::collections::HashMap;
@@ -63,7 +63,11 @@ impl<'a> Translator<'_, 'a, '_> {
         let Terminator::Apply { table, .. } = block.block.terminator else {
             return;
         };
-        let has_place = self.environment.slots.as_ref().is_some_and(|layout| layout.place(table).is_some());
+        let has_place = self
+            .environment
+            .slots
+            .as_ref()
+            .is_some_and(|layout| layout.place(table).is_some());
         if !has_place || block.copies.is_some() || !slots.keys.tables.contains(&table) {
             self.flow_slot = None;
             return;

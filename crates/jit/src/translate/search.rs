@@ -303,8 +303,7 @@ impl Translator<'_, '_, '_> {
         self.enter(is_some);
         let one = self.number(1);
         let number = self.builder.ins().isub(cell, one);
-        let row = self.row(location, offset_of!(Location, records), number, row_words);
-        let record = self.address(row, 8);
+        let record = self.row(location, offset_of!(Location, records), number, row_words);
         self.builder.ins().jump(exits.found, &[record.into(), one.into()]);
     }
 
