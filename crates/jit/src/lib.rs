@@ -90,6 +90,7 @@ mod code;
 mod compile;
 mod context;
 mod crc;
+mod flow_slots;
 mod flows;
 pub mod halves;
 mod joins;

@@ -8,7 +8,7 @@
 //! calls them.
 
 use crate::context::{Context, NO_COLOR};
-use crate::flows::{FoundForFlow, SlotLayout, Sought};
+use crate::flow_slots::{FoundForFlow, SlotLayout, Sought};
 use crate::lane::{HEAD_WORDS, Lane};
 use forebay_bits::{Bits, read_bits};
 use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};

@@ -337,3 +337,72 @@ pub(super) fn slots_of_decision(terminator: &Terminator) -> Vec<SlotId> {
 pub(super) fn slots_of(expr: &Expr, slots: &mut Vec<SlotId>) {
     expr.for_each_slot(&mut |slot| slots.push(slot));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(terminators: impl IntoIterator<Item = Terminator>) -> Flow {
+        let block = |terminator| Block {
+            label: None,
+            statements: Vec::new(),
+            terminator,
+            location: Default::default(),
+        };
+        Flow {
+            blocks: terminators
+                .into_iter()
+                .map(|terminator| FlowBlock::of(block(terminator)))
+                .collect(),
+        }
+    }
+
+    fn branch(then_block: u32, else_block: u32) -> Terminator {
+        Terminator::Branch {
+            condition: Expr::Const(Bits::from_bool(true)),
+            then_block: BlockId(then_block),
+            else_block: BlockId(else_block),
+        }
+    }
+
+    fn apply(table: u32, next: u32) -> Terminator {
+        Terminator::Apply {
+            table: TableId(table),
+            hit: None,
+            action_run: None,
+            next: BlockId(next),
+        }
+    }
+
+    #[test]
+    fn ways_part_and_meet() {
+        let next = |block| Terminator::Jump(BlockId(block));
+        let flow = flow([
+            branch(1, 2),
+            next(3),
+            branch(3, 4),
+            next(4),
+            Terminator::Return,
+            next(4),
+        ]);
+        let expected = [None, Some(0), Some(0), Some(0), Some(0), None].map(|block| block.map(BlockId));
+        assert_eq!(flow.dominators(), expected);
+    }
+
+    #[test]
+    fn a_table_is_always_behind_another_one_or_not() {
+        let both = |branches: [u32; 2]| {
+            flow([
+                branch(branches[0], branches[1]),
+                apply(7, 2),
+                apply(8, 3),
+                Terminator::Return,
+            ])
+        };
+        let [seven, eight] = [TableId(7), TableId(8)];
+        assert!(both([1, 1]).always_behind(seven, eight));
+        assert!(both([1, 3]).always_behind(seven, eight), "one way has neither");
+        assert!(!both([1, 2]).always_behind(seven, eight), "one way has only the second");
+        assert!(!both([1, 1]).always_behind(eight, seven));
+    }
+}

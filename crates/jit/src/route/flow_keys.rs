@@ -146,3 +146,75 @@ impl Origins {
         Some(slots)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_ir::BodyId;
+
+    #[test]
+    fn keys_that_differ_within_a_flow_are_none_of_its() {
+        let action = |name: &str, slot: &str| {
+            format!(
+                "action {name}(to: bit<16>) = {name}\nbody {name} action {{\nblock0:\n  {slot} = $to\n  return\n}}\n"
+            )
+        };
+        let table = |name: &str, key: &str, action: &str| {
+            format!(
+                "table {name} {{\n  key k: bit<16> exact = {key}\n  action {action}\n  action NoAction\n  default NoAction()\n  size 16\n}}\n"
+            )
+        };
+        let empty = ["P parser", "E control", "D deparser", "NoAction action"];
+        let empty: String = empty
+            .map(|body| format!("body {body} {{\nblock0:\n  return\n}}\n"))
+            .concat();
+        let text = format!(
+            "program v1model\nheader h h_t {{\n  valid h.$valid\n  field a = h.a\n  field b = h.b\n}}\n\
+             slot h.$valid: bit<1> valid h\nslot h.a: bit<16> field h\nslot h.b: bit<16> field h\n\
+             slot found: bit<16> local\nslot copied: bit<16> local\nslot now: bit<16> local\nslot late: bit<16> local\n\
+             action NoAction() = NoAction\n{empty}{}{}{}{}{}{}{}\
+             body I control {{\nblock0:\n  copied = h.b\n  apply by_field -> block1\nblock1:\n  apply by_found -> block2\n\
+             block2:\n  apply by_time -> block3\nblock3:\n  apply by_late -> block4\nblock4:\n  apply by_copy -> block5\n\
+             block5:\n  return\n}}\n",
+            action("find", "found"),
+            action("delay", "late"),
+            table("by_field", "h.a", "find"),
+            table("by_found", "found", "NoAction2"),
+            table("by_time", "now", "delay"),
+            table("by_late", "late", "NoAction2"),
+            table("by_copy", "copied", "NoAction2"),
+        )
+        .replace("  action NoAction2\n", "");
+        let program = forebay_ir::text::read(&text).expect("it is a program");
+        let body = |name: &str| {
+            let index = program.bodies.iter().position(|body| body.name == name);
+            BodyId(index.expect("it is there") as u32)
+        };
+        let slot = |name: &str| {
+            let index = program.slots.iter().position(|slot| slot.name == name);
+            SlotId(index.expect("it is there") as u32)
+        };
+        let route = Route {
+            parser: body("P"),
+            verify_checksum: body("E"),
+            ingress: body("I"),
+            egress: body("E"),
+            compute_checksum: body("E"),
+            deparser: body("D"),
+            checksum_error: None,
+            egress_spec: slot("found"),
+            drop_port: 511,
+            copying: Vec::new(),
+            before_parser: vec![(slot("now"), Source::Argument(Argument::Timestamp))],
+            before_egress: Vec::new(),
+            replication: None,
+            unknown: Vec::new(),
+            fixed: Vec::new(),
+        };
+        let keys = FlowKeys::of(&program, &route, &Flow::of_bodies(&program, &route));
+        let names = |name: &TableId| program.tables[name.index()].name.as_str();
+        let tables: Vec<&str> = keys.tables.iter().map(names).collect();
+        assert_eq!(tables, ["by_field", "by_found", "by_copy"]);
+        assert_eq!(keys.slots, ["h.a", "found", "copied", "h.b"].map(slot));
+    }
+}

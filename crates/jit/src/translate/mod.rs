@@ -57,7 +57,7 @@ mod word;
 
 use crate::analysis::CursorFact;
 use crate::context::{Context, ending};
-use crate::flows::SlotLayout;
+use crate::flow_slots::SlotLayout;
 use crate::halves::{EgressHalf, IngressHalf, Side};
 use crate::joins::Joins;
 use crate::lane::{Shape, fate};

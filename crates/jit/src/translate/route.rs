@@ -5,7 +5,7 @@ use super::homes::{Address, Field, Home, Homes};
 use super::joints::Destination;
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
-use crate::flows::{SlotLayout, Wanting};
+use crate::flow_slots::{SlotLayout, Wanting};
 use crate::joins::key_slots;
 use crate::lane::Shape;
 use crate::route::flow::Stage;

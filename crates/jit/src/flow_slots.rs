@@ -1,0 +1,309 @@
+//! What a slot of the [flow cache](crate::flows) has of each table.
+//!
+//! ```text
+//! │ hash, tag │ key │ record's address │ key │ all words of a record │ all words of another one │
+//! └───────────┴── a table ─────────────┴── a small record ───────────┴── its key is what the table before has found
+//! ```
+
+use crate::tables::TableLayout;
+use forebay_bits::Bits;
+use forebay_ir::TableId;
+use forebay_tables::Search;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Words of a slot at most. Tables for which there is no room are searched.
+const SLOT_WORDS_MAX: usize = 32;
+
+/// Where the parts of a slot are.
+#[derive(Clone, Debug)]
+pub(crate) struct SlotLayout {
+    places: BTreeMap<TableId, FlowPlace>,
+    followers: BTreeMap<TableId, Vec<FlowPlace>>,
+    /// A power of two.
+    pub(crate) bytes: usize,
+}
+
+/// Where a table is in a slot. All are words of the slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowPlace {
+    /// The first of the key.
+    pub(crate) key: usize,
+    /// How many that has. None when another table's record says what the key is: see [`crate::joins`].
+    pub(crate) key_words: usize,
+    pub(crate) nothing: Nothing,
+    pub(crate) found: FoundForFlow,
+}
+
+/// How a place says that nothing has been found for the flow yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Nothing {
+    /// This word is all ones, which it is in no key, or in no record.
+    AllOnes(usize),
+    /// The record's address is null.
+    Null(usize),
+}
+
+impl Nothing {
+    /// Which word says it, and how.
+    pub(crate) fn word(self) -> (usize, u64) {
+        match self {
+            Nothing::AllOnes(word) => (word, u64::MAX),
+            Nothing::Null(word) => (word, 0),
+        }
+    }
+}
+
+/// What a slot has of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FoundForFlow {
+    /// Its address, in this word.
+    Address(usize),
+    /// All its words, so many from this one on.
+    Copy(usize, usize),
+}
+
+/// A table that is searched, and where it is noted what was found.
+#[derive(Debug)]
+pub(crate) struct Sought {
+    pub(crate) table: TableId,
+    pub(crate) key_words: usize,
+    pub(crate) place: FlowPlace,
+    /// The places of tables whose keys this one's record says. Nothing has been found there yet when it is another one.
+    pub(crate) followers: Vec<FlowPlace>,
+}
+
+/// A table that wants a place in slots.
+pub(crate) struct Wanting {
+    pub(crate) table: TableId,
+    pub(crate) layout: TableLayout,
+    /// The table whose record says what the key is of packets that look this one up.
+    pub(crate) leader: Option<TableId>,
+}
+
+impl Wanting {
+    /// Words of the key that the place has, and in which way it may tell that nothing was found, by its first word.
+    fn shape(&self, with_copy: bool) -> Option<(usize, Nothing)> {
+        let key_words = self.layout.key.words();
+        match (self.leader, with_copy) {
+            (Some(_), true) => self
+                .layout
+                .record
+                .first_word_has_room()
+                .then_some((0, Nothing::AllOnes(0))),
+            (Some(_), false) => Some((0, Nothing::Null(0))),
+            (None, with_copy) => match word_with_room(&self.layout) {
+                Some(word) => Some((key_words, Nothing::AllOnes(word))),
+                None => (!with_copy).then_some((key_words, Nothing::Null(key_words))),
+            },
+        }
+    }
+
+    /// Words of the place with the record's address.
+    fn words(&self) -> usize {
+        1 + self.shape(false).map_or(0, |(key_words, _)| key_words)
+    }
+
+    /// And how many more with a copy of it; nothing when it has to be the address.
+    fn more_for_copy(&self) -> Option<usize> {
+        self.shape(true)?;
+        Some(self.layout.record.words_without_memo() - 1)
+    }
+
+    fn place(&self, first: usize, with_copy: bool) -> FlowPlace {
+        let (key_words, nothing) = self.shape(with_copy).expect("a copy is made where that is possible");
+        let behind = first + key_words;
+        FlowPlace {
+            key: first,
+            key_words,
+            nothing: match nothing {
+                Nothing::AllOnes(word) => Nothing::AllOnes(first + word),
+                Nothing::Null(word) => Nothing::Null(first + word),
+            },
+            found: match with_copy {
+                true => FoundForFlow::Copy(behind, self.layout.record.words_without_memo()),
+                false => FoundForFlow::Address(behind),
+            },
+        }
+    }
+}
+
+impl SlotLayout {
+    /// With a place for each of these tables, as far as there is room; nothing when no table has any. A leader stands before its
+    /// followers. Small records are copied into slots where that does not make them larger: then a look-up touches nothing but
+    /// the slot.
+    pub(crate) fn new(tables: impl IntoIterator<Item = Wanting>) -> Option<SlotLayout> {
+        let mut words = 1;
+        let mut chosen: Vec<Wanting> = Vec::new();
+        for mut table in tables {
+            let has_place = |leader: &TableId| chosen.iter().any(|other| other.table == *leader);
+            table.leader = table.leader.filter(has_place);
+            let is_searched = table.layout.search != Some(Search::Never);
+            if is_searched && words + table.words() <= SLOT_WORDS_MAX {
+                words += table.words();
+                chosen.push(table);
+            }
+        }
+        let all = words.next_power_of_two();
+        let mut room = all - words;
+        let mut by_size: Vec<(usize, TableId)> = chosen
+            .iter()
+            .filter_map(|table| Some((table.more_for_copy()?, table.table)))
+            .collect();
+        by_size.sort();
+        let mut copied = BTreeSet::new();
+        for (more, table) in by_size {
+            if more <= room {
+                room -= more;
+                copied.insert(table);
+            }
+        }
+        let mut places = BTreeMap::new();
+        let mut followers: BTreeMap<TableId, Vec<FlowPlace>> = BTreeMap::new();
+        let mut next = 1;
+        for table in &chosen {
+            let place = table.place(next, copied.contains(&table.table));
+            next = match place.found {
+                FoundForFlow::Address(word) => word + 1,
+                FoundForFlow::Copy(word, words) => word + words,
+            };
+            places.insert(table.table, place);
+            if let Some(leader) = table.leader {
+                followers.entry(leader).or_default().push(place);
+            }
+        }
+        (!places.is_empty()).then(|| SlotLayout {
+            places,
+            followers,
+            bytes: 8 * all,
+        })
+    }
+
+    /// The places of tables that a table leads to.
+    pub(crate) fn followers(&self, leader: TableId) -> &[FlowPlace] {
+        self.followers.get(&leader).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn place(&self, table: TableId) -> Option<FlowPlace> {
+        self.places.get(&table).copied()
+    }
+
+    /// Gives a slot to another flow, about which nothing is known yet; what the slot had goes into the other one of the pair, if it
+    /// still holds.
+    ///
+    /// # Safety
+    ///
+    /// Both are slots of this layout.
+    pub(crate) unsafe fn displace(&self, slot: *mut u64, other: *mut u64, signature: u64) {
+        // SAFETY: the words are those of slots.
+        unsafe {
+            if slot.read() as u32 == signature as u32 {
+                other.copy_from(slot, self.bytes / 8);
+            }
+            slot.write(signature);
+            for place in self.places.values() {
+                let (word, value) = place.nothing.word();
+                slot.add(word).write(value);
+            }
+        }
+    }
+}
+
+/// A word of keys of which a bit is never set.
+fn word_with_room(layout: &TableLayout) -> Option<usize> {
+    let mut used = vec![0; layout.key.words()];
+    for place in layout.key.places().iter().flatten() {
+        place.put(&mut used, &Bits::ones(place.width));
+    }
+    used.iter().position(|bits| *bits != u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_tables::{KeyLayout, KeySpec, MatchKind, RecordLayout};
+
+    fn wanting(table: u32, (width, kind): (u32, MatchKind), data: &[u32], leader: Option<u32>) -> Wanting {
+        let keys = [KeySpec { width, kind }];
+        let record = RecordLayout::of_actions(&[data, &[]], false);
+        Wanting {
+            table: TableId(table),
+            layout: TableLayout {
+                key: KeyLayout::new(&keys),
+                search: Search::new(&keys, record.words()),
+                record,
+            },
+            leader: leader.map(TableId),
+        }
+    }
+
+    const MAC: (u32, MatchKind) = (48, MatchKind::Exact);
+    const IPV4: (u32, MatchKind) = (32, MatchKind::Lpm);
+    const IPV6: (u32, MatchKind) = (128, MatchKind::Lpm);
+
+    #[test]
+    fn what_routing_finds_is_in_one_line() {
+        let next_hop = wanting(2, (32, MatchKind::Exact), &[48, 48, 9], Some(1));
+        let layout = SlotLayout::new([wanting(0, MAC, &[], None), wanting(1, IPV4, &[32], None), next_hop]).unwrap();
+        assert_eq!(layout.bytes, 64);
+        let place = |table| layout.place(TableId(table)).unwrap();
+        let found = [place(0), place(1), place(2)].map(|place| (place.key_words, place.found));
+        let copies = [(1, 2, 1), (1, 4, 1), (0, 5, 3)].map(|(key, word, words)| (key, FoundForFlow::Copy(word, words)));
+        assert_eq!(found, copies);
+        assert_eq!(layout.followers(TableId(1)).len(), 1);
+    }
+
+    #[test]
+    fn a_key_that_may_be_anything_needs_an_address() {
+        let layout = SlotLayout::new([wanting(0, IPV6, &[], None), wanting(1, MAC, &[128, 128, 128], None)]).unwrap();
+        let places = [0, 1].map(|table| layout.place(TableId(table)).unwrap());
+        assert!(matches!(places[0].nothing, Nothing::Null(3)), "{places:?}");
+        assert!(matches!(places[1].nothing, Nothing::AllOnes(4)), "{places:?}");
+        assert_eq!(
+            places.map(|place| place.found),
+            [FoundForFlow::Address(3), FoundForFlow::Address(5)]
+        );
+    }
+
+    #[test]
+    fn tables_without_room_have_no_place_and_lead_nowhere() {
+        let many = (0..20).map(|table| wanting(table, IPV6, &[], table.checked_sub(1)));
+        let layout = SlotLayout::new(many).unwrap();
+        assert!(layout.bytes <= 8 * SLOT_WORDS_MAX);
+        let placed = (0..20).filter(|table| layout.place(TableId(*table)).is_some()).count();
+        // The first has its key, and all others follow one another.
+        assert_eq!(placed, 20);
+        let many = (0..20).map(|table| wanting(table, IPV6, &[], None));
+        let layout = SlotLayout::new(many).unwrap();
+        assert!(layout.place(TableId(9)).is_some() && layout.place(TableId(10)).is_none());
+        assert!(SlotLayout::new([]).is_none());
+        let behind_none = wanting(1, MAC, &[], Some(7));
+        assert_eq!(
+            SlotLayout::new([behind_none])
+                .unwrap()
+                .place(TableId(1))
+                .unwrap()
+                .key_words,
+            1
+        );
+    }
+
+    #[test]
+    fn a_flow_that_comes_moves_the_one_that_is_there() {
+        let layout = SlotLayout::new([wanting(0, MAC, &[], None)]).unwrap();
+        let words = layout.bytes / 8;
+        let mut slots = vec![0u64; 2 * words];
+        let (first, second) = slots.split_at_mut(words);
+        let mut displace = |signature| {
+            // SAFETY: both have as many words as the layout says.
+            unsafe { layout.displace(first.as_mut_ptr(), second.as_mut_ptr(), signature) };
+            (first[0], second[0], first[1])
+        };
+        assert_eq!(
+            displace(7 << 32 | 1),
+            (7 << 32 | 1, 0, u64::MAX),
+            "what was there did not hold"
+        );
+        assert_eq!(displace(8 << 32 | 1), (8 << 32 | 1, 7 << 32 | 1, u64::MAX));
+        assert_eq!(displace(9 << 32 | 2), (9 << 32 | 2, 7 << 32 | 1, u64::MAX), "nor now");
+    }
+}
