@@ -27,6 +27,8 @@
 //! | `arrays.rs` | where it finds registers and counters |
 //! | `crc.rs` | the tables of remainders for CRCs in generated code |
 //! | `lane.rs` | the packets of a burst on the short way |
+//! | `flows.rs`, `flow_slots.rs` | what look-ups found for the last packet of a flow |
+//! | `rare.rs` | calls that change no register |
 //! | `tables.rs` | how generated code reaches tables |
 //! | `runtime.rs` | functions that generated code calls |
 //!
@@ -54,6 +56,8 @@
 //! * **Action data.** Offsets are those of the parameters of the action. Which action runs is what the table said together
 //!   with the data, and tables check the number and widths of arguments when an entry is written. Records of tables have
 //!   as many words as the layout says that compiler and table make of the same declaration.
+//! * **Frames and fates.** Where packets go one after the other, code moves along the caller's descriptions of frames and the list
+//!   of fates, until the end that it is told; both have as many entries as the burst has packets, at most [`BURST_MAX`].
 //! * **Lanes and queues.** Offsets in a lane are handed out when the program is compiled, and [`ShortWay`] makes sure that
 //!   every lane is as large as the last of them wants. A queue has a place for every lane of a burst, and a lane stands in
 //!   one queue at a time.
@@ -72,7 +76,7 @@
 //!   leads is within the array whose version it has: that was tested before it was written.
 //! * **Flows.** A slot's offset is masked to the size of the cache, and a place is within its slot. An address in a slot that holds is
 //!   that of a record which was found when the tables were in the state in which they were when the burst began, under a pin of the
-//!   same reader: see [`forebay_tables::reclaim`].
+//!   same reader: see [`forebay_tables::reclaim`]. A copied record has the words that the layout says.
 //! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
 //!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much is
 //!   what [`Memory::set_copies`] is promised.

@@ -456,3 +456,81 @@ mod tests {
         assert_ne!(kept(&mut reader), second, "the reader paused");
     }
 }
+
+#[cfg(all(test, loom))]
+mod publication {
+    use super::*;
+
+    /// Values in places; a place that is free may be anything.
+    struct Places {
+        domain: Arc<Domain>,
+        present: AtomicU64,
+        free: [AtomicU64; 3],
+    }
+
+    /// Bursts of a reader that remembers where it found something, as long as the state is the same.
+    fn read(places: &Places, bursts: usize) {
+        let mut reader = places.domain.reader();
+        let mut remembered: Option<(State, u64)> = None;
+        for _ in 0..bursts {
+            let pin = reader.pin();
+            let state = pin.state();
+            let place = match remembered {
+                Some((then, place)) if Some(then) == state => place,
+                _ => places.present.load(Ordering::Acquire),
+            };
+            assert_eq!(places.free[place as usize].load(Ordering::Relaxed), 0, "a place that was taken away");
+            remembered = state.map(|state| (state, place));
+        }
+    }
+
+    /// Has another place be the present one; the one before is free when nobody can have it.
+    fn write(places: &Places, place: u64) -> Limbo<u64> {
+        let mut limbo = Limbo::default();
+        let _change = places.domain.begin_change();
+        let before = places.present.swap(place, Ordering::AcqRel);
+        limbo.retire(&places.domain, before);
+        limbo
+    }
+
+    fn free(places: &Places, mut limbo: Limbo<u64>) {
+        limbo.collect(&places.domain, |place| places.free[place as usize].store(1, Ordering::Relaxed));
+    }
+
+    fn places() -> Arc<Places> {
+        Arc::new(Places {
+            domain: Domain::new(),
+            present: AtomicU64::new(0),
+            free: std::array::from_fn(|_| AtomicU64::new(0)),
+        })
+    }
+
+    #[test]
+    fn what_is_remembered_is_there_while_the_state_is_the_same() {
+        loom::model(|| {
+            let places = places();
+            let its = Arc::clone(&places);
+            let reader = loom::thread::spawn(move || read(&its, 3));
+            let limbo = write(&places, 1);
+            free(&places, limbo);
+            reader.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn the_same_beside_two_writers() {
+        loom::model(|| {
+            let places = places();
+            let (its, anothers) = (Arc::clone(&places), Arc::clone(&places));
+            let reader = loom::thread::spawn(move || read(&its, 2));
+            let writer = loom::thread::spawn(move || {
+                let limbo = write(&anothers, 1);
+                free(&anothers, limbo);
+            });
+            let limbo = write(&places, 2);
+            free(&places, limbo);
+            writer.join().unwrap();
+            reader.join().unwrap();
+        });
+    }
+}
