@@ -152,8 +152,8 @@ impl KeyLayout {
 /// Bits of an entry's slot.
 pub const SLOT_BITS: u32 = 28;
 
-/// The slot of no entry: that of a default action's record. Entries have smaller ones.
-pub const NO_SLOT: u32 = (1 << SLOT_BITS) - 1;
+/// The slot of no entry: that of a default action's record. Entries have smaller ones, so that one bit tells them apart.
+pub const NO_SLOT: u32 = 1 << (SLOT_BITS - 1);
 
 /// The words of a key: inline for the keys of nearly all programs.
 pub type Key = smallvec::SmallVec<[u64; 4]>;
@@ -302,7 +302,7 @@ impl<'pin> Record<'pin> {
     /// The slot of the entry, see [`Entry::slot`](crate::Entry::slot).
     #[inline]
     pub fn slot(&self) -> u32 {
-        self.word(0) as u32 & NO_SLOT
+        self.word(0) as u32 & ((1 << SLOT_BITS) - 1)
     }
 
     /// The first word, for machine code. Valid while the pin lives, as many words as [`RecordLayout::words`] says.

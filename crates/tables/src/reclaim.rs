@@ -479,7 +479,11 @@ mod publication {
                 Some((then, place)) if Some(then) == state => place,
                 _ => places.present.load(Ordering::Acquire),
             };
-            assert_eq!(places.free[place as usize].load(Ordering::Relaxed), 0, "a place that was taken away");
+            assert_eq!(
+                places.free[place as usize].load(Ordering::Relaxed),
+                0,
+                "a place that was taken away"
+            );
             remembered = state.map(|state| (state, place));
         }
     }
@@ -494,7 +498,9 @@ mod publication {
     }
 
     fn free(places: &Places, mut limbo: Limbo<u64>) {
-        limbo.collect(&places.domain, |place| places.free[place as usize].store(1, Ordering::Relaxed));
+        limbo.collect(&places.domain, |place| {
+            places.free[place as usize].store(1, Ordering::Relaxed)
+        });
     }
 
     fn places() -> Arc<Places> {

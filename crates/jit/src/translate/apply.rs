@@ -20,6 +20,13 @@ const COMPARED_MAX: usize = 4;
 /// Where a lookup's results go: whether it hit, and which action ran.
 type Results = (Option<SlotId>, Option<SlotId>);
 
+/// The index of an action, so many bits higher: shifting it down takes an instruction more.
+#[derive(Clone, Copy)]
+struct Index {
+    value: ir::Value,
+    shift: u32,
+}
+
 /// A record that was found.
 struct Found {
     record: ir::Value,
@@ -35,10 +42,14 @@ impl Translator<'_, '_, '_> {
                 let (action, found) = self.find_record(table, layout, results, id);
                 (action, Some(found))
             }
-            None => (self.look_up(table, results), None),
+            None => {
+                let value = self.look_up(table, results);
+                (Index { value, shift: 0 }, None)
+            }
         };
         if let Some(slot) = results.1 {
-            self.write_slot(slot, Value::word(32, action));
+            let index = self.shifted_right(action.value, action.shift);
+            self.write_slot(slot, Value::word(32, index));
         }
         let listed = &self.program.tables[table.index()].actions;
         let actions: Vec<(ActionId, ir::Block)> = listed
@@ -56,17 +67,18 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Goes where the index of an action leads: to `next` when it is none of these, unless it certainly is one.
-    fn choose_action(&mut self, index: ir::Value, actions: &[(ActionId, ir::Block)], next: ir::Block, is_one: bool) {
+    fn choose_action(&mut self, index: Index, actions: &[(ActionId, ir::Block)], next: ir::Block, is_one: bool) {
         let Some(((_, last), others)) = actions.split_last().filter(|_| is_one && actions.len() <= COMPARED_MAX) else {
             let mut switch = Switch::new();
             for (number, (_, block)) in (0u128..).zip(actions) {
                 switch.set_entry(number, *block);
             }
+            let index = self.shifted_right(index.value, index.shift);
             return switch.emit(&mut self.builder, index, next);
         };
-        for (number, (_, block)) in (0..).zip(others) {
-            let number = self.number(number);
-            let same = self.builder.ins().icmp(IntCC::Equal, index, number);
+        for (number, (_, block)) in (0_i64..).zip(others) {
+            let number = self.number(number << index.shift);
+            let same = self.builder.ins().icmp(IntCC::Equal, index.value, number);
             let otherwise = self.builder.create_block();
             self.builder.ins().brif(same, *block, &[], otherwise, &[]);
             self.enter(otherwise);
@@ -112,13 +124,7 @@ impl Translator<'_, '_, '_> {
 
     /// Puts the words of the key together, has them looked up, and writes what was found but for the action; the index of
     /// that, and the record.
-    fn find_record(
-        &mut self,
-        id: TableId,
-        layout: TableLayout,
-        (hit, _): Results,
-        block: BlockId,
-    ) -> (ir::Value, Found) {
+    fn find_record(&mut self, id: TableId, layout: TableLayout, (hit, _): Results, block: BlockId) -> (Index, Found) {
         let found = match self.found_ahead(id) {
             Some(found) => found,
             None if !self.is_short_way() => {
@@ -144,8 +150,11 @@ impl Translator<'_, '_, '_> {
         }
         self.note_hit(id, found.hit, first_word);
         let action = layout.record.action();
-        let index = self.shifted_right(first_word, action.shift);
-        let index = self.masked(action.width, index);
+        let mask = self.number(((1 << action.width) - 1) << action.shift);
+        let index = Index {
+            value: self.builder.ins().band(first_word, mask),
+            shift: action.shift,
+        };
         let found = Found {
             record,
             first_word,

@@ -230,12 +230,11 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.seal_block(known);
 
         self.enter(found);
-        // Which slot an entry has, which a default action has not; and ones above it.
         let first_word = self.load(record, 0);
-        let others = self.number(!i64::from(NO_SLOT));
-        let own = self.builder.ins().bor(first_word, others);
-        let none = self.number(-1);
-        let hit = self.builder.ins().icmp(IntCC::NotEqual, own, none);
+        let no_slot = self.number(NO_SLOT.into());
+        let missed = self.builder.ins().band(first_word, no_slot);
+        let zero = self.number(0);
+        let hit = self.builder.ins().icmp(IntCC::Equal, missed, zero);
         let hit = self.builder.ins().uextend(types::I64, hit);
         Match { record, hit }
     }
