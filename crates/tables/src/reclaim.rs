@@ -140,6 +140,14 @@ impl Domain {
         Change(Arc::clone(self))
     }
 
+    /// The state of the tables, unless one is being changed. What a reader looks up that has pinned before belongs to this state or a
+    /// later one.
+    #[inline]
+    fn state(&self) -> Option<State> {
+        let rests = self.changing.load(Ordering::Acquire) == 0;
+        rests.then(|| State(self.state.load(Ordering::Acquire)))
+    }
+
     /// A version of a table that none has had: see [`crate::search`].
     pub(crate) fn next_version(&self) -> u64 {
         let version = self.versions.fetch_add(1, Ordering::Relaxed);
@@ -185,14 +193,15 @@ impl Reader {
         self.announcement.0.store(epoch, Ordering::Release);
         fence(Ordering::SeqCst);
         self.session.pins += 1;
-        self.pinned()
+        self.pinned(self.domain.state())
     }
 
     #[inline]
-    fn pinned(&self) -> Pin<'_> {
+    fn pinned(&self, state: Option<State>) -> Pin<'_> {
         Pin {
             domain: Arc::as_ptr(&self.domain),
             reader: Some(self),
+            state,
             not_sync: PhantomData,
         }
     }
@@ -204,7 +213,7 @@ impl Reader {
         if announced == IDLE || announced != self.domain.epoch.load(Ordering::Relaxed) {
             return self.pin();
         }
-        self.pinned()
+        self.pinned(None)
     }
 
     /// Ends the pin that was kept, if there is one.
@@ -233,6 +242,8 @@ pub struct Pin<'reader> {
     domain: *const Domain,
     /// `None` when the writer itself reads and so cannot write.
     reader: Option<&'reader Reader>,
+    /// The state of the tables right after it began.
+    state: Option<State>,
     not_sync: PhantomData<*const ()>,
 }
 
@@ -246,6 +257,7 @@ impl Pin<'_> {
         Pin {
             domain: Arc::as_ptr(domain),
             reader: None,
+            state: None,
             not_sync: PhantomData,
         }
     }
@@ -256,16 +268,11 @@ impl Pin<'_> {
         self.reader.map(|reader| reader.session)
     }
 
-    /// The state of the tables; nothing while one is being changed, and for the writer's own pin. What was found under another pin
-    /// of the reader's for which this was the same may be used, if it was found after that pin was asked. To be asked before
-    /// anything is looked up.
+    /// The state of the tables when it began; nothing if one was being changed, if the pin was kept from before, and for the
+    /// writer's own. What was found under a pin may be used under another one of the reader's that has the same state.
     #[inline]
     pub fn state(&self) -> Option<State> {
-        let domain = &self.reader?.domain;
-        if domain.changing.load(Ordering::Acquire) != 0 {
-            return None;
-        }
-        Some(State(domain.state.load(Ordering::Acquire)))
+        self.state
     }
 
     /// Ends, but the reader still counts as pinned until [`Reader::unpin`], or another pin ends: nothing that it could have

@@ -192,10 +192,14 @@ fn nothing_is_found_that_never_stood_there(prepare: impl Fn(&Pipeline, &mut Work
                 1 if present.remove(&key).is_some() => {
                     switch.pipeline.delete_entry("I.u", &forward(key, 0, 0).matches, 0)
                 }
-                _ if present.insert(key, form).is_some() => {
-                    switch.pipeline.modify_entry("I.u", &forward(key, port, mark))
+                _ if present.insert(key, form).is_none() => {
+                    switch.pipeline.insert_entry("I.u", &forward(key, port, mark))
                 }
-                _ => switch.pipeline.insert_entry("I.u", &forward(key, port, mark)),
+                // A table of its own takes the place of the present one.
+                _ if (number >> 48).is_multiple_of(32) => switch
+                    .pipeline
+                    .atomically(|batch| batch.modify_entry("I.u", &forward(key, port, mark))),
+                _ => switch.pipeline.modify_entry("I.u", &forward(key, port, mark)),
             };
             written.expect("the write suits the tables");
         }
