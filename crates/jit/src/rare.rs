@@ -18,13 +18,7 @@ use std::mem::offset_of;
 use std::sync::OnceLock;
 
 /// The functions that are called so.
-const CALLED_RARELY: [Function; 5] = [
-    runtime::FIND,
-    runtime::FIND_FOR_FLOW,
-    runtime::DISPLACE_FLOW,
-    runtime::ENTER_ATOMIC,
-    runtime::LEAVE_ATOMIC,
-];
+const CALLED_RARELY: [Function; 3] = [runtime::FIND, runtime::FIND_FOR_FLOW, runtime::DISPLACE_FLOW];
 
 /// The ways to them.
 #[derive(Debug)]

@@ -125,13 +125,13 @@ impl Translator<'_, '_, '_> {
         };
         self.unless_alone(|translator| {
             let lock = translator.number(lock.into());
-            translator.call_rarely(runtime::ENTER_ATOMIC, &[lock, index]);
+            translator.call(runtime::ENTER_ATOMIC, &[translator.context, lock, index]);
         });
     }
 
     /// Ends the section.
     pub(super) fn leave_section(&mut self) {
-        self.unless_alone(|translator| translator.call_rarely(runtime::LEAVE_ATOMIC, &[]));
+        self.unless_alone(|translator| translator.call(runtime::LEAVE_ATOMIC, &[translator.context]));
     }
 
     fn unless_alone(&mut self, then: impl FnOnce(&mut Self)) {
