@@ -19,6 +19,8 @@ const SLOT_WORDS_MAX: usize = 32;
 pub(crate) struct SlotLayout {
     places: BTreeMap<TableId, FlowPlace>,
     followers: BTreeMap<TableId, Vec<FlowPlace>>,
+    /// By table: the one whose record says what its key is.
+    leaders: BTreeMap<TableId, TableId>,
     /// A power of two.
     pub(crate) bytes: usize,
 }
@@ -159,6 +161,7 @@ impl SlotLayout {
         }
         let mut places = BTreeMap::new();
         let mut followers: BTreeMap<TableId, Vec<FlowPlace>> = BTreeMap::new();
+        let mut leaders = BTreeMap::new();
         let mut next = 1;
         for table in &chosen {
             let place = table.place(next, copied.contains(&table.table));
@@ -169,13 +172,20 @@ impl SlotLayout {
             places.insert(table.table, place);
             if let Some(leader) = table.leader {
                 followers.entry(leader).or_default().push(place);
+                leaders.insert(table.table, leader);
             }
         }
         (!places.is_empty()).then(|| SlotLayout {
             places,
             followers,
+            leaders,
             bytes: 8 * all,
         })
+    }
+
+    /// The table whose record says what the key of this one is, if its place has no key.
+    pub(crate) fn leader(&self, table: TableId) -> Option<TableId> {
+        self.leaders.get(&table).copied()
     }
 
     /// The places of tables that a table leads to.

@@ -84,6 +84,10 @@ impl FlowBlock {
         }
     }
 
+    fn applies(&self, wanted: TableId) -> bool {
+        matches!(self.block.terminator, Terminator::Apply { table, .. } if table == wanted)
+    }
+
     /// Gives the blocks that this one names other numbers.
     fn renumber(&mut self, number: impl Fn(BlockId) -> BlockId) {
         for successor in self.block.terminator.successors_mut() {
@@ -220,19 +224,33 @@ impl Flow {
 
     /// Whether no packet looks a table up that has not looked up the other one before. The blocks are in order.
     pub(crate) fn always_behind(&self, first: TableId, then: TableId) -> bool {
-        let applies = |block: &FlowBlock, wanted| matches!(block.block.terminator, Terminator::Apply { table, .. } if table == wanted);
         // Whether a way leads to a block without the first table.
         let mut without = vec![false; self.blocks.len()];
         without[0] = true;
         for (index, block) in self.blocks.iter().enumerate() {
-            if !without[index] || applies(block, first) {
+            if !without[index] || block.applies(first) {
                 continue;
             }
-            if applies(block, then) {
+            if block.applies(then) {
                 return false;
             }
             for successor in block.successors() {
                 without[successor.index()] = true;
+            }
+        }
+        true
+    }
+
+    /// Whether no packet looks a table up twice. The blocks are in order.
+    pub(crate) fn at_most_once(&self, table: TableId) -> bool {
+        // Whether a way leads from the table to a block.
+        let mut behind = vec![false; self.blocks.len()];
+        for (index, block) in self.blocks.iter().enumerate() {
+            if behind[index] && block.applies(table) {
+                return false;
+            }
+            for successor in block.successors() {
+                behind[successor.index()] |= behind[index] || block.applies(table);
             }
         }
         true
@@ -404,5 +422,14 @@ mod tests {
         assert!(both([1, 3]).always_behind(seven, eight), "one way has neither");
         assert!(!both([1, 2]).always_behind(seven, eight), "one way has only the second");
         assert!(!both([1, 1]).always_behind(eight, seven));
+    }
+
+    #[test]
+    fn a_table_is_looked_up_twice_or_not() {
+        let seven = TableId(7);
+        let in_turn = flow([apply(7, 1), branch(2, 3), apply(7, 3), Terminator::Return]);
+        assert!(!in_turn.at_most_once(seven));
+        let one_of_two = flow([branch(1, 2), apply(7, 3), apply(7, 3), Terminator::Return]);
+        assert!(one_of_two.at_most_once(seven));
     }
 }

@@ -41,8 +41,8 @@ pub(super) struct FlowSlot {
 pub(super) struct FlowSlots {
     keys: FlowKeys,
     dominators: Vec<Option<BlockId>>,
-    /// By the block at whose end it is found.
-    found: HashMap<BlockId, FlowSlot>,
+    /// By the block at whose end it is used, and for which table.
+    found: HashMap<BlockId, (TableId, FlowSlot)>,
 }
 
 impl<'a> Translator<'_, 'a, '_> {
@@ -73,16 +73,27 @@ impl<'a> Translator<'_, 'a, '_> {
             self.flow_slot = None;
             return;
         }
+        let follows = self.environment.slots.as_ref().and_then(|layout| layout.leader(table));
         let mut before = slots.dominators[id.index()];
+        self.flow_slot = None;
         while let Some(block) = before {
-            if let Some(known) = slots.found.get(&block) {
+            // Only in the slot in which the leader's key was compared does its record say what the key is.
+            let known = slots
+                .found
+                .get(&block)
+                .filter(|(by, _)| follows.is_none_or(|leader| leader == *by));
+            if let Some((_, known)) = known {
                 self.flow_slot = Some(known.clone());
-                return;
+                break;
             }
             before = slots.dominators[block.index()];
         }
-        self.flow_slot = self.find_slot(leaf, &slots.keys);
-        slots.found.extend(self.flow_slot.clone().map(|slot| (id, slot)));
+        if self.flow_slot.is_none() && follows.is_none() {
+            self.flow_slot = self.find_slot(leaf, &slots.keys);
+        }
+        slots
+            .found
+            .extend(self.flow_slot.clone().map(|slot| (id, (table, slot))));
     }
 
     /// Finds the packet's slot, if its flow can be told.

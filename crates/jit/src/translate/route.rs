@@ -90,10 +90,17 @@ impl<'a> Translator<'_, 'a, '_> {
         let leader = |table| {
             let leader = joins.leader(table)?;
             let key = key_slots(self.program, table);
+            // What an action leaves as it was has to be a constant.
+            let sources = route.before_parser.iter().chain(&route.before_egress);
+            let mut others = sources.chain(route.before_copy()).map(|(slot, _)| slot);
+            if others.any(|slot| key.as_ref().is_some_and(|key| key.contains(slot))) {
+                return None;
+            }
             let leads = |leaf: &Leaf| {
                 let known = FlowKeys::of(&leaf.program, route, &leaf.flow).tables;
                 key_slots(&leaf.program, table) == key
                     && leaf.flow.always_behind(leader, table)
+                    && leaf.flow.at_most_once(leader)
                     && (known.contains(&leader) || !known.contains(&table))
             };
             plan.leaves.iter().all(leads).then_some(leader)
