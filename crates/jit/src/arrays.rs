@@ -1,16 +1,18 @@
 //! Where generated code finds the arrays of stateful objects.
 //!
 //! On the short way registers and counters are read and written by generated code itself. It knows from the program how
-//! many elements an array has and how many words each of them takes; where the words are it reads from [`Arrays`], which
-//! were compared with the program when they were made.
+//! many elements an array has, how many words each of them takes, and which registers are a [bank](RegisterBanks); where the
+//! words are it reads from [`Arrays`], which were compared with the program when they were made.
 
+use crate::register_banks::RegisterBanks;
 use forebay_ir::{CounterId, Program, RegisterId};
+use forebay_tables::RegisterArray;
 use std::sync::atomic::AtomicU64;
 
 /// The addresses of the words of a program's registers and counters.
 #[derive(Clone, Debug, Default)]
 pub struct Arrays {
-    /// By [`RegisterId`].
+    /// By bank of registers.
     registers: Box<[u64]>,
     /// By [`CounterId`]; 0 where the runtime counts.
     counters: Box<[u64]>,
@@ -31,8 +33,8 @@ impl ArraysShape {
 pub(crate) const COUNTER_WORDS: u64 = 2;
 
 impl Arrays {
-    /// Of the arrays that the functions give: for a register the words of its elements, for a counter the words in which
-    /// nobody else counts at the same time, if there are any.
+    /// Of the arrays that the functions give: for a register that array, made with those of its bank, for a counter the words in
+    /// which nobody else counts at the same time, if there are any.
     ///
     /// # Safety
     ///
@@ -40,15 +42,25 @@ impl Arrays {
     ///
     /// # Panics
     ///
-    /// When an array has not as many words as the program declares.
+    /// When an array has not as many words as the program declares, or registers lie otherwise than [`RegisterBanks`] says.
     pub unsafe fn new<'a>(
         program: &Program,
-        register: impl Fn(RegisterId) -> &'a [AtomicU64],
+        register: impl Fn(RegisterId) -> &'a RegisterArray,
         counter: impl Fn(CounterId) -> Option<&'a [AtomicU64]>,
     ) -> Arrays {
-        let registers = program.registers.iter().zip(0..).map(|(declared, id)| {
-            let words = declared.size * u64::from(declared.width.div_ceil(64));
-            address(register(RegisterId(id)), words)
+        let banks = RegisterBanks::of(program);
+        let registers = banks.iter().map(|bank| {
+            let first = register(bank[0]);
+            for id in bank {
+                let (array, place) = (register(*id), banks.place(*id));
+                let lies = (array.bank().as_ptr(), array.first_word(), array.stride_words());
+                let should_lie = (first.bank().as_ptr(), place.first_word, place.stride_words);
+                assert_eq!(lies, should_lie, "registers lie in their banks");
+                let declared = &program.registers[id.index()];
+                let shape = (array.width(), array.len() as u64);
+                assert_eq!(shape, (declared.width, declared.size), "an array is as it was declared");
+            }
+            first.bank().as_ptr().expose_provenance() as u64
         });
         let counters = program.counters.iter().zip(0..).map(|(declared, id)| {
             let words = declared.size.map(|size| size * COUNTER_WORDS);

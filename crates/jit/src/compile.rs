@@ -9,6 +9,7 @@ use crate::joins::Joins;
 use crate::lane::Shape;
 use crate::pool::Pool;
 use crate::rare::Ways;
+use crate::register_banks::RegisterBanks;
 use crate::resting::Resting;
 use crate::route::plan::Plan;
 use crate::route::{Order, Route};
@@ -196,6 +197,7 @@ fn environment<'a>(
         shape: Shape::default(),
         touches_packets: false,
         joins: Joins::of(program),
+        banks: RegisterBanks::of(program),
         no_memo: std::ptr::null(),
         slots: None,
         searched: Vec::new(),

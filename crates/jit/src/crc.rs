@@ -1,13 +1,13 @@
 //! Cyclic redundancy checks whose parameters are known when a program is compiled.
 //!
-//! Generated code divides up to eight bytes in one step: each of them, with as many zeros behind it as bytes follow in the
-//! step, has its remainder in a table. Bits are reversed throughout, as these checks want it: the first bit of the data is
-//! the least significant.
+//! Generated code divides up to sixteen bytes in one step: each of them, with as many zeros behind it as bytes follow in the
+//! step, has its remainder in a table, and no look-up waits for another one. Bits are reversed throughout, as these checks want
+//! it: the first bit of the data is the least significant.
 
 use forebay_ir::HashAlgorithm;
 
 /// Bytes that are divided in one step.
-pub(crate) const STEP: usize = 8;
+pub(crate) const STEP: usize = 16;
 
 /// A check, and its tables.
 #[repr(C)]
@@ -31,6 +31,13 @@ impl Crc {
             HashAlgorithm::Crc16 => Some(&CRC_16),
             _ => None,
         }
+    }
+
+    /// What the remainder before the first bytes alone becomes behind so many of them: the remainder if they are zero.
+    pub(crate) fn initial_behind(&self, bytes: u32) -> u32 {
+        (0..bytes).fold(self.initial, |remainder, _| {
+            (remainder >> 8) ^ self.remainders[0][usize::from(remainder as u8)]
+        })
     }
 
     /// With a polynomial, reversed and without its highest term.
@@ -76,6 +83,11 @@ mod tests {
                 (remainder >> 8) ^ crc.remainders[0][usize::from(remainder as u8 ^ byte)]
             });
             assert_eq!(remainder ^ crc.final_xor, check);
+            let places = b"123456789".iter().zip((0..9).rev());
+            let of_bytes = places.fold(0, |sum, (&byte, following)| {
+                sum ^ crc.remainders[following][usize::from(byte)]
+            });
+            assert_eq!(of_bytes ^ crc.initial_behind(9) ^ crc.final_xor, check);
         }
     }
 }

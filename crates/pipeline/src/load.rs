@@ -9,6 +9,7 @@ use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
 use crate::sections::{self, RegisterLocks};
 use forebay_ir::{MatchKind, Op, Program, TableId, Unit};
+use forebay_jit::RegisterBanks;
 use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, Implementation, KeySpec, MeterArray,
     MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
@@ -278,23 +279,30 @@ pub(crate) fn match_kind(kind: MatchKind) -> forebay_tables::MatchKind {
 }
 
 fn load_stateful(program: &Program, register_locks: RegisterLocks) -> Result<Stateful, LoadError> {
-    let registers = program.registers.iter().map(load_register);
+    let registers = load_registers(program)?;
     let counters = (0..program.counters.len()).map(|index| load_counter(program, index));
     let meters = (0..program.meters.len()).map(|index| load_meter(program, index));
     Ok(Stateful::new(
-        registers.collect::<Result<_, _>>()?,
+        registers,
         counters.collect::<Result<_, _>>()?,
         meters.collect::<Result<_, _>>()?,
         register_locks,
     ))
 }
 
-fn load_register(register: &forebay_ir::Register) -> Result<RegisterArray, LoadError> {
-    let array = sized(&register.name, register.size, |size| {
-        RegisterArray::new(register.width, size).ok()
+fn load_registers(program: &Program) -> Result<Vec<RegisterArray>, LoadError> {
+    let arrays = RegisterBanks::of(program).arrays(program).map_err(|id| {
+        let register = &program.registers[id.index()];
+        LoadError::TooLarge {
+            name: register.name.clone(),
+            size: register.size,
+        }
     })?;
-    initialise(&array, register);
-    Ok(array)
+    arrays
+        .iter()
+        .zip(&program.registers)
+        .for_each(|(array, register)| initialise(array, register));
+    Ok(arrays)
 }
 
 /// Gives every element, all of which are 0, its value at the start.

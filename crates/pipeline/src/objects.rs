@@ -111,7 +111,7 @@ impl Stateful {
 
     /// Where compiled code finds registers, and counters of a shard.
     pub(crate) fn arrays(&self, program: &Program, shard: usize) -> Arrays {
-        let register = |id: RegisterId| self.registers[id.index()].words();
+        let register = |id: RegisterId| &self.registers[id.index()];
         let counter = |id: CounterId| self.counters[id.index()].shard_words(shard);
         // SAFETY: arrays and shards are never replaced while the pipeline lives, which every worker holds.
         unsafe { Arrays::new(program, register, counter) }

@@ -10,12 +10,26 @@
 //! of up to 64 bits is one access; that of a wider one is several, of which another thread may see
 //! some. What is to be one step for others (a wide element, a read and the write that follows it)
 //! is done in an atomic section: see [`crate::section`].
+//!
+//! # Banks
+//!
+//! ```text
+//!   │ counts[0] │ owners[0] │ pool[0] │ counts[1] │ owners[1] │ pool[1] │ counts[2] │ ...
+//!   └──────────── stride ─────────────┘
+//! ```
+//!
+//! Arrays of one length that packets access with the same index can be made [together](RegisterArray::together): elements with
+//! the same index are neighbours then, and one cache line has what would be in several.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_bits::Bits;
 
-use crate::storage::{ArrayTooLarge, zeroed_words};
+use crate::storage::{ArrayTooLarge, SeparateWords, check_size};
+
+/// Words of a cache line.
+const LINE_WORDS: usize = 8;
 
 /// An array of values of one width.
 #[derive(Debug)]
@@ -23,19 +37,56 @@ pub struct RegisterArray {
     width: u32,
     len: usize,
     words_per_element: usize,
-    words: Box<[AtomicU64]>,
+    /// All words of the bank.
+    bank: Arc<SeparateWords>,
+    first_word: usize,
+    stride_words: usize,
 }
 
 impl RegisterArray {
     /// `len` elements of `width` bits, all zero.
+    ///
+    /// # Errors
+    ///
+    /// When that is too much memory.
     pub fn new(width: u32, len: usize) -> Result<RegisterArray, ArrayTooLarge> {
-        let words_per_element = width.div_ceil(64) as usize;
-        Ok(RegisterArray {
+        let mut arrays = RegisterArray::together(&[width], len)?;
+        Ok(arrays.pop().expect("one for each width"))
+    }
+
+    /// A bank: an array of `len` elements, all zero, for each of these widths.
+    ///
+    /// # Errors
+    ///
+    /// When all together are too much memory.
+    pub fn together(widths: &[u32], len: usize) -> Result<Vec<RegisterArray>, ArrayTooLarge> {
+        let stride_words = RegisterArray::stride_of(widths);
+        check_size(len, stride_words * size_of::<AtomicU64>())?;
+        let bank = Arc::new(SeparateWords::zeroed(len * stride_words));
+        let arrays = widths.iter().enumerate().map(|(position, &width)| RegisterArray {
             width,
             len,
-            words_per_element,
-            words: zeroed_words(len, words_per_element)?,
-        })
+            words_per_element: words_of(width),
+            bank: bank.clone(),
+            first_word: RegisterArray::first_word_of(widths, position),
+            stride_words,
+        });
+        Ok(arrays.collect())
+    }
+
+    /// Where in a bank with these widths the first element of one of the arrays is, in words.
+    pub fn first_word_of(widths: &[u32], position: usize) -> usize {
+        widths[..position].iter().map(|width| words_of(*width)).sum()
+    }
+
+    /// Words from an element to the next one of the same array, in a bank with these widths. Of several widths, elements with the
+    /// same index share a cache line if they fit into one.
+    pub fn stride_of(widths: &[u32]) -> usize {
+        let words: usize = widths.iter().map(|width| words_of(*width)).sum();
+        match widths {
+            [_, _, ..] if words <= LINE_WORDS => words.next_power_of_two(),
+            _ => words,
+        }
     }
 
     /// Bits of one element.
@@ -53,9 +104,20 @@ impl RegisterArray {
         self.len == 0
     }
 
-    /// The words of all elements, one element behind the other, the least significant word of each first.
-    pub fn words(&self) -> &[AtomicU64] {
-        &self.words
+    /// The words of all elements of the bank. The first one of element `i` is number `first_word() + i * stride_words()`; the least
+    /// significant word of an element comes first.
+    pub fn bank(&self) -> &[AtomicU64] {
+        self.bank.words()
+    }
+
+    /// Where in the bank the first element is.
+    pub fn first_word(&self) -> usize {
+        self.first_word
+    }
+
+    /// Words from an element to the next one.
+    pub fn stride_words(&self) -> usize {
+        self.stride_words
     }
 
     /// The element at `index`, or 0 outside the array.
@@ -135,9 +197,13 @@ impl RegisterArray {
     }
 
     fn element(&self, index: usize) -> &[AtomicU64] {
-        let start = index * self.words_per_element;
-        &self.words[start..start + self.words_per_element]
+        let start = self.first_word + index * self.stride_words;
+        &self.bank()[start..start + self.words_per_element]
     }
+}
+
+fn words_of(width: u32) -> usize {
+    width.div_ceil(u64::BITS) as usize
 }
 
 #[cfg(test)]
@@ -172,6 +238,28 @@ mod tests {
         assert_eq!(registers.read(2), Bits::zero(8));
         assert_eq!(registers.read(u64::MAX), Bits::zero(8));
         assert!(registers.read(0).is_zero() && registers.read(1).is_zero());
+    }
+
+    #[test]
+    fn arrays_of_a_bank_are_apart() {
+        for widths in [&[8, 104, 128, 0][..], &[9; 12], &[64], &[65, 1]] {
+            let arrays = RegisterArray::together(widths, 5).unwrap();
+            let value = |array: usize, index: u64| Bits::new(widths[array], (10 * array as u64 + index).into());
+            let all = || (0..arrays.len()).flat_map(|array| (0..5).map(move |index| (array, index)));
+            all().for_each(|(array, index)| arrays[array].write(index, &value(array, index)));
+            for (array, index) in all() {
+                assert_eq!(arrays[array].read(index), value(array, index));
+            }
+            arrays[0].reset();
+            assert!(all().all(|(array, index)| arrays[array].read(index) == value(array, index) || array == 0));
+        }
+        assert_eq!(
+            RegisterArray::stride_of(&[8, 104]),
+            4,
+            "elements do not lie across lines"
+        );
+        assert_eq!(RegisterArray::stride_of(&[8, 104, 600]), 13);
+        assert_eq!(RegisterArray::stride_of(&[130]), 3, "one alone wastes nothing");
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub(crate) fn within_bounds() -> MemFlagsData {
 }
 
 /// The same to what does not change while the function runs, so that it need not be loaded twice.
-fn unchanging() -> MemFlagsData {
+pub(super) fn unchanging() -> MemFlagsData {
     within_bounds().with_readonly().with_can_move()
 }
 

@@ -1,55 +1,128 @@
-//! CRCs of data that was put together in registers.
+//! CRCs of data that is in registers, or in the packet.
 
-use super::{Translator, within_bounds};
+use super::Translator;
+use super::access::unchanging;
+use super::homes::Field;
 use crate::crc::{Crc, STEP};
-use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use forebay_ir::DataItem;
+
+/// A byte of data: a word, and where in it the byte is, in bits from its end.
+type Byte = (ir::Value, u32);
 
 impl Translator<'_, '_, '_> {
     /// The check of so many bytes, whose first is the most significant of the first word.
     pub(super) fn crc(&mut self, crc: &'static Crc, words: &[ir::Value], bytes: u32) -> ir::Value {
-        let tables = self.pointer(&raw const crc.remainders);
-        let mut remainder = self.number(crc.initial.into());
-        for (word, &data) in (0..).zip(words) {
-            let count = (bytes - word * STEP as u32).min(STEP as u32);
-            remainder = self.crc_step(tables, remainder, data, count);
+        let mut steps = words.chunks(STEP / size_of::<u64>());
+        let first_count = bytes.min(STEP as u32);
+        let first = bytes_of(steps.next().unwrap_or_default(), first_count);
+        let constant = crc.initial_behind(first_count);
+        let mut left = bytes - first_count;
+        if left == 0 {
+            return self.crc_of_bytes(crc, &first);
         }
-        let final_xor = self.number(crc.final_xor.into());
-        self.builder.ins().bxor(remainder, final_xor)
+        let constant = self.crc_constant(constant);
+        let mut remainder = self.crc_step(crc, &first, constant);
+        for data in steps {
+            let count = left.min(STEP as u32);
+            left -= count;
+            remainder = self.crc_behind(crc, remainder, data, count);
+        }
+        let final_xor = self.crc_constant(crc.final_xor);
+        let check = self.builder.ins().bxor(remainder, final_xor);
+        self.builder.ins().uextend(types::I64, check)
     }
 
-    /// The remainder behind the first `count` bytes of a word.
-    fn crc_step(&mut self, tables: ir::Value, before: ir::Value, data: ir::Value, count: u32) -> ir::Value {
+    /// The check of data that the parser has taken from the packet and nobody has changed: from there. Nothing when it is other
+    /// data, or too much of it.
+    pub(super) fn crc_of_packet(&mut self, crc: &'static Crc, data: &[DataItem]) -> Option<ir::Value> {
+        let mut slots = Vec::new();
+        for item in data {
+            let DataItem::Value(expr) = item else { return None };
+            slots.extend(self.composition(expr)?);
+        }
+        let runs = self.runs(&slots)?;
+        let are_bytes = |(field, bits): &(Field, u32)| bits.is_multiple_of(8) && field.first_bit.is_multiple_of(8);
+        let bits: u32 = runs.iter().map(|(_, bits)| bits).sum();
+        if bits == 0 || bits > 8 * STEP as u32 || !runs.iter().all(are_bytes) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        for (field, bits) in runs {
+            let (address, first, count) = (self.address_of_field(&field), field.first_bit / 8, bits / 8);
+            let mut done = 0;
+            while done < count {
+                let size = 1 << (count - done).ilog2().min(3);
+                let offset = (first + done) as i32;
+                let word = match size {
+                    8 => self.load(address, offset),
+                    4 => self.load_from_packet(types::I32, address, offset),
+                    2 => self.load_from_packet(types::I16, address, offset),
+                    _ => self.load_from_packet(types::I8, address, offset),
+                };
+                bytes.extend((0..size).map(|byte| (word, 8 * byte)));
+                done += size;
+            }
+        }
+        Some(self.crc_of_bytes(crc, &bytes))
+    }
+
+    /// The check of so many bytes that are divided in one step.
+    fn crc_of_bytes(&mut self, crc: &'static Crc, bytes: &[Byte]) -> ir::Value {
+        let constant = self.crc_constant(crc.initial_behind(bytes.len() as u32) ^ crc.final_xor);
+        let check = self.crc_step(crc, bytes, constant);
+        self.builder.ins().uextend(types::I64, check)
+    }
+
+    fn crc_constant(&mut self, value: u32) -> ir::Value {
+        self.builder.ins().iconst(types::I32, i64::from(value))
+    }
+
+    /// The remainder of so many bytes of words behind others of which there is a remainder.
+    fn crc_behind(&mut self, crc: &'static Crc, before: ir::Value, words: &[ir::Value], count: u32) -> ir::Value {
+        let before = self.builder.ins().uextend(types::I64, before);
         let first = self.builder.ins().bswap(before);
-        let dividend = self.builder.ins().bxor(data, first);
+        let mut dividend = words.to_vec();
+        dividend[0] = self.builder.ins().bxor(words[0], first);
         // Of fewer than four bytes, the remainder before is not used up.
-        let left = (count < 4).then(|| self.shifted_right(before, 8 * count));
-        (0..count)
-            .fold(left, |sum, index| {
-                let byte = 56 - 8 * index;
-                let following = count - 1 - index;
-                let remainder = self.table_word(tables, following, dividend, byte);
-                Some(match sum {
-                    Some(sum) => self.builder.ins().bxor(sum, remainder),
-                    None => remainder,
-                })
-            })
-            .unwrap_or(before)
+        let left = match count < 4 {
+            true => self.shifted_right(before, 8 * count),
+            false => self.number(0),
+        };
+        let left = self.builder.ins().ireduce(types::I32, left);
+        self.crc_step(crc, &bytes_of(&dividend, count), left)
     }
 
-    /// What a table has for the byte of a word that is so many bits from its end.
-    fn table_word(&mut self, tables: ir::Value, table: u32, word: ir::Value, byte: u32) -> ir::Value {
+    /// The remainder of bytes, added to what is there. Half of it is added up apart from the other one: neither waits for that.
+    fn crc_step(&mut self, crc: &'static Crc, bytes: &[Byte], before: ir::Value) -> ir::Value {
+        let tables = self.pointer(&raw const crc.remainders);
+        let mut sums = [before, self.crc_constant(0)];
+        for (following, (byte, sum)) in bytes.iter().rev().zip((0..2).cycle()).enumerate() {
+            let remainder = self.table_word(tables, following, *byte);
+            sums[sum] = self.builder.ins().bxor(sums[sum], remainder);
+        }
+        let [even, odd] = sums;
+        self.builder.ins().bxor(even, odd)
+    }
+
+    /// What a table has for a byte.
+    fn table_word(&mut self, tables: ir::Value, table: usize, (word, first_bit): Byte) -> ir::Value {
         // The byte's bits, as an offset in bytes at once.
         const ENTRY: u32 = size_of::<u32>().ilog2();
-        let turned = match byte.checked_sub(ENTRY) {
-            Some(right) => self.shifted_right(word, right),
-            None => self.shifted_left(word, ENTRY - byte),
-        };
+        let turn = (u64::BITS + ENTRY - first_bit) % u64::BITS;
+        let turned = self.builder.ins().rotl_imm_u(word, i64::from(turn));
         let mask = self.number(0xFF << ENTRY);
         let offset = self.builder.ins().band(turned, mask);
         let place = self.builder.ins().iadd(tables, offset);
-        let bytes_of_table = size_of::<[u32; 256]>() as i32;
+        let bytes_of_table = size_of::<[u32; 256]>();
         self.builder
             .ins()
-            .uload32(within_bounds(), place, table as i32 * bytes_of_table)
+            .load(types::I32, unchanging(), place, (table * bytes_of_table) as i32)
     }
+}
+
+/// The first bytes of words, beginning with the most significant.
+fn bytes_of(words: &[ir::Value], count: u32) -> Vec<Byte> {
+    let bytes = words.iter().flat_map(|word| (0..8).map(|byte| (*word, 56 - 8 * byte)));
+    bytes.take(count as usize).collect()
 }

@@ -69,6 +69,9 @@ impl Translator<'_, '_, '_> {
                 if let Some(rotation) = Rotation::of(high, low) {
                     return self.rotate(&rotation, data);
                 }
+                if let Some(composed) = self.composed_in_packet(expr) {
+                    return composed;
+                }
                 let (high, low) = (self.value(high, data), self.value(low, data));
                 self.concat(high, low)
             }

@@ -79,6 +79,7 @@ impl Translator<'_, '_, '_> {
 
     /// Operations, up to the terminator.
     pub(super) fn statements(&mut self, region: &Region, statements: &[Statement]) {
+        self.compositions.clear();
         let mut rest = statements;
         while let Some(first) = rest.first() {
             let together = self.written_together(rest);
@@ -99,6 +100,7 @@ impl Translator<'_, '_, '_> {
             }
             for statement in now {
                 self.note_written(&statement.op);
+                self.note_composition(&statement.op);
                 self.cursor = self.cursor.after(self.program, &statement.op);
             }
         }

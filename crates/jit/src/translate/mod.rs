@@ -32,6 +32,7 @@ mod access;
 mod apply;
 mod burst;
 mod checksum;
+mod composed;
 mod crc;
 mod deparse;
 mod double;
@@ -52,6 +53,7 @@ mod route;
 mod search;
 mod select;
 mod stateful;
+mod together;
 mod value;
 mod word;
 
@@ -63,6 +65,7 @@ use crate::joins::Joins;
 use crate::lane::{Shape, fate};
 use crate::pool::Pool;
 use crate::rare::{self, Ways};
+use crate::register_banks::RegisterBanks;
 use crate::resting::Resting;
 use crate::route::plan::{Leaf, Plan};
 use crate::route::{Order, Route};
@@ -101,6 +104,8 @@ pub(crate) struct Environment<'a> {
     /// Look-ups whose keys others have found, and a memo that never holds.
     pub(crate) joins: Joins,
     pub(crate) no_memo: *const u64,
+    /// Where registers are.
+    pub(crate) banks: RegisterBanks,
     /// Where tables are in the slots of a flow cache, if there is one.
     pub(crate) slots: Option<SlotLayout>,
     /// The tables that the present function searches itself.
@@ -216,6 +221,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     sums_known: checksum::SumsKnown,
     /// Slots that may have been written behind the parser.
     changed: IndexSet,
+    /// The fields from which values are put together that the present block has computed.
+    compositions: HashMap<SlotId, Vec<SlotId>>,
     /// On the short way, when packets do not wait for each other: at most so many bytes of the present one leave, if they may be
     /// limited.
     truncate_to: Option<Variable>,
@@ -290,7 +297,6 @@ context_fields! {
     load_lane_words, none: lane_words;
     load_flow_slots, none: flow_slots;
     load_flow_tag, none: flow_tag;
-    load_registers, none: registers;
     load_counters, none: counters;
     load_needs_locks, none: needs_locks;
     load_output_next, store_output_next: output_next;
@@ -341,6 +347,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             sums_before: Vec::new(),
             sums_known: checksum::SumsKnown::new(),
             changed: IndexSet::new(0),
+            compositions: HashMap::new(),
             truncate_to: None,
             flow_slot: None,
             memos: BTreeMap::new(),

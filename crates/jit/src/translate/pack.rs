@@ -72,6 +72,11 @@ impl Translator<'_, '_, '_> {
         {
             return checksum;
         }
+        if let Some(crc) = Crc::of(algorithm).filter(|_| !payload)
+            && let Some(check) = self.crc_of_packet(crc, data)
+        {
+            return check;
+        }
         let items: Vec<Item> = data
             .iter()
             .map(|item| match item {

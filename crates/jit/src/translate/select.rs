@@ -1,6 +1,7 @@
 //! Select: the first case that matches.
 //!
-//! One key of at most 64 bits compared with constants becomes a search; anything else a chain of tests.
+//! One key of at most 64 bits compared with constants becomes a search; anything else a chain of tests. Fields of the packet
+//! that are compared with constants are compared as they lie there, several at once: see [`super::together`].
 
 use super::Translator;
 use super::value::{ActionData, Place, Value};
@@ -37,7 +38,11 @@ impl Translator<'_, '_, '_> {
             return self.select_by_comparing(values[0], switch, otherwise);
         }
         for &(keysets, target) in cases {
-            let Some(condition) = self.case_condition(keysets, &values, data) else {
+            let condition = match self.case_in_packet(keys, keysets) {
+                Some(condition) => Some(condition),
+                None => self.case_condition(keysets, &values, data),
+            };
+            let Some(condition) = condition else {
                 self.builder.ins().jump(target, &[]);
                 return;
             };

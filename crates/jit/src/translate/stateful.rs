@@ -6,10 +6,12 @@
 use super::Translator;
 use super::value::{ActionData, Place, Value};
 use crate::arrays::COUNTER_WORDS;
+use crate::context::Context;
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{CounterId, Expr, RegisterId, SlotId, Unit};
+use std::mem::offset_of;
 
 impl Translator<'_, '_, '_> {
     /// Reads an element; 0 outside the array.
@@ -24,10 +26,10 @@ impl Translator<'_, '_, '_> {
         let zero = self.number(0);
         // An element outside is the first one, of which nothing is taken.
         let index = self.select_inside(inside, index, zero);
-        let element = self.element(register, index, words(width) as u64);
+        let (element, first) = self.element(register, index);
         let limbs: Vec<ir::Value> = (0..words(width))
             .map(|limb| {
-                let stored = self.load(element, 8 * limb as i32);
+                let stored = self.load(element, first + 8 * limb as i32);
                 self.select_inside(inside, stored, zero)
             })
             .collect();
@@ -51,15 +53,15 @@ impl Translator<'_, '_, '_> {
         let size = self.program.registers[register.index()].size;
         self.when_inside(index, size, |translator| {
             let count = words(value.width);
-            let element = translator.element(register, index, count as u64);
+            let (element, first) = translator.element(register, index);
             if let Place::Memory(_) = value.place {
                 // All of it before any of it, since nobody knows that they are not the same.
                 let limbs: Vec<ir::Value> = (0..count).map(|limb| translator.limb(value, limb)).collect();
                 for (limb, word) in (0..).zip(limbs) {
-                    translator.store(word, element, 8 * limb);
+                    translator.store(word, element, first + 8 * limb);
                 }
             } else if count > 0 {
-                translator.store_value(value, element, 0);
+                translator.store_value(value, element, first);
             }
         });
     }
@@ -165,10 +167,13 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    fn element(&mut self, register: RegisterId, index: ir::Value, words: u64) -> ir::Value {
-        let registers = self.load_registers();
-        let array = self.load(registers, 8 * register.0 as i32);
-        self.place_of(array, index, words)
+    /// Where an element is: the address of what its bank has for the index, and how many bytes behind that.
+    fn element(&mut self, register: RegisterId, index: ir::Value) -> (ir::Value, i32) {
+        let place = self.environment.banks.place(register);
+        let registers = self.load_unchanging(self.context, offset_of!(Context<'_>, registers));
+        let bank = self.load_unchanging(registers, 8 * place.bank);
+        let elements = self.place_of(bank, index, place.stride_words as u64);
+        (elements, 8 * place.first_word as i32)
     }
 
     /// The address of element `index` of an array with elements of so many words.

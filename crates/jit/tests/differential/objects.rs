@@ -4,7 +4,7 @@ use forebay_bits::Bits;
 use forebay_interp::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, Unit, ValueSetId};
 use forebay_jit::route::Replica;
-use forebay_jit::{Arrays, TableObjects};
+use forebay_jit::{Arrays, RegisterBanks, TableObjects};
 use forebay_tables::{
     ActionCall, ActionId, ActionRef, ActionScope, ActionSpec, CounterArray, CounterKind, CounterValue, Domain,
     EntryAction, Implementation, KeyMatch, KeySpec, MatchKind, NewEntry, Pin, RegisterArray, Table, TableSpec,
@@ -104,12 +104,12 @@ fn bits(width: u32, seed: u64) -> Bits {
 
 impl<'a> Recorder<'a> {
     pub fn new(program: &Program, tables: &'a Tables, pin: &'a Pin<'a>) -> Self {
-        let registers: Vec<RegisterArray> = program.registers.iter().zip(0..).map(register).collect();
+        let registers = registers(program);
         let counters: Vec<CounterArray> = program.counters.iter().map(counter).collect();
         // SAFETY: whoever looks for the arrays has borrowed the recorder that holds them.
         let arrays = unsafe {
             let counter = |id: CounterId| counters[id.index()].shard_words(SHARD);
-            Arrays::new(program, |id: RegisterId| registers[id.index()].words(), counter)
+            Arrays::new(program, |id: RegisterId| &registers[id.index()], counter)
         };
         Recorder {
             registers,
@@ -164,13 +164,15 @@ const fn member(egress_port: u32, instance: u16) -> Replica {
 /// The shard in which is counted.
 const SHARD: usize = 0;
 
-/// A register whose elements differ.
-fn register((declared, id): (&forebay_ir::Register, u32)) -> RegisterArray {
-    let array = RegisterArray::new(declared.width, declared.size as usize).expect("it is small");
-    for index in 0..declared.size {
-        array.write(index, &initial(id, declared.width, index));
+/// Registers whose elements differ.
+fn registers(program: &Program) -> Vec<RegisterArray> {
+    let registers = RegisterBanks::of(program).arrays(program).expect("they are small");
+    for (id, array) in (0..).zip(&registers) {
+        for index in 0..array.len() as u64 {
+            array.write(index, &initial(id, array.width(), index));
+        }
     }
-    array
+    registers
 }
 
 fn initial(register: u32, width: u32, index: u64) -> Bits {
