@@ -402,6 +402,34 @@ impl<'a> ShortWay<'a> {
         }
     }
 
+    /// How many copies each of the first `count` frames of the last burst has become, if as many as every other one and at least
+    /// one, and if the copies of one come behind those of the frame before.
+    pub fn copies_of_each(&mut self, count: usize) -> Option<usize> {
+        let each = match self.fate(0) {
+            Fate::Replicated { count: each @ 1.., .. } => each,
+            _ => return None,
+        };
+        let are_next = |index| {
+            self.fate(index)
+                == Fate::Replicated {
+                    first: index * each,
+                    count: each,
+                }
+        };
+        (0..count).all(are_next).then_some(each)
+    }
+
+    /// What tells of the copies.
+    pub fn memory(&self) -> &Memory {
+        self.memory
+    }
+
+    /// Whether frames may become copies.
+    #[inline]
+    pub fn makes_copies(&self) -> bool {
+        self.code.needs.copies
+    }
+
     /// See [`Memory::copies`].
     pub fn copy(&self, index: usize) -> CopyFate {
         self.memory.copies(index, index + 1).next().expect("it has been made")

@@ -103,6 +103,18 @@ impl Buffer {
         self.length = length;
     }
 
+    /// The data is so long; as long as the memory permits, if that is less.
+    #[inline]
+    pub(crate) fn set_length(&mut self, length: usize) {
+        self.length = length.min(self.size - self.headroom());
+    }
+
+    /// Whether the data begins behind the default headroom, with room for so many bytes.
+    #[inline]
+    pub(crate) fn begins_with_room(&self, bytes: usize) -> bool {
+        self.headroom() == DEFAULT_HEADROOM && bytes <= self.size - DEFAULT_HEADROOM
+    }
+
     /// No data, behind the default headroom.
     #[inline]
     pub(crate) fn clear(&mut self) {

@@ -129,6 +129,30 @@ impl Burst {
         places
     }
 
+    /// So many of the spares at the front, made if there are none, with whatever they hold. The burst has no packets.
+    ///
+    /// # Panics
+    ///
+    /// When it has, or cannot hold as many.
+    #[inline]
+    pub fn spares_mut(&mut self, count: usize) -> &mut [Packet] {
+        assert!(
+            self.is_empty() && count <= self.capacity,
+            "a burst holds what fits into it"
+        );
+        while self.buffers.len() < count {
+            self.make_spare(self.buffers.len());
+        }
+        &mut self.buffers[..count]
+    }
+
+    /// Has the spares that [`Burst::spares_mut`] gives be packets of the burst, as they are.
+    #[inline]
+    pub fn fill_from_spares(&mut self, count: usize) {
+        self.spares_mut(count);
+        self.length = count;
+    }
+
     /// Removes and returns the last packet.
     pub fn pop(&mut self) -> Option<Packet> {
         self.length = self.length.checked_sub(1)?;
@@ -290,6 +314,18 @@ mod tests {
         assert!(second.is_full());
         assert_eq!(first.as_slice()[2].data(), b"c", "there was no room for it");
         assert!(second.exchange_all(&mut first.as_mut_slice()[2..]).is_empty());
+    }
+
+    #[test]
+    fn spares_are_written_and_become_packets() {
+        let mut burst = burst_of(&[b"a"]);
+        burst.clear();
+        for (spare, name) in burst.spares_mut(3).iter_mut().zip([b"x", b"y", b"z"]) {
+            spare.set_data(name);
+        }
+        burst.fill_from_spares(2);
+        assert_eq!(burst.iter().map(Packet::data).collect::<Vec<_>>(), [b"x", b"y"]);
+        assert_eq!(burst.buffers_created(), 3);
     }
 
     #[test]

@@ -187,20 +187,22 @@ impl Packet {
         &mut self.buffer.memory_mut()[start..]
     }
 
-    /// Empties the packet and makes sure that [`Packet::receive_room`] has at least so many bytes; gives them.
+    /// Has the data begin behind the default headroom, with room for at least so many bytes from there on, and says where that is.
+    /// What the packet holds is unspecified until [`Packet::set_received`].
     #[inline]
-    pub fn room_for(&mut self, bytes: usize) -> &mut [u8] {
-        self.reset();
-        self.buffer.grow(self.headroom() + bytes);
-        self.receive_room()
+    pub fn room_for(&mut self, bytes: usize) -> *mut u8 {
+        if !self.buffer.begins_with_room(bytes) {
+            self.reset();
+            self.buffer.grow(self.headroom() + bytes);
+        }
+        self.buffer.data_mut().as_mut_ptr()
     }
 
     /// Says that a receiver wrote `length` bytes into [`Packet::receive_room`], and sets the
     /// original length. A length beyond the room is taken as the room.
     #[inline]
     pub fn set_received(&mut self, length: usize) {
-        let start = self.headroom();
-        self.buffer.place(start, length.min(self.buffer.size() - start));
+        self.buffer.set_length(length);
         self.original_length = length_u32(length);
     }
 

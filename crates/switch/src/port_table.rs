@@ -138,6 +138,25 @@ impl PortTable {
         Some(before + slot.transmit(burst, now_ns, &mut self.failures))
     }
 
+    /// The same with copies of packets, of each packet so many, one behind the other, which get its tag.
+    pub(crate) fn send_copies(
+        &mut self,
+        number: u32,
+        burst: &mut Burst,
+        (first_tag, each): (u64, usize),
+        now_ns: u64,
+    ) -> Option<Sent> {
+        let place = self.place(number)?;
+        let slot = &mut self.slots[place];
+        if slot.reads_ids {
+            for (copies, tag) in burst.as_mut_slice().chunks_mut(each).zip(first_tag..) {
+                copies.iter_mut().for_each(|copy| copy.id = tag);
+            }
+        }
+        let before = slot.flush(now_ns, &mut self.failures);
+        Some(before + slot.transmit(burst, now_ns, &mut self.failures))
+    }
+
     /// Queues packets with tags for the port at a place in their order, and leaves buffers for them that are not emptied. When
     /// the port's burst is full that is sent before the next.
     #[inline]

@@ -115,6 +115,12 @@ impl Switch {
                 self.counters.copies += u64::from(count) - 1;
                 self.hand_over_copies((first, count), id, from, now_ns);
             }
+            Passage::CopiesTogether { port, each } => {
+                let copies = count * u64::from(each);
+                activity.egress += copies;
+                self.counters.copies += copies - count;
+                self.hand_over_all_copies(port, (count, each), from, now_ns);
+            }
             Passage::LongWay => {
                 for packet in packets {
                     self.arrive(packet.data(), from, arrival.timestamp_us);
@@ -149,6 +155,19 @@ impl Switch {
                     self.count_sent(sent);
                 }
             }
+        }
+    }
+
+    /// All copies, of each packet so many, out of one port.
+    fn hand_over_all_copies(&mut self, port: u32, (packets, each): (u64, u32), from: u32, now_ns: u64) {
+        let first_tag = self.take_tags(packets);
+        let (count, each) = (packets as usize * each as usize, each as usize);
+        let burst = self.worker.all_copies(count);
+        let sent = self.ports.send_copies(port, burst, (first_tag, each), now_ns);
+        burst.clear();
+        match sent {
+            Some(sent) => self.count_sent(sent),
+            None => (0..count).for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::outcome::DropReason;
 use forebay_jit::{CopyFate, Memory, ShortCode};
-use forebay_packet::Packet;
+use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
 /// Copies that packets may become together at most.
@@ -32,33 +32,45 @@ pub struct Copied {
 }
 
 /// Buffers for copies.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Copies {
-    packets: Vec<Packet>,
+    /// They are its spares.
+    burst: Burst,
+    /// How many have places in the memory of compiled code.
+    known: usize,
     /// How many the last burst has used.
     used: usize,
     /// Bytes for which every buffer has room.
     room: usize,
 }
 
+impl Default for Copies {
+    fn default() -> Copies {
+        Copies {
+            burst: Burst::new(COPIES_MAX),
+            known: 0,
+            used: 0,
+            room: 0,
+        }
+    }
+}
+
 impl Copies {
     /// Makes so many buffers ready for copies of frames of at most so many bytes. Those of the last burst are used again.
     pub(super) fn prepare(&mut self, memory: &mut Memory, count: usize, frame_bytes: usize) {
         let room = ShortCode::copy_bytes(frame_bytes);
-        // Buffers of the last burst have changed places with others.
+        // Buffers of the last burst may be others now.
         let mut stale = std::mem::take(&mut self.used);
         if room > self.room {
             self.room = room;
-            stale = self.packets.len();
+            stale = self.known;
         }
-        let known = self.packets.len();
-        if known < count {
-            self.packets.resize_with(count, Packet::new);
-        }
-        for (from, behind) in [(0, stale), (known, self.packets.len())] {
+        let known = self.known;
+        self.known = known.max(count);
+        for (from, behind) in [(0, stale), (known, self.known)] {
             let room = self.room;
-            let targets = self.packets[from..behind].iter_mut();
-            let targets = targets.map(|packet| packet.room_for(room).as_mut_ptr());
+            let targets = self.burst.spares_mut(behind)[from..].iter_mut();
+            let targets = targets.map(|packet| packet.room_for(room));
             // SAFETY: each buffer is ours, stays where it is until the next call, and has room for copies of the frames.
             unsafe { memory.set_copies(from, targets) };
         }
@@ -69,11 +81,32 @@ impl Copies {
         self.used = self.used.max(behind);
     }
 
+    /// The port by which all of the first `count` copies leave, if it is one; then their packets have their lengths.
+    pub(super) fn one_port(&mut self, memory: &Memory, count: usize, length_max: usize) -> Option<u32> {
+        let copies = memory.copies(0, count).zip(self.burst.spares_mut(count));
+        let (mut port, mut is_one, mut length_bits) = (None, true, 0);
+        for (copy, packet) in copies {
+            let length = copy.length.unwrap_or(usize::MAX);
+            length_bits |= length;
+            is_one &= *port.get_or_insert(copy.port) == copy.port;
+            packet.set_received(length);
+        }
+        port.filter(|_| is_one && length_bits <= length_max)
+    }
+
+    /// The first `count` copies, in a burst of their own.
+    pub(super) fn all_packets(&mut self, count: usize) -> &mut Burst {
+        self.burst.fill_from_spares(count);
+        &mut self.burst
+    }
+
     /// Takes those at the beginning of a range of copies that leave the same way, or one that does not leave; their packets get
     /// their lengths.
     pub(super) fn next(&mut self, memory: &Memory, range: &mut Range<u32>, length_max: usize) -> Option<Copied> {
         let (start, behind) = (range.start as usize, range.end as usize);
-        let mut copies = memory.copies(start, behind).zip(&mut self.packets[start..behind]);
+        let mut copies = memory
+            .copies(start, behind)
+            .zip(&mut self.burst.spares_mut(behind)[start..]);
         let (first, packet) = copies.next()?;
         packet.set_received(first.length.unwrap_or(0));
         let fate = fate(first, length_max);
@@ -93,7 +126,7 @@ impl Copies {
 
     /// The packets of copies.
     pub(super) fn packets(&mut self, start: u32, end: u32) -> &mut [Packet] {
-        &mut self.packets[start as usize..end as usize]
+        &mut self.burst.spares_mut(end as usize)[start as usize..]
     }
 }
 

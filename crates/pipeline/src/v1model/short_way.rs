@@ -16,7 +16,7 @@ use forebay_interp::BitBuffer;
 use forebay_ir::{Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Replication, Route, Source};
 use forebay_jit::{Fate, Frame, Frames, ShortCode, ShortWay};
-use forebay_packet::Packet;
+use forebay_packet::{Burst, Packet};
 use std::mem::offset_of;
 use std::ops::Range;
 
@@ -33,6 +33,14 @@ pub enum Passage {
         first: u32,
         /// How many.
         count: u32,
+    },
+    /// It has become as many copies as every other packet that was taken together with it, and all of them leave by one port:
+    /// see [`Worker::all_copies`].
+    CopiesTogether {
+        /// The port.
+        port: u32,
+        /// How many copies each packet has become.
+        each: u32,
     },
     /// It has not been touched, and goes through [`Worker::ingress`] and [`Worker::egress`].
     LongWay,
@@ -73,6 +81,12 @@ impl Worker {
     pub fn next_copies(&mut self, range: &mut Range<u32>) -> Option<Copied> {
         let length_max = self.pipeline.options.packet_limit as usize;
         self.copies.next(&self.bench.scratch.memory, range, length_max)
+    }
+
+    /// All copies that the last [`Worker::pass`] has made, when they leave [together](Passage::CopiesTogether). The burst is to be
+    /// empty afterwards; buffers may be exchanged for others.
+    pub fn all_copies(&mut self, count: usize) -> &mut Burst {
+        self.copies.all_packets(count)
     }
 
     /// The copies from `start` to before `end`, which [`Worker::next_copies`] gave. They may be exchanged for others.
@@ -192,6 +206,11 @@ impl Pass<'_, '_> {
             {
                 return Some(port);
             }
+            if let Some((port, each)) = self.copies_together(done, ran) {
+                let passage = Passage::CopiesTogether { port, each };
+                self.passed.push(Passed { passage, packets: ran });
+                return None;
+            }
             let mut index = 0;
             while index < ran {
                 let alike = if fit { self.short_way.alike(index, ran) } else { 1 };
@@ -202,6 +221,20 @@ impl Pass<'_, '_> {
             done += ran;
         }
         None
+    }
+
+    /// When all packets, of which there were `before` others, have become as many copies each, which leave by one port: that, and
+    /// how many.
+    fn copies_together(&mut self, before: usize, packets: usize) -> Option<(u32, u32)> {
+        if before > 0 || packets == 0 || !self.short_way.makes_copies() {
+            return None;
+        }
+        let each = self.short_way.copies_of_each(packets)?;
+        self.copies.made(each * packets);
+        let port = self
+            .copies
+            .one_port(self.short_way.memory(), each * packets, self.length_max)?;
+        Some((port, each as u32))
     }
 
     /// Brings a packet into its final form, and notes what became of it and of those behind it that have the same fate, so many
