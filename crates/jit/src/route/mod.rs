@@ -21,6 +21,7 @@ pub(crate) mod crossings;
 mod facts;
 pub(crate) mod flow;
 pub(crate) mod flow_keys;
+pub(crate) mod once;
 pub(crate) mod plan;
 mod specialise;
 mod threading;

@@ -19,6 +19,7 @@ use crate::analysis::truncates;
 use crate::lane::{Copy, Lane, fate};
 use crate::route::crossings::{Crossing, write_all};
 use crate::route::flow::{Flow, FlowBlock, Joint};
+use crate::route::once::{differs, once_for_copies};
 use crate::route::plan::Leaf;
 use crate::route::{Replica, Route, Source};
 use crate::runtime::{self, words};
@@ -64,7 +65,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let flow: &'a Flow = &leaf.flow;
         let region = Region::of_blocks(flow.blocks.iter().map(|_| self.builder.create_block()).collect());
         self.builder.ins().jump(region.block(BlockId(0)), &[]);
-        let mut loops = HashMap::new();
+        let mut loops: HashMap<BlockId, (CopyLoop, BTreeSet<TableId>)> = HashMap::new();
         let stages = flow.stages();
         let mut slots = self.begin_flow(route, leaf);
         for (block, id) in flow.blocks.iter().zip((0..).map(BlockId)) {
@@ -72,7 +73,9 @@ impl<'a> Translator<'_, 'a, '_> {
             self.enter(region.block(id));
             self.carry(leaf, parsed, stages[id.index()]);
             self.on_exit = block.exit.map(|exit| region.block(exit));
-            self.copy_loop = block.copies.map(|replicate| loops[&replicate]);
+            let copies = block.copies.map(|replicate| &loops[&replicate]);
+            self.copy_loop = copies.map(|(copies, _)| *copies);
+            let is_applied = |table| copies.is_some_and(|(_, once)| once.contains(&table));
             self.packet_rests = block.copies.is_some() && !self.burst_state().staged();
             self.changed.clone_from(&leaf.written_before[id.index()]);
             self.sums_known.clone_from(&self.sums_before[id.index()]);
@@ -80,7 +83,12 @@ impl<'a> Translator<'_, 'a, '_> {
             self.temporaries_used = 0;
             self.enter_flow(leaf, id, &mut slots);
             match block.joint {
-                None => self.terminator(&region, &block.block.terminator, id),
+                None => match block.block.terminator {
+                    Terminator::Apply { table, next, .. } if is_applied(table) => {
+                        self.builder.ins().jump(region.block(next), &[]);
+                    }
+                    _ => self.terminator(&region, &block.block.terminator, id),
+                },
                 Some(Joint::Deparse) => self.deparse_with(route, leaf, parsed, block),
                 Some(Joint::Verified) => self.verified(route),
                 Some(Joint::Decide { replicate }) => {
@@ -209,8 +217,9 @@ impl<'a> Translator<'_, 'a, '_> {
         self.homes = homes;
     }
 
-    /// Begins to make copies; goes on with the first thing that is done for each of them.
-    fn replicate(&mut self, route: &Route, leaf: &Leaf, id: BlockId) -> CopyLoop {
+    /// Begins to make copies; goes on with the first thing that is done for each of them. Gives also the tables that have been
+    /// applied for all of them.
+    fn replicate(&mut self, route: &Route, leaf: &'a Leaf, id: BlockId) -> (CopyLoop, BTreeSet<TableId>) {
         let mut declare = || self.builder.declare_var(types::I64);
         let (copy, member, end, limit) = (declare(), declare(), declare(), declare());
         let (head, body, next) = (
@@ -219,6 +228,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.builder.create_block(),
         );
         self.begin_copies(route, copy, member, end);
+        let once = self.apply_once(route, leaf, id);
         let truncate_to = self.truncate_limit();
         let values = self.values_to_restore(leaf);
         let copies = CopyLoop {
@@ -226,7 +236,7 @@ impl<'a> Translator<'_, 'a, '_> {
             truncate_to: limit,
             next,
         };
-        self.prepare_look_ups(route, leaf, id, copies);
+        self.prepare_look_ups(route, leaf, id, copies, &once);
         self.builder.ins().jump(head, &[]);
 
         self.builder.switch_to_block(next);
@@ -252,14 +262,58 @@ impl<'a> Translator<'_, 'a, '_> {
         let instance = self.builder.ins().uload16(types::I64, flags, present, offset);
         let place = self.builder.use_var(copy);
         self.store(port, place, offset_of!(Copy, egress_port) as i32);
-        self.set_sources(route, route.before_copy(), Destination { port, instance });
-        copies
+        let sources: Vec<(SlotId, Source)> = match once.is_empty() {
+            true => route.before_copy().to_vec(),
+            false => own_sources(route, true),
+        };
+        self.set_sources(route, &sources, Destination { port, instance });
+        (copies, once)
     }
 
-    /// Look-ups whose keys nothing behind ingress writes are made once for all copies.
-    fn prepare_look_ups(&mut self, route: &Route, leaf: &Leaf, replicate: BlockId, copies: CopyLoop) {
+    /// Applies the tables that are [applied once](once_for_copies) for all copies, behind what the architecture says of all of them;
+    /// gives which they are.
+    fn apply_once(&mut self, route: &Route, leaf: &'a Leaf, replicate: BlockId) -> BTreeSet<TableId> {
+        let tables = once_for_copies(self.program, route, &leaf.flow, replicate);
+        let is_inlined = |table: TableId| {
+            let mut actions = self.program.tables[table.index()].actions.iter();
+            actions.all(|listed| !self.callees.contains_key(&listed.action)) && self.table_layout(table).is_some()
+        };
+        let tables: Vec<(TableId, BlockId)> = tables.into_iter().filter(|(table, _)| is_inlined(*table)).collect();
+        if tables.is_empty() || self.burst_state().staged() {
+            return BTreeSet::new();
+        }
+        let zero = self.number(0);
+        let nowhere = Destination {
+            port: zero,
+            instance: zero,
+        };
+        self.set_sources(route, &own_sources(route, false), nowhere);
+        self.flow_slot = None;
+        for (_, block) in &tables {
+            let Terminator::Apply {
+                table, hit, action_run, ..
+            } = leaf.flow.block(*block).block.terminator
+            else {
+                unreachable!("it applies a table")
+            };
+            let next = self.builder.create_block();
+            self.apply(table, (hit, action_run), *block, next);
+            self.enter(next);
+        }
+        tables.into_iter().map(|(table, _)| table).collect()
+    }
+
+    /// Look-ups whose keys nothing behind ingress writes are made once for all copies, of tables that have not been applied.
+    fn prepare_look_ups(
+        &mut self,
+        route: &Route,
+        leaf: &Leaf,
+        replicate: BlockId,
+        copies: CopyLoop,
+        applied: &BTreeSet<TableId>,
+    ) {
         let written = written_for_copies(self.program, route, leaf, replicate);
-        for table in tables_for_copies(leaf, replicate) {
+        for table in tables_for_copies(leaf, replicate).difference(applied).copied() {
             let keys = &self.program.tables[table.index()].keys;
             let mut is_same = true;
             for key in keys {
@@ -447,6 +501,12 @@ enum Restored {
         kept: i32,
         words: usize,
     },
+}
+
+/// What the architecture says of copies: what differs between them, or what does not.
+fn own_sources(route: &Route, differing: bool) -> Vec<(SlotId, Source)> {
+    let sources = route.before_copy().iter().copied();
+    sources.filter(|(_, source)| differs(*source) == differing).collect()
 }
 
 /// The blocks that are executed for each copy.

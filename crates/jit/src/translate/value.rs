@@ -147,6 +147,11 @@ impl Translator<'_, '_, '_> {
         if width >= 64 || self.significant_bits(word) <= width {
             return word;
         }
+        if width == 32 {
+            // A mask of so many bits would be loaded from memory.
+            let low = self.builder.ins().ireduce(types::I32, word);
+            return self.builder.ins().uextend(types::I64, low);
+        }
         let mask = self.number(low_mask(width));
         self.builder.ins().band(word, mask)
     }

@@ -1,0 +1,177 @@
+//! Tables that are applied once for all copies of a packet.
+//!
+//! ```text
+//!   ─► Replicate ─► ┌► message 0, 1, 2 .. ─► next_hops.apply() ─► Left ─┐        next_hops: the same for every copy,
+//!                   └───────────────────────────────────────────────────┘        and nobody sees it happen before
+//! ```
+//!
+//! Such a table has a key, and actions that compute from values, which are the same for all copies; every copy comes to it
+//! once; and what is done for a copy before neither reads nor writes what its actions write. Then the table may as well be applied
+//! before the first copy is made.
+
+use super::flow::{Flow, FlowBlock, slots_of_decision};
+use super::{Route, Source};
+use forebay_ir::{BlockId, Body, Op, Program, SlotId, Statement, TableId, Terminator};
+use std::collections::BTreeSet;
+
+/// The tables, and where each is applied, of the copies that a block begins to make.
+pub(crate) fn once_for_copies(
+    program: &Program,
+    route: &Route,
+    flow: &Flow,
+    replicate: BlockId,
+) -> Vec<(TableId, BlockId)> {
+    let blocks = (0..).map(BlockId).zip(&flow.blocks);
+    let applied = blocks.filter(|(_, block)| block.copies == Some(replicate));
+    let applied = applied.filter_map(|(id, block)| Some((applied_table(block)?, id)));
+    let mut known = BTreeSet::new();
+    applied
+        .filter(|(table, _)| known.insert(*table) && is_once(program, route, flow, replicate, *table))
+        .collect()
+}
+
+/// What differs from copy to copy.
+pub(crate) fn differs(source: Source) -> bool {
+    matches!(source, Source::EgressPort | Source::Instance)
+}
+
+fn applied_table(block: &FlowBlock) -> Option<TableId> {
+    match block.block.terminator {
+        Terminator::Apply { table, .. } => Some(table),
+        _ => None,
+    }
+}
+
+fn is_once(program: &Program, route: &Route, flow: &Flow, replicate: BlockId, table: TableId) -> bool {
+    let declared = &program.tables[table.index()];
+    let has_effects = declared.direct_counter.is_some()
+        || declared.direct_meter.is_some()
+        || declared.supports_timeout
+        || declared.implementation.is_some();
+    if has_effects || !actions(program, table).all(only_computes) {
+        return false;
+    }
+    let own = Accesses::of_table(program, table, flow);
+    let sources = route.before_copy().iter();
+    let mut differing = sources.filter(|(_, source)| differs(*source)).map(|(slot, _)| *slot);
+    if differing.any(|slot| own.meet(slot)) {
+        return false;
+    }
+    // Blocks that are come to before the table.
+    let mut open = flow.block(replicate).successors();
+    let mut before = BTreeSet::new();
+    let mut behind = Vec::new();
+    while let Some(id) = open.pop() {
+        if !before.insert(id) {
+            continue;
+        }
+        let block = flow.block(id);
+        let mut accesses = Accesses::default();
+        accesses.statements(program, &block.block.statements);
+        let successors = block.successors();
+        if applied_table(block) == Some(table) {
+            behind.extend(successors);
+        } else {
+            if block.joint.is_some() || successors.is_empty() {
+                return false;
+            }
+            accesses.terminator(program, &block.block.terminator);
+            open.extend(successors);
+        }
+        if own.depend_on(&accesses) {
+            return false;
+        }
+    }
+    // And those behind it.
+    let mut seen = BTreeSet::new();
+    while let Some(id) = behind.pop() {
+        if seen.insert(id) {
+            let block = flow.block(id);
+            if applied_table(block) == Some(table) {
+                return false;
+            }
+            behind.extend(block.successors());
+        }
+    }
+    true
+}
+
+fn actions(program: &Program, table: TableId) -> impl Iterator<Item = &Body> {
+    let listed = program.tables[table.index()].actions.iter();
+    listed.map(|listed| &program.bodies[program.actions[listed.action.index()].body.index()])
+}
+
+/// Whether nothing comes of a body but values in slots.
+fn only_computes(body: &Body) -> bool {
+    body.blocks.iter().all(|block| {
+        let assigns = block
+            .statements
+            .iter()
+            .all(|statement| matches!(statement.op, Op::Assign { .. }));
+        let goes_on = matches!(
+            block.terminator,
+            Terminator::Jump(_) | Terminator::Branch { .. } | Terminator::Return
+        );
+        assigns && goes_on
+    })
+}
+
+/// The slots that something reads and writes.
+#[derive(Default)]
+struct Accesses {
+    read: BTreeSet<SlotId>,
+    written: BTreeSet<SlotId>,
+}
+
+impl Accesses {
+    /// Of a table wherever the flow applies it.
+    fn of_table(program: &Program, table: TableId, flow: &Flow) -> Accesses {
+        let mut accesses = Accesses::default();
+        for block in flow.blocks.iter().filter(|block| applied_table(block) == Some(table)) {
+            accesses.terminator(program, &block.block.terminator);
+        }
+        accesses
+    }
+
+    fn statements(&mut self, program: &Program, statements: &[Statement]) {
+        for Statement { op, .. } in statements {
+            op.for_each_slot_read(&mut |slot| {
+                self.read.insert(slot);
+            });
+            self.written.extend(op.slots_written(program));
+        }
+    }
+
+    /// Of a decision; of a table with all its actions.
+    fn terminator(&mut self, program: &Program, terminator: &Terminator) {
+        self.read.extend(slots_of_decision(terminator));
+        let Terminator::Apply {
+            table, hit, action_run, ..
+        } = terminator
+        else {
+            return;
+        };
+        let declared = &program.tables[table.index()];
+        for key in &declared.keys {
+            key.expr.for_each_slot(&mut |slot| {
+                self.read.insert(slot);
+            });
+        }
+        let color = declared.direct_meter.and_then(|meter| meter.slot);
+        self.written.extend([*hit, *action_run, color].into_iter().flatten());
+        for block in actions(program, *table).flat_map(|body| &body.blocks) {
+            self.statements(program, &block.statements);
+            self.read.extend(slots_of_decision(&block.terminator));
+        }
+    }
+
+    fn meet(&self, slot: SlotId) -> bool {
+        self.read.contains(&slot) || self.written.contains(&slot)
+    }
+
+    /// Whether it makes a difference which of both comes first.
+    fn depend_on(&self, other: &Accesses) -> bool {
+        let both_write = !self.written.is_disjoint(&other.written);
+        both_write || !self.written.is_disjoint(&other.read) || !self.read.is_disjoint(&other.written)
+    }
+}
