@@ -231,6 +231,15 @@ impl Op {
         }
     }
 
+    /// The same, if the operation writes it whatever happens. A checksum has a condition, an index may be out of range, and there may
+    /// be no number between the bounds of a random one: then the slot stays as it is.
+    pub fn certain_target(&self) -> Option<SlotId> {
+        match self {
+            Op::Random { .. } | Op::ExecuteMeter { .. } | Op::UpdateChecksum { .. } => None,
+            _ => self.target(),
+        }
+    }
+
     /// Every slot that the operation writes.
     pub fn slots_written(&self, program: &Program) -> Vec<SlotId> {
         match self {

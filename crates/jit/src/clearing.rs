@@ -2,7 +2,7 @@
 
 use crate::halves::Halves;
 use crate::resting::Resting;
-use forebay_ir::{Block, Body, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
+use forebay_ir::{Block, Body, IndexSet, Program, SlotId, SlotKind, Terminator};
 
 /// Slots that need not be 0 when the function of ingress begins.
 pub(crate) fn uncleared(program: &Program, halves: Option<&Halves>, resting: &Resting) -> IndexSet {
@@ -67,11 +67,8 @@ fn pass_block(program: &Program, block: &Block, written: &mut IndexSet, read_fir
     };
     for statement in &block.statements {
         statement.op.for_each_slot_read(&mut |slot| read(slot, written));
-        match &statement.op {
-            // These may leave the slot as it is.
-            Op::Random { .. } | Op::ExecuteMeter { .. } | Op::UpdateChecksum { .. } => {}
-            op => op.target().into_iter().for_each(|slot| written.insert(slot.index())),
-        }
+        let target = statement.op.certain_target();
+        target.into_iter().for_each(|slot| written.insert(slot.index()));
     }
     for expr in block.terminator.exprs() {
         expr.for_each_slot(&mut |slot| read(slot, written));

@@ -264,7 +264,7 @@ impl<'a> Liveness<'a> {
 
     /// From what is live after an operation to what is live before it.
     fn step(&self, op: &Op, live: &mut IndexSet) {
-        if let Some(slot) = op.target() {
+        if let Some(slot) = op.certain_target() {
             self.kill(slot, live);
         }
         if matches!(op, Op::Extract { .. } | Op::Advance { .. } | Op::Lookahead { .. }) {

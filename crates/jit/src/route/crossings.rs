@@ -188,12 +188,7 @@ fn live_before(program: &Program, body: &Body, at_end: &IndexSet, at_exit: &Inde
 
 /// From what is live after an operation to what is live before it.
 fn step(program: &Program, op: &Op, live: &mut IndexSet) {
-    // These may leave their target as it is.
-    let certain = !matches!(
-        op,
-        Op::Random { .. } | Op::ExecuteMeter { .. } | Op::UpdateChecksum { .. }
-    );
-    if let Some(slot) = op.target().filter(|_| certain) {
+    if let Some(slot) = op.certain_target() {
         live.remove(slot.index());
     }
     if let Op::Emit { header } = op {
