@@ -61,7 +61,8 @@
 //! * **Lanes and queues.** Offsets in a lane are handed out when the program is compiled, and [`ShortWay`] makes sure that
 //!   every lane is as large as the last of them wants. A queue has a place for every lane of a burst, and a lane stands in
 //!   one queue at a time.
-//! * **Registers and counters.** [`Arrays`] have as many words as the program declares. An index is compared with the
+//! * **Registers and counters.** [`Arrays`] have as many words as the program declares, and registers lie in their banks as
+//!   [`RegisterBanks`] says: both are compared when they are made. An index is compared with the
 //!   declared number of elements before it becomes an address; outside, reads give 0 and writes do nothing. The comparison is
 //!   left out where the instruction before has masked the index to fewer bits than a larger one has.
 //! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as long as the

@@ -1,5 +1,8 @@
 //! The loop over the packets of a burst, and the places where they wait for each other.
 //!
+//! In a straight form, or one with a flow cache, packets do not wait: there is one segment, which goes along the list of frames
+//! and writes that of fates, and look-ups are made where they stand. In a staged form they do:
+//!
 //! ```text
 //!          ┌─────────────► lane ─────────────┬──────────────┬─────────── …
 //!          │                                 ▼              ▼
@@ -15,8 +18,6 @@
 //! A packet that reaches a look-up is laid aside: its key and what is in registers and will be read later go into its lane,
 //! the lane's address into the look-up's queue. When all packets have come to their ends or look-ups, the keys of
 //! each queue are looked up together, so that the memory accesses of one overlap those of the others, and the packets go on.
-//!
-//! Programs whose packets must go one after the other have one segment: look-ups are calls.
 
 use super::Translator;
 use super::homes::{Home, Homes};

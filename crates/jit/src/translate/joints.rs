@@ -389,7 +389,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.def_var(variable, following);
     }
 
-    /// The slots that may be written for a copy, with the values that they have now.
+    /// The slots that may be written for a copy, and sums, with the values that they have now.
     fn values_to_restore(&mut self, leaf: &Leaf) -> Vec<Restored> {
         let mut values = Vec::new();
         for &slot in &leaf.written {
@@ -406,6 +406,12 @@ impl<'a> Translator<'_, 'a, '_> {
                     });
                 }
                 Home::Packet(_) | Home::Constant(_) => {}
+            }
+        }
+        // What the packet's sums are is the same for all copies, too: Cranelift sees that if they begin with it anew.
+        if !self.burst_state().staged() {
+            for variable in self.sum_variables() {
+                values.push(Restored::Register(variable, self.builder.use_var(variable)));
             }
         }
         values
