@@ -229,14 +229,6 @@ impl Burst {
         &mut self.buffers[..self.length]
     }
 
-    /// Gives the packets consecutive identities.
-    #[inline]
-    pub fn number(&mut self, first_id: u64) {
-        for (packet, id) in self.as_mut_slice().iter_mut().zip(first_id..) {
-            packet.id = id;
-        }
-    }
-
     /// How many buffers this burst had to allocate so far; constant after a warm-up.
     pub fn buffers_created(&self) -> u64 {
         self.created

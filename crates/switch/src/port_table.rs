@@ -129,13 +129,7 @@ impl PortTable {
     /// Sends a whole burst, which is empty afterwards, behind what is queued for the port. The packets get tags from
     /// `first_tag` on. `None`, and the burst stays, when there is no such port.
     pub(crate) fn send_burst(&mut self, number: u32, burst: &mut Burst, first_tag: u64, now_ns: u64) -> Option<Sent> {
-        let place = self.place(number)?;
-        let slot = &mut self.slots[place];
-        if slot.reads_ids {
-            burst.number(first_tag);
-        }
-        let before = slot.flush(now_ns, &mut self.failures);
-        Some(before + slot.transmit(burst, now_ns, &mut self.failures))
+        self.send_copies(number, burst, (first_tag, 1), now_ns)
     }
 
     /// The same with copies of packets, of each packet so many, one behind the other, which get its tag.

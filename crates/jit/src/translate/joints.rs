@@ -264,7 +264,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store(port, place, offset_of!(Copy, egress_port) as i32);
         let sources: Vec<(SlotId, Source)> = match once.is_empty() {
             true => route.before_copy().to_vec(),
-            false => own_sources(route, true),
+            false => sources_for_copies(route, true),
         };
         self.set_sources(route, &sources, Destination { port, instance });
         (copies, once)
@@ -287,7 +287,7 @@ impl<'a> Translator<'_, 'a, '_> {
             port: zero,
             instance: zero,
         };
-        self.set_sources(route, &own_sources(route, false), nowhere);
+        self.set_sources(route, &sources_for_copies(route, false), nowhere);
         self.flow_slot = None;
         for (_, block) in &tables {
             let Terminator::Apply {
@@ -509,8 +509,8 @@ enum Restored {
     },
 }
 
-/// What the architecture says of copies: what differs between them, or what does not.
-fn own_sources(route: &Route, differing: bool) -> Vec<(SlotId, Source)> {
+/// What the architecture says of copies, of that what differs between them, or what does not.
+fn sources_for_copies(route: &Route, differing: bool) -> Vec<(SlotId, Source)> {
     let sources = route.before_copy().iter().copied();
     sources.filter(|(_, source)| differs(*source) == differing).collect()
 }
