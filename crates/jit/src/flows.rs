@@ -37,7 +37,7 @@ const LEARNING: u32 = 512;
 const WINDOW: u32 = 64;
 
 /// Bursts without it when it was of no use: at first, and at most.
-const REST_MIN: u32 = 8 << 10;
+const REST_MIN: u32 = 64 << 10;
 const REST_MAX: u32 = 1 << 20;
 
 /// See the [module](self).

@@ -13,7 +13,9 @@ use crate::lane::{HEAD_WORDS, Lane};
 use forebay_bits::{Bits, read_bits};
 use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::{BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, TableId, UnaryOp, ValueSetId};
-use forebay_tables::{Pin, Record, TableView};
+use forebay_tables::{Found, Pin, Record, TOGETHER_MAX, TableView, find_together};
+use smallvec::SmallVec;
+use std::mem::offset_of;
 use std::slice;
 
 /// A function that compiled code may call. All parameters and results are 64 bits wide.
@@ -255,14 +257,14 @@ unsafe fn found(lane: *mut Lane, view: &TableView, record: Option<Record<'_>>, p
     }
 }
 
-/// The key in a lane.
+/// A key in a lane, from a word on.
 ///
 /// # Safety
 ///
-/// The lane is one of the short way, which has room for keys of so many words.
-unsafe fn key_of<'a>(lane: *const Lane, words: usize) -> &'a [u64] {
+/// The lane is one of the short way, which has room for so many words there.
+unsafe fn key_of<'a>(lane: *const Lane, first: usize, words: usize) -> &'a [u64] {
     // SAFETY: as the caller promises.
-    unsafe { slice::from_raw_parts(lane.cast::<u64>().add(HEAD_WORDS), words) }
+    unsafe { slice::from_raw_parts(lane.cast::<u64>().add(first), words) }
 }
 
 /// Looks the key of a lane up.
@@ -271,7 +273,7 @@ unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut La
     unsafe {
         let tables = (*context).objects;
         let (view, pin) = (tables.table(TableId(table as u32)), tables.pin());
-        let key = key_of(lane, view.key_layout().words());
+        let key = key_of(lane, HEAD_WORDS, view.key_layout().words());
         found(lane, view, view.find(key, view.hint(key), pin), pin);
     }
 }
@@ -288,7 +290,7 @@ unsafe extern "C" fn find_for_flow(
         let sought = &*sought;
         let (place, tables) = (sought.place, (*context).objects);
         let (view, pin) = (tables.table(sought.table), tables.pin());
-        let key = key_of(lane, sought.key_words);
+        let key = key_of(lane, HEAD_WORDS, sought.key_words);
         let found = view.find(key, view.hint(key), pin);
         slot.add(place.key)
             .copy_from_nonoverlapping(key.as_ptr(), place.key_words);
@@ -317,62 +319,115 @@ unsafe extern "C" fn displace_flow(
     unsafe { (*layout).displace(slot, other, signature) }
 }
 
-/// A look-up at which packets wait.
+/// A look-up for packets that wait.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct LaneLookup {
     pub(crate) table: TableId,
     /// Whether the slots of entries are asked for.
     pub(crate) needs_slots: bool,
+    /// By word of the lane: where the key begins, and how many words it has.
+    pub(crate) key: usize,
+    pub(crate) key_words: usize,
+    /// By word of the lane: where the address of the record is put; whether it hit, behind it.
+    pub(crate) found: usize,
 }
 
-/// Looks the keys of all lanes of a queue up, in the table at an index of a list.
+impl LaneLookup {
+    /// Where [`Lane`] has what was found.
+    pub(crate) const FOUND: usize = offset_of!(Lane, record) / 8;
+
+    /// Puts what was found into a lane.
+    ///
+    /// # Safety
+    ///
+    /// The lane is one of the short way that makes this look-up.
+    unsafe fn put(&self, lane: *mut Lane, record: *const u64, hit: bool) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let place = lane.cast::<u64>().add(self.found);
+            place.write(record.expose_provenance() as u64);
+            place.add(1).write(hit.into());
+        }
+    }
+
+    /// Puts a record of one word into a lane, in place of the key.
+    ///
+    /// # Safety
+    ///
+    /// As for [`LaneLookup::put`].
+    unsafe fn put_word(&self, lane: *mut Lane, word: u64) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let place = lane.cast::<u64>().add(self.key);
+            place.write(word);
+            self.put(lane, place, true);
+        }
+    }
+}
+
+const _: () = assert!(offset_of!(Lane, hit) == offset_of!(Lane, record) + 8);
+
+/// Makes look-ups for all lanes of a queue: those at an index of a list.
 unsafe extern "C" fn find_all(
     context: *const Context<'_>,
-    list: *const Vec<Waiting>,
+    list: *const Vec<Vec<LaneLookup>>,
     index: u64,
     begin: *const *mut Lane,
     end: *const *mut Lane,
 ) {
     // SAFETY: see the module.
     unsafe {
-        let Waiting { table, needs_slots } = (&*list)[index as usize];
+        let look_ups = &(&*list)[index as usize][..];
         let tables = (*context).objects;
-        let (view, pin) = (tables.table(table), tables.pin());
+        let pin = tables.pin();
         let lanes = slice::from_raw_parts(begin, end.offset_from_unsigned(begin));
-        if !needs_slots && view.finds_words() {
-            let default = view.default_record(pin).as_ptr();
-            view.find_words(
-                lanes.len(),
-                |index| key_of(lanes[index], 1)[0],
-                |index, word| found_word(lanes[index], default, word),
-                pin,
-            );
-            return;
+        let mut together = SmallVec::<[_; TOGETHER_MAX]>::new();
+        for look_up in look_ups {
+            let view = tables.table(look_up.table);
+            match view.one_place(look_up.needs_slots, pin) {
+                Some(place) => together.push((look_up, view.default_record(pin).as_ptr(), place)),
+                None => find_alone(look_up, view, lanes, pin),
+            }
         }
-        let words = view.key_layout().words();
-        view.find_all(
+        let places: SmallVec<[_; TOGETHER_MAX]> = together.iter().map(|(.., place)| *place).collect();
+        find_together(
+            &places,
             lanes.len(),
-            |index| key_of(lanes[index], words),
-            |index, record| found(lanes[index], view, record, pin),
-            pin,
+            |table, index| {
+                let (look_up, ..) = together[table];
+                key_of(lanes[index], look_up.key, look_up.key_words)
+            },
+            |table, index, found| {
+                let (look_up, default, _) = together[table];
+                match found {
+                    Found::Nothing => look_up.put(lanes[index], default, false),
+                    Found::Word(word) => look_up.put_word(lanes[index], word),
+                    Found::Record(record) => look_up.put(lanes[index], record.as_ptr(), true),
+                }
+            },
         );
     }
 }
 
-/// The record has one word, which takes the key's place.
-unsafe fn found_word(lane: *mut Lane, default: *const u64, word: Option<u64>) {
-    // SAFETY: see the module; a key has a word at least.
-    unsafe {
-        let place = lane.cast::<u64>().add(HEAD_WORDS);
-        (*lane).hit = word.is_some().into();
-        (*lane).record = match word {
-            Some(word) => {
-                place.write(word);
-                place
-            }
-            None => default,
-        };
-    }
+/// Makes a look-up that reads several places of memory, one after the other.
+///
+/// # Safety
+///
+/// The lanes are of the short way that makes this look-up.
+unsafe fn find_alone(look_up: &LaneLookup, view: &TableView, lanes: &[*mut Lane], pin: &Pin<'_>) {
+    let default = view.default_record(pin);
+    view.find_all(
+        lanes.len(),
+        // SAFETY: as the caller promises.
+        |index| unsafe { key_of(lanes[index], look_up.key, look_up.key_words) },
+        |index, record| {
+            let hit = record.is_some();
+            let record = record.unwrap_or(default);
+            // SAFETY: as the caller promises.
+            unsafe { look_up.put(lanes[index], record.as_ptr(), hit) }
+        },
+        pin,
+    );
 }
 
 /// What a hit changes besides; the colour, or [`NO_COLOR`] without one.

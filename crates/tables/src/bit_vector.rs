@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::layout::Placement;
+use crate::memory::Array;
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::rules::{Best, Candidate, Rule};
 use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, words_of, zeroed_lines};
@@ -38,7 +39,7 @@ const NIBBLE_LINES: usize = 2;
 
 #[derive(Debug)]
 struct Block {
-    lines: Box<[Line]>,
+    lines: Array<Line>,
     /// By rule: its [`Candidate`].
     candidates: Box<[AtomicU64]>,
     /// By rule: the bounds of its ranges, for each range field the lower and then the upper one.

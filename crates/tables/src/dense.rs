@@ -21,9 +21,10 @@ use std::sync::Arc;
 
 use crate::exact::hash_words;
 use crate::layout::SLOT_BITS;
+use crate::memory::Array;
+use crate::processor::Instructions;
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
-use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, ask_ahead, prefetch, words_of, zeroed_lines};
-use crate::view::FIND_MAX;
+use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
 
 /// There is an entry in this cell.
 const USED: u64 = 1 << 62;
@@ -75,10 +76,10 @@ impl Shape {
 
 /// An array of buckets.
 #[derive(Debug)]
-struct Cells {
+pub(crate) struct Cells {
     shape: Shape,
     count: usize,
-    lines: Box<[Line]>,
+    lines: Array<Line>,
 }
 
 impl Cells {
@@ -111,26 +112,53 @@ impl Cells {
         words.try_into().expect("a line has so many words")
     }
 
-    /// The cell of a key that is searched from its home on; nothing when there is none.
-    #[inline]
-    fn find(&self, key: u64, home: usize) -> Option<u64> {
+    /// Asks for the bucket where a key is at home, and gives that.
+    #[inline(always)]
+    pub(crate) fn ask(&self, key: u64) -> u64 {
+        let home = self.home(key);
+        prefetch(&self.lines[home]);
+        home as u64
+    }
+
+    /// The first word of the record of a key that is at home there, with slot 0; nothing when there is no such key.
+    #[inline(always)]
+    pub(crate) fn find<I: Instructions>(&self, key: u64, home: u64) -> Option<u64> {
+        let home = home as usize;
         let wanted = self.shape.of_key(key);
-        let ignored = self.shape.record_mask() | OVERFLOWED;
+        let ignored = self.ignored();
+        let same = I::same(&self.lines[home], wanted, ignored);
+        let cells = self.bucket(home);
+        if same != 0 {
+            // What was seen together is only a hint where to look.
+            let cell = load(&cells[same.trailing_zeros() as usize % LINE_WORDS]);
+            if (cell ^ wanted) & !ignored == 0 {
+                return Some(self.shape.record(cell));
+            }
+        } else if load(&cells[0]) & OVERFLOWED == 0 {
+            return None;
+        }
+        self.find_from(key, home)
+    }
+
+    /// Bits of cells in which those of a key differ.
+    #[inline(always)]
+    fn ignored(&self) -> u64 {
+        self.shape.record_mask() | OVERFLOWED
+    }
+
+    /// As [`Cells::find`], one cell after the other.
+    #[cold]
+    #[inline(never)]
+    fn find_from(&self, key: u64, home: usize) -> Option<u64> {
+        let wanted = self.shape.of_key(key);
         let mut bucket = home;
         for _ in 0..self.count {
             let cells = self.bucket(bucket);
-            let mut found = 0;
-            // Without branches: which cell it is cannot be foreseen. One of them alone: a key that is taken away and added again
-            // meanwhile may be seen twice.
-            for cell in cells {
-                let cell = cell.load(Ordering::Relaxed);
-                let is_it = (cell ^ wanted) & !ignored == 0;
-                found = if is_it { cell } else { found };
+            let mut all = cells.iter().map(load);
+            if let Some(cell) = all.find(|cell| (cell ^ wanted) & !self.ignored() == 0) {
+                return Some(self.shape.record(cell));
             }
-            if found != 0 {
-                return Some(found);
-            }
-            if cells[0].load(Ordering::Acquire) & OVERFLOWED == 0 {
+            if load(&cells[0]) & OVERFLOWED == 0 {
                 return None;
             }
             bucket = self.next(bucket);
@@ -200,30 +228,15 @@ impl DenseIndex {
         (DenseIndex { cells }, writer)
     }
 
-    /// The first words of the records of several keys, at most [`FIND_MAX`], with slots of 0.
+    /// The present array.
     #[inline]
-    pub(crate) fn find_all(
-        &self,
-        count: usize,
-        key: impl Fn(usize) -> u64,
-        mut found: impl FnMut(usize, Option<u64>),
-        pin: &Pin<'_>,
-    ) {
-        let cells = self.cells.load(pin);
-        let mut homes = [0; FIND_MAX];
-        for (index, home) in homes[..count].iter_mut().enumerate() {
-            *home = cells.home(key(index));
-        }
-        let ask = |index: usize| prefetch(&cells.lines[homes[index]]);
-        ask_ahead(count, ask, |index| {
-            let cell = cells.find(key(index), homes[index]);
-            found(index, cell.map(|cell| cells.shape.record(cell)));
-        });
+    pub(crate) fn cells<'pin>(&'pin self, pin: &'pin Pin<'_>) -> &'pin Cells {
+        self.cells.load(pin)
     }
 
     /// Bytes of the present array.
     pub(crate) fn memory_bytes(&self, pin: &Pin<'_>) -> usize {
-        self.cells.load(pin).memory_bytes()
+        self.cells(pin).memory_bytes()
     }
 }
 
@@ -315,6 +328,7 @@ fn put(cells: &Cells, passed: &mut [u32], key: u64, cell: u64) {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::processor::Portable;
     use std::collections::HashMap;
 
     fn shape() -> Shape {
@@ -323,9 +337,9 @@ mod tests {
 
     fn get(index: &DenseIndex, domain: &Arc<Domain>, key: u64) -> Option<u64> {
         let mut reader = domain.reader();
-        let mut seen = None;
-        index.find_all(1, |_| key, |_, record| seen = record, &reader.pin());
-        seen
+        let pin = reader.pin();
+        let cells = index.cells(&pin);
+        cells.find::<Portable>(key, cells.ask(key))
     }
 
     #[test]
@@ -394,6 +408,7 @@ mod tests {
 #[cfg(all(test, loom))]
 mod publication {
     use super::*;
+    use crate::processor::Portable;
 
     fn check(write: fn(&DenseIndex, &mut DenseWriter), legal: fn(Option<u64>) -> bool) {
         loom::model(move || {
@@ -404,9 +419,11 @@ mod publication {
             let (its_index, its_domain) = (Arc::clone(&index), Arc::clone(&domain));
             let reader = loom::thread::spawn(move || {
                 let mut reader = its_domain.reader();
-                let mut seen = None;
-                its_index.find_all(1, |_| 1, |_, record| seen = record, &reader.pin());
-                seen.map(|record| record >> RECORD_SHIFT)
+                let pin = reader.pin();
+                let cells = its_index.cells(&pin);
+                cells
+                    .find::<Portable>(1, cells.ask(1))
+                    .map(|record| record >> RECORD_SHIFT)
             });
             write(&index, &mut writer);
             assert!(legal(reader.join().unwrap()));

@@ -8,9 +8,12 @@
 //! a lookup reads one cell, or two or three where prefixes are long, and compares nothing. (After P. Gupta, S. Lin and
 //! N. McKeown, "Routing lookups in hardware at memory access speeds", 1998: DIR-24-8.)
 //!
+//! Many prefixes have *short cells* besides, of half the size, in arrays of the same shape ([`crate::short_cells`]). They say which
+//! content a record has, and look-ups that need no more than that read fewer lines of memory.
+//!
 //! # Publication
 //!
-//! Every cell is one atomic word. A prefix changes all the cells that it owns, one after the other, and a lookup reads one of
+//! Every cell is atomic. A prefix changes all the cells that it owns, one after the other, and a lookup reads one of
 //! them. An array for the next bits is filled before its cell names it, and used again after no reader can look at it.
 //! When the number of prefixes asks for another first array, the writer makes a new trie.
 
@@ -18,10 +21,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::lpm::Prefix;
-use crate::memory;
+use crate::memory::Array;
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::rows::Records;
 use crate::search::Location;
+use crate::short_cells::{ContentsOf, Short, ShortCells};
 use crate::sync::{AtomicU64, Ordering, ask_ahead, prefetch};
 use crate::view::FIND_MAX;
 
@@ -49,10 +53,10 @@ const EMPTY: u32 = 0;
 pub const DEEPER: u32 = 1 << 31;
 
 /// Cells, two in a word.
-type Cells = Box<[AtomicU64]>;
+type Cells = Array<AtomicU64>;
 
 fn cells(bits: u32) -> Cells {
-    memory::defaults(1 << (bits - 1))
+    Cells::defaults(1 << (bits - 1))
 }
 
 #[inline(always)]
@@ -79,6 +83,36 @@ struct Trie {
     first_bits: u32,
     first: Cells,
     deeper: Deeper,
+    /// Of many prefixes.
+    short: Option<ShortCells>,
+}
+
+/// Where a cell is: in the first array, or in that of a number.
+#[derive(Clone, Copy)]
+struct At {
+    array: Option<u32>,
+    index: usize,
+}
+
+/// What a cell says, in both forms.
+#[derive(Clone, Copy)]
+struct Value {
+    cell: u32,
+    short: Short,
+}
+
+impl Value {
+    const EMPTY: Value = Value {
+        cell: EMPTY,
+        short: Short::EMPTY,
+    };
+
+    fn array(number: u32) -> Value {
+        Value {
+            cell: DEEPER | number,
+            short: Short::array(number),
+        }
+    }
 }
 
 /// From keys, whose bits are at the top of 32, to the record of the longest prefix.
@@ -93,6 +127,48 @@ impl Trie {
             first_bits,
             first: cells(first_bits),
             deeper: Deeper::new(DEEPER_WORDS),
+            short: (first_bits == MANY).then(|| ShortCells::new(MANY, STEP)),
+        }
+    }
+
+    fn cell(&self, at: At) -> u32 {
+        match at.array {
+            None => cell(&self.first, at.index),
+            Some(array) => cell(self.deeper.row(array), at.index),
+        }
+    }
+
+    fn value(&self, at: At) -> Value {
+        let short = self.short.as_ref();
+        Value {
+            cell: self.cell(at),
+            short: short.map_or(Short::EMPTY, |short| short.cell(at.array, at.index)),
+        }
+    }
+
+    fn set(&self, at: At, value: Value) {
+        match at.array {
+            None => set_cell(&self.first, at.index, value.cell),
+            Some(array) => set_cell(self.deeper.row(array), at.index, value.cell),
+        }
+        if let Some(short) = &self.short {
+            short.set(at.array, at.index, value.short);
+        }
+    }
+
+    /// The cell of a key in the first array.
+    fn begin(&self, key: u32) -> At {
+        At {
+            array: None,
+            index: self.first_index(key),
+        }
+    }
+
+    /// The cell of a key in the array that goes on behind so many bits.
+    fn in_array(array: u32, key: u32, consumed: u32) -> At {
+        At {
+            array: Some(array),
+            index: ((key << consumed) >> (u32::BITS - STEP)) as usize,
         }
     }
 
@@ -122,7 +198,7 @@ impl DirectTrie {
         let writer = DirectWriter {
             domain: Arc::clone(domain),
             prefixes: HashMap::new(),
-            lengths: Vec::new(),
+            records: Vec::new(),
             inside: HashMap::new(),
             next_array: 0,
             free_arrays: Vec::new(),
@@ -136,6 +212,13 @@ impl DirectTrie {
     #[inline]
     pub(crate) fn find(&self, key: u32, pin: &Pin<'_>) -> Option<u32> {
         self.trie.load(pin).find(key)
+    }
+
+    /// Short cells, if there are any and they say all.
+    #[inline]
+    pub(crate) fn short_cells<'pin>(&'pin self, pin: &'pin Pin<'_>) -> Option<&'pin ShortCells> {
+        let short = self.trie.load(pin).short.as_ref();
+        short.filter(|short| short.are_complete())
     }
 
     /// Where it is, with this default and these records.
@@ -199,8 +282,8 @@ impl DirectTrie {
 pub(crate) struct DirectWriter {
     domain: Arc<Domain>,
     prefixes: HashMap<Prefix, u32>,
-    /// Length of the prefix of each record.
-    lengths: Vec<u8>,
+    /// Of each record: the length of its prefix, and its content.
+    records: Vec<(u8, Short)>,
     /// How many prefixes end inside of an array, by its number.
     inside: HashMap<u32, usize>,
     next_array: u32,
@@ -210,52 +293,83 @@ pub(crate) struct DirectWriter {
 }
 
 impl DirectWriter {
-    /// Adds a prefix that is not there.
-    pub(crate) fn insert(&mut self, trie: &DirectTrie, prefix: Prefix, record: u32) {
+    /// Adds a prefix that is not there. Its record is there.
+    pub(crate) fn insert(&mut self, trie: &DirectTrie, prefix: Prefix, record: u32, contents: &mut ContentsOf<'_>) {
         self.note(prefix, record);
+        self.find_content(trie, record, contents);
         if self.prefixes.len() > MANY_PREFIXES && self.present(trie).first_bits == FEW {
-            self.rebuild(trie, MANY);
+            self.rebuild(trie, MANY, contents);
         } else {
             self.add(self.present(trie), prefix, record);
         }
     }
 
     /// Gives a prefix that is there another record; the old one's number.
-    pub(crate) fn replace(&mut self, trie: &DirectTrie, prefix: Prefix, record: u32) -> u32 {
+    pub(crate) fn replace(
+        &mut self,
+        trie: &DirectTrie,
+        prefix: Prefix,
+        record: u32,
+        contents: &mut ContentsOf<'_>,
+    ) -> u32 {
         let old = self.note(prefix, record).expect("a prefix to be replaced is there");
-        self.paint(self.present(trie), prefix, record + 1);
+        self.find_content(trie, record, contents);
+        self.paint(self.present(trie), prefix, self.value_of(record));
+        self.forget_content(old, contents);
         old
     }
 
+    /// Short cells, if there are any, say what content a record has.
+    fn find_content(&mut self, trie: &DirectTrie, record: u32, contents: &mut ContentsOf<'_>) {
+        if self.present(trie).short.is_some() {
+            self.records[record as usize].1 = contents.add(record);
+        }
+    }
+
+    /// A record has left all cells.
+    fn forget_content(&mut self, record: u32, contents: &mut ContentsOf<'_>) {
+        contents.remove(std::mem::replace(&mut self.records[record as usize].1, Short::EMPTY));
+    }
+
+    fn value_of(&self, record: u32) -> Value {
+        Value {
+            cell: record + 1,
+            short: self.records[record as usize].1,
+        }
+    }
+
     /// Removes a prefix that is there; its record's number.
-    pub(crate) fn remove(&mut self, trie: &DirectTrie, prefix: Prefix) -> u32 {
+    pub(crate) fn remove(&mut self, trie: &DirectTrie, prefix: Prefix, contents: &mut ContentsOf<'_>) -> u32 {
         let record = self.prefixes.remove(&prefix).expect("a prefix to be removed is there");
         if self.prefixes.len() * 4 < MANY_PREFIXES && self.present(trie).first_bits == MANY {
-            self.rebuild(trie, FEW);
+            self.rebuild(trie, FEW, contents);
+            self.forget_content(record, contents);
             return record;
         }
         let shorter = (0..prefix.length).rev().map(|length| prefix.shortened(length));
         let next = shorter.filter_map(|shorter| self.prefixes.get(&shorter)).next();
-        let replacement = next.map_or(EMPTY, |record| record + 1);
+        let replacement = next.map_or(Value::EMPTY, |record| self.value_of(*record));
         let present = self.present(trie);
         self.paint(present, prefix, replacement);
         self.leave_arrays(present, prefix, replacement);
+        self.forget_content(record, contents);
         if self.inside.len() * 8 + ARRAYS_KEPT < self.next_array as usize {
-            self.rebuild(trie, present.first_bits);
+            self.rebuild(trie, present.first_bits, contents);
         }
         record
     }
 
     pub(crate) fn memory_bytes(&self, trie: &DirectTrie) -> usize {
         let trie = self.present(trie);
-        size_of_val(&*trie.first) + trie.deeper.memory_bytes()
+        let short = trie.short.as_ref().map_or(0, ShortCells::memory_bytes);
+        size_of_val(&*trie.first) + trie.deeper.memory_bytes() + short
     }
 
     fn note(&mut self, prefix: Prefix, record: u32) -> Option<u32> {
-        if self.lengths.len() <= record as usize {
-            self.lengths.resize(record as usize + 1, 0);
+        if self.records.len() <= record as usize {
+            self.records.resize(record as usize + 1, (0, Short::EMPTY));
         }
-        self.lengths[record as usize] = prefix.length as u8;
+        self.records[record as usize] = (prefix.length as u8, Short::EMPTY);
         self.prefixes.insert(prefix, record)
     }
 
@@ -267,24 +381,23 @@ impl DirectWriter {
     /// Adds a prefix: arrays that it ends in, then the cells that it owns.
     fn add(&mut self, trie: &Trie, prefix: Prefix, record: u32) {
         let key = top_bits(prefix);
-        let (mut cells, mut index, mut consumed) = (&*trie.first, trie.first_index(key), trie.first_bits);
+        let (mut at, mut consumed) = (trie.begin(key), trie.first_bits);
         while prefix.length > consumed {
-            let present = cell(cells, index);
-            let array = match present & DEEPER {
+            let present = trie.value(at);
+            let array = match present.cell & DEEPER {
                 0 => self.new_array(trie, present),
-                _ => present & !DEEPER,
+                _ => present.cell & !DEEPER,
             };
-            set_cell(cells, index, DEEPER | array);
+            trie.set(at, Value::array(array));
             *self.inside.entry(array).or_default() += 1;
-            cells = trie.deeper.row(array);
-            index = ((key << consumed) >> (u32::BITS - STEP)) as usize;
+            at = Trie::in_array(array, key, consumed);
             consumed += STEP;
         }
-        self.paint(trie, prefix, record + 1);
+        self.paint(trie, prefix, self.value_of(record));
     }
 
     /// An array all of whose cells are the same.
-    fn new_array(&mut self, trie: &Trie, value: u32) -> u32 {
+    fn new_array(&mut self, trie: &Trie, value: Value) -> u32 {
         let free = &mut self.free_arrays;
         self.arrays.collect(&self.domain, |array| free.push(array));
         let array = self.free_arrays.pop().unwrap_or_else(|| {
@@ -292,49 +405,47 @@ impl DirectWriter {
             self.next_array - 1
         });
         for word in trie.deeper.make(array) {
-            word.store(u64::from(value) << 32 | u64::from(value), Ordering::Release);
+            word.store(u64::from(value.cell) << 32 | u64::from(value.cell), Ordering::Release);
+        }
+        if let Some(short) = &trie.short {
+            short.make_array(array, value.short);
         }
         array
     }
 
     /// Gives the cells that belong to a prefix a value: those under it whose own prefix is not longer.
-    fn paint(&self, trie: &Trie, prefix: Prefix, value: u32) {
+    fn paint(&self, trie: &Trie, prefix: Prefix, value: Value) {
         let key = top_bits(prefix);
-        let (mut cells, mut index, mut consumed) = (&*trie.first, trie.first_index(key), trie.first_bits);
+        let (mut at, mut consumed) = (trie.begin(key), trie.first_bits);
         while prefix.length > consumed {
-            cells = trie.deeper.row(cell(cells, index) & !DEEPER);
-            index = ((key << consumed) >> (u32::BITS - STEP)) as usize;
+            at = Trie::in_array(trie.cell(at) & !DEEPER, key, consumed);
             consumed += STEP;
         }
-        self.paint_cells(
-            trie,
-            cells,
-            index..index + (1 << (consumed - prefix.length)),
-            prefix.length,
-            value,
-        );
+        self.paint_cells(trie, at, 1 << (consumed - prefix.length), prefix.length, value);
     }
 
-    fn paint_cells(&self, trie: &Trie, cells: &[AtomicU64], range: std::ops::Range<usize>, length: u32, value: u32) {
-        for index in range {
-            let present = cell(cells, index);
+    /// The same with so many cells of one array.
+    fn paint_cells(&self, trie: &Trie, first: At, count: usize, length: u32, value: Value) {
+        for index in first.index..first.index + count {
+            let at = At { index, ..first };
+            let present = trie.cell(at);
             if present & DEEPER != 0 {
-                let deeper = trie.deeper.row(present & !DEEPER);
-                self.paint_cells(trie, deeper, 0..1 << STEP, length, value);
-            } else if present == EMPTY || u32::from(self.lengths[present as usize - 1]) <= length {
-                set_cell(cells, index, value);
+                let deeper = Trie::in_array(present & !DEEPER, 0, 0);
+                self.paint_cells(trie, deeper, 1 << STEP, length, value);
+            } else if present == EMPTY || u32::from(self.records[present as usize - 1].0) <= length {
+                trie.set(at, value);
             }
         }
     }
 
     /// Takes away the arrays in which nothing ends any more, now that the prefix is gone: all their cells have the value
     /// of the next shorter one.
-    fn leave_arrays(&mut self, trie: &Trie, prefix: Prefix, value: u32) {
+    fn leave_arrays(&mut self, trie: &Trie, prefix: Prefix, value: Value) {
         let key = top_bits(prefix);
-        let (mut cells, mut index, mut consumed) = (&*trie.first, trie.first_index(key), trie.first_bits);
+        let (mut at, mut consumed) = (trie.begin(key), trie.first_bits);
         let mut is_gone = false;
         while prefix.length > consumed {
-            let array = cell(cells, index) & !DEEPER;
+            let array = trie.cell(at) & !DEEPER;
             let inside = self
                 .inside
                 .get_mut(&array)
@@ -343,18 +454,17 @@ impl DirectWriter {
             if *inside == 0 {
                 self.inside.remove(&array);
                 if !is_gone {
-                    set_cell(cells, index, value);
+                    trie.set(at, value);
                 }
                 is_gone = true;
                 self.arrays.retire(&self.domain, array);
             }
-            cells = trie.deeper.row(array);
-            index = ((key << consumed) >> (u32::BITS - STEP)) as usize;
+            at = Trie::in_array(array, key, consumed);
             consumed += STEP;
         }
     }
 
-    fn rebuild(&mut self, trie: &DirectTrie, first_bits: u32) {
+    fn rebuild(&mut self, trie: &DirectTrie, first_bits: u32, contents: &mut ContentsOf<'_>) {
         let new = Trie::new(first_bits);
         self.inside.clear();
         self.next_array = 0;
@@ -367,11 +477,21 @@ impl DirectWriter {
             .collect();
         // Short ones first: then no cell is looked at twice for nothing.
         prefixes.sort_by_key(|(prefix, _)| prefix.length);
-        for (prefix, record) in prefixes {
-            self.add(&new, prefix, record);
+        for (prefix, record) in &prefixes {
+            let content = &mut self.records[*record as usize].1;
+            if *content == Short::EMPTY && new.short.is_some() {
+                *content = contents.add(*record);
+            }
+            self.add(&new, *prefix, *record);
         }
+        let has_short = new.short.is_some();
         let old = trie.trie.replace(new);
         self.tries.retire(&self.domain, old);
+        if !has_short {
+            prefixes
+                .iter()
+                .for_each(|(_, record)| self.forget_content(*record, contents));
+        }
         self.tries.collect(&self.domain, drop);
     }
 }
@@ -383,6 +503,9 @@ fn top_bits(prefix: Prefix) -> u32 {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::layout::SLOT_BITS;
+    use crate::rows::Records;
+    use crate::short_cells::ContentWriter;
 
     /// Random prefixes close together, against a scan; and nothing is left when all are gone.
     #[test]
@@ -395,21 +518,25 @@ mod tests {
             state = crate::exact::hash_words(&[state]);
             state
         };
+        let mut contents = Contents::new(&domain);
         let mut prefixes: Vec<(Prefix, u32)> = Vec::new();
         for record in 0..4000 {
             let value = ((random() % 8) << 28) | ((random() % 4) << 16) | ((random() % 4) << 8) | (random() % 8);
             let prefix = Prefix::new(value.into(), 32, random() as u32 % 33);
             match prefixes.iter().position(|(known, _)| *known == prefix) {
                 None => {
-                    writer.insert(&trie, prefix, record);
+                    writer.insert(&trie, prefix, record, &mut contents.of(record));
                     prefixes.push((prefix, record));
                 }
                 Some(at) if random() % 2 == 0 => {
-                    assert_eq!(writer.replace(&trie, prefix, record), prefixes[at].1);
+                    assert_eq!(
+                        writer.replace(&trie, prefix, record, &mut contents.of(record)),
+                        prefixes[at].1
+                    );
                     prefixes[at].1 = record;
                 }
                 Some(at) => {
-                    assert_eq!(writer.remove(&trie, prefix), prefixes[at].1);
+                    assert_eq!(writer.remove(&trie, prefix, &mut contents.all()), prefixes[at].1);
                     prefixes.swap_remove(at);
                 }
             }
@@ -425,7 +552,7 @@ mod tests {
             trie.find_all(1, |_| key, |_, found| assert_eq!(found, longest), &pin);
         }
         for (prefix, record) in prefixes {
-            assert_eq!(writer.remove(&trie, prefix), record);
+            assert_eq!(writer.remove(&trie, prefix, &mut contents.all()), record);
         }
         assert!(writer.inside.is_empty());
     }
@@ -435,16 +562,102 @@ mod tests {
         let domain = Domain::new();
         let (trie, mut writer) = DirectTrie::new(&domain);
         let mut reader = domain.reader();
+        let mut contents = Contents::new(&domain);
         let count = 40_000u32;
         let prefix = |number: u32| Prefix::new(u128::from(number) << 8, 32, 24 + number % 9);
-        (0..count).for_each(|number| writer.insert(&trie, prefix(number), number));
+        for number in 0..count {
+            writer.insert(&trie, prefix(number), number, &mut contents.of(number));
+        }
         assert_eq!(writer.present(&trie).first_bits, MANY);
         let found = |number: u32, reader: &mut crate::reclaim::Reader| trie.find(number << 8, &reader.pin());
         assert!((0..count).all(|number| found(number, &mut reader) == Some(number)));
         for number in 1000..count {
-            assert_eq!(writer.remove(&trie, prefix(number)), number);
+            assert_eq!(writer.remove(&trie, prefix(number), &mut contents.all()), number);
         }
         assert_eq!(writer.present(&trie).first_bits, FEW);
         assert!((0..count).all(|number| found(number, &mut reader) == (number < 1000).then_some(number)));
+    }
+
+    /// Random prefixes, close together, beside many that stay: short cells say what the others say.
+    #[test]
+    fn short_cells_say_which_content_records_have() {
+        let domain = Domain::new();
+        let (trie, mut writer) = DirectTrie::new(&domain);
+        let mut reader = domain.reader();
+        let mut contents = Contents::new(&domain);
+        let few = MANY_PREFIXES as u32 + 100;
+        for number in 0..few {
+            let prefix = Prefix::new(u128::from(number) << 4 | 15 << 28, 32, 28);
+            writer.insert(&trie, prefix, number, &mut contents.of(number));
+        }
+        let mut state = 1u64;
+        let mut random = || {
+            state = crate::exact::hash_words(&[state]);
+            state
+        };
+        let mut known: Vec<Prefix> = Vec::new();
+        for record in few..few + 6_000 {
+            let value = ((random() % 4) << 16) | ((random() % 4) << 8) | (random() % 8);
+            let prefix = Prefix::new(value.into(), 32, 8 + random() as u32 % 25);
+            match known.iter().position(|other| *other == prefix) {
+                None => {
+                    writer.insert(&trie, prefix, record, &mut contents.of(record));
+                    known.push(prefix);
+                }
+                Some(_) if random() % 2 == 0 => {
+                    writer.replace(&trie, prefix, record, &mut contents.of(record));
+                }
+                Some(at) => {
+                    writer.remove(&trie, prefix, &mut contents.all());
+                    known.swap_remove(at);
+                }
+            }
+            let pin = reader.pin();
+            let short = trie.short_cells(&pin).expect("there are few contents");
+            for _ in 0..8 {
+                let key = top_bits(prefix) ^ (random() % 0x400) as u32;
+                let expected = trie.find(key, &pin).map(Contents::content);
+                let found = short
+                    .find(key)
+                    .map(|content| contents.contents.row(content)[0].load(Ordering::Relaxed));
+                assert_eq!(found, expected, "{key:#x} after record {record}");
+            }
+        }
+    }
+
+    /// Records that have one of seven contents.
+    struct Contents {
+        known: ContentWriter,
+        contents: Records,
+        records: Records,
+    }
+
+    impl Contents {
+        fn new(domain: &Arc<Domain>) -> Contents {
+            Contents {
+                known: ContentWriter::new(domain),
+                contents: Records::new(1),
+                records: Records::new(1),
+            }
+        }
+
+        fn content(record: u32) -> u64 {
+            u64::from(record % 7) << SLOT_BITS
+        }
+
+        /// For a record that is about to be added.
+        fn of(&mut self, record: u32) -> ContentsOf<'_> {
+            self.records.make(record)[0].store(Contents::content(record) | u64::from(record), Ordering::Relaxed);
+            ContentsOf {
+                known: &mut self.known,
+                contents: &self.contents,
+                records: &self.records,
+                memo: None,
+            }
+        }
+
+        fn all(&mut self) -> ContentsOf<'_> {
+            self.of(0)
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! | key | engine |
 //! |---|---|
 //! | all fields exact | [`ExactMap`]: the record is in the bucket; beside it a [`DenseIndex`] if both fit into a word |
-//! | one prefix field of up to 32 bits | [`DirectTrie`]: finds the number of a record |
+//! | one prefix field of up to 32 bits | [`DirectTrie`]: finds the number of a record, or of its content |
 //! | one prefix field of up to 128 bits | [`PrefixTree`]: finds the number of a record |
 //! | anything else | [`RuleSet`]: finds the number of a record |
 //!
@@ -23,7 +23,9 @@ use crate::reclaim::{Domain, Pin};
 use crate::rows::{RecordWriter, Records};
 use crate::rules::{Bounds, Candidate, Rule, RuleSet, RuleWriter};
 use crate::search::Location;
+use crate::short_cells::{ContentWriter, ContentsOf};
 use crate::sync::{AtomicU64, ask_ahead, prefetch};
+use crate::together::{Found, OnePlace, Place, find_together};
 use crate::view::FIND_MAX;
 use forebay_bits::Bits;
 
@@ -40,11 +42,7 @@ pub(crate) enum Engine {
         /// The same entries once more, if key and record fit into a word.
         dense: Option<DenseIndex>,
     },
-    Direct {
-        trie: DirectTrie,
-        width: u32,
-        records: Records,
-    },
+    Direct(Box<Direct>),
     Prefix {
         tree: PrefixTree,
         width: u32,
@@ -61,9 +59,32 @@ pub(crate) enum Engine {
 pub(crate) enum EngineWriter {
     Keyless,
     Exact(ExactWriter, Option<DenseWriter>),
-    Direct(DirectWriter, RecordWriter),
+    Direct(DirectWriter, RecordWriter, ContentWriter),
     Prefix(PrefixWriter, RecordWriter),
     Rules(RuleWriter, RecordWriter, Ranking),
+}
+
+/// See [`Engine::Direct`].
+#[derive(Debug)]
+pub(crate) struct Direct {
+    trie: DirectTrie,
+    width: u32,
+    records: Records,
+    /// A record for each content that records have.
+    contents: Records,
+    /// The word of records that is no part of their content.
+    memo: Option<usize>,
+}
+
+impl Direct {
+    fn contents_of<'a>(&'a self, known: &'a mut ContentWriter) -> ContentsOf<'a> {
+        ContentsOf {
+            known,
+            contents: &self.contents,
+            records: &self.records,
+            memo: self.memo,
+        }
+    }
 }
 
 /// Which engine suits a key.
@@ -132,12 +153,16 @@ impl Engine {
             }
             Kind::Direct(field) => {
                 let (trie, writer) = DirectTrie::new(domain);
-                let engine = Engine::Direct {
+                let direct = Direct {
                     trie,
                     width: field.width,
                     records: records(),
+                    contents: records(),
+                    memo: record_layout.memo(),
                 };
-                (engine, EngineWriter::Direct(writer, RecordWriter::new(domain)))
+                let contents = ContentWriter::new(domain);
+                let writer = EngineWriter::Direct(writer, RecordWriter::new(domain), contents);
+                (Engine::Direct(Box::new(direct)), writer)
             }
             Kind::Prefix(field) => {
                 let (tree, writer) = PrefixTree::new(domain, field.width);
@@ -168,7 +193,7 @@ impl Engine {
     pub(crate) fn location(&self, default: *const u64, pin: &Pin<'_>) -> Location {
         match self {
             Engine::Exact { map, .. } => map.location(default, pin),
-            Engine::Direct { trie, records, .. } => trie.location(default, records, pin),
+            Engine::Direct(direct) => direct.trie.location(default, &direct.records, pin),
             Engine::Keyless | Engine::Prefix { .. } | Engine::Rules { .. } => Location::of_default(default),
         }
     }
@@ -183,8 +208,8 @@ impl Engine {
                 map.prefetch(hash, pin);
                 hash
             }
-            Engine::Direct { trie, width, .. } => {
-                trie.prefetch(direct_key(key, *width), pin);
+            Engine::Direct(direct) => {
+                direct.trie.prefetch(direct_key(key, direct.width), pin);
                 0
             }
             Engine::Prefix { tree, width, .. } => {
@@ -204,9 +229,9 @@ impl Engine {
         match self {
             Engine::Keyless => None,
             Engine::Exact { map, .. } => map.find(key, hint, pin),
-            Engine::Direct { trie, width, records } => {
-                let number = trie.find(direct_key(key, *width), pin)?;
-                Some(records.row(number))
+            Engine::Direct(direct) => {
+                let number = direct.trie.find(direct_key(key, direct.width), pin)?;
+                Some(direct.records.row(number))
             }
             Engine::Prefix { tree, width, records } => {
                 let number = tree.find(prefix_key(key, *width), pin)?;
@@ -230,12 +255,20 @@ impl Engine {
     ) {
         match self {
             Engine::Keyless => (0..count).for_each(|index| found(index, None)),
-            Engine::Exact { map, .. } => map.find_all(count, key, found, pin),
-            Engine::Direct { trie, width, records } => {
+            Engine::Exact { map, .. } => {
+                let place = OnePlace(Place::Bucket(map.buckets(pin)));
+                let found = |_, index, entry| match entry {
+                    Found::Record(record) => found(index, Some(record.words())),
+                    _ => found(index, None),
+                };
+                find_together(&[place], count, |_, index| key(index), found);
+            }
+            Engine::Direct(direct) => {
                 let mut numbers = [None; FIND_MAX];
-                let key = |index| direct_key(key(index), *width);
-                trie.find_all(count, key, |index, number| numbers[index] = number, pin);
-                give_records(records, &numbers[..count], found);
+                let key = |index| direct_key(key(index), direct.width);
+                let found_one = |index, number| numbers[index] = number;
+                direct.trie.find_all(count, key, found_one, pin);
+                give_records(&direct.records, &numbers[..count], found);
             }
             Engine::Prefix { tree, width, records } => {
                 let mut numbers = [None; FIND_MAX];
@@ -252,13 +285,20 @@ impl Engine {
         }
     }
 
-    /// The index in which entries have one word each, if there is one.
+    /// See [`TableView::one_place`](crate::TableView::one_place).
     #[inline]
-    pub(crate) fn dense(&self) -> Option<&DenseIndex> {
-        match self {
-            Engine::Exact { dense, .. } => dense.as_ref(),
-            _ => None,
-        }
+    pub(crate) fn one_place<'a>(&'a self, needs_slots: bool, pin: &'a Pin<'_>) -> Option<OnePlace<'a>> {
+        let place = match self {
+            Engine::Exact { dense: Some(dense), .. } if !needs_slots => Place::Dense(dense.cells(pin)),
+            Engine::Exact { map, .. } => Place::Bucket(map.buckets(pin)),
+            Engine::Direct(direct) if !needs_slots => Place::Short {
+                cells: direct.trie.short_cells(pin)?,
+                width: direct.width,
+                contents: &direct.contents,
+            },
+            _ => return None,
+        };
+        Some(OnePlace(place))
     }
 
     /// A number for [`Engine::find`] without a prefetch.
@@ -300,7 +340,7 @@ fn give_records<'a>(
 
 /// A key of up to 32 bits moved to the top.
 #[inline(always)]
-fn direct_key(key: &[u64], width: u32) -> u32 {
+pub(crate) fn direct_key(key: &[u64], width: u32) -> u32 {
     (key[0] << (u32::BITS - width)) as u32
 }
 
@@ -327,9 +367,10 @@ impl EngineWriter {
                 }
                 0
             }
-            (EngineWriter::Direct(writer, rows), Engine::Direct { trie, width, records }) => {
-                let number = rows.add(records, entry.id, entry.record);
-                writer.insert(trie, prefix(entry.key, *width), number);
+            (EngineWriter::Direct(writer, rows, known), Engine::Direct(direct)) => {
+                let number = rows.add(&direct.records, entry.id, entry.record);
+                let contents = &mut direct.contents_of(known);
+                writer.insert(&direct.trie, prefix(entry.key, direct.width), number, contents);
                 number
             }
             (EngineWriter::Prefix(writer, rows), Engine::Prefix { tree, width, records }) => {
@@ -357,9 +398,10 @@ impl EngineWriter {
                 }
                 0
             }
-            (EngineWriter::Direct(writer, rows), Engine::Direct { trie, width, records }) => {
-                let number = rows.add(records, entry.id, entry.record);
-                writer.replace(trie, prefix(entry.key, *width), number);
+            (EngineWriter::Direct(writer, rows, known), Engine::Direct(direct)) => {
+                let number = rows.add(&direct.records, entry.id, entry.record);
+                let contents = &mut direct.contents_of(known);
+                writer.replace(&direct.trie, prefix(entry.key, direct.width), number, contents);
                 rows.remove(old);
                 number
             }
@@ -389,8 +431,9 @@ impl EngineWriter {
                     writer.remove(index, key[0]);
                 }
             }
-            (EngineWriter::Direct(writer, rows), Engine::Direct { trie, width, .. }) => {
-                writer.remove(trie, prefix(entry.key, *width));
+            (EngineWriter::Direct(writer, rows, known), Engine::Direct(direct)) => {
+                let contents = &mut direct.contents_of(known);
+                writer.remove(&direct.trie, prefix(entry.key, direct.width), contents);
                 rows.remove(number);
             }
             (EngineWriter::Prefix(writer, rows), Engine::Prefix { tree, width, .. }) => {
@@ -411,8 +454,8 @@ impl EngineWriter {
             (EngineWriter::Exact(..), Engine::Exact { map, dense }) => {
                 map.memory_bytes(pin) + dense.as_ref().map_or(0, |dense| dense.memory_bytes(pin))
             }
-            (EngineWriter::Direct(writer, _), Engine::Direct { trie, records, .. }) => {
-                writer.memory_bytes(trie) + records.memory_bytes()
+            (EngineWriter::Direct(writer, ..), Engine::Direct(direct)) => {
+                writer.memory_bytes(&direct.trie) + direct.records.memory_bytes() + direct.contents.memory_bytes()
             }
             (EngineWriter::Prefix(writer, _), Engine::Prefix { tree, records, .. }) => {
                 writer.memory_bytes(tree) + records.memory_bytes()

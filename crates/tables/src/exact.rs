@@ -26,10 +26,10 @@
 
 use std::sync::Arc;
 
+use crate::memory::Array;
 use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::search::{Location, NEVER, Search};
-use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, ask_ahead, prefetch, words_of, zeroed_lines};
-use crate::view::FIND_MAX;
+use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
 
 /// The tag of a place without an entry.
 const FREE: u8 = 0;
@@ -49,8 +49,6 @@ const PLACES_MIN: usize = 3;
 const LOAD_MAX: usize = 7;
 const LOAD_GROWN: usize = 6;
 const BUCKETS_MIN: usize = 2;
-/// Up to so many bytes a table is taken to be in the caches nearby.
-const CACHED_BYTES: usize = 64 << 10;
 
 /// The hash of the words of a key: home and tag of its entry.
 ///
@@ -115,11 +113,11 @@ impl Shape {
 
 /// An array of buckets.
 #[derive(Debug)]
-struct Buckets {
+pub(crate) struct Buckets {
     shape: Shape,
     count: usize,
     places_mask: u64,
-    lines: Box<[Line]>,
+    lines: Array<Line>,
     /// Which memos hold: see [`crate::search`].
     version: AtomicU64,
 }
@@ -255,40 +253,27 @@ impl Buckets {
         None
     }
 
-    /// See [`ExactMap::find_all`], for keys of a number of words that is known.
-    #[inline]
-    fn find_all<'a, const WORDS: usize>(
-        &'a self,
-        count: usize,
-        key: impl Fn(usize) -> [u64; WORDS],
-        mut found: impl FnMut(usize, Option<&'a [AtomicU64]>),
-    ) {
-        let find = |key: [u64; WORDS], hash| {
-            let same = |entry: &[AtomicU64]| {
-                let words = key.iter().zip(entry);
-                words.fold(0, |all, (word, stored)| all | (word ^ load(stored))) == 0
-            };
-            self.search(hash, same).map(|at| self.value(at))
-        };
-        if self.memory_bytes() <= CACHED_BYTES {
-            for index in 0..count {
-                let key = key(index);
-                found(index, find(key, hash_words(&key)));
-            }
-            return;
+    /// Asks for the lines where a key is, if it is anywhere, and gives its hash.
+    #[inline(always)]
+    pub(crate) fn ask(&self, key: &[u64]) -> u64 {
+        let hash = hash_words(key);
+        self.prefetch(hash);
+        hash
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, hash: u64) {
+        let bucket = self.bucket(self.home(hash));
+        prefetch(&bucket[0]);
+        if let Some(word) = bucket.get(LINE_WORDS) {
+            prefetch(word);
         }
-        let mut hashes = [0; FIND_MAX];
-        for (index, hash) in hashes[..count].iter_mut().enumerate() {
-            *hash = hash_words(&key(index));
-        }
-        let ask = |index: usize| {
-            let bucket = self.bucket(self.home(hashes[index]));
-            prefetch(&bucket[0]);
-            if let Some(word) = bucket.get(LINE_WORDS) {
-                prefetch(word);
-            }
-        };
-        ask_ahead(count, ask, |index| found(index, find(key(index), hashes[index])));
+    }
+
+    /// The value of a key, whose hash is `hash`.
+    #[inline(always)]
+    pub(crate) fn get(&self, key: &[u64], hash: u64) -> Option<&[AtomicU64]> {
+        Some(self.value(self.find(key, hash)?))
     }
 
     /// The first free place from `bucket` on.
@@ -382,47 +367,25 @@ impl ExactMap {
     /// Asks for the lines where the key with this hash is, if it is anywhere.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64, pin: &Pin<'_>) {
-        let buckets = self.buckets.load(pin);
-        let bucket = buckets.bucket(buckets.home(hash));
-        prefetch(&bucket[0]);
-        if let Some(word) = bucket.get(LINE_WORDS) {
-            prefetch(word);
-        }
+        self.buckets(pin).prefetch(hash);
     }
 
     /// The value of a key, whose hash is `hash`.
     #[inline]
     pub(crate) fn find<'a>(&'a self, key: &[u64], hash: u64, pin: &'a Pin<'_>) -> Option<&'a [AtomicU64]> {
-        let buckets = self.buckets.load(pin);
-        Some(buckets.value(buckets.find(key, hash)?))
+        self.buckets(pin).get(key, hash)
     }
 
-    /// The values of several keys, at most [`FIND_MAX`].
+    /// The present array.
     #[inline]
-    pub(crate) fn find_all<'a, 'k>(
-        &'a self,
-        count: usize,
-        key: impl Fn(usize) -> &'k [u64],
-        mut found: impl FnMut(usize, Option<&'a [AtomicU64]>),
-        pin: &'a Pin<'_>,
-    ) {
-        let buckets = self.buckets.load(pin);
-        match buckets.shape.key_words {
-            1 => buckets.find_all(count, |index| [key(index)[0]], found),
-            2 => buckets.find_all(count, |index| [key(index)[0], key(index)[1]], found),
-            _ => {
-                let ask = |index: usize| self.prefetch(hash_words(key(index)), pin);
-                ask_ahead(count, ask, |index| {
-                    found(index, self.find(key(index), hash_words(key(index)), pin));
-                });
-            }
-        }
+    pub(crate) fn buckets<'pin>(&'pin self, pin: &'pin Pin<'_>) -> &'pin Buckets {
+        self.buckets.load(pin)
     }
 
     /// Where it is, with this default.
     #[inline]
     pub(crate) fn location(&self, default: *const u64, pin: &Pin<'_>) -> Location {
-        let buckets = self.buckets.load(pin);
+        let buckets = self.buckets(pin);
         Location {
             array: buckets.lines.as_ptr().cast(),
             size: buckets.count as u64,
@@ -434,7 +397,7 @@ impl ExactMap {
 
     /// Bytes of the present array.
     pub(crate) fn memory_bytes(&self, pin: &Pin<'_>) -> usize {
-        self.buckets.load(pin).memory_bytes()
+        self.buckets(pin).memory_bytes()
     }
 }
 

@@ -1,40 +1,30 @@
 //! Memory for large arrays, in huge pages where the system has them: a look-up at random in an array of small pages misses
 //! the translation cache nearly every time.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::fmt;
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::{Deref, DerefMut};
+#[cfg(all(target_os = "linux", not(miri)))]
+use std::ptr;
 use std::ptr::NonNull;
+use std::slice;
 
 /// Bytes of a huge page; smaller arrays do not ask for any.
 pub const HUGE_PAGE: usize = 2 << 20;
 
 /// A huge page of words, 0 at first.
-pub struct Page(NonNull<u64>);
+#[derive(Debug)]
+pub struct Page(Array<u64>);
 
 impl Page {
-    const LAYOUT: Layout = match Layout::from_size_align(HUGE_PAGE, HUGE_PAGE) {
-        Ok(layout) => layout,
-        Err(_) => unreachable!(),
-    };
-
     /// A new one.
     pub fn new() -> Page {
-        // SAFETY: the layout is not empty.
-        let memory = unsafe { alloc(Page::LAYOUT) }.cast::<MaybeUninit<u64>>();
-        let Some(first) = NonNull::new(memory) else {
-            handle_alloc_error(Page::LAYOUT)
-        };
-        // SAFETY: the memory is ours alone and as long as said; any bytes are such elements.
-        let words = unsafe { std::slice::from_raw_parts_mut(memory, HUGE_PAGE / 8) };
-        advise(words);
-        words.fill(MaybeUninit::new(0));
-        Page(first.cast())
+        Page(Array::defaults(HUGE_PAGE / 8))
     }
 
     /// The first of [`HUGE_PAGE`] / 8 words, which are whoever's the page is.
     pub fn as_mut_ptr(&mut self) -> *mut u64 {
-        self.0.as_ptr()
+        self.0.as_mut_ptr()
     }
 }
 
@@ -44,65 +34,181 @@ impl Default for Page {
     }
 }
 
-impl fmt::Debug for Page {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Page")
+/// An array of fixed length. A large one is a mapping of its own that begins at a huge page, of memory that nobody has used
+/// before: what has once been in small pages stays in them.
+pub(crate) struct Array<T> {
+    first: NonNull<T>,
+    count: usize,
+    memory: Memory,
+}
+
+#[derive(Clone, Copy)]
+enum Memory {
+    /// A boxed slice's.
+    Boxed,
+    /// A mapping of so many bytes.
+    #[cfg_attr(any(not(target_os = "linux"), miri), expect(dead_code))]
+    Mapped(usize),
+}
+
+impl<T> Array<T> {
+    /// `count` elements, all bytes of which are zero.
+    ///
+    /// # Safety
+    ///
+    /// All bytes zero is a value of the type.
+    pub(crate) unsafe fn zeroed(count: usize) -> Array<T> {
+        let mut elements = Array::uninit(count);
+        // Those of a new mapping too: then no reader is the first who touches them.
+        // SAFETY: the bytes are those of the elements; zero is a value of theirs, as the caller promises.
+        unsafe {
+            elements.as_mut_ptr().write_bytes(0, count);
+            elements.assume_init()
+        }
+    }
+
+    /// `count` default elements.
+    pub(crate) fn defaults(count: usize) -> Array<T>
+    where
+        T: Default,
+    {
+        let mut elements = Array::uninit(count);
+        for element in &mut *elements {
+            *element = MaybeUninit::new(T::default());
+        }
+        // SAFETY: every element was written.
+        unsafe { elements.assume_init() }
+    }
+
+    fn uninit(count: usize) -> Array<MaybeUninit<T>> {
+        let bytes = count * size_of::<T>();
+        match (bytes >= HUGE_PAGE).then(|| map(bytes)).flatten() {
+            Some((address, mapped)) => Array {
+                first: address.cast(),
+                count,
+                memory: Memory::Mapped(mapped),
+            },
+            None => Array::from(Box::new_uninit_slice(count)),
+        }
     }
 }
 
-impl Drop for Page {
+impl<T> Array<MaybeUninit<T>> {
+    /// # Safety
+    ///
+    /// All elements have been written.
+    unsafe fn assume_init(self) -> Array<T> {
+        let array = ManuallyDrop::new(self);
+        Array {
+            first: array.first.cast(),
+            count: array.count,
+            memory: array.memory,
+        }
+    }
+}
+
+impl<T> From<Box<[T]>> for Array<T> {
+    fn from(elements: Box<[T]>) -> Array<T> {
+        let count = elements.len();
+        let first = NonNull::new(Box::into_raw(elements).cast()).expect("a box is somewhere");
+        Array {
+            first,
+            count,
+            memory: Memory::Boxed,
+        }
+    }
+}
+
+impl<T> Deref for Array<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: so many elements are there, and ours.
+        unsafe { slice::from_raw_parts(self.first.as_ptr(), self.count) }
+    }
+}
+
+impl<T> DerefMut for Array<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and nobody else borrows them.
+        unsafe { slice::from_raw_parts_mut(self.first.as_ptr(), self.count) }
+    }
+}
+
+impl<T> Drop for Array<T> {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout, and nobody else frees it.
-        unsafe { dealloc(self.0.as_ptr().cast(), Page::LAYOUT) };
+        let elements: *mut [T] = &raw mut **self;
+        match self.memory {
+            // SAFETY: it came from such a box, and nobody uses it any more.
+            Memory::Boxed => drop(unsafe { Box::from_raw(elements) }),
+            // SAFETY: the elements and the mapping are ours, and nobody uses them any more.
+            Memory::Mapped(bytes) => unsafe {
+                elements.drop_in_place();
+                unmap(self.first.cast(), bytes);
+            },
+        }
     }
 }
 
-// SAFETY: it owns its words.
-unsafe impl Send for Page {}
-// SAFETY: shared, it gives nothing.
-unsafe impl Sync for Page {}
+impl<T> fmt::Debug for Array<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Array of {}", self.count)
+    }
+}
 
-/// Asks for huge pages under memory that nobody has written to yet. Without them it is merely slower.
+// SAFETY: it owns its elements as a box does.
+unsafe impl<T: Send> Send for Array<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Array<T> {}
+
+/// A new mapping of so many bytes at least, with its length; nothing when there is none to be had, or only in another way.
 #[cfg(all(target_os = "linux", not(miri)))]
-fn advise<T>(memory: &mut [T]) {
-    let bytes = memory.as_mut_ptr_range();
-    let first = (bytes.start as usize).next_multiple_of(HUGE_PAGE);
-    let end = bytes.end as usize / HUGE_PAGE * HUGE_PAGE;
-    if first < end {
-        // SAFETY: the pages are wholly within memory that is ours alone; advice changes nothing that it holds.
-        unsafe { libc::madvise(first as *mut libc::c_void, end - first, libc::MADV_HUGEPAGE) };
+fn map(bytes: usize) -> Option<(NonNull<u8>, usize)> {
+    let mapped = bytes.next_multiple_of(HUGE_PAGE);
+    // SAFETY: a new mapping, of which the parts before and behind a huge page's boundaries are given back.
+    unsafe {
+        let address = libc::mmap(
+            ptr::null_mut(),
+            mapped + HUGE_PAGE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        if address == libc::MAP_FAILED {
+            return None;
+        }
+        let before = address.align_offset(HUGE_PAGE);
+        let first = address.byte_add(before);
+        if before > 0 {
+            libc::munmap(address, before);
+        }
+        if before < HUGE_PAGE {
+            libc::munmap(first.byte_add(mapped), HUGE_PAGE - before);
+        }
+        // Without huge pages it is merely slower.
+        libc::madvise(first, mapped, libc::MADV_HUGEPAGE);
+        Some((NonNull::new(first.cast())?, mapped))
     }
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-fn advise<T>(_: &mut [T]) {}
+fn map(_: usize) -> Option<(NonNull<u8>, usize)> {
+    None
+}
 
-/// `count` elements, all bytes of which are zero.
-///
 /// # Safety
 ///
-/// All bytes zero is a value of the type.
-pub(crate) unsafe fn zeroed<T>(count: usize) -> Box<[T]> {
-    // Not zeroed by the allocator, which would write to it first.
-    let mut elements = Box::<[T]>::new_uninit_slice(count);
-    advise(&mut elements);
-    // SAFETY: the bytes are those of the elements; zero is a value of theirs, as the caller promises.
-    unsafe {
-        elements.as_mut_ptr().write_bytes(0, count);
-        elements.assume_init()
-    }
+/// The mapping is [`map`]'s, and nobody uses it any more.
+#[cfg(all(target_os = "linux", not(miri)))]
+unsafe fn unmap(first: NonNull<u8>, bytes: usize) {
+    // SAFETY: as the caller promises.
+    unsafe { libc::munmap(first.as_ptr().cast(), bytes) };
 }
 
-/// `count` default elements.
-pub(crate) fn defaults<T: Default>(count: usize) -> Box<[T]> {
-    let mut elements = Box::<[T]>::new_uninit_slice(count);
-    advise(&mut elements);
-    for element in &mut elements {
-        *element = MaybeUninit::new(T::default());
-    }
-    // SAFETY: every element was written.
-    unsafe { elements.assume_init() }
-}
+#[cfg(not(all(target_os = "linux", not(miri))))]
+unsafe fn unmap(_: NonNull<u8>, _: usize) {}
 
 #[cfg(test)]
 mod tests {
@@ -120,9 +226,9 @@ mod tests {
     fn large_arrays_are_as_small_ones() {
         for count in [0, 1, 3 << 20] {
             // SAFETY: 0 is a number.
-            let zeros = unsafe { zeroed::<u64>(count) };
+            let zeros = unsafe { Array::<u64>::zeroed(count) };
             assert!(zeros.len() == count && zeros.iter().all(|word| *word == 0));
-            assert_eq!(defaults::<u8>(count).len(), count);
+            assert_eq!(Array::<u8>::defaults(count).len(), count);
         }
     }
 }

@@ -3,13 +3,12 @@
 //! Chunk 0 has [`FIRST_CHUNK`] rows, and every further chunk twice as many as the one before. A row is some elements
 //! side by side.
 
-use std::marker::PhantomData;
-use std::ptr::{null_mut, slice_from_raw_parts_mut};
+use std::ptr::null_mut;
 use std::slice::from_raw_parts;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::memory;
+use crate::memory::Array;
 use crate::reclaim::{Domain, Limbo};
 use crate::search::{chunk_of, origin_of};
 use crate::sync::{AtomicU64, Ordering};
@@ -29,7 +28,7 @@ pub(crate) struct Rows<T> {
     origins: [AtomicPtr<T>; CHUNKS],
     /// Bytes of all of them.
     bytes: AtomicUsize,
-    owns: PhantomData<Box<[T]>>,
+    arrays: Mutex<Vec<Array<T>>>,
 }
 
 impl<T: Default> Rows<T> {
@@ -40,7 +39,7 @@ impl<T: Default> Rows<T> {
             chunks: [const { AtomicPtr::new(null_mut()) }; CHUNKS],
             origins: [const { AtomicPtr::new(null_mut()) }; CHUNKS],
             bytes: AtomicUsize::new(0),
-            owns: PhantomData,
+            arrays: Mutex::default(),
         }
     }
 
@@ -48,9 +47,11 @@ impl<T: Default> Rows<T> {
     pub(crate) fn make(&self, row: u32) -> &[T] {
         let (chunk, _) = chunk_of(row);
         if self.chunks[chunk].load(Ordering::Acquire).is_null() {
-            let elements = memory::defaults::<T>(self.elements_of(chunk));
+            let mut elements = Array::<T>::defaults(self.elements_of(chunk));
             self.bytes.fetch_add(size_of_val(&*elements), Ordering::Relaxed);
-            let first: *mut T = Box::into_raw(elements).cast();
+            let first = elements.as_mut_ptr();
+            let mut arrays = self.arrays.lock().unwrap_or_else(PoisonError::into_inner);
+            arrays.push(elements);
             let (origin, counted) = origin_of(((FIRST_CHUNK << chunk) - FIRST_CHUNK) as u32);
             self.origins[origin].store(first.wrapping_sub(counted * self.stride), Ordering::Release);
             self.chunks[chunk].store(first, Ordering::Release);
@@ -95,15 +96,6 @@ impl<T> Rows<T> {
 
     fn elements_of(&self, chunk: usize) -> usize {
         (FIRST_CHUNK << chunk) * self.stride
-    }
-}
-
-impl<T> Drop for Rows<T> {
-    fn drop(&mut self) {
-        for (first, count) in self.existing() {
-            // SAFETY: it came from a box of so many elements, and nobody uses it any more.
-            drop(unsafe { Box::from_raw(slice_from_raw_parts_mut(first, count)) });
-        }
     }
 }
 

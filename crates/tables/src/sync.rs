@@ -14,6 +14,8 @@ pub(crate) use std::sync::{
     atomic::{AtomicPtr, AtomicU64, Ordering, fence},
 };
 
+use crate::memory::Array;
+
 /// One cache line of words that are published one by one.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -24,17 +26,16 @@ pub(crate) const LINE_WORDS: usize = 8;
 
 /// `count` lines of zeros.
 #[cfg(not(loom))]
-pub(crate) fn zeroed_lines(count: usize) -> Box<[Line]> {
+pub(crate) fn zeroed_lines(count: usize) -> Array<Line> {
     // SAFETY: an `AtomicU64` is a `u64` in memory, and all-zero bytes are the number 0.
-    unsafe { crate::memory::zeroed(count) }
+    unsafe { Array::zeroed(count) }
 }
 
 /// `count` lines of zeros.
 #[cfg(loom)]
-pub(crate) fn zeroed_lines(count: usize) -> Box<[Line]> {
-    (0..count)
-        .map(|_| Line(std::array::from_fn(|_| AtomicU64::new(0))))
-        .collect()
+pub(crate) fn zeroed_lines(count: usize) -> Array<Line> {
+    let lines = (0..count).map(|_| Line(std::array::from_fn(|_| AtomicU64::new(0))));
+    lines.collect::<Box<[Line]>>().into()
 }
 
 /// The words of lines, one after the other.
@@ -62,7 +63,7 @@ pub(crate) fn prefetch<T>(word: &T) {
 /// For so many keys memory is asked for before it is used. More accesses than a core can have on their way disturb one
 /// another: in a table of 32 MB, on a core of the Zen 4 generation, a line took 13 ns with 16 on their way, 23 ns with 64,
 /// and 18 ns with 8.
-const AHEAD: usize = 16;
+pub(crate) const AHEAD: usize = 16;
 
 /// Uses the memory of `count` keys in their order, by `take`, each a while after `ask` has asked for it.
 #[inline(always)]

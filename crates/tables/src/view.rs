@@ -50,6 +50,7 @@ use crate::rows::Rows;
 use crate::search::Location;
 use crate::sync::AtomicU64;
 use crate::table::{LookupResult, TableSpec};
+use crate::together::OnePlace;
 
 /// A default action in both forms.
 #[derive(Debug)]
@@ -186,31 +187,16 @@ impl TableView {
         self.engine.find_all(count, key, found, pin);
     }
 
-    /// Whether [`TableView::find_words`] can be used.
-    #[inline]
-    pub fn finds_words(&self) -> bool {
-        self.engine.dense().is_some()
-    }
-
-    /// As [`TableView::find_all`], of a table whose keys and records have one word each and fit into one together: gives that of
-    /// the record, in which no slot is. Where the table is in no cache, that is faster.
+    /// The table for [`find_together`](crate::find_together), if a look-up reads one place of memory, whose address says the key.
+    /// Without slots in what is found there may be one that has them not, which is smaller.
     ///
     /// # Panics
     ///
-    /// Unless the table [has it](TableView::finds_words), the pin is one of the table's domain, and when there are more than
-    /// [`FIND_MAX`] keys.
+    /// Unless the pin is one of the table's domain.
     #[inline]
-    pub fn find_words(
-        &self,
-        count: usize,
-        key: impl Fn(usize) -> u64,
-        found: impl FnMut(usize, Option<u64>),
-        pin: &Pin<'_>,
-    ) {
+    pub fn one_place<'a>(&'a self, needs_slots: bool, pin: &'a Pin<'_>) -> Option<OnePlace<'a>> {
         pin.assert_guards(&self.domain);
-        assert!(count <= FIND_MAX, "{count} keys are looked up at once");
-        let dense = self.engine.dense().expect("the table finds words");
-        dense.find_all(count, key, found, pin);
+        self.engine.one_place(needs_slots, pin)
     }
 
     /// What [`TableView::prefetch`] would return, for lookups without one.

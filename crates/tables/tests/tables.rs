@@ -2,9 +2,9 @@
 
 use forebay_bits::Bits;
 use forebay_tables::{
-    ActionCall, ActionError, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, FIND_MAX, GroupId,
+    ActionCall, ActionError, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, FIND_MAX, Found, GroupId,
     Implementation, KeyError, KeyMatch, KeySpec, MatchKind, MemberId, NewEntry, Record, SLOT_BITS, Table, TableError,
-    TableSpec,
+    TableSpec, find_together,
 };
 
 const NO_ACTION: ActionId = ActionId(0);
@@ -312,19 +312,43 @@ fn words_found(table: &Table, keys: &[u64]) -> [Vec<Option<u64>>; 2] {
     let mut reader = view.domain().reader();
     let pin = reader.pin();
     let mut found = [vec![None; keys.len()], vec![None; keys.len()]];
+    let without_slot = |word: u64| word >> SLOT_BITS << SLOT_BITS;
+    let tables = [true, false].map(|needs_slots| view.one_place(needs_slots, &pin).expect("it is exact"));
     for (first, some) in keys
         .chunks(FIND_MAX)
         .enumerate()
         .map(|(chunk, some)| (chunk * FIND_MAX, some))
     {
-        let records = |index: usize, record: Option<Record<'_>>| {
-            found[0][first + index] = record.map(|record| record.word(0) >> SLOT_BITS << SLOT_BITS);
+        let note = |number: usize, index: usize, entry: Found<'_>| {
+            found[number][first + index] = match entry {
+                Found::Nothing => None,
+                Found::Word(word) => Some(word),
+                Found::Record(record) => Some(without_slot(record.word(0))),
+            };
         };
-        view.find_all(some.len(), |index| &some[index..=index], records, &pin);
-        let words = |index: usize, word| found[1][first + index] = word;
-        view.find_words(some.len(), |index| some[index], words, &pin);
+        find_together(&tables, some.len(), |_, index| &some[index..=index], note);
+        let record = |index: usize, record: Option<Record<'_>>| {
+            assert_eq!(
+                record.map(|record| without_slot(record.word(0))),
+                found[0][first + index]
+            );
+        };
+        view.find_all(some.len(), |index| &some[index..=index], record, &pin);
     }
     found
+}
+
+/// Whether a look-up gives a word in place of a record.
+fn gives_words(table: &Table) -> bool {
+    let mut reader = table.view().domain().reader();
+    let pin = reader.pin();
+    let place = table.view().one_place(false, &pin);
+    let mut gives_words = false;
+    if let Some(place) = place {
+        let found = |_, _, entry: Found<'_>| gives_words = matches!(entry, Found::Word(_));
+        find_together(&[place], 1, |_, _| &[1, 1], found);
+    }
+    gives_words
 }
 
 #[test]
@@ -334,7 +358,6 @@ fn short_records_are_found_in_words_as_they_are_found_in_records() {
         size: 1000,
         ..TableSpec::clone(small.spec())
     });
-    assert!(table.view().finds_words());
     let key = |value: u64| vec![KeyMatch::Exact(Bits::new(48, value.into()))];
     let keys: Vec<u64> = (0..900).map(|number| number * 0x0001_0000_0001 % (1 << 48)).collect();
     let mut ids = Vec::new();
@@ -359,13 +382,16 @@ fn short_records_are_found_in_words_as_they_are_found_in_records() {
 
 #[test]
 fn long_records_are_not_found_in_words() {
-    let wide = table(&[(56, MatchKind::Exact)], Implementation::Direct);
-    assert!(!wide.view().finds_words());
-    let two = table(
-        &[(48, MatchKind::Exact), (48, MatchKind::Exact)],
-        Implementation::Direct,
-    );
-    assert!(!two.view().finds_words());
-    let prefixes = table(&[(16, MatchKind::Lpm)], Implementation::Direct);
-    assert!(!prefixes.view().finds_words());
+    let with_an_entry = |widths: &[u32]| {
+        let keys: Vec<_> = widths.iter().map(|width| (*width, MatchKind::Exact)).collect();
+        let mut table = table(&keys, Implementation::Direct);
+        let key = widths.iter().map(|width| KeyMatch::Exact(Bits::new(*width, 1)));
+        let entry = NewEntry::new(key.collect(), 0, EntryAction::Call(forward(1)));
+        table.insert(entry).expect("there is room");
+        table
+    };
+    assert!(gives_words(&with_an_entry(&[48])));
+    assert!(!gives_words(&with_an_entry(&[56])));
+    assert!(!gives_words(&with_an_entry(&[48, 48])));
+    assert!(!gives_words(&table(&[(16, MatchKind::Lpm)], Implementation::Direct)));
 }

@@ -225,15 +225,16 @@ pub(crate) fn write_all(program: &Program, route: &Route, block: &FlowBlock, wri
     written_at_end(program, route, block, written);
 }
 
-fn write_statements(program: &Program, block: &FlowBlock, written: &mut IndexSet) {
+/// Adds what the statements of a block may write.
+pub(super) fn write_statements(program: &Program, block: &FlowBlock, written: &mut IndexSet) {
     for statement in &block.block.statements {
         let slots = statement.op.slots_written(program);
         slots.iter().for_each(|slot| written.insert(slot.index()));
     }
 }
 
-/// What the architecture writes at the end of a block, or a look-up and its actions.
-fn written_at_end(program: &Program, route: &Route, block: &FlowBlock, written: &mut IndexSet) {
+/// Adds what the architecture may write at the end of a block, or a look-up and its actions.
+pub(super) fn written_at_end(program: &Program, route: &Route, block: &FlowBlock, written: &mut IndexSet) {
     let mut sources = |slots: &[(SlotId, super::Source)]| {
         slots.iter().for_each(|(slot, _)| written.insert(slot.index()));
     };

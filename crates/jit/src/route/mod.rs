@@ -18,6 +18,7 @@
 //! function: see [`Obstacle`].
 
 pub(crate) mod crossings;
+pub(crate) mod early;
 mod facts;
 pub(crate) mod flow;
 pub(crate) mod flow_keys;

@@ -11,6 +11,7 @@
 
 use super::Route;
 use super::crossings::{Crossings, crossings, written_before};
+use super::early::Early;
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint};
 use super::specialise::{Special, fold, specialise, substitute_op};
@@ -103,6 +104,8 @@ pub(crate) struct Leaf {
     pub(crate) written_before: Vec<IndexSet>,
     /// What packets take along to their look-ups.
     pub(crate) crossings: Crossings,
+    /// Which look-ups can be made where packets wait for others.
+    pub(crate) early: Early,
     /// The program as it is behind this way.
     pub(crate) program: Program,
     /// Slots that the bodies behind the parser write.
@@ -312,6 +315,7 @@ impl Planner<'_> {
             contiguous: way.contiguous,
             in_place: !replicates && !self.route.may_give_up(program),
             crossings: crossings(program, self.route, &flow, &written_before),
+            early: Early::of(program, self.route, &flow),
             written_before,
             flow,
             program: special.program,

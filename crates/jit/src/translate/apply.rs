@@ -133,11 +133,14 @@ impl Translator<'_, '_, '_> {
             }
             None if let Some(place) = self.flow_place(id) => self.find_for_flow(id, &layout, place),
             None => {
-                let crossing = self.leaf.and_then(|leaf| leaf.crossings.get(&block));
+                let leaf = self.leaf.filter(|_| self.copy_loop.is_none());
+                let crossing = leaf.and_then(|leaf| leaf.crossings.get(&block));
                 match self.memo_of(id) {
                     Some(memo) => self.find_by_memo(id, &layout, memo, crossing),
+                    None if let Some(found) = leaf.and_then(|leaf| self.found_early(leaf, block, id)) => found,
                     None => {
                         let key = self.key_words(id, &layout);
+                        leaf.into_iter().for_each(|leaf| self.ask_early(leaf, block));
                         self.find_for_packet(id, layout.search, &key, crossing)
                     }
                 }

@@ -25,15 +25,16 @@ use super::search::Match;
 use crate::context::Context;
 use crate::lane::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, fate};
 use crate::route::crossings::Crossing;
-use crate::runtime::{self, Waiting};
+use crate::route::plan::Leaf;
+use crate::runtime::{self, LaneLookup};
 use crate::short_way::Frame;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::{Switch, Variable};
 use forebay_interp::PacketFacts;
-use forebay_ir::{SlotId, TableId};
+use forebay_ir::{BlockId, SlotId, TableId};
 use forebay_tables::Search;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 
 /// How packets of a burst go.
@@ -60,8 +61,14 @@ pub(super) struct Burst {
     segment: Variable,
     /// Goes on with the next lane.
     next: ir::Block,
-    /// The segments behind the first: their table, and where they begin.
-    segments: Vec<(TableId, ir::Block)>,
+    /// The segments behind the first: look-ups before them, and where they begin.
+    segments: Vec<(Vec<LaneLookup>, ir::Block)>,
+    /// The look-ups to be made where the packet waits next.
+    asked: Vec<LaneLookup>,
+    /// Where packets wait for look-ups, by block of the present way's flow.
+    pub(super) asked_at: BTreeSet<BlockId>,
+    /// By table: its look-up where packets wait for another one.
+    early: BTreeMap<TableId, LaneLookup>,
     /// Homes of all slots behind the parser, on the way that is being translated.
     pub(super) parsed: Homes,
     /// Registers that are not slots and are needed later.
@@ -110,6 +117,9 @@ impl Translator<'_, '_, '_> {
             segment: declare(self),
             next: self.builder.create_block(),
             segments: Vec::new(),
+            asked: Vec::new(),
+            asked_at: BTreeSet::new(),
+            early: BTreeMap::new(),
             parsed: Homes::default(),
             carried: Vec::new(),
             slots: HashMap::new(),
@@ -257,22 +267,13 @@ impl Translator<'_, '_, '_> {
     fn next_segment(&mut self, next_segment: ir::Block, lane_block: ir::Block) {
         let burst = self.burst_state();
         let (position, end, segment) = (burst.position, burst.end, burst.segment);
-        let tables: Vec<TableId> = burst.segments.iter().map(|(table, _)| *table).collect();
+        let look_ups: Vec<Vec<LaneLookup>> = burst.segments.iter().map(|(look_ups, _)| look_ups.clone()).collect();
         if !burst.staged {
             let behind = self.builder.use_var(position);
             return self.done_so_far(behind);
         }
-        let count = tables.len();
-        let waiting = tables.into_iter().map(|table| {
-            let declared = &self.program.tables[table.index()];
-            let is_counted = declared.direct_counter.is_some() || declared.direct_meter.is_some();
-            Waiting {
-                table,
-                needs_slots: is_counted || declared.supports_timeout,
-            }
-        });
-        let waiting: Vec<Waiting> = waiting.collect();
-        let tables = self.environment.pool.keep(waiting);
+        let count = look_ups.len();
+        let look_ups = self.environment.pool.keep(look_ups);
         let number = self.builder.use_var(segment);
         let one = self.number(1);
         let number = self.builder.ins().iadd(number, one);
@@ -301,8 +302,8 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().brif(is_empty, next_segment, &[], find, &[]);
         self.builder.switch_to_block(find);
         let index = self.builder.ins().isub(number, one);
-        let tables = self.pointer(tables);
-        self.call(runtime::FIND_ALL, &[self.context, tables, index, begin, last]);
+        let look_ups = self.pointer(look_ups);
+        self.call(runtime::FIND_ALL, &[self.context, look_ups, index, begin, last]);
         self.builder.ins().jump(lane_block, &[]);
     }
 
@@ -336,11 +337,69 @@ impl Translator<'_, '_, '_> {
         match crossing.filter(|_| self.burst_state().staged) {
             Some(crossing) => {
                 self.store_key(key);
-                self.wait(table, crossing);
+                let mut look_ups = std::mem::take(&mut self.burst_state().asked);
+                look_ups.push(self.lane_look_up(table, HEAD_WORDS, LaneLookup::FOUND, key.len()));
+                self.wait(look_ups, crossing);
                 self.match_in_lane()
             }
             None => self.look_up_now(table, search, key),
         }
+    }
+
+    /// Has tables looked up where the packet waits at the end of a block, besides the one that it waits for.
+    pub(super) fn ask_early(&mut self, leaf: &Leaf, block: BlockId) {
+        if !self.burst_state().staged || !leaf.crossings.contains_key(&block) {
+            return;
+        }
+        for table in leaf.early.asked_at(block).iter().copied() {
+            let Some(layout) = self.table_layout(table).filter(|_| self.found_ahead(table).is_none()) else {
+                continue;
+            };
+            let key = self.key_words(table, &layout);
+            let look_up = self.early_look_up(table, key.len());
+            for (index, word) in key.into_iter().enumerate() {
+                self.store_lane(8 * (look_up.key + index), word);
+            }
+            self.burst_state().asked.push(look_up);
+        }
+        self.burst_state().asked_at.insert(block);
+    }
+
+    /// A table's look-up where packets wait for another one. All have the same places in the lane.
+    fn early_look_up(&mut self, table: TableId, key_words: usize) -> LaneLookup {
+        if let Some(look_up) = self.burst_state().early.get(&table) {
+            return *look_up;
+        }
+        let burst = self.burst_state();
+        let (key, found) = (burst.reserve(key_words) / 8, burst.reserve(2) / 8);
+        let look_up = self.lane_look_up(table, key as usize, found as usize, key_words);
+        self.burst_state().early.insert(table, look_up);
+        look_up
+    }
+
+    fn lane_look_up(&self, table: TableId, key: usize, found: usize, key_words: usize) -> LaneLookup {
+        let declared = &self.program.tables[table.index()];
+        let is_counted = declared.direct_counter.is_some() || declared.direct_meter.is_some();
+        LaneLookup {
+            table,
+            needs_slots: is_counted || declared.supports_timeout,
+            key,
+            key_words,
+            found,
+        }
+    }
+
+    /// What was found for the table that a block applies, if every packet had it looked up where it waited for another one.
+    pub(super) fn found_early(&mut self, leaf: &Leaf, block: BlockId, table: TableId) -> Option<Match> {
+        let places = leaf.early.found_at(block)?;
+        if !places.is_subset(&self.burst_state().asked_at) {
+            return None;
+        }
+        let found = 8 * self.burst_state().early.get(&table)?.found;
+        Some(Match {
+            record: self.load_lane(found),
+            hit: self.load_lane(found + 8),
+        })
     }
 
     /// Puts the words of a key into the lane.
@@ -351,7 +410,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Lays the lane aside, and goes on where it is taken up again.
-    fn wait(&mut self, table: TableId, crossing: &Crossing) {
+    fn wait(&mut self, look_ups: Vec<LaneLookup>, crossing: &Crossing) {
         let taken = self.lay_aside(crossing);
         let lane = self.lane();
         let burst = self.burst_state();
@@ -364,7 +423,7 @@ impl Translator<'_, '_, '_> {
         self.store(end, queues, queue);
         self.builder.ins().jump(next, &[]);
         let begin = self.builder.create_block();
-        self.burst_state().segments.push((table, begin));
+        self.burst_state().segments.push((look_ups, begin));
         self.builder.switch_to_block(begin);
         self.take_up(taken);
     }

@@ -360,7 +360,9 @@ impl<'a> Translator<'_, 'a, '_> {
         self.begin_sums(route, leaf);
         let chosen = self.builder.declare_var(types::I64);
         self.egress_port = Some(chosen);
-        self.burst_state().parsed = parsed.homes.clone();
+        let burst = self.burst_state();
+        burst.parsed = parsed.homes.clone();
+        burst.asked_at.clear();
     }
 
     /// What is needed behind a look-up besides slots.

@@ -1,5 +1,7 @@
 //! Random programs of the IR that its verifier accepts.
 
+mod related;
+
 use forebay_bits::Bits;
 use forebay_interp::Random;
 use forebay_ir::{
@@ -9,7 +11,6 @@ use forebay_ir::{
     SlotKind, Statement, Table, TableAction, TableId, TableKey, Terminator, UnaryOp, Unit, ValueSet, ValueSetComponent,
     ValueSetId,
 };
-use std::cmp::Ordering;
 
 pub const PARSER: BodyId = BodyId(0);
 pub const CONTROL: BodyId = BodyId(1);
@@ -296,11 +297,7 @@ impl Generator<'_> {
         let short = self.chance(50);
         self.action(3);
         if short {
-            self.params = self.program.actions[3].params.iter().map(|param| param.width).collect();
-            let assignments = self.assignments(1);
-            self.params.clear();
-            let body = self.program.actions[3].body;
-            self.program.bodies[body.index()].blocks = vec![block(assignments, Terminator::Return)];
+            self.short_action(3);
         }
         self.table(2, 3..4);
         self.program.bodies[EGRESS.index()].blocks = match short {
@@ -313,6 +310,9 @@ impl Generator<'_> {
             self.params.clear();
             let kind = self.program.bodies[body.index()].kind;
             self.program.bodies[body.index()].blocks = self.blocks(kind);
+        }
+        if self.plain && self.chance(40) {
+            self.related_look_ups();
         }
         if self.chance(30) {
             let extracts = STACK.map(|header| {
@@ -333,64 +333,6 @@ impl Generator<'_> {
             (Role::Deparser, DEPARSER),
         ];
         self.program.stages = roles.into_iter().collect();
-    }
-
-    /// Of copies that may all find the same in the table: all look it up, on one way or two, or only some do.
-    fn short_egress(&mut self) -> Vec<Block> {
-        let ways = 1 + self.below(2) as u32;
-        let last = BlockId(ways + 1);
-        let branch = Terminator::Branch {
-            condition: self.decision(),
-            then_block: BlockId(1),
-            else_block: if self.chance(20) { BlockId(1) } else { BlockId(2) },
-        };
-        let mut blocks = vec![block(self.assignments(0), branch)];
-        for _ in 0..ways {
-            let apply = Terminator::Apply {
-                table: TableId(2),
-                hit: self.chance(30).then_some(CONDITION),
-                action_run: self.chance(30).then_some(NUMBER),
-                next: last,
-            };
-            blocks.push(block(self.assignments(0), apply));
-        }
-        blocks.push(block(self.assignments(0), Terminator::Return));
-        if let Terminator::Branch { else_block, .. } = &mut blocks[0].terminator
-            && ways == 2
-        {
-            *else_block = BlockId(2);
-        }
-        blocks
-    }
-
-    /// So many assignments, or one or two more, among few slots.
-    fn assignments(&mut self, least: usize) -> Vec<Statement> {
-        let count = least + self.below(3);
-        (0..count).map(|_| Statement::new(self.related_assignment())).collect()
-    }
-
-    /// A field of a header, or the port, becomes another one and a little.
-    fn related_assignment(&mut self) -> Op {
-        let fields = self.program.headers[0]
-            .fields
-            .iter()
-            .chain(&self.program.headers[1].fields);
-        let fields = fields.filter(|field| field.length.is_none());
-        let mut slots: Vec<SlotId> = fields.map(|field| field.slot).take(4).collect();
-        slots.push(EGRESS_SPEC);
-        let (slot, other) = (self.pick(&slots), self.pick(&slots));
-        let [width, other_width] = [slot, other].map(|slot| self.program.slot(slot).width);
-        let other = Box::new(Expr::Slot(other));
-        let other = match other_width.cmp(&width) {
-            Ordering::Less => Expr::ZeroExtend(width, other),
-            Ordering::Equal => *other,
-            Ordering::Greater => Expr::Truncate(width, other),
-        };
-        let little = Expr::Const(Bits::new(width, 1 + self.below(3) as u128));
-        Op::Assign {
-            slot,
-            value: Expr::Binary(BinaryOp::Add, Box::new(other), Box::new(little)),
-        }
     }
 
     fn action(&mut self, index: usize) {

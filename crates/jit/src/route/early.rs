@@ -1,0 +1,163 @@
+//! Look-ups that are made early: where packets wait for another one.
+//!
+//! ```text
+//!   src_mac.apply()      packets wait; src_mac and dst_mac are looked up
+//!        │               nothing here writes what the key of dst_mac is
+//!   dst_mac.apply()      packets do not wait: what was found is known
+//! ```
+//!
+//! Packets wait once, then, and the memory of both tables is asked for at the same time. What is looked up early is the table
+//! to which all ways lead that lead to any, so hardly a look-up is made in vain; and only where a look-up reads one place of
+//! memory, whose address its key says.
+
+use super::Route;
+use super::crossings::{write_statements, written_at_end};
+use super::flow::{Flow, FlowBlock};
+use crate::tables::TableLayout;
+use forebay_ir::{BlockId, IndexSet, Program, SlotId, TableId, Terminator};
+use forebay_tables::{Search, TOGETHER_MAX};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(crate) struct Early {
+    /// By the block that applies a table: those that can be looked up with it.
+    asked: BTreeMap<BlockId, Vec<TableId>>,
+    /// By the block that applies a table: the blocks of which every packet has come by one, if its table was looked up there.
+    found: BTreeMap<BlockId, BTreeSet<BlockId>>,
+}
+
+/// Tables that have been looked up early, and where.
+type Known = BTreeMap<TableId, BTreeSet<BlockId>>;
+
+impl Early {
+    /// Of what follows the parser. The blocks are in order.
+    pub(crate) fn of(program: &Program, route: &Route, flow: &Flow) -> Early {
+        let mut early = Early::default();
+        let mut before: Vec<Option<Known>> = vec![None; flow.blocks.len()];
+        before[0] = Some(Known::new());
+        for (index, block) in flow.blocks.iter().enumerate() {
+            let id = BlockId(index as u32);
+            let Some(mut known) = before[index].take() else {
+                continue;
+            };
+            let mut written = IndexSet::new(program.slots.len());
+            write_statements(program, block, &mut written);
+            forget(program, &mut known, &written);
+            if let Some(table) = waiting(block) {
+                match known.get(&table) {
+                    Some(places) => drop(early.found.insert(id, places.clone())),
+                    None => {
+                        let company = company(program, flow, id, table);
+                        known.extend(company.iter().map(|other| (*other, [id].into())));
+                        early.asked.insert(id, company);
+                    }
+                }
+            }
+            let mut written = IndexSet::new(program.slots.len());
+            written_at_end(program, route, block, &mut written);
+            forget(program, &mut known, &written);
+            for successor in block.successors() {
+                let before = &mut before[successor.index()];
+                match before {
+                    None => *before = Some(known.clone()),
+                    Some(before) => meet(before, &known),
+                }
+            }
+        }
+        early.leave_out_what_nobody_uses(flow);
+        early
+    }
+
+    fn leave_out_what_nobody_uses(&mut self, flow: &Flow) {
+        let mut used = BTreeSet::new();
+        for (id, places) in &self.found {
+            let table = waiting(flow.block(*id)).expect("it applies one");
+            used.extend(places.iter().map(|place| (*place, table)));
+        }
+        for (place, tables) in &mut self.asked {
+            tables.retain(|table| used.contains(&(*place, *table)));
+        }
+    }
+
+    /// The tables that can be looked up together with that of a block.
+    pub(crate) fn asked_at(&self, block: BlockId) -> &[TableId] {
+        self.asked.get(&block).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where the table that a block applies was looked up early, by every packet at one of these blocks; nothing when it was not.
+    pub(crate) fn found_at(&self, block: BlockId) -> Option<&BTreeSet<BlockId>> {
+        self.found.get(&block)
+    }
+}
+
+/// The table for which packets wait at the end of a block.
+fn waiting(block: &FlowBlock) -> Option<TableId> {
+    match block.block.terminator {
+        Terminator::Apply { table, .. } if block.copies.is_none() => Some(table),
+        _ => None,
+    }
+}
+
+/// The tables to which all ways lead behind a block that lead to any, one behind the other.
+fn company(program: &Program, flow: &Flow, from: BlockId, own: TableId) -> Vec<TableId> {
+    let mut company = Vec::new();
+    let mut ends = BTreeSet::from([from]);
+    while company.len() + 1 < TOGETHER_MAX {
+        ends = next_look_ups(flow, &ends);
+        let mut tables: Vec<TableId> = ends.iter().filter_map(|end| waiting(flow.block(*end))).collect();
+        tables.dedup();
+        match tables[..] {
+            [table] if table != own && !company.contains(&table) && reads_one_place(program, table) => {
+                company.push(table);
+            }
+            _ => break,
+        }
+    }
+    company
+}
+
+/// The first blocks behind some at whose ends packets wait.
+fn next_look_ups(flow: &Flow, behind: &BTreeSet<BlockId>) -> BTreeSet<BlockId> {
+    let mut open: Vec<BlockId> = behind.iter().flat_map(|id| flow.block(*id).successors()).collect();
+    let mut seen = BTreeSet::new();
+    let mut next = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        match waiting(flow.block(id)) {
+            Some(_) => drop(next.insert(id)),
+            None => open.extend(flow.block(id).successors()),
+        }
+    }
+    next
+}
+
+/// Whether a table's key says which memory a look-up reads.
+fn reads_one_place(program: &Program, table: TableId) -> bool {
+    let search = TableLayout::new(program, table, false).and_then(|layout| layout.search);
+    matches!(search, Some(Search::Exact { .. } | Search::Prefix { .. }))
+}
+
+/// Forgets the tables whose keys have been written.
+fn forget(program: &Program, known: &mut Known, written: &IndexSet) {
+    known.retain(|table, _| {
+        let mut is_same = true;
+        let mut look = |slot: SlotId| is_same &= !written.contains(slot.index());
+        let keys = &program.tables[table.index()].keys;
+        keys.iter().for_each(|key| key.expr.for_each_slot(&mut look));
+        is_same
+    });
+}
+
+/// What is known where ways meet.
+fn meet(known: &mut Known, other: &Known) {
+    known.retain(|table, places| match other.get(table) {
+        Some(more) => {
+            places.extend(more);
+            true
+        }
+        None => false,
+    });
+}

@@ -1,0 +1,306 @@
+//! Cells of 16 bits beside those of a [`DirectTrie`](crate::direct_lpm::DirectTrie), in arrays of the same shape, which say what
+//! *content* the record has that is found: action and data, but not whose entry it is.
+//!
+//! Routes lead to few next hops. So few contents, whose records stay in the caches nearby, stand for all records, and with cells of
+//! half the size a look-up reads one line of memory that is far away, where it reads two otherwise.
+//!
+//! Cells have room for some 32,000 contents, and as many arrays. When another one had to be put into a cell, the cells are not complete
+//! any more, and nobody begins to read them until the trie is made anew.
+//!
+//! # Publication
+//!
+//! As for the cells beside, which are written before. Records of contents are written before a cell names them, and used again
+//! when no reader can look at them any more.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::layout::SLOT_BITS;
+use crate::memory::Array;
+use crate::reclaim::{Domain, Limbo};
+use crate::rows::{Records, Rows};
+use crate::sync::{AtomicU64, Ordering, prefetch};
+use smallvec::SmallVec;
+
+/// A cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Short(u16);
+
+/// A cell with this bit has the number of an array in its other bits; otherwise a content's number plus 1.
+const DEEPER: u16 = 1 << 15;
+
+/// The largest number of a content that has a cell.
+const NUMBER_MAX: u32 = DEEPER as u32 - 3;
+
+const CELLS_OF_WORD: usize = 4;
+
+impl Short {
+    /// The cell of an address without a prefix.
+    pub(crate) const EMPTY: Short = Short(0);
+    /// What has no cell.
+    const OUTSIDE: Short = Short(DEEPER - 1);
+
+    fn content(number: u32) -> Short {
+        debug_assert!(number <= NUMBER_MAX);
+        Short(number as u16 + 1)
+    }
+
+    /// The cell that leads to an array.
+    pub(crate) fn array(number: u32) -> Short {
+        match number < DEEPER.into() {
+            true => Short(DEEPER | number as u16),
+            false => Short::OUTSIDE,
+        }
+    }
+}
+
+/// Arrays of cells.
+#[derive(Debug)]
+pub(crate) struct ShortCells {
+    first_bits: u32,
+    step: u32,
+    first: Array<AtomicU64>,
+    deeper: Rows<AtomicU64>,
+    complete: AtomicBool,
+}
+
+impl ShortCells {
+    /// Empty cells for the first bits of keys, and arrays for so many more bits each.
+    pub(crate) fn new(first_bits: u32, step: u32) -> ShortCells {
+        ShortCells {
+            first_bits,
+            step,
+            first: Array::defaults((1 << first_bits) / CELLS_OF_WORD),
+            deeper: Rows::new((1 << step) / CELLS_OF_WORD),
+            complete: AtomicBool::new(true),
+        }
+    }
+
+    /// Whether there are cells for all that was put into one.
+    #[inline]
+    pub(crate) fn are_complete(&self) -> bool {
+        self.complete.load(Ordering::Acquire)
+    }
+
+    /// Asks for the first cell of a key, whose bits are at the top.
+    #[inline(always)]
+    pub(crate) fn ask(&self, key: u32) {
+        prefetch(&self.first[self.first_index(key) / CELLS_OF_WORD]);
+    }
+
+    /// The content of the record of the longest prefix.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: u32) -> Option<u32> {
+        let mut found = get(&self.first, self.first_index(key));
+        let mut rest = key << self.first_bits;
+        while found.0 & DEEPER != 0 {
+            let array = self.deeper.row((found.0 & !DEEPER).into());
+            found = get(array, (rest >> (u32::BITS - self.step)) as usize);
+            rest <<= self.step;
+        }
+        u32::from(found.0).checked_sub(1)
+    }
+
+    #[inline(always)]
+    fn first_index(&self, key: u32) -> usize {
+        (key >> (u32::BITS - self.first_bits)) as usize
+    }
+
+    /// The cell at an index of the first array, or of that with a number.
+    pub(crate) fn cell(&self, array: Option<u32>, index: usize) -> Short {
+        match array.map(Short::array) {
+            None => get(&self.first, index),
+            Some(Short::OUTSIDE) => Short::EMPTY,
+            Some(Short(array)) => get(self.deeper.row((array & !DEEPER).into()), index),
+        }
+    }
+
+    /// Changes such a cell.
+    pub(crate) fn set(&self, array: Option<u32>, index: usize, cell: Short) {
+        if cell == Short::OUTSIDE {
+            self.complete.store(false, Ordering::Release);
+        }
+        match array.map(Short::array) {
+            None => set(&self.first, index, cell),
+            Some(Short::OUTSIDE) => {}
+            Some(Short(array)) => set(self.deeper.row((array & !DEEPER).into()), index, cell),
+        }
+    }
+
+    /// Makes an array exist, all of whose cells are the same.
+    pub(crate) fn make_array(&self, number: u32, cell: Short) {
+        if let Short(array @ DEEPER..) = Short::array(number) {
+            let word = u64::from(cell.0) * 0x0001_0001_0001_0001;
+            let words = self.deeper.make((array & !DEEPER).into());
+            words.iter().for_each(|place| place.store(word, Ordering::Release));
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.first) + self.deeper.memory_bytes()
+    }
+}
+
+#[inline(always)]
+fn get(cells: &[AtomicU64], index: usize) -> Short {
+    let word = cells[index / CELLS_OF_WORD].load(Ordering::Acquire);
+    Short((word >> (16 * (index % CELLS_OF_WORD))) as u16)
+}
+
+fn set(cells: &[AtomicU64], index: usize, cell: Short) {
+    let word = &cells[index / CELLS_OF_WORD];
+    let shift = 16 * (index % CELLS_OF_WORD);
+    let kept = word.load(Ordering::Relaxed) & !(u64::from(u16::MAX) << shift);
+    word.store(kept | u64::from(cell.0) << shift, Ordering::Release);
+}
+
+/// Which contents there are, as long as they have cells.
+#[derive(Debug)]
+pub(crate) struct ContentWriter {
+    domain: Arc<Domain>,
+    numbers: HashMap<Arc<[u64]>, u32>,
+    /// By number: the content, and how many records have it.
+    contents: Vec<(Arc<[u64]>, usize)>,
+    free: Vec<u32>,
+    limbo: Limbo<u32>,
+}
+
+impl ContentWriter {
+    pub(crate) fn new(domain: &Arc<Domain>) -> ContentWriter {
+        ContentWriter {
+            domain: Arc::clone(domain),
+            numbers: HashMap::new(),
+            contents: Vec::new(),
+            free: Vec::new(),
+            limbo: Limbo::default(),
+        }
+    }
+
+    /// Another record has this content, of which there is one among `records` from now on; its cell.
+    pub(crate) fn add(&mut self, records: &Records, content: &[u64]) -> Short {
+        if let Some(&number) = self.numbers.get(content) {
+            self.contents[number as usize].1 += 1;
+            return Short::content(number);
+        }
+        self.limbo.collect(&self.domain, |number| self.free.push(number));
+        let next = self.contents.len() as u32;
+        let Some(number) = self.free.pop().or((next <= NUMBER_MAX).then_some(next)) else {
+            return Short::OUTSIDE;
+        };
+        let words = records.make(number);
+        for (stored, word) in words.iter().zip(content) {
+            stored.store(*word, Ordering::Relaxed);
+        }
+        let content: Arc<[u64]> = content.into();
+        let first = (Arc::clone(&content), 1);
+        match self.contents.get_mut(number as usize) {
+            Some(place) => *place = first,
+            None => self.contents.push(first),
+        }
+        self.numbers.insert(content, number);
+        Short::content(number)
+    }
+
+    /// A record with the content of this cell is no longer in any.
+    pub(crate) fn remove(&mut self, cell: Short) {
+        if [Short::EMPTY, Short::OUTSIDE].contains(&cell) {
+            return;
+        }
+        let number = cell.0 - 1;
+        let (content, count) = &mut self.contents[usize::from(number)];
+        *count -= 1;
+        if *count == 0 {
+            self.numbers.remove(content);
+            self.limbo.retire(&self.domain, number.into());
+        }
+    }
+}
+
+/// The contents of some records.
+pub(crate) struct ContentsOf<'a> {
+    pub(crate) known: &'a mut ContentWriter,
+    /// A record for each content.
+    pub(crate) contents: &'a Records,
+    pub(crate) records: &'a Records,
+    /// The word of records that is no part of their content: see [`TableSpec::memo`](crate::TableSpec::memo).
+    pub(crate) memo: Option<usize>,
+}
+
+impl ContentsOf<'_> {
+    /// The cell of the content of a record, which is put into one.
+    pub(crate) fn add(&mut self, record: u32) -> Short {
+        let words = self.records.row(record).iter();
+        let mut content: SmallVec<[u64; 4]> = words.map(|word| word.load(Ordering::Relaxed)).collect();
+        content[0] &= !((1 << SLOT_BITS) - 1);
+        if let Some(memo) = self.memo {
+            content[memo] = 0;
+        }
+        self.known.add(self.contents, &content)
+    }
+
+    /// A record with the content of this cell is no longer in any.
+    pub(crate) fn remove(&mut self, cell: Short) {
+        self.known.remove(cell);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_are_counted_and_their_numbers_used_again() {
+        let domain = Domain::new();
+        let mut writer = ContentWriter::new(&domain);
+        let records = Records::new(2);
+        let first = writer.add(&records, &[5, 6]);
+        assert_eq!(writer.add(&records, &[5, 6]), first);
+        let second = writer.add(&records, &[5, 7]);
+        assert_ne!(second, first);
+        writer.remove(first);
+        assert_eq!(writer.add(&records, &[5, 6]), first, "another record has it");
+        writer.remove(first);
+        writer.remove(first);
+        assert_eq!(writer.add(&records, &[8, 9]), first, "nobody can look at it any more");
+        let words = records.row(0).iter().map(|word| word.load(Ordering::Relaxed));
+        assert_eq!(words.collect::<Vec<_>>(), [8, 9]);
+        assert_eq!(writer.numbers.len(), 2);
+    }
+
+    #[test]
+    fn too_many_contents_have_no_cells() {
+        let domain = Domain::new();
+        let mut writer = ContentWriter::new(&domain);
+        let records = Records::new(1);
+        let cells: Vec<Short> = (0..=u64::from(NUMBER_MAX))
+            .map(|content| writer.add(&records, &[content]))
+            .collect();
+        assert!(
+            cells
+                .iter()
+                .all(|cell| cell.0 > 0 && *cell != Short::OUTSIDE && cell.0 & DEEPER == 0)
+        );
+        assert_eq!(writer.add(&records, &[u64::MAX]), Short::OUTSIDE);
+        let short = ShortCells::new(16, 8);
+        short.set(None, 7, cells[9]);
+        assert!(short.are_complete() && short.find(7 << 16) == Some(9));
+        short.set(None, 8, Short::OUTSIDE);
+        assert!(!short.are_complete());
+    }
+
+    #[test]
+    fn too_many_arrays_have_no_cells() {
+        let short = ShortCells::new(16, 8);
+        let last = u32::from(DEEPER) - 1;
+        short.make_array(last, Short::content(3));
+        short.set(None, 7, Short::array(last));
+        assert!(short.are_complete() && short.find(7 << 16) == Some(3));
+        assert_eq!(short.cell(Some(last), 255), Short::content(3));
+        short.make_array(last + 1, Short::content(3));
+        short.set(Some(last + 1), 0, Short::EMPTY);
+        assert_eq!(short.cell(Some(last + 1), 0), Short::EMPTY);
+        short.set(None, 7, Short::array(last + 1));
+        assert!(!short.are_complete());
+    }
+}
