@@ -10,10 +10,11 @@
 use crate::context::{Context, NO_COLOR};
 use crate::flow_slots::{FoundForFlow, SlotLayout, Sought};
 use crate::lane::{HEAD_WORDS, Lane};
+use crate::tables::TableObjects;
 use forebay_bits::{Bits, read_bits};
 use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::{BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, TableId, UnaryOp, ValueSetId};
-use forebay_tables::{Found, Pin, Record, TOGETHER_MAX, TableView, find_together};
+use forebay_tables::{Found, LookUp, OnePlace, Pin, Record, TOGETHER_MAX, TableView, ask_together, find_together};
 use smallvec::SmallVec;
 use std::mem::offset_of;
 use std::slice;
@@ -49,6 +50,7 @@ functions! {
     FIND = find(3);
     FIND_FOR_FLOW = find_for_flow(4);
     DISPLACE_FLOW = displace_flow(5);
+    ASK = ask(4);
     FIND_ALL = find_all(5);
     HIT = hit(3) -> u64;
     MISS = miss(2) -> u64;
@@ -367,6 +369,79 @@ impl LaneLookup {
 
 const _: () = assert!(offset_of!(Lane, hit) == offset_of!(Lane, record) + 8);
 
+/// A look-up for the lanes of a queue.
+struct InLanes<'pin, 'a> {
+    place: OnePlace<'pin>,
+    /// The default action's.
+    default: *const u64,
+    look_up: &'a LaneLookup,
+    lanes: *const *mut Lane,
+}
+
+impl<'pin, 'a> InLanes<'pin, 'a> {
+    /// Nothing when it reads several places of memory, one after the other.
+    ///
+    /// # Safety
+    ///
+    /// The lanes are of the short way that makes this look-up, as many as keys are looked up.
+    unsafe fn new(
+        look_up: &'a LaneLookup,
+        lanes: *const *mut Lane,
+        tables: &'pin dyn TableObjects,
+    ) -> Option<InLanes<'pin, 'a>> {
+        let (view, pin) = (tables.table(look_up.table), tables.pin());
+        Some(InLanes {
+            place: view.one_place(look_up.needs_slots, pin)?,
+            default: view.default_record(pin).as_ptr(),
+            look_up,
+            lanes,
+        })
+    }
+}
+
+impl<'pin> LookUp<'pin> for InLanes<'pin, '_> {
+    #[inline(always)]
+    fn place(&self) -> OnePlace<'pin> {
+        self.place
+    }
+
+    #[inline(always)]
+    fn key(&self, index: usize) -> &[u64] {
+        // SAFETY: there is such a lane, and it has a key, as `new` was promised.
+        unsafe { key_of(*self.lanes.add(index), self.look_up.key, self.look_up.key_words) }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, index: usize, found: Found<'pin>) {
+        // SAFETY: there is such a lane, and it has a place for what is found, as `new` was promised.
+        unsafe {
+            let lane = *self.lanes.add(index);
+            match found {
+                Found::Nothing => self.look_up.put(lane, self.default, false),
+                Found::Word(word) => self.look_up.put_word(lane, word),
+                Found::Record(record) => self.look_up.put(lane, record.as_ptr(), true),
+            }
+        }
+    }
+}
+
+/// Asks for the memory of look-ups that will be made for lanes of a queue.
+unsafe extern "C" fn ask(
+    context: *const Context<'_>,
+    look_ups: *const Vec<LaneLookup>,
+    begin: *const *mut Lane,
+    end: *const *mut Lane,
+) {
+    // SAFETY: see the module.
+    unsafe {
+        let tables = (*context).objects;
+        let look_ups = (*look_ups).iter();
+        let together = look_ups.filter_map(|look_up| InLanes::new(look_up, begin, tables));
+        let together: SmallVec<[InLanes<'_, '_>; TOGETHER_MAX]> = together.collect();
+        ask_together(&together, end.offset_from_unsigned(begin));
+    }
+}
+
 /// Makes look-ups for all lanes of a queue: those at an index of a list.
 unsafe extern "C" fn find_all(
     context: *const Context<'_>,
@@ -377,35 +452,19 @@ unsafe extern "C" fn find_all(
 ) {
     // SAFETY: see the module.
     unsafe {
-        let look_ups = &(&*list)[index as usize][..];
         let tables = (*context).objects;
-        let pin = tables.pin();
-        let lanes = slice::from_raw_parts(begin, end.offset_from_unsigned(begin));
-        let mut together = SmallVec::<[_; TOGETHER_MAX]>::new();
-        for look_up in look_ups {
-            let view = tables.table(look_up.table);
-            match view.one_place(look_up.needs_slots, pin) {
-                Some(place) => together.push((look_up, view.default_record(pin).as_ptr(), place)),
-                None => find_alone(look_up, view, lanes, pin),
+        let count = end.offset_from_unsigned(begin);
+        let mut together = SmallVec::<[InLanes<'_, '_>; TOGETHER_MAX]>::new();
+        for look_up in &(&*list)[index as usize] {
+            match InLanes::new(look_up, begin, tables) {
+                Some(in_lanes) => together.push(in_lanes),
+                None => {
+                    let lanes = slice::from_raw_parts(begin, count);
+                    find_alone(look_up, tables.table(look_up.table), lanes, tables.pin());
+                }
             }
         }
-        let places: SmallVec<[_; TOGETHER_MAX]> = together.iter().map(|(.., place)| *place).collect();
-        find_together(
-            &places,
-            lanes.len(),
-            |table, index| {
-                let (look_up, ..) = together[table];
-                key_of(lanes[index], look_up.key, look_up.key_words)
-            },
-            |table, index, found| {
-                let (look_up, default, _) = together[table];
-                match found {
-                    Found::Nothing => look_up.put(lanes[index], default, false),
-                    Found::Word(word) => look_up.put_word(lanes[index], word),
-                    Found::Record(record) => look_up.put(lanes[index], record.as_ptr(), true),
-                }
-            },
-        );
+        find_together(&mut together, count);
     }
 }
 

@@ -123,42 +123,21 @@ impl Cells {
     /// The first word of the record of a key that is at home there, with slot 0; nothing when there is no such key.
     #[inline(always)]
     pub(crate) fn find<I: Instructions>(&self, key: u64, home: u64) -> Option<u64> {
-        let home = home as usize;
         let wanted = self.shape.of_key(key);
-        let ignored = self.ignored();
-        let same = I::same(&self.lines[home], wanted, ignored);
-        let cells = self.bucket(home);
-        if same != 0 {
-            // What was seen together is only a hint where to look.
-            let cell = load(&cells[same.trailing_zeros() as usize % LINE_WORDS]);
-            if (cell ^ wanted) & !ignored == 0 {
-                return Some(self.shape.record(cell));
-            }
-        } else if load(&cells[0]) & OVERFLOWED == 0 {
-            return None;
-        }
-        self.find_from(key, home)
-    }
-
-    /// Bits of cells in which those of a key differ.
-    #[inline(always)]
-    fn ignored(&self) -> u64 {
-        self.shape.record_mask() | OVERFLOWED
-    }
-
-    /// As [`Cells::find`], one cell after the other.
-    #[cold]
-    #[inline(never)]
-    fn find_from(&self, key: u64, home: usize) -> Option<u64> {
-        let wanted = self.shape.of_key(key);
-        let mut bucket = home;
+        let ignored = self.shape.record_mask() | OVERFLOWED;
+        let mut bucket = home as usize;
         for _ in 0..self.count {
-            let cells = self.bucket(bucket);
-            let mut all = cells.iter().map(load);
-            if let Some(cell) = all.find(|cell| (cell ^ wanted) & !self.ignored() == 0) {
-                return Some(self.shape.record(cell));
+            let line = &self.lines[bucket];
+            let mut same = I::same(line, wanted, ignored);
+            // What was seen together is only a hint where to look.
+            while same != 0 {
+                let cell = load(&line.0[same.trailing_zeros() as usize % LINE_WORDS]);
+                if (cell ^ wanted) & !ignored == 0 {
+                    return Some(self.shape.record(cell));
+                }
+                same &= same - 1;
             }
-            if load(&cells[0]) & OVERFLOWED == 0 {
+            if load(&line.0[0]) & OVERFLOWED == 0 {
                 return None;
             }
             bucket = self.next(bucket);

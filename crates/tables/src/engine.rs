@@ -11,6 +11,7 @@
 //!
 //! What readers use is an [`Engine`]; what the one writer needs beside it is an [`EngineWriter`].
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::dense::{self, DenseIndex, DenseWriter};
@@ -25,7 +26,7 @@ use crate::rules::{Bounds, Candidate, Rule, RuleSet, RuleWriter};
 use crate::search::Location;
 use crate::short_cells::{ContentWriter, ContentsOf};
 use crate::sync::{AtomicU64, ask_ahead, prefetch};
-use crate::together::{Found, OnePlace, Place, find_together};
+use crate::together::{OnePlace, Place};
 use crate::view::FIND_MAX;
 use forebay_bits::Bits;
 
@@ -256,12 +257,12 @@ impl Engine {
         match self {
             Engine::Keyless => (0..count).for_each(|index| found(index, None)),
             Engine::Exact { map, .. } => {
-                let place = OnePlace(Place::Bucket(map.buckets(pin)));
-                let found = |_, index, entry| match entry {
-                    Found::Record(record) => found(index, Some(record.words())),
-                    _ => found(index, None),
-                };
-                find_together(&[place], count, |_, index| key(index), found);
+                let buckets = map.buckets(pin);
+                let hashes = [const { Cell::new(0) }; FIND_MAX];
+                let ask = |index: usize| hashes[index].set(buckets.ask(key(index)));
+                ask_ahead(count, ask, |index| {
+                    found(index, buckets.get(key(index), hashes[index].get()))
+                });
             }
             Engine::Direct(direct) => {
                 let mut numbers = [None; FIND_MAX];

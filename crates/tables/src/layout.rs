@@ -293,10 +293,6 @@ impl<'pin> Record<'pin> {
         Record { words }
     }
 
-    pub(crate) fn words(&self) -> &'pin [AtomicU64] {
-        self.words
-    }
-
     /// A word of the record.
     #[inline]
     pub fn word(&self, index: usize) -> u64 {

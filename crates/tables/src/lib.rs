@@ -113,5 +113,5 @@ pub use search::{Location, Search};
 pub use section::SectionLocks;
 pub use storage::ArrayTooLarge;
 pub use table::{ActionError, ActionScope, ActionSpec, Implementation, LookupResult, Table, TableError, TableSpec};
-pub use together::{Found, OnePlace, TOGETHER_MAX, find_together};
+pub use together::{Found, LookUp, OnePlace, TOGETHER_MAX, ahead, ask_together, find_together};
 pub use view::{FIND_MAX, Hint, TableView};

@@ -19,6 +19,8 @@ use crate::rows::Records;
 use crate::short_cells::ShortCells;
 use crate::sync::AHEAD;
 use crate::view::FIND_MAX;
+use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Tables in which keys are looked up at once, at most.
 pub const TOGETHER_MAX: usize = 4;
@@ -52,112 +54,112 @@ pub enum Found<'pin> {
     Record(Record<'pin>),
 }
 
-impl<'pin> Place<'pin> {
-    /// Asks for the memory; what [`Place::find`] wants to know.
-    #[inline(always)]
-    fn ask(&self, key: &[u64]) -> u64 {
-        match self {
-            Place::Dense(cells) => cells.ask(key[0]),
-            Place::Bucket(buckets) => buckets.ask(key),
-            Place::Short { cells, width, .. } => {
-                let key = direct_key(key, *width);
-                cells.ask(key);
-                key.into()
-            }
-        }
-    }
+/// A look-up of many keys in a table of [`find_together`].
+pub trait LookUp<'pin> {
+    /// The table.
+    fn place(&self) -> OnePlace<'pin>;
 
-    #[inline(always)]
-    fn find<I: Instructions>(&self, key: &[u64], asked: u64) -> Found<'pin> {
-        match self {
-            Place::Dense(cells) => cells.find::<I>(key[0], asked).map_or(Found::Nothing, Found::Word),
-            Place::Bucket(buckets) => match buckets.get(key, asked) {
-                Some(record) => Found::Record(Record::new(record)),
-                None => Found::Nothing,
-            },
-            Place::Short { cells, contents, .. } => match cells.find(asked as u32) {
-                Some(content) => Found::Record(Record::new(contents.row(content))),
-                None => Found::Nothing,
-            },
-        }
+    /// The words of the key with a number.
+    fn key(&self, index: usize) -> &[u64];
+
+    /// Takes what was found for it.
+    fn take(&mut self, index: usize, found: Found<'pin>);
+}
+
+/// How many keys ahead of those that are searched [`find_together`] asks for memory in so many tables, if not a few more.
+pub fn ahead(tables: usize) -> usize {
+    (AHEAD / tables.max(1)).next_multiple_of(CHUNK)
+}
+
+/// So many keys are asked for in one table, and then in the next one.
+const CHUNK: usize = 4;
+
+/// What is remembered of a key from when its memory is asked for until it is searched.
+type Asked = [u64; FIND_MAX];
+
+/// Asks for the memory of keys that [`find_together`] will look up: of the first [`ahead`] of them that is of use, when there is
+/// something else to be done meanwhile.
+pub fn ask_together<'pin, L: LookUp<'pin>>(look_ups: &[L], count: usize) {
+    for look_up in look_ups {
+        ask(look_up, 0..count, &mut [0; FIND_MAX]);
     }
 }
 
-/// Looks `count` keys up in each of the tables, of which there are at most [`TOGETHER_MAX`]. `key` gives the words of the key with
-/// a number in a table of the list, `found` is told what was found for it.
+/// Looks keys up, from number 0 to before `count`, in some tables.
 ///
 /// # Panics
 ///
-/// When there are more tables, or more than [`FIND_MAX`] keys.
+/// When there are more than [`TOGETHER_MAX`] tables, or more than [`FIND_MAX`] keys.
 #[inline]
-pub fn find_together<'pin, 'k>(
-    tables: &[OnePlace<'pin>],
-    count: usize,
-    key: impl Fn(usize, usize) -> &'k [u64],
-    found: impl FnMut(usize, usize, Found<'pin>),
-) {
+pub fn find_together<'pin, L: LookUp<'pin>>(look_ups: &mut [L], count: usize) {
+    assert!(look_ups.len() <= TOGETHER_MAX, "{} look-ups together", look_ups.len());
     assert!(count <= FIND_MAX, "{count} keys are looked up at once");
-    match *tables {
-        [] => {}
-        [only] => with_instructions(LookUps {
-            tables: [only],
+    if !look_ups.is_empty() {
+        with_instructions(Together {
+            look_ups,
             count,
-            key,
-            found,
-        }),
-        [first, second] => with_instructions(LookUps {
-            tables: [first, second],
-            count,
-            key,
-            found,
-        }),
-        [first, second, third] => with_instructions(LookUps {
-            tables: [first, second, third],
-            count,
-            key,
-            found,
-        }),
-        [first, second, third, fourth] => {
-            with_instructions(LookUps {
-                tables: [first, second, third, fourth],
-                count,
-                key,
-                found,
-            });
-        }
-        _ => panic!("keys are looked up in {} tables at once", tables.len()),
+            pin: PhantomData,
+        });
     }
 }
 
-/// See [`find_together`].
-struct LookUps<'pin, const TABLES: usize, K, F> {
-    tables: [OnePlace<'pin>; TABLES],
+struct Together<'pin, 'a, L> {
+    look_ups: &'a mut [L],
     count: usize,
-    key: K,
-    found: F,
+    pin: PhantomData<&'pin ()>,
 }
 
-impl<'pin, 'k, const TABLES: usize, K, F> Generic for LookUps<'pin, TABLES, K, F>
-where
-    K: Fn(usize, usize) -> &'k [u64],
-    F: FnMut(usize, usize, Found<'pin>),
-{
+impl<'pin, L: LookUp<'pin>> Generic for Together<'pin, '_, L> {
     #[inline(always)]
-    fn execute<I: Instructions>(mut self) {
-        let mut asked = [[0; TABLES]; FIND_MAX];
-        let ahead = AHEAD / TABLES;
-        for present in 0..self.count + ahead {
-            if present < self.count {
-                for (table, OnePlace(place)) in self.tables.iter().enumerate() {
-                    asked[present][table] = place.ask((self.key)(table, present));
-                }
+    fn execute<I: Instructions>(self) {
+        let count = self.count;
+        let mut asked: [Asked; TOGETHER_MAX] = [[0; FIND_MAX]; TOGETHER_MAX];
+        let ahead = ahead(self.look_ups.len());
+        let chunk = |first: usize| first.min(count)..(first + CHUNK).min(count);
+        for present in (0..count + ahead).step_by(CHUNK) {
+            for (look_up, asked) in self.look_ups.iter().zip(&mut asked) {
+                ask(look_up, chunk(present), asked);
             }
-            if let Some(index) = present.checked_sub(ahead) {
-                for (table, OnePlace(place)) in self.tables.iter().enumerate() {
-                    let entry = place.find::<I>((self.key)(table, index), asked[index][table]);
-                    (self.found)(table, index, entry);
+            if let Some(first) = present.checked_sub(ahead) {
+                for (look_up, asked) in self.look_ups.iter_mut().zip(&asked) {
+                    find::<I, L>(look_up, chunk(first), asked);
                 }
             }
         }
+    }
+}
+
+#[inline(always)]
+fn ask<'pin, L: LookUp<'pin>>(look_up: &L, keys: Range<usize>, asked: &mut Asked) {
+    match look_up.place().0 {
+        Place::Dense(cells) => keys.for_each(|index| asked[index] = cells.ask(look_up.key(index)[0])),
+        Place::Bucket(buckets) => keys.for_each(|index| asked[index] = buckets.ask(look_up.key(index))),
+        Place::Short { cells, width, .. } => keys.for_each(|index| {
+            let key = direct_key(look_up.key(index), width);
+            cells.ask(key);
+            asked[index] = key.into();
+        }),
+    }
+}
+
+#[inline(always)]
+fn find<'pin, I: Instructions, L: LookUp<'pin>>(look_up: &mut L, keys: Range<usize>, asked: &Asked) {
+    match look_up.place().0 {
+        Place::Dense(cells) => keys.for_each(|index| {
+            let word = cells.find::<I>(look_up.key(index)[0], asked[index]);
+            look_up.take(index, word.map_or(Found::Nothing, Found::Word));
+        }),
+        Place::Bucket(buckets) => keys.for_each(|index| {
+            let record = buckets.get(look_up.key(index), asked[index]);
+            look_up.take(
+                index,
+                record.map_or(Found::Nothing, |record| Found::Record(Record::new(record))),
+            );
+        }),
+        Place::Short { cells, contents, .. } => keys.for_each(|index| {
+            let content = cells.find(asked[index] as u32);
+            let record = content.map(|content| Record::new(contents.row(content)));
+            look_up.take(index, record.map_or(Found::Nothing, Found::Record));
+        }),
     }
 }

@@ -3,8 +3,8 @@
 use forebay_bits::Bits;
 use forebay_tables::{
     ActionCall, ActionError, ActionId, ActionRef, ActionScope, ActionSpec, EntryAction, FIND_MAX, Found, GroupId,
-    Implementation, KeyError, KeyMatch, KeySpec, MatchKind, MemberId, NewEntry, Record, SLOT_BITS, Table, TableError,
-    TableSpec, find_together,
+    Implementation, KeyError, KeyMatch, KeySpec, LookUp, MatchKind, MemberId, NewEntry, OnePlace, Record, SLOT_BITS,
+    Table, TableError, TableSpec, find_together,
 };
 
 const NO_ACTION: ActionId = ActionId(0);
@@ -306,34 +306,62 @@ fn idleness_is_counted_from_the_last_hit_in_any_snapshot() {
     assert!(!table.get(never).unwrap().is_idle(u64::MAX));
 }
 
-/// The words of the records of these keys, slots left out, by both ways to look keys up together.
+/// A look-up of some keys of one word, and what was found.
+struct Words<'pin, 'a> {
+    place: OnePlace<'pin>,
+    keys: &'a [u64],
+    found: Vec<Option<u64>>,
+    gives_words: bool,
+}
+
+impl<'pin> LookUp<'pin> for Words<'pin, '_> {
+    fn place(&self) -> OnePlace<'pin> {
+        self.place
+    }
+
+    fn key(&self, index: usize) -> &[u64] {
+        &self.keys[index..]
+    }
+
+    fn take(&mut self, index: usize, found: Found<'pin>) {
+        self.gives_words |= matches!(found, Found::Word(_));
+        self.found[index] = match found {
+            Found::Nothing => None,
+            Found::Word(word) => Some(word),
+            Found::Record(record) => Some(without_slot(record.word(0))),
+        };
+    }
+}
+
+fn without_slot(word: u64) -> u64 {
+    word >> SLOT_BITS << SLOT_BITS
+}
+
+/// The words of the records of these keys, slots left out, by all ways to look keys up together.
 fn words_found(table: &Table, keys: &[u64]) -> [Vec<Option<u64>>; 2] {
     let view = table.view();
     let mut reader = view.domain().reader();
     let pin = reader.pin();
-    let mut found = [vec![None; keys.len()], vec![None; keys.len()]];
-    let without_slot = |word: u64| word >> SLOT_BITS << SLOT_BITS;
-    let tables = [true, false].map(|needs_slots| view.one_place(needs_slots, &pin).expect("it is exact"));
-    for (first, some) in keys
-        .chunks(FIND_MAX)
-        .enumerate()
-        .map(|(chunk, some)| (chunk * FIND_MAX, some))
-    {
-        let note = |number: usize, index: usize, entry: Found<'_>| {
-            found[number][first + index] = match entry {
-                Found::Nothing => None,
-                Found::Word(word) => Some(word),
-                Found::Record(record) => Some(without_slot(record.word(0))),
-            };
+    let mut found = [vec![], vec![]];
+    for keys in keys.chunks(FIND_MAX) {
+        let look_up = |needs_slots| Words {
+            place: view.one_place(needs_slots, &pin).expect("it is exact"),
+            keys,
+            found: vec![None; keys.len()],
+            gives_words: false,
         };
-        find_together(&tables, some.len(), |_, index| &some[index..=index], note);
+        let mut look_ups = [true, false].map(look_up);
+        find_together(&mut look_ups, keys.len());
         let record = |index: usize, record: Option<Record<'_>>| {
             assert_eq!(
                 record.map(|record| without_slot(record.word(0))),
-                found[0][first + index]
+                look_ups[0].found[index]
             );
         };
-        view.find_all(some.len(), |index| &some[index..=index], record, &pin);
+        view.find_all(keys.len(), |index| &keys[index..=index], record, &pin);
+        for (found, look_up) in found.iter_mut().zip(look_ups) {
+            found.extend(look_up.found);
+        }
     }
     found
 }
@@ -342,13 +370,16 @@ fn words_found(table: &Table, keys: &[u64]) -> [Vec<Option<u64>>; 2] {
 fn gives_words(table: &Table) -> bool {
     let mut reader = table.view().domain().reader();
     let pin = reader.pin();
-    let place = table.view().one_place(false, &pin);
-    let mut gives_words = false;
-    if let Some(place) = place {
-        let found = |_, _, entry: Found<'_>| gives_words = matches!(entry, Found::Word(_));
-        find_together(&[place], 1, |_, _| &[1, 1], found);
-    }
-    gives_words
+    table.view().one_place(false, &pin).is_some_and(|place| {
+        let mut look_up = Words {
+            place,
+            keys: &[1, 1],
+            found: vec![None],
+            gives_words: false,
+        };
+        find_together(std::slice::from_mut(&mut look_up), 1);
+        look_up.gives_words
+    })
 }
 
 #[test]
