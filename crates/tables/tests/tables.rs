@@ -306,10 +306,12 @@ fn idleness_is_counted_from_the_last_hit_in_any_snapshot() {
     assert!(!table.get(never).unwrap().is_idle(u64::MAX));
 }
 
-/// A look-up of some keys of one word, and what was found.
+/// A look-up of some keys, which begin at all words behind one another, and what was found.
 struct Words<'pin, 'a> {
     place: OnePlace<'pin>,
     keys: &'a [u64],
+    /// Words of a key.
+    words: usize,
     found: Vec<Option<u64>>,
     gives_words: bool,
 }
@@ -320,7 +322,7 @@ impl<'pin> LookUp<'pin> for Words<'pin, '_> {
     }
 
     fn key(&self, index: usize) -> &[u64] {
-        &self.keys[index..]
+        &self.keys[index..index + self.words]
     }
 
     fn take(&mut self, index: usize, found: Found<'pin>) {
@@ -347,6 +349,7 @@ fn words_found(table: &Table, keys: &[u64]) -> [Vec<Option<u64>>; 2] {
         let look_up = |needs_slots| Words {
             place: view.one_place(needs_slots, &pin).expect("it is exact"),
             keys,
+            words: 1,
             found: vec![None; keys.len()],
             gives_words: false,
         };
@@ -374,6 +377,7 @@ fn gives_words(table: &Table) -> bool {
         let mut look_up = Words {
             place,
             keys: &[1, 1],
+            words: table.view().key_layout().words(),
             found: vec![None],
             gives_words: false,
         };
