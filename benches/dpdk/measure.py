@@ -4,7 +4,7 @@
 Everything is in memory, on one core, with frames of 64 bytes; no interface and no huge page is needed. Rates are packets a
 second of the forwarding thread's own time, the median of several samples.
 
-Needs root, Debian's packages dpdk, libdpdk-dev, gcc, make, pkg-config, and for the pipeline DPDK's source package, which
+Needs root, Debian's packages dpdk, dpdk-dev, libdpdk-dev, gcc, make, pkg-config, and for the pipeline DPDK's source package, which
 apt fetches (its example program `pipeline`, and a header that is not installed).
 """
 
@@ -21,7 +21,7 @@ import testpmd
 from process import Missing
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PACKAGES = "dpdk libdpdk-dev gcc make pkg-config xz-utils"
+PACKAGES = "dpdk dpdk-dev libdpdk-dev gcc make pkg-config xz-utils"
 
 
 def arguments():

@@ -274,22 +274,20 @@ impl Memory {
         }
     }
 
-    /// Says where the bytes of copies are put, if so many are made: from copy `first` on. Copies before it have places already.
+    /// Says where the bytes of the first copies are put, if so many are made; of those behind them it has been said.
     ///
     /// # Safety
     ///
     /// From now on until another address is set for a copy, and when frames take a short way with this memory, its
     /// address is that of as many bytes as [`crate::ShortCode::copy_bytes`] says for the longest frame, which nobody else uses.
-    ///
-    /// # Panics
-    ///
-    /// When a copy before `first` has no place.
     #[inline]
-    pub unsafe fn set_copies(&mut self, first: usize, mut targets: impl Iterator<Item = *mut u8>) {
-        for (place, target) in self.copies[first..].iter_mut().zip(&mut targets) {
+    pub unsafe fn set_copies(&mut self, targets: impl ExactSizeIterator<Item = *mut u8>) {
+        if targets.len() > self.copies.len() {
+            self.copies.resize(targets.len(), Copy::at(std::ptr::null_mut()));
+        }
+        for (place, target) in self.copies.iter_mut().zip(targets) {
             place.target = target;
         }
-        self.copies.extend(targets.map(Copy::at));
     }
 
     /// What became of the copies from one to before another that the last bursts have made.

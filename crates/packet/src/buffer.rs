@@ -112,7 +112,8 @@ impl Buffer {
     /// Whether the data begins behind the default headroom, with room for so many bytes.
     #[inline]
     pub(crate) fn begins_with_room(&self, bytes: usize) -> bool {
-        self.headroom() == DEFAULT_HEADROOM && bytes <= self.size - DEFAULT_HEADROOM
+        let first = self.memory.as_ptr().wrapping_add(DEFAULT_HEADROOM);
+        self.start.as_ptr() == first && bytes <= self.size - DEFAULT_HEADROOM
     }
 
     /// No data, behind the default headroom.

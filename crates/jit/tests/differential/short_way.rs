@@ -173,7 +173,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     let mut targets = vec![vec![0; ShortCode::copy_bytes(LENGTH_MAX)]; COPIES_MAX];
     let places = targets.iter_mut().map(|target| target.as_mut_ptr());
     // SAFETY: every place is a vector of its own, as long as copies of the longest packet may be.
-    unsafe { memory.set_copies(0, places) };
+    unsafe { memory.set_copies(places) };
     let mut way = ShortWay::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = way.headroom();
     let arguments = Arguments {

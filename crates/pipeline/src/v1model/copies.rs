@@ -61,19 +61,16 @@ impl Copies {
         let room = ShortCode::copy_bytes(frame_bytes);
         // Buffers of the last burst may be others now.
         let mut stale = std::mem::take(&mut self.used);
-        if room > self.room {
-            self.room = room;
+        if room > self.room || count > self.known {
+            self.room = self.room.max(room);
+            self.known = self.known.max(count);
             stale = self.known;
         }
-        let known = self.known;
-        self.known = known.max(count);
-        for (from, behind) in [(0, stale), (known, self.known)] {
-            let room = self.room;
-            let targets = self.burst.spares_mut(behind)[from..].iter_mut();
-            let targets = targets.map(|packet| packet.room_for(room));
-            // SAFETY: each buffer is ours, stays where it is until the next call, and has room for copies of the frames.
-            unsafe { memory.set_copies(from, targets) };
-        }
+        let room = self.room;
+        let targets = self.burst.spares_mut(stale).iter_mut();
+        let targets = targets.map(|packet| packet.room_for(room));
+        // SAFETY: each buffer is ours, stays where it is until the next call, and has room for copies of the frames.
+        unsafe { memory.set_copies(targets) };
     }
 
     /// Says that all copies before this one have been made.
