@@ -28,6 +28,7 @@ pub(crate) struct Rows<T> {
     origins: [AtomicPtr<T>; CHUNKS],
     /// Bytes of all of them.
     bytes: AtomicUsize,
+    /// The memory of the chunks, for as long as we live.
     arrays: Mutex<Vec<Array<T>>>,
 }
 

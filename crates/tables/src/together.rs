@@ -4,11 +4,12 @@
 //! wait together: a while before a key is searched, the memory for all look-ups of its packet is asked for.
 //!
 //! ```text
-//! ask         ask         ask         …                              keys of a packet in all tables
-//!                         find        find        find        …      a while later
+//! ask         ask         ask         …                              some packets' keys in one table, then in the next
+//!                         find        find        find        …      the same a while later
 //! ```
 //!
-//! That is of use for tables in which a look-up reads one place, whose address says the key: [`TableView::one_place`] gives those.
+//! That is of use for tables in which a look-up reads one place, whose address the key says:
+//! [`one_place`](crate::TableView::one_place) gives those.
 
 use crate::dense::Cells;
 use crate::engine::direct_key;
