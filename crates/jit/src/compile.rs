@@ -170,7 +170,7 @@ pub fn compile_short_way(
         staged: order == Order::Staged,
         uniform: !environment.touches_packets && route.is_stateless(program) && !route.may_give_up(program),
         searched: environment.searched,
-        caches_flows: environment.slots.is_some(),
+        slots: environment.slots,
     };
     let bytes = generate(&mut module, functions)?;
     let entry = entry_of(&module, function);

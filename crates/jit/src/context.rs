@@ -68,9 +68,10 @@ pub(crate) struct Context<'a> {
     /// On the short way and on one side of a traffic manager: where the tables are that compiled code searches itself, in the
     /// order of the list that comes with the function.
     pub(crate) locations: Later<*const Location>,
-    /// On the short way, with a flow cache: its first slot, and which slots hold. See [`crate::flows`].
-    pub(crate) flow_slots: Later<*mut u64>,
+    /// On the short way, with a flow cache: see [`crate::flow_pages::Index`], and which slots hold.
+    pub(crate) flow_index: Later<*mut u64>,
     pub(crate) flow_tag: Later<u64>,
+    pub(crate) flow_shift: Later<u64>,
     /// Arguments of calls that hardly ever happen: see [`crate::rare`].
     pub(crate) rare_arguments: Later<[u64; ARGUMENTS_MAX]>,
     /// On the short way: places for copies that are not in use yet.
@@ -147,8 +148,9 @@ impl<'a> Context<'a> {
             counters: ptr::null(),
             needs_locks: 1,
             locations: Later::uninit(),
-            flow_slots: Later::uninit(),
+            flow_index: Later::uninit(),
             flow_tag: Later::uninit(),
+            flow_shift: Later::uninit(),
             rare_arguments: Later::uninit(),
             next_copy: Later::uninit(),
             copies_left: Later::uninit(),

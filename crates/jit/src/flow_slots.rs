@@ -197,24 +197,28 @@ impl SlotLayout {
         self.places.get(&table).copied()
     }
 
-    /// Gives a slot to another flow, about which nothing is known yet; what the slot had goes into the other one of the pair, if it
-    /// still holds.
+    /// Gives a slot to a flow, about which nothing is known yet.
     ///
     /// # Safety
     ///
-    /// Both are slots of this layout.
-    pub(crate) unsafe fn displace(&self, slot: *mut u64, other: *mut u64, signature: u64) {
+    /// It is a slot of this layout.
+    pub(crate) unsafe fn begin(&self, slot: *mut u64, signature: u64) {
         // SAFETY: the words are those of slots.
         unsafe {
-            if slot.read() as u32 == signature as u32 {
-                other.copy_from(slot, self.bytes / 8);
-            }
             slot.write(signature);
             for place in self.places.values() {
                 let (word, value) = place.nothing.word();
                 slot.add(word).write(value);
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl SlotLayout {
+    /// For a table with one short key, for tests.
+    pub(crate) fn of_one_key() -> SlotLayout {
+        SlotLayout::new([tests::wanting(0, tests::MAC, &[], None)]).expect("it has a place")
     }
 }
 
@@ -232,7 +236,7 @@ mod tests {
     use super::*;
     use forebay_tables::{KeyLayout, KeySpec, MatchKind, RecordLayout};
 
-    fn wanting(table: u32, (width, kind): (u32, MatchKind), data: &[u32], leader: Option<u32>) -> Wanting {
+    pub(super) fn wanting(table: u32, (width, kind): (u32, MatchKind), data: &[u32], leader: Option<u32>) -> Wanting {
         let keys = [KeySpec { width, kind }];
         let record = RecordLayout::of_actions(&[data, &[]], false);
         Wanting {
@@ -246,7 +250,7 @@ mod tests {
         }
     }
 
-    const MAC: (u32, MatchKind) = (48, MatchKind::Exact);
+    pub(super) const MAC: (u32, MatchKind) = (48, MatchKind::Exact);
     const IPV4: (u32, MatchKind) = (32, MatchKind::Lpm);
     const IPV6: (u32, MatchKind) = (128, MatchKind::Lpm);
 
@@ -295,25 +299,5 @@ mod tests {
                 .key_words,
             1
         );
-    }
-
-    #[test]
-    fn a_flow_that_comes_moves_the_one_that_is_there() {
-        let layout = SlotLayout::new([wanting(0, MAC, &[], None)]).unwrap();
-        let words = layout.bytes / 8;
-        let mut slots = vec![0u64; 2 * words];
-        let (first, second) = slots.split_at_mut(words);
-        let mut displace = |signature| {
-            // SAFETY: both have as many words as the layout says.
-            unsafe { layout.displace(first.as_mut_ptr(), second.as_mut_ptr(), signature) };
-            (first[0], second[0], first[1])
-        };
-        assert_eq!(
-            displace(7 << 32 | 1),
-            (7 << 32 | 1, 0, u64::MAX),
-            "what was there did not hold"
-        );
-        assert_eq!(displace(8 << 32 | 1), (8 << 32 | 1, 7 << 32 | 1, u64::MAX));
-        assert_eq!(displace(9 << 32 | 2), (9 << 32 | 2, 7 << 32 | 1, u64::MAX), "nor now");
     }
 }

@@ -1,37 +1,33 @@
 //! The flow cache: what look-ups found for the last packet of a flow, one of the next packets finds at once.
 //!
 //! ```text
-//!  fields that keys are made of ─► hash ─► slot │ hash, tag │ key, record │ key, record │ …
-//!                                                      │      │
-//!                            tables as they were then ◄┘      └► the key that a packet has at this look-up? then the record
+//!  fields that keys are made of ─► hash ─► entry of the index ─► slot │ hash, tag │ key, record │ key, record │ …
+//!                                                                           │      │
+//!                                                 tables as they were then ◄┘      └► the key that a packet has at this look-up?
+//!                                                                                     then the record
 //! ```
 //!
-//! A worker has one, in a huge page. Packets whose keys are made of the same fields share a slot, which has a place for each table.
+//! A worker has one, in huge pages. Packets whose keys are made of the same fields share a slot, which has a place for each table.
 //! Every look-up compares its own key with the one in its place, so nothing depends on which packets share a slot; where it is
 //! another one, the table is searched and what was found takes its place. So a packet of a known flow needs one hash for all its
 //! look-ups, no matter what kinds of tables these are, and its records can be fetched at the same time, if they are not in the slot
 //! themselves.
 //!
-//! Slots are in pairs. A flow that comes to the slot of another one moves that into the other slot of the pair, where it is found from
-//! then on.
-//!
-//! What a slot has of each table says [`crate::flow_slots`]. A slot holds as long as the tables are in the same [`State`]: whenever they are in another one, or code of another program
-//! runs, the cache has another tag, and slots with an older one count as empty.
+//! Where slots are says [`crate::flow_pages`], and what a slot has of each table [`crate::flow_slots`]. A slot holds as long as the tables are in the same [`State`]: whenever
+//! they are in another one the cache has another tag, and slots with an older one count as free.
 //!
 //! It is of use when flows are few enough for their slots to stay. When more packets than one in [`MISSES`] find something else in
 //! their slot, packets go without it for a while, each time for longer ([`FlowCache::serves`]).
 
+use crate::flow_pages::{FlowPages, Index};
+use crate::flow_slots::SlotLayout;
 use forebay_tables::State;
-use forebay_tables::memory::{HUGE_PAGE, Page};
-
-/// Bytes of all slots.
-pub(crate) const CACHE_BYTES: usize = HUGE_PAGE;
 
 /// Packets of which one may miss, if the cache is to be of use: then it costs what it saves.
 const MISSES: u64 = 4;
 
 /// Bursts after which it is first seen whether the cache is of use: by then all flows for which it has room have come.
-const LEARNING: u32 = 512;
+const LEARNING: u32 = 1024;
 
 /// Bursts of which it is seen together.
 const WINDOW: u32 = 64;
@@ -43,11 +39,13 @@ const REST_MAX: u32 = 1 << 20;
 /// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct FlowCache {
-    page: Option<Page>,
+    pages: FlowPages,
+    /// Of the code that wrote the slots.
+    code: Option<u64>,
     /// Of the slots that hold. No slot has it when it is new.
     tag: u32,
-    /// The code that wrote them, and the tables' state.
-    written: Option<(u64, State)>,
+    /// The tables' state when they were written.
+    state: Option<State>,
     /// Look-ups that found something else in their slot, in this window.
     pub(crate) misses: u64,
     /// Packets in this window.
@@ -69,9 +67,10 @@ enum Phase {
 impl Default for FlowCache {
     fn default() -> FlowCache {
         FlowCache {
-            page: None,
+            pages: FlowPages::default(),
+            code: None,
             tag: 0,
-            written: None,
+            state: None,
             misses: 0,
             packets: 0,
             phase: Phase::Learning,
@@ -123,18 +122,34 @@ impl FlowCache {
         self.packets += packets as u64;
     }
 
-    /// Its first slot and the tag of those that hold, for code with this number that uses tables in this state.
+    /// The index and the tag of slots that hold, for code with this number, whose slots are laid out like this, and tables in
+    /// this state.
     #[inline]
-    pub(crate) fn open(&mut self, code: u64, state: Option<State>) -> (*mut u64, u64) {
-        let written = state.map(|state| (code, state));
-        if written.is_none() || written != self.written {
-            self.written = written;
+    pub(crate) fn open(&mut self, code: u64, layout: &SlotLayout, state: Option<State>) -> (Index, u64) {
+        if self.code != Some(code) {
+            self.code = Some(code);
+            self.pages.forget(layout);
+        }
+        if state.is_none() || state != self.state {
+            self.state = state;
             self.tag = self.tag.checked_add(1).unwrap_or_else(|| {
-                self.page = None;
+                self.pages.forget(layout);
                 1
             });
         }
-        (self.page.get_or_insert_default().as_mut_ptr(), self.tag.into())
+        (self.pages.index(), self.tag.into())
+    }
+
+    /// Gives the flow whose hash leads to an entry of the index a slot there, in which nothing is known yet.
+    ///
+    /// # Safety
+    ///
+    /// The cache is open for code with this layout, and the entry is one of its index.
+    #[cold]
+    pub(crate) unsafe fn admit(&mut self, layout: &SlotLayout, entry: usize, signature: u64) {
+        let slot = self.pages.give(entry, signature);
+        // SAFETY: it is a slot of this layout.
+        unsafe { layout.begin(slot, signature) }
     }
 }
 
@@ -180,16 +195,31 @@ mod tests {
         let [state, of_another] = [&domain, &other].map(|domain| domain.reader().pin().state());
         assert!(state.is_some() && state != of_another);
         let mut cache = FlowCache::default();
-        let mut tag = |code, state| cache.open(code, state).1;
-        let first = tag(7, state);
+        let layout = SlotLayout::of_one_key();
+        let mut tag = |state| cache.open(7, &layout, state).1;
+        let first = tag(state);
         assert!(first > 0, "no slot of a new page holds");
-        assert_eq!(tag(7, state), first);
-        let mut tags = vec![first, tag(8, state), tag(8, of_another), tag(7, state)];
-        tags.extend([tag(7, None), tag(7, None), tag(7, state)]);
+        assert_eq!(tag(state), first);
+        let mut tags = vec![first, tag(of_another), tag(state), tag(None), tag(None), tag(state)];
         let all = tags.len();
         tags.dedup();
         assert!(tags.is_sorted() && tags.len() == all, "{tags:?}");
         cache.tag = u32::MAX;
-        assert_eq!(cache.open(7, None).1, 1, "with a new page");
+        assert_eq!(cache.open(7, &layout, None).1, 1, "and all flows are forgotten");
+    }
+
+    #[test]
+    fn another_code_knows_no_flow() {
+        let mut cache = FlowCache::default();
+        let layout = SlotLayout::of_one_key();
+        let domain = Domain::new();
+        let state = domain.reader().pin().state();
+        let (index, tag) = cache.open(7, &layout, state);
+        let signature = 9 << 32 | tag;
+        // SAFETY: the cache is open, and the entry in its index.
+        unsafe { cache.admit(&layout, 5, signature) };
+        assert_eq!(index.signature(&layout, 5), signature);
+        let (index, _) = cache.open(8, &layout, state);
+        assert_eq!(index.signature(&layout, 5), 0);
     }
 }

@@ -27,7 +27,7 @@
 //! | `arrays.rs` | where it finds registers and counters |
 //! | `crc.rs` | the tables of remainders for CRCs in generated code |
 //! | `lane.rs` | the packets of a burst on the short way |
-//! | `flows.rs`, `flow_slots.rs` | what look-ups found for the last packet of a flow |
+//! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs` | what look-ups found for the last packet of a flow |
 //! | `rare.rs` | calls that change no register |
 //! | `tables.rs` | how generated code reaches tables |
 //! | `runtime.rs` | functions that generated code calls |
@@ -95,6 +95,7 @@ mod code;
 mod compile;
 mod context;
 mod crc;
+mod flow_pages;
 mod flow_slots;
 mod flows;
 pub mod halves;

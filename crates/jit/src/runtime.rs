@@ -49,7 +49,7 @@ functions! {
     FIND_RECORD = find_record(3) -> u64;
     FIND = find(3);
     FIND_FOR_FLOW = find_for_flow(4);
-    DISPLACE_FLOW = displace_flow(5);
+    ADMIT_FLOW = admit_flow(4);
     ASK = ask(4);
     FIND_ALL = find_all(5);
     HIT = hit(3) -> u64;
@@ -309,16 +309,10 @@ unsafe extern "C" fn find_for_flow(
     }
 }
 
-/// Gives a slot of the flow cache to another flow.
-unsafe extern "C" fn displace_flow(
-    _: *const Context<'_>,
-    layout: *const SlotLayout,
-    slot: *mut u64,
-    other: *mut u64,
-    signature: u64,
-) {
-    // SAFETY: see the module.
-    unsafe { (*layout).displace(slot, other, signature) }
+/// Gives a flow a slot of the flow cache.
+unsafe extern "C" fn admit_flow(context: *const Context<'_>, layout: *const SlotLayout, entry: usize, signature: u64) {
+    // SAFETY: see the module; code shifts hashes by what it was told when the cache was opened.
+    unsafe { (*(*context).memory).flows.admit(&*layout, entry, signature) }
 }
 
 /// A look-up for packets that wait.

@@ -3,6 +3,7 @@
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
+use crate::flow_slots::SlotLayout;
 use crate::lane::{Copy, Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, Order};
@@ -44,8 +45,8 @@ pub(crate) struct Needs {
     pub(crate) uniform: bool,
     /// Tables whose locations code wants to know.
     pub(crate) searched: Vec<TableId>,
-    /// Whether it has a flow cache.
-    pub(crate) caches_flows: bool,
+    /// How slots of the flow cache are laid out, if it has one.
+    pub(crate) slots: Option<SlotLayout>,
 }
 
 impl ShortCode {
@@ -80,7 +81,7 @@ impl ShortCode {
     /// [`Order::Cached`] gives the same as [`Order::Straight`].
     #[inline]
     pub fn caches_flows(&self) -> bool {
-        self.needs.caches_flows
+        self.needs.slots.is_some()
     }
 
     /// Whether packets may become copies on the short way.
@@ -259,9 +260,10 @@ impl<'a> ShortWay<'a> {
         context.registers = arrays.registers();
         context.counters = arrays.counters();
         context.needs_locks = objects.needs_locks().into();
-        if code.caches_flows() {
-            let (slots, tag) = memory.flows.open(code.number, objects.pin().state());
-            context.flow_slots.write(slots);
+        if let Some(layout) = &code.needs.slots {
+            let (index, tag) = memory.flows.open(code.number, layout, objects.pin().state());
+            context.flow_index.write(index.first);
+            context.flow_shift.write(index.shift);
             context.flow_tag.write(tag);
         }
         ShortWay {

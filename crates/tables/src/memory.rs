@@ -12,25 +12,19 @@ use std::slice;
 /// Bytes of a huge page; smaller arrays do not ask for any.
 pub const HUGE_PAGE: usize = 2 << 20;
 
-/// A huge page of words, 0 at first.
+/// Huge pages of words, 0 at first.
 #[derive(Debug)]
-pub struct Page(Array<u64>);
+pub struct HugePages(Array<u64>);
 
-impl Page {
-    /// A new one.
-    pub fn new() -> Page {
-        Page(Array::defaults(HUGE_PAGE / 8))
+impl HugePages {
+    /// So many new ones, one behind the other.
+    pub fn new(count: usize) -> HugePages {
+        HugePages(Array::defaults(count * HUGE_PAGE / 8))
     }
 
-    /// The first of [`HUGE_PAGE`] / 8 words, which are whoever's the page is.
+    /// The first of [`HUGE_PAGE`] / 8 words for each, which are whoever's the pages are.
     pub fn as_mut_ptr(&mut self) -> *mut u64 {
         self.0.as_mut_ptr()
-    }
-}
-
-impl Default for Page {
-    fn default() -> Page {
-        Page::new()
     }
 }
 
@@ -215,10 +209,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_zeros() {
-        let mut page = Page::new();
-        // SAFETY: it has so many words.
-        let words = unsafe { std::slice::from_raw_parts(page.as_mut_ptr(), HUGE_PAGE / 8) };
+    fn pages_are_zeros() {
+        let mut pages = HugePages::new(3);
+        // SAFETY: they have so many words.
+        let words = unsafe { std::slice::from_raw_parts(pages.as_mut_ptr(), 3 * HUGE_PAGE / 8) };
         assert!(words.iter().all(|word| *word == 0));
     }
 

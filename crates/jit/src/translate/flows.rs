@@ -1,11 +1,12 @@
 //! The short way: look-ups that take what was found for the last packet of the flow: see [`crate::flows`].
 
 use super::Translator;
+use super::access::within_bounds;
 use super::homes::Home;
 use super::search::Match;
 use super::value::{Place, Value};
+use crate::flow_pages::GROUP;
 use crate::flow_slots::{FlowPlace, FoundForFlow, Nothing, SlotLayout, Sought};
-use crate::flows::CACHE_BYTES;
 use crate::route::Route;
 use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::Leaf;
@@ -113,47 +114,56 @@ impl<'a> Translator<'_, 'a, '_> {
         let hash = hash?;
         let factor = self.number(HASH_FACTOR as i64);
         let product = self.builder.ins().imul(hash, factor);
-        let offset = self.shifted_right(product, u64::BITS - CACHE_BYTES.ilog2());
-        let mask = self.number((CACHE_BYTES - layout.bytes) as i64);
-        let offset = self.builder.ins().band(offset, mask);
-        let slots = self.load_flow_slots();
-        let home = self.builder.ins().iadd(slots, offset);
-        let slot = self.slot_of_flow(layout, home, product);
+        let slot = self.slot_of_flow(layout, product);
         let variable = self.builder.declare_var(types::I64);
         self.builder.def_var(variable, slot);
         Some(FlowSlot { variable, values })
     }
 
-    /// The slot that a flow has, or gets, whose hash leads to that one.
-    fn slot_of_flow(&mut self, layout: SlotLayout, home: ir::Value, hash: ir::Value) -> ir::Value {
+    /// The slot that a flow with this hash has, or gets.
+    fn slot_of_flow(&mut self, layout: SlotLayout, hash: ir::Value) -> ir::Value {
+        let shift = self.load_flow_shift();
+        let entry = self.builder.ins().ushr(hash, shift);
         let tag = self.load_flow_tag();
         let mask = self.number(SIGNATURE_HASH as i64);
         let signature = self.builder.ins().band(hash, mask);
         let signature = self.builder.ins().bor(signature, tag);
         let found = self.builder.create_block();
         let slot = self.builder.append_block_param(found, types::I64);
-        let (elsewhere, nowhere) = (self.builder.create_block(), self.builder.create_block());
-        let present = self.load(home, 0);
-        let same = self.builder.ins().icmp(IntCC::Equal, signature, present);
-        self.builder.ins().brif(same, found, &[home.into()], elsewhere, &[]);
-
-        self.enter(elsewhere);
-        self.builder.set_cold_block(elsewhere);
-        let bytes = self.number(layout.bytes as i64);
-        let other = self.builder.ins().bxor(home, bytes);
-        let present = self.load(other, 0);
-        let same = self.builder.ins().icmp(IntCC::Equal, signature, present);
-        self.builder.ins().brif(same, found, &[other.into()], nowhere, &[]);
-
-        self.enter(nowhere);
-        self.builder.set_cold_block(nowhere);
-        let layout = self.environment.pool.keep(layout);
-        let layout = self.pointer(layout);
-        self.call_rarely(runtime::DISPLACE_FLOW, &[layout, home, other, signature]);
-        self.builder.ins().jump(found, &[home.into()]);
+        for other in GROUP {
+            let elsewhere = self.builder.create_block();
+            let slot = match other {
+                0 => self.slot_of_entry(&layout, entry),
+                _ => {
+                    let other = self.number(other as i64);
+                    let other = self.builder.ins().bxor(entry, other);
+                    self.slot_of_entry(&layout, other)
+                }
+            };
+            let present = self.load(slot, 0);
+            let same = self.builder.ins().icmp(IntCC::Equal, signature, present);
+            self.builder.ins().brif(same, found, &[slot.into()], elsewhere, &[]);
+            self.enter(elsewhere);
+            self.builder.set_cold_block(elsewhere);
+        }
+        let kept = self.environment.pool.keep(layout.clone());
+        let kept = self.pointer(kept);
+        self.call_rarely(runtime::ADMIT_FLOW, &[kept, entry, signature]);
+        let admitted = self.slot_of_entry(&layout, entry);
+        self.builder.ins().jump(found, &[admitted.into()]);
 
         self.enter(found);
         slot
+    }
+
+    /// The slot whose number is in an entry of the index.
+    fn slot_of_entry(&mut self, layout: &SlotLayout, entry: ir::Value) -> ir::Value {
+        let index = self.load_flow_index();
+        let offset = self.shifted_left(entry, 1);
+        let place = self.builder.ins().iadd(index, offset);
+        let number = self.builder.ins().uload16(types::I64, within_bounds(), place, 0);
+        let offset = self.shifted_left(number, layout.bytes.ilog2());
+        self.builder.ins().iadd(index, offset)
     }
 
     /// The words of what the packet has of these slots. What is never written is among the values then.

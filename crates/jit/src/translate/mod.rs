@@ -295,8 +295,9 @@ context_fields! {
     load_fates_end, none: fates_end;
     load_lanes, none: lanes;
     load_lane_words, none: lane_words;
-    load_flow_slots, none: flow_slots;
+    load_flow_index, none: flow_index;
     load_flow_tag, none: flow_tag;
+    load_flow_shift, none: flow_shift;
     load_counters, none: counters;
     load_needs_locks, none: needs_locks;
     load_output_next, store_output_next: output_next;

@@ -1,0 +1,329 @@
+//! The memory of a flow cache: the index and the slots. See [`crate::flows`].
+//!
+//! ```text
+//! │ index: numbers of slots, 16 bits each ... │ no flow's slot │ slots of flows, in the order in which they came ... │ │ │
+//! ```
+//!
+//! Slots are side by side, and the index has [`ENTRIES_PER_FLOW`] entries for each of them: so a thousand flows use 20 pages of
+//! 4 KiB. Slots at places that the hash chose would be in a page each; a processor remembers where some 70 pages are, and a
+//! huge page counts as one of these only where it is one for the host of a virtual machine too.
+//!
+//! Entries are in groups. A flow that comes to the entry of another one takes it, and that one moves to the next entry of the
+//! group, where it is found from then on. When all slots are taken, a flow gets that of any other one.
+
+use crate::flow_slots::SlotLayout;
+use forebay_tables::memory::{HUGE_PAGE, HugePages};
+use forebay_tables::search::HASH_FACTOR;
+
+/// Bytes of the index and all slots.
+const BYTES: usize = 2 * HUGE_PAGE;
+
+/// Bytes of the index at most.
+const INDEX_BYTES: usize = 256 << 10;
+
+/// Bits of the number of an entry, at first and at most.
+const INDEX_BITS_MIN: u32 = 10;
+const INDEX_BITS_MAX: u32 = (INDEX_BYTES / 2).ilog2();
+
+/// Entries of the index for a flow, unless it would become too large: half as many are as fast, twice as many are slower.
+const ENTRIES_PER_FLOW: usize = 8;
+
+/// In what the numbers of the entries of a group differ from that of one of them: that one is looked at first.
+pub(crate) const GROUP: [usize; 4] = [0, 1, 2, 3];
+
+/// See the [module](self). Nothing can be done with it before [`FlowPages::forget`] was called.
+#[derive(Debug)]
+pub(crate) struct FlowPages {
+    pages: Option<HugePages>,
+    slot_bytes: usize,
+    /// The number of the next slot that nobody has taken. Slots are counted from the beginning of the index.
+    next: usize,
+    index_bits: u32,
+}
+
+/// What compiled code knows of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Index {
+    /// The first entry, from which slots are counted on.
+    pub(crate) first: *mut u64,
+    /// By how much a hash is shifted to the right to be the number of an entry.
+    pub(crate) shift: u64,
+}
+
+impl Default for FlowPages {
+    fn default() -> FlowPages {
+        FlowPages {
+            pages: None,
+            slot_bytes: BYTES,
+            next: 0,
+            index_bits: INDEX_BITS_MIN,
+        }
+    }
+}
+
+impl FlowPages {
+    /// Forgets all flows; those that come have slots of this layout.
+    pub(crate) fn forget(&mut self, layout: &SlotLayout) {
+        self.slot_bytes = layout.bytes;
+        self.next = self.no_flow() + 1;
+        self.index_anew(INDEX_BITS_MIN);
+    }
+
+    /// The index, as large as it should be now.
+    #[inline]
+    pub(crate) fn index(&mut self) -> Index {
+        let flows = self.next - self.no_flow();
+        let wanted = (ENTRIES_PER_FLOW * flows)
+            .next_power_of_two()
+            .ilog2()
+            .min(INDEX_BITS_MAX);
+        if wanted > self.index_bits {
+            self.index_anew(wanted);
+        }
+        Index {
+            first: self.first(),
+            shift: (u64::BITS - self.index_bits).into(),
+        }
+    }
+
+    /// The slot of a flow that has this signature and none yet, and whose hash leads to this entry. Slots hold whose signatures
+    /// have the same lower half.
+    ///
+    /// # Panics
+    ///
+    /// When the index has no such entry.
+    pub(crate) fn give(&mut self, entry: usize, signature: u64) -> *mut u64 {
+        let group = GROUP.map(|other| entry ^ other);
+        let number = match self.reusable(group, signature as u32) {
+            Some(entry) => self.empty(entry),
+            None => self.take(signature),
+        };
+        let free = self.free_entry(group).expect("one was free, or is now");
+        for way in (1..=free).rev() {
+            let moved = self.entry(group[way - 1]);
+            self.set_entry(group[way], moved);
+        }
+        self.set_entry(entry, number);
+        self.slot(number)
+    }
+
+    /// The entry of a group whose slot does not hold; the last one, when all are in use.
+    fn reusable(&mut self, group: [usize; GROUP.len()], tag: u32) -> Option<usize> {
+        let mut all_hold = true;
+        for entry in group {
+            let number = self.entry(entry);
+            if number == self.no_flow() {
+                all_hold = false;
+            } else if self.signature(number) as u32 != tag {
+                return Some(entry);
+            }
+        }
+        all_hold.then_some(group[GROUP.len() - 1])
+    }
+
+    /// A slot that is in no entry of the index.
+    fn take(&mut self, signature: u64) -> usize {
+        let end = slots_end(self.slot_bytes);
+        if self.next < end {
+            self.next += 1;
+            return self.next - 1;
+        }
+        let flows = self.no_flow() + 1..end;
+        let random = (signature.wrapping_mul(HASH_FACTOR) >> u32::BITS) as usize;
+        let number = flows.start + random % flows.len();
+        let first = self.first_entry(number);
+        let mut group = GROUP.into_iter().map(|other| first ^ other);
+        if let Some(entry) = group.find(|entry| self.entry(*entry) == number) {
+            self.empty(entry);
+        }
+        number
+    }
+
+    /// The number of a slot in front of all others, which is no flow's.
+    fn no_flow(&self) -> usize {
+        INDEX_BYTES / self.slot_bytes
+    }
+
+    /// Makes an index of that size for the slots that are taken. Of those for which there is no room in their group nothing is
+    /// known any more.
+    #[cold]
+    fn index_anew(&mut self, bits: u32) {
+        self.index_bits = bits;
+        let none = self.no_flow();
+        for entry in 0..1 << bits {
+            self.set_entry(entry, none);
+        }
+        // SAFETY: it is a slot.
+        unsafe { self.slot(none).write(0) };
+        for number in none + 1..self.next {
+            let first = self.first_entry(number);
+            let group = GROUP.map(|other| first ^ other);
+            if let Some(free) = self.free_entry(group) {
+                self.set_entry(group[free], number);
+            }
+        }
+    }
+
+    /// The first of these entries in which no flow is, by its place among them.
+    fn free_entry(&mut self, group: [usize; GROUP.len()]) -> Option<usize> {
+        group.into_iter().position(|entry| self.entry(entry) == self.no_flow())
+    }
+
+    /// The entry to which the hash of a slot's flow leads.
+    fn first_entry(&mut self, number: usize) -> usize {
+        (self.signature(number) >> (u64::BITS - self.index_bits)) as usize
+    }
+
+    fn signature(&mut self, number: usize) -> u64 {
+        // SAFETY: it is a slot.
+        unsafe { self.slot(number).read() }
+    }
+
+    fn slot(&mut self, number: usize) -> *mut u64 {
+        self.first().wrapping_byte_add(number * self.slot_bytes)
+    }
+
+    fn first(&mut self) -> *mut u64 {
+        let pages = self.pages.get_or_insert_with(|| HugePages::new(BYTES / HUGE_PAGE));
+        pages.as_mut_ptr()
+    }
+
+    fn entry(&mut self, entry: usize) -> usize {
+        // SAFETY: it lies in the index.
+        unsafe { self.place(entry).read() }.into()
+    }
+
+    fn set_entry(&mut self, entry: usize, number: usize) {
+        // SAFETY: as above.
+        unsafe { self.place(entry).write(number as u16) }
+    }
+
+    /// Takes the number out of an entry.
+    fn empty(&mut self, entry: usize) -> usize {
+        let number = self.entry(entry);
+        self.set_entry(entry, self.no_flow());
+        number
+    }
+
+    fn place(&mut self, entry: usize) -> *mut u16 {
+        assert!(entry < INDEX_BYTES / 2, "the index has no entry {entry}");
+        self.first().cast::<u16>().wrapping_add(entry)
+    }
+}
+
+/// Slots of so many bytes have numbers below this: what fits, and into entries.
+fn slots_end(slot_bytes: usize) -> usize {
+    (BYTES / slot_bytes).min(1 << u16::BITS)
+}
+
+#[cfg(test)]
+impl Index {
+    /// The signature in the slot of an entry.
+    pub(crate) fn signature(&self, layout: &SlotLayout, entry: usize) -> u64 {
+        let number = unsafe { self.first.cast::<u16>().add(entry).read() };
+        unsafe { self.first.byte_add(usize::from(number) * layout.bytes).read() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const TAG: u64 = 3;
+
+    /// Pages, and a layout that has as many slots as possible.
+    fn pages() -> (FlowPages, SlotLayout) {
+        let layout = SlotLayout::of_one_key();
+        let mut pages = FlowPages::default();
+        pages.forget(&layout);
+        (pages, layout)
+    }
+
+    /// The signature of a flow of a number.
+    fn signature(flow: u64) -> u64 {
+        flow.wrapping_mul(HASH_FACTOR) & !u64::from(u32::MAX) | TAG
+    }
+
+    /// As compiled code does, with a new tag or the same: whether the flow had a slot.
+    fn meet(pages: &mut FlowPages, layout: &SlotLayout, signature: u64) -> bool {
+        let index = pages.index();
+        let entry = (signature >> index.shift) as usize;
+        if GROUP
+            .iter()
+            .any(|other| index.signature(layout, entry ^ other) == signature)
+        {
+            return true;
+        }
+        let slot = pages.give(entry, signature);
+        // SAFETY: it is a slot of this layout.
+        unsafe { layout.begin(slot, signature) };
+        assert_eq!(
+            index.signature(layout, entry),
+            signature,
+            "the one that came last is found first"
+        );
+        false
+    }
+
+    #[test]
+    fn flows_that_fit_are_found_again() {
+        let (mut pages, layout) = pages();
+        for flow in 0..10_000 {
+            assert!(!meet(&mut pages, &layout, signature(flow)));
+        }
+        let found = (0..10_000)
+            .filter(|flow| meet(&mut pages, &layout, signature(*flow)))
+            .count();
+        assert!(found > 9_950, "{found}");
+        assert!(pages.next - pages.no_flow() < 10_100, "slots are side by side");
+        assert_eq!(pages.index_bits, 17);
+    }
+
+    #[test]
+    fn five_flows_of_one_group_share_four_slots() {
+        let (mut pages, layout) = pages();
+        let flows: Vec<u64> = (0..5).map(|flow| flow << 40 | TAG).collect();
+        for flow in &flows[..4] {
+            assert!(!meet(&mut pages, &layout, *flow));
+        }
+        assert!(flows[..4].iter().all(|flow| meet(&mut pages, &layout, *flow)));
+        assert!(!meet(&mut pages, &layout, flows[4]));
+        assert!(
+            !meet(&mut pages, &layout, flows[0]),
+            "the one that was there first had to go"
+        );
+        assert!(meet(&mut pages, &layout, flows[4]));
+        assert_eq!(pages.next - pages.no_flow(), 5);
+    }
+
+    #[test]
+    fn slots_that_do_not_hold_are_used_again() {
+        let (mut pages, layout) = pages();
+        for tag in 0..100 {
+            for flow in 0..50 {
+                assert!(!meet(&mut pages, &layout, signature(flow) + tag));
+            }
+        }
+        assert_eq!(pages.next - pages.no_flow(), 51);
+    }
+
+    #[test]
+    fn more_flows_than_slots_take_slots_from_each_other() {
+        let (mut pages, layout) = pages();
+        let slots = slots_end(layout.bytes) - pages.no_flow() - 1;
+        for round in 0..3 {
+            let found = (0..slots as u64 + 9000).filter(|flow| meet(&mut pages, &layout, signature(*flow)));
+            assert!((found.count() > slots / 4) == (round > 0));
+        }
+        let mut numbers = BTreeSet::new();
+        for entry in 0..1 << pages.index_bits {
+            let number = pages.entry(entry);
+            assert!(
+                number == pages.no_flow() || numbers.insert(number),
+                "two entries with one slot"
+            );
+        }
+        assert!(numbers.len() > slots * 9 / 10, "{} of {slots}", numbers.len());
+    }
+}
