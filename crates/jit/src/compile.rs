@@ -15,6 +15,7 @@ use crate::route::plan::Plan;
 use crate::route::{Order, Route};
 use crate::short_way::{Needs, ShortCode};
 use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature, machine_shuffles};
+use crate::unused_loads;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::UserFuncName;
 use cranelift_codegen::isa::TargetIsa;
@@ -416,6 +417,7 @@ fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), 
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
         while let Some(function) = next() {
+            unused_loads::remove(&mut function.context.func);
             let compiled = function.context.compile(isa, &mut ControlPlane::default());
             if let Err(error) = compiled {
                 return Err(module_error(&error.into(), &function.name));

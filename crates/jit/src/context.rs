@@ -13,7 +13,7 @@ use crate::tables::TableObjects;
 use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, PacketFacts, Random, Requests};
 use forebay_ir::TableId;
-use forebay_tables::Location;
+use forebay_tables::{Location, State};
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -53,7 +53,7 @@ pub(crate) struct Context<'a> {
     /// On the short way, where they go one after the other: where it says where the first frame is, and how far behind it does so
     /// for the next one; where it is to be written what became of the first packet, and where that ends for the last one; and the
     /// lanes, with the words of each.
-    pub(crate) first_frame: Later<*const Frame>,
+    pub(crate) first_frame: Later<*mut Frame>,
     pub(crate) frame_stride: Later<usize>,
     pub(crate) fates: Later<*mut u64>,
     pub(crate) fates_end: Later<*mut u64>,
@@ -255,22 +255,33 @@ pub struct Memory {
     pub(crate) lanes: Lanes,
     /// See [`Context::locations`].
     pub(crate) locations: Vec<Location>,
+    /// For which code, and in which state of the tables.
+    located: Option<(u64, State)>,
+    located_bytes: usize,
     /// Places for copies.
     pub(crate) copies: Vec<Copy>,
     pub(crate) flows: FlowCache,
 }
 
 impl Memory {
-    /// Notes where tables are; the bytes that searches read at random in all of them.
-    pub(crate) fn locate(&mut self, tables: &[TableId], objects: &dyn TableObjects) -> usize {
-        self.locations.clear();
-        self.locations
-            .extend(tables.iter().map(|table| objects.table(*table).location(objects.pin())));
-        self.locations.iter().map(|location| location.bytes).sum()
+    /// Notes where the tables are of code with this number, unless they are still there; the bytes that searches read at random in
+    /// all of them.
+    pub(crate) fn locate(&mut self, code: u64, tables: &[TableId], objects: &dyn TableObjects) -> usize {
+        let pin = objects.pin();
+        let located = pin.state().map(|state| (code, state));
+        if located.is_none() || located != self.located {
+            self.located = located;
+            self.locations.clear();
+            self.locations
+                .extend(tables.iter().map(|table| objects.table(*table).location(pin)));
+            self.located_bytes = self.locations.iter().map(|location| location.bytes).sum();
+        }
+        self.located_bytes
     }
 
     /// Has memos into tables of more bytes looked past: packets ask for records there together.
     pub(crate) fn forget_memos(&mut self, bytes_max: usize) {
+        self.located = None;
         for location in self.locations.iter_mut().filter(|location| location.bytes > bytes_max) {
             location.version = forebay_tables::search::NEVER;
         }
@@ -297,7 +308,7 @@ impl Memory {
     pub fn copies(&self, from: usize, behind: usize) -> impl Iterator<Item = CopyFate> {
         self.copies[from..behind].iter().map(|copy| CopyFate {
             port: copy.egress_port as u32,
-            length: (copy.fate == fate::SENT).then_some(copy.length as usize),
+            length: (copy.fate == fate::PLAIN).then_some(copy.length as usize),
         })
     }
 

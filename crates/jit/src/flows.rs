@@ -13,7 +13,8 @@
 //! look-ups, no matter what kinds of tables these are, and its records can be fetched at the same time, if they are not in the slot
 //! themselves.
 //!
-//! Where slots are says [`crate::flow_pages`], and what a slot has of each table [`crate::flow_slots`]. A slot holds as long as the tables are in the same [`State`]: whenever
+//! Where slots are says [`crate::flow_pages`], and what a slot has of each table [`crate::flow_slots`]. A slot holds as long as the
+//! tables are in the same [`State`]: whenever
 //! they are in another one the cache has another tag, and slots with an older one count as free.
 //!
 //! It is of use when flows are few enough for their slots to stay. When more packets than one in [`MISSES`] find something else in

@@ -23,13 +23,11 @@ pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
     /// Where the packet is.
-    pub(crate) frame: *const Frame,
+    pub(crate) frame: *mut Frame,
     /// Where is written what became of it, see [`fate`], and in the low 32 bits where it leaves.
     pub(crate) fate: *mut u64,
     /// At most so many bytes leave.
     pub(crate) truncate_to: u64,
-    /// Where the frame that leaves begins, in bytes from the packet's start; negative when it has become longer.
-    pub(crate) start: i64,
     /// What the parser took, in bits.
     pub(crate) parsed_bits: u64,
     /// Where in the output is what the deparser emitted, in bits.
@@ -78,22 +76,20 @@ unsafe impl Sync for Copy {}
 
 /// What becomes of packets on the short way: the high half of the word that [`Lane::fate`] leads to.
 pub(crate) mod fate {
-    /// It leaves as it lies there, whole.
+    /// It leaves as it lies there now.
     pub(crate) const PLAIN: u64 = 0;
-    /// It leaves, and is as it shall be, from [`super::Lane::start`] on.
-    pub(crate) const SENT: u64 = 1;
     /// It leaves with the output in place of what was parsed.
-    pub(crate) const REWRITTEN: u64 = 2;
+    pub(crate) const REWRITTEN: u64 = 1;
     /// Dropped behind ingress.
-    pub(crate) const DROPPED_IN_INGRESS: u64 = 3;
+    pub(crate) const DROPPED_IN_INGRESS: u64 = 2;
     /// Dropped behind egress.
-    pub(crate) const DROPPED_IN_EGRESS: u64 = 4;
+    pub(crate) const DROPPED_IN_EGRESS: u64 = 3;
     /// An assertion did not hold.
-    pub(crate) const ASSERT_FAILED: u64 = 5;
+    pub(crate) const ASSERT_FAILED: u64 = 4;
     /// The packet takes the long way.
-    pub(crate) const GAVE_UP: u64 = 6;
+    pub(crate) const GAVE_UP: u64 = 5;
     /// It has become copies.
-    pub(crate) const REPLICATED: u64 = 7;
+    pub(crate) const REPLICATED: u64 = 6;
 
     /// Whether nothing but this word says what became of the packet.
     pub(crate) fn is_all(fate: u64) -> bool {
@@ -119,7 +115,7 @@ pub(crate) struct Lanes {
     fates: Vec<u64>,
     shape: Shape,
     /// Where the lanes' frames are: where it says where the first one is, and how far behind it does so for the next one.
-    frames: (*const Frame, usize),
+    frames: (*mut Frame, usize),
     /// Packets of the burst.
     count: usize,
 }
@@ -145,7 +141,7 @@ impl Default for Lanes {
             queues: Vec::new(),
             fates: Vec::new(),
             shape: Shape::default(),
-            frames: (ptr::null(), 0),
+            frames: (ptr::null_mut(), 0),
             count: 0,
         }
     }
@@ -177,7 +173,7 @@ impl Lanes {
             lanes.words = vec![0; shape.lane_words * BURST_MAX];
             lanes.queues = vec![0; shape.queues * QUEUE_WORDS];
             lanes.fates = vec![0; BURST_MAX];
-            lanes.frames = (ptr::null(), 0);
+            lanes.frames = (ptr::null_mut(), 0);
             lanes.fill();
         }
         let base = lanes.queues.as_mut_ptr();

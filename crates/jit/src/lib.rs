@@ -29,6 +29,7 @@
 //! | `lane.rs` | the packets of a burst on the short way |
 //! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs` | what look-ups found for the last packet of a flow |
 //! | `rare.rs` | calls that change no register |
+//! | `unused_loads.rs` | loads that turn out to be of no use |
 //! | `tables.rs` | how generated code reaches tables |
 //! | `runtime.rs` | functions that generated code calls |
 //!
@@ -57,7 +58,9 @@
 //!   with the data, and tables check the number and widths of arguments when an entry is written. Records of tables have
 //!   as many words as the layout says that compiler and table make of the same declaration.
 //! * **Frames and fates.** Where packets go one after the other, code moves along the caller's descriptions of frames and the list
-//!   of fates, until the end that it is told; both have as many entries as the burst has packets, at most [`BURST_MAX`].
+//!   of fates, until the end that it is told; both have as many entries as the burst has packets, at most [`BURST_MAX`]. Where a
+//!   frame that leaves begins and how long it is, code writes there: it begins behind what was extracted, or before that by the
+//!   headers that were put there, and ends where it ended or earlier.
 //! * **Lanes and queues.** Offsets in a lane are handed out when the program is compiled, and [`ShortWay`] makes sure that
 //!   every lane is as large as the last of them wants. A queue has a place for every lane of a burst, and a lane stands in
 //!   one queue at a time.
@@ -75,7 +78,8 @@
 //!   of all, they begin a word earlier.
 //! * **Memos.** A memo is part of a record that a look-up of the burst has found, and is written by machine code alone. Where it
 //!   leads is within the array whose version it has: that was tested before it was written.
-//! * **Flows.** A slot's offset is masked to the size of the cache, and a place is within its slot. An address in a slot that holds is
+//! * **Flows.** An entry of the index has as many bits of a hash as the index is large, numbers in it are those of slots, written by the
+//!   runtime alone, and a place is within its slot. An address in a slot that holds is
 //!   that of a record which was found when the tables were in the state in which they were when the burst began, under a pin of the
 //!   same reader: see [`forebay_tables::reclaim`]. A copied record has the words that the layout says.
 //! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
@@ -85,8 +89,8 @@
 //!   promises to be there.
 //!
 //! Keys, indices of meters and the like are not addresses here: they go to the runtime as values, and tables and arrays
-//! check them. The index into a CRC's table is a byte. Divisors are never zero and shift amounts are compared with the width before the result is used, so nothing
-//! traps. Loops end by the step limit, which is left out only where every way through every body is shorter.
+//! check them. The index into a CRC's table is a byte. Divisors are never zero and shift amounts are compared with the width before
+//! the result is used, so nothing traps. Loops end by the step limit, which is left out only where every way through every body is shorter.
 
 mod analysis;
 mod arrays;
@@ -110,6 +114,7 @@ mod runtime;
 mod short_way;
 mod tables;
 mod translate;
+mod unused_loads;
 
 pub use arrays::Arrays;
 pub use code::{Code, Execution, Locations, Site};

@@ -90,6 +90,11 @@ impl ShortCode {
         self.needs.copies
     }
 
+    /// Notes where its tables are: see [`Memory::locate`].
+    fn locate(&self, memory: &mut Memory, objects: &dyn TableObjects) -> usize {
+        memory.locate(self.number, &self.needs.searched, objects)
+    }
+
     /// Bytes that a copy of a frame needs at most.
     pub fn copy_bytes(frame_bytes: usize) -> usize {
         frame_bytes + (COMPOSED_BITS_MAX / 8) as usize
@@ -124,13 +129,13 @@ impl<'a> Forms<'a> {
     fn without_cache(self, memory: &mut Memory, objects: &dyn TableObjects) -> (&'a ShortCode, Option<Order>) {
         let is_straight = !self.first.caches_flows();
         let straight = self.straight.or(is_straight.then_some(self.first));
-        let bytes = memory.locate(&straight.unwrap_or(self.first).needs.searched, objects);
+        let bytes = straight.unwrap_or(self.first).locate(memory, objects);
         match (straight, self.staged) {
             (None, _) => (self.first, Some(Order::Straight)),
             (Some(straight), _) if bytes <= NEAR_BYTES => (straight, None),
             (Some(straight), None) => (straight, Some(Order::Staged)),
             (_, Some(staged)) => {
-                memory.locate(&staged.needs.searched, objects);
+                staged.locate(memory, objects);
                 memory.forget_memos(NEAR_BYTES);
                 (staged, None)
             }
@@ -155,7 +160,7 @@ pub struct ShortWay<'a> {
     memory: &'a mut Memory,
 }
 
-/// Where a frame is in memory. Compiled code reads it.
+/// Where a frame is in memory. Compiled code reads it, and says here where one is that leaves.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -169,7 +174,7 @@ pub struct Frame {
 #[derive(Clone, Copy, Debug)]
 pub struct Frames {
     /// Where it says where the first one is.
-    pub first: *const Frame,
+    pub first: *mut Frame,
     /// Where it says the same of each other one: so many bytes behind that of the one before it.
     pub stride: usize,
     /// How many there are.
@@ -179,19 +184,10 @@ pub struct Frames {
 /// What became of a packet on the short way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It leaves as it lies in its memory now, as long as it was.
+    /// It leaves, from the byte on and as long as its [`Frame`] says now.
     Plain {
         /// The port.
         port: u32,
-    },
-    /// It leaves, in the same memory.
-    Sent {
-        /// The port.
-        port: u32,
-        /// Where it begins now, in bytes from where it began; negative when it has become longer.
-        start: isize,
-        /// At most so many bytes leave.
-        length_max: u32,
     },
     /// It leaves, with a part of [`ShortWay::output`] in place of what the parser took.
     Rewritten {
@@ -245,7 +241,7 @@ impl<'a> ShortWay<'a> {
     ) -> Self {
         let first = forms.first;
         let (code, wanted) = if first.caches_flows() && memory.flows.serves() {
-            memory.locate(&first.needs.searched, objects);
+            first.locate(memory, objects);
             (first, None)
         } else {
             forms.without_cache(memory, objects)
@@ -294,7 +290,7 @@ impl<'a> ShortWay<'a> {
     ///
     /// # Safety
     ///
-    /// What describes the frames is the caller's and stays as it is; each frame is in memory of the caller's, with
+    /// What describes the frames is the caller's, and nobody else changes it; each frame is in memory of the caller's, with
     /// [`ShortCode::headroom`] more bytes before it, and no two share any. The addresses for copies ([`Memory::set_copies`]) are good for the longest of them.
     pub unsafe fn run(&mut self, frames: Frames, arguments: Arguments) -> usize {
         if frames.count == 0 {
@@ -351,20 +347,14 @@ impl<'a> ShortWay<'a> {
     #[inline]
     pub fn alike(&self, first: usize, behind: usize) -> usize {
         let fates = &self.memory.lanes.fates()[first..behind];
-        match fate::is_all(fates[0]) {
-            true => fates.iter().take_while(|fate| **fate == fates[0]).count(),
-            false => 1,
+        let first = fates[0];
+        if !fate::is_all(first) {
+            return 1;
         }
-    }
-
-    /// The port by which the first `count` frames of the last burst leave, if that is one and all lie there as they
-    /// leave.
-    #[inline]
-    pub fn only_port(&mut self, count: usize) -> Option<u32> {
-        let fates = &self.memory.lanes.fates()[..count];
-        let first = *fates.first()?;
-        let differences = fates.iter().fold(0, |differences, fate| differences | (fate ^ first));
-        (differences == 0 && first >> 32 == fate::PLAIN).then_some(first as u32)
+        // Eight at a time, as long as they are all the same.
+        let differ = |fates: &[u64]| fates.iter().fold(0, |differences, fate| differences | (fate ^ first)) != 0;
+        let chunks = fates.chunks_exact(8).position(differ).unwrap_or(fates.len() / 8);
+        8 * chunks + fates[8 * chunks..].iter().take_while(|fate| **fate == first).count()
     }
 
     /// What became of a frame of the last burst.
@@ -373,23 +363,17 @@ impl<'a> ShortWay<'a> {
         let fate = self.memory.lanes.fates()[index];
         let lane = self.memory.lanes.lane(index);
         let port = fate as u32;
-        let length_max = match self.code.needs.truncates {
-            true => lane.truncate_to as u32,
-            false => u32::MAX,
-        };
         match fate >> 32 {
             fate::PLAIN => Fate::Plain { port },
-            fate::SENT => Fate::Sent {
-                port,
-                start: lane.start as isize,
-                length_max,
-            },
             fate::REWRITTEN => Fate::Rewritten {
                 port,
                 parsed_bits: lane.parsed_bits as usize,
                 output_start: lane.output_start as usize / 8,
                 output_bits: lane.output_bits as usize,
-                length_max,
+                length_max: match self.code.needs.truncates {
+                    true => lane.truncate_to as u32,
+                    false => u32::MAX,
+                },
             },
             fate::DROPPED_IN_INGRESS => Fate::DroppedInIngress,
             fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,

@@ -22,6 +22,7 @@
 use super::Translator;
 use super::homes::{Home, Homes};
 use super::search::Match;
+use crate::analysis::truncates;
 use crate::context::Context;
 use crate::lane::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, fate};
 use crate::route::crossings::Crossing;
@@ -543,6 +544,27 @@ impl Translator<'_, '_, '_> {
         }
     }
 
+    /// The present packet leaves: it begins so many bytes behind where it began, or before, and is no longer than the program wants.
+    /// Nothing is asked of it any more.
+    pub(super) fn move_frame(&mut self, by: Option<ir::Value>) {
+        let truncates = truncates(self.program);
+        if by.is_none() && !truncates {
+            return;
+        }
+        let (frame, mut length) = (self.frame(), self.frame_bytes());
+        if let Some(by) = by {
+            let packet = self.packet();
+            let start = self.builder.ins().iadd(packet, by);
+            length = self.builder.ins().isub(length, by);
+            self.store(start, frame, offset_of!(Frame, start) as i32);
+        }
+        if truncates {
+            let limit = self.truncate_limit();
+            length = self.builder.ins().umin(length, limit);
+        }
+        self.store(length, frame, offset_of!(Frame, length) as i32);
+    }
+
     /// The length of the present packet in bits.
     pub(super) fn packet_bits(&mut self) -> ir::Value {
         match self.burst {
@@ -615,7 +637,7 @@ impl Translator<'_, '_, '_> {
     /// The packet leaves, in this way.
     pub(super) fn send_lane(&mut self, how: u64) {
         let port = self.egress_port.expect("ingress chose one");
-        if how != fate::PLAIN {
+        if how == fate::REWRITTEN {
             self.tell_truncate_limit();
         }
         let port = self.builder.use_var(port);

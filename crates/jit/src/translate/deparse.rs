@@ -16,7 +16,7 @@ use super::pack::Packed;
 use super::route::{Parsed, Position};
 use super::value::{ActionData, Value};
 use super::{Translator, within_bounds};
-use crate::analysis::{header_bits, truncates};
+use crate::analysis::header_bits;
 use crate::lane::{Lane, fate};
 use crate::route::Route;
 use crate::route::plan::{COMPOSED_BITS_MAX, Leaf, UNCERTAIN_MAX};
@@ -215,32 +215,26 @@ impl<'a> Translator<'_, 'a, '_> {
             Position::Behind { .. } => length.into(),
         };
         self.environment.headroom = self.environment.headroom.max(in_front as usize);
-        if let Position::At(bits) = start
-            && bits == 8 * u64::from(length)
-            && !truncates(self.program)
-        {
-            if length > 0 {
-                let packet = self.packet();
-                self.store_words(packet, &packed.words, length);
-            }
-            return self.send_lane(fate::PLAIN);
-        }
         let start = match start {
-            Position::At(bits) => self.number((bits / 8) as i64 - i64::from(length)),
+            Position::At(bits) if bits == 8 * u64::from(length) => None,
+            Position::At(bits) => Some(self.number((bits / 8) as i64 - i64::from(length))),
             Position::Behind { variable, .. } => {
                 let bits = self.builder.use_var(variable);
                 let bytes = self.shifted_right(bits, 3);
                 let length = self.number(length.into());
-                self.builder.ins().isub(bytes, length)
+                Some(self.builder.ins().isub(bytes, length))
             }
         };
         if length > 0 {
             let packet = self.packet();
-            let target = self.builder.ins().iadd(packet, start);
+            let target = match start {
+                Some(start) => self.builder.ins().iadd(packet, start),
+                None => packet,
+            };
             self.store_words(target, &packed.words, length);
         }
-        self.store_lane(offset_of!(Lane, start), start);
-        self.send_lane(fate::SENT);
+        self.move_frame(start);
+        self.send_lane(fate::PLAIN);
     }
 
     /// Stores the first `length` bytes of words whose first byte is the most significant.

@@ -440,7 +440,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let length = self.builder.ins().umin(length, limit);
         let copy = self.builder.use_var(copies.copy);
         self.store(length, copy, offset_of!(Copy, length) as i32);
-        self.end_copy(copies, fate::SENT);
+        self.end_copy(copies, fate::PLAIN);
     }
 
     /// Behind the parser: no limit has been set yet. In a staged form, the lane says so.

@@ -185,23 +185,29 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
         let rest = &packets[fates.len()..];
         let with_room = |packet: &Vec<u8>| [vec![0xA5; headroom], packet.clone()].concat();
         let mut frames: Vec<Vec<u8>> = rest.iter().take(burst).map(with_room).collect();
-        let places: Vec<Frame> = frames
+        let mut places: Vec<Frame> = frames
             .iter_mut()
             .map(|frame| Frame {
                 length: frame.len() - headroom,
                 start: frame.as_mut_ptr().wrapping_add(headroom),
             })
             .collect();
-        let places = Frames {
-            first: places.as_ptr(),
+        let described = Frames {
+            first: places.as_mut_ptr(),
             stride: size_of::<Frame>(),
             count: places.len(),
         };
         // SAFETY: each frame is a vector of its own, with so much room.
-        let ran = unsafe { way.run(places, arguments) };
+        let ran = unsafe { way.run(described, arguments) };
         for (index, frame) in frames[..ran].iter().enumerate() {
             let fate = way.fate(index);
-            fates.push(left(&way, fate, frame, headroom, (&rest[index], &targets)));
+            fates.push(left(
+                &way,
+                fate,
+                (frame, places[index]),
+                headroom,
+                (&rest[index], &targets),
+            ));
         }
         let untouched = frames[ran..].iter().zip(&rest[ran..]);
         for (frame, packet) in untouched {
@@ -221,21 +227,15 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
 fn left(
     way: &ShortWay<'_>,
     fate: Fate,
-    frame: &[u8],
+    (frame, place): (&[u8], Frame),
     headroom: usize,
     (packet, targets): (&[u8], &[Vec<u8>]),
 ) -> Outcome {
     let dropped = |place| Some(vec![Err(place)]);
     match fate {
-        Fate::Plain { port } => Some(vec![Ok((port, frame[headroom..].to_vec()))]),
-        Fate::Sent {
-            port,
-            start,
-            length_max,
-        } => {
-            let mut bytes = frame[headroom.strict_add_signed(start)..].to_vec();
-            bytes.truncate(length_max as usize);
-            Some(vec![Ok((port, bytes))])
+        Fate::Plain { port } => {
+            let start = place.start.addr() - frame.as_ptr().addr();
+            Some(vec![Ok((port, frame[start..][..place.length].to_vec()))])
         }
         Fate::Rewritten {
             port,

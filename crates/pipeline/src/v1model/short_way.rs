@@ -194,15 +194,15 @@ impl Pass<'_, '_> {
         if headroom > 0 {
             packets.iter_mut().for_each(|packet| packet.make_headroom(headroom));
         }
-        let fit = all_fit(packets, self.length_max);
         let mut done = 0;
         while done < packets.len() && self.passed.last().is_none_or(|run| run.passage != Passage::LongWay) {
             let rest = &mut packets[done..];
             // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
             let ran = unsafe { self.short_way.run(frames(rest), arguments) };
-            if ran == all
-                && fit
-                && let Some(port) = self.short_way.only_port(ran)
+            let fit = all_fit(&rest[..ran], self.length_max);
+            let mut alike = self.alike(0, ran, fit);
+            if alike == all
+                && let Fate::Plain { port } = self.short_way.fate(0)
             {
                 return Some(port);
             }
@@ -213,14 +213,24 @@ impl Pass<'_, '_> {
             }
             let mut index = 0;
             while index < ran {
-                let alike = if fit { self.short_way.alike(index, ran) } else { 1 };
                 let fate = self.short_way.fate(index);
                 self.finish(&mut rest[index], fate, alike);
                 index += alike;
+                alike = self.alike(index, ran, fit);
             }
             done += ran;
         }
         None
+    }
+
+    /// How many of the packets from `first` to before `behind`, one behind the other, are settled together, if all of them fit.
+    #[inline]
+    fn alike(&self, first: usize, behind: usize, fit: bool) -> usize {
+        match (behind - first, fit) {
+            (0, _) => 0,
+            (_, false) => 1,
+            (_, true) => self.short_way.alike(first, behind),
+        }
     }
 
     /// When all packets, of which there were `before` others, have become as many copies each, which leave by one port: that, and
@@ -322,14 +332,6 @@ fn finish(
 ) -> Passage {
     let (port, truncate_to) = match fate {
         Fate::Plain { port } => (port, u32::MAX),
-        Fate::Sent {
-            port,
-            start,
-            length_max,
-        } => {
-            packet.move_start(start);
-            (port, length_max)
-        }
         Fate::Rewritten {
             port,
             parsed_bits,
