@@ -364,9 +364,12 @@ impl Planner<'_> {
             .blocks
             .iter()
             .filter(|block| block.copies.is_some() && block.joint == Some(Joint::Deparse));
+        let is_known = |block: &FlowBlock, valid: SlotId| {
+            let stays = !special.written.contains(&valid) && way.known.contains_key(&valid);
+            stays || block.facts.value(valid).is_some()
+        };
         let are_known = |block: &FlowBlock| {
-            let uncertain = headers()
-                .filter(|header| special.written.contains(&header.valid) && block.facts.value(header.valid).is_none());
+            let uncertain = headers().filter(|header| !is_known(block, header.valid));
             uncertain.count() <= UNCERTAIN_MAX && bits_at(block) <= COMPOSED_BITS_MAX
         };
         self.route.copies_can_be_processed(program)

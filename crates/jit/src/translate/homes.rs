@@ -35,6 +35,17 @@ impl Field {
         self.address == other.address && self.bytes == other.bytes && self.first_bit + bits == other.first_bit
     }
 
+    /// The same, in bytes of the next header too.
+    pub(super) fn is_followed_in_packet_by(&self, bits: u32, other: &Field) -> bool {
+        match (self.address, other.address) {
+            (Address::InPacket(first), Address::InPacket(second)) => {
+                let bit = |bytes, behind| 8 * bytes + u64::from(behind);
+                bit(first, self.first_bit + bits) == bit(second, other.first_bit)
+            }
+            _ => self.is_followed_by(bits, other),
+        }
+    }
+
     /// What begins so many bits behind its beginning.
     pub(super) fn moved(self, bits: u32) -> Field {
         Field {
