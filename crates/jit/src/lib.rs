@@ -124,5 +124,5 @@ pub use joins::leading_tables;
 pub use lane::BURST_MAX;
 pub use register_banks::RegisterBanks;
 pub use resting::LeftField;
-pub use short_way::{CopyFate, Fate, Forms, Frame, Frames, ShortCode, ShortWay};
+pub use short_way::{CopyFate, Departures, Fate, Forms, Frame, Frames, ShortCode, ShortWay};
 pub use tables::TableObjects;

@@ -4,7 +4,7 @@ use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
 use crate::flow_slots::SlotLayout;
-use crate::lane::{Copy, Lanes, Shape, fate};
+use crate::lane::{BURST_MAX, Copy, Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, Order};
 use crate::tables::TableObjects;
@@ -181,6 +181,38 @@ pub struct Frames {
     pub count: usize,
 }
 
+/// What became of the frames of a burst of which some leave, all by one port: see [`ShortWay::departures`].
+#[derive(Clone, Copy, Debug)]
+pub struct Departures {
+    /// The port.
+    pub port: u32,
+    /// How many were dropped in ingress.
+    pub dropped_in_ingress: usize,
+    /// How many were dropped in egress.
+    pub dropped_in_egress: usize,
+    count: usize,
+    places: [u8; BURST_MAX],
+}
+
+impl Default for Departures {
+    fn default() -> Departures {
+        Departures {
+            port: 0,
+            dropped_in_ingress: 0,
+            dropped_in_egress: 0,
+            count: 0,
+            places: [0; BURST_MAX],
+        }
+    }
+}
+
+impl Departures {
+    /// The places in the burst of the frames that leave, in order.
+    pub fn places(&self) -> &[u8] {
+        &self.places[..self.count]
+    }
+}
+
 /// What became of a packet on the short way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -355,6 +387,30 @@ impl<'a> ShortWay<'a> {
         let differ = |fates: &[u64]| fates.iter().fold(0, |differences, fate| differences | (fate ^ first)) != 0;
         let chunks = fates.chunks_exact(8).position(differ).unwrap_or(fates.len() / 8);
         8 * chunks + fates[8 * chunks..].iter().take_while(|fate| **fate == first).count()
+    }
+
+    /// When each of the first `count` frames of the last burst leaves by the same port, as its [`Frame`] says, or was dropped, and one
+    /// at least leaves: which do.
+    pub fn departures(&self, count: usize) -> Option<Departures> {
+        let fates = &self.memory.lanes.fates()[..count];
+        let mut departures = Departures::default();
+        let mut left = 0;
+        // Without a branch: what becomes of a packet is hard to predict.
+        for (index, fate) in fates.iter().enumerate() {
+            let how = fate >> 32;
+            departures.places[left] = index as u8;
+            left += usize::from(how == fate::PLAIN);
+            departures.dropped_in_ingress += usize::from(how == fate::DROPPED_IN_INGRESS);
+            departures.dropped_in_egress += usize::from(how == fate::DROPPED_IN_EGRESS);
+        }
+        departures.count = left;
+        let is_all = left + departures.dropped_in_ingress + departures.dropped_in_egress == count;
+        let port = fates[usize::from(*departures.places().first().filter(|_| is_all)?)];
+        departures.port = port as u32;
+        let mut places = departures.places().iter();
+        places
+            .all(|place| fates[usize::from(*place)] == port)
+            .then_some(departures)
     }
 
     /// What became of a frame of the last burst.

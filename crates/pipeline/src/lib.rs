@@ -35,4 +35,4 @@ pub use load::{Engine, Options, Pipeline, ShortWay};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
 pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};
 pub use replication::{CLASS_OF_SERVICE_MAX, CloneSession, Replica};
-pub use v1model::{Arrival, Copied, FlowKey, Passage, Passed, Worker};
+pub use v1model::{Arrival, Copied, FlowKey, Leaving, Passage, Passed, Worker};

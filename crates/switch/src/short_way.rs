@@ -5,7 +5,7 @@
 
 use crate::switch::{Activity, Switch};
 use forebay_packet::{Burst, Packet};
-use forebay_pipeline::{Arrival, DropReason, Passage, Passed, Tracer};
+use forebay_pipeline::{Arrival, DropReason, Leaving, Passage, Passed, Tracer};
 
 impl Switch {
     /// Receives a burst from every port and takes it the short way as far as possible.
@@ -39,7 +39,12 @@ impl Switch {
         };
         let mut passed = std::mem::take(&mut self.stages.passed);
         match self.pass(burst.as_mut_slice(), arrival, &mut passed) {
-            Some(port) => self.hand_over_all(port, burst, ingress_port, now_ns, activity),
+            Some(Leaving { port, packets }) => {
+                let dropped = &mut burst.as_mut_slice()[packets..];
+                self.settle_runs(dropped, &mut passed, arrival, now_ns, tracer, activity);
+                burst.truncate(packets);
+                self.hand_over_all(port, burst, ingress_port, now_ns, activity);
+            }
             None => self.settle_burst(burst.as_mut_slice(), &mut passed, arrival, now_ns, tracer, activity),
         }
         self.stages.passed = passed;
@@ -47,7 +52,7 @@ impl Switch {
 
     /// Takes packets the short way, if nobody waits in front of them: see [`forebay_pipeline::Worker::pass`].
     #[inline]
-    fn pass(&mut self, packets: &mut [Packet], arrival: Arrival, passed: &mut Vec<Passed>) -> Option<u32> {
+    fn pass(&mut self, packets: &mut [Packet], arrival: Arrival, passed: &mut Vec<Passed>) -> Option<Leaving> {
         if !self.is_empty() {
             return None;
         }
@@ -68,12 +73,10 @@ impl Switch {
     ) {
         while !packets.is_empty() {
             if passed.is_empty()
-                && let Some(port) = self.pass(packets, arrival, passed)
+                && let Some(Leaving { port, packets }) = self.pass(packets, arrival, passed)
             {
-                passed.push(Passed {
-                    passage: Passage::Transmit(port),
-                    packets: packets.len(),
-                });
+                let passage = Passage::Transmit(port);
+                passed.insert(0, Passed { passage, packets });
             }
             if passed.is_empty() {
                 passed.push(Passed {
@@ -81,12 +84,26 @@ impl Switch {
                     packets: 1,
                 });
             }
-            for run in passed.drain(..) {
-                let (these, behind) = packets.split_at_mut(run.packets);
-                packets = behind;
-                self.settle_run(run.passage, these, arrival, now_ns, tracer, activity);
-            }
+            packets = self.settle_runs(packets, passed, arrival, now_ns, tracer, activity);
         }
+    }
+
+    /// Does with packets what became of them, and gives those behind them.
+    fn settle_runs<'p, T: Tracer>(
+        &mut self,
+        mut packets: &'p mut [Packet],
+        passed: &mut Vec<Passed>,
+        arrival: Arrival,
+        now_ns: u64,
+        tracer: &mut T,
+        activity: &mut Activity,
+    ) -> &'p mut [Packet] {
+        for run in passed.drain(..) {
+            let (these, behind) = packets.split_at_mut(run.packets);
+            packets = behind;
+            self.settle_run(run.passage, these, arrival, now_ns, tracer, activity);
+        }
+        packets
     }
 
     /// Does with packets what became of all of them.

@@ -249,7 +249,10 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Has the runtime collect what the deparser emits, of a packet that is no copy.
     fn deparse_to_output(&mut self, route: &'a Route, leaf: &Leaf) {
-        assert!(self.copy_loop.is_none(), "the plan makes copies where they can be put together");
+        assert!(
+            self.copy_loop.is_none(),
+            "the plan makes copies where they can be put together"
+        );
         let lane = self.lane();
         self.call(runtime::OUTPUT_BEGIN, &[self.context, lane]);
         self.control(route.deparser);

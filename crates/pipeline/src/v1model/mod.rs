@@ -66,7 +66,7 @@ use forebay_tables::Reader;
 use pass::Scratch;
 use pool::Pool;
 pub(crate) use short_way::route;
-pub use short_way::{Arrival, Passage, Passed};
+pub use short_way::{Arrival, Leaving, Passage, Passed};
 use std::sync::Arc;
 
 /// `egress_spec` of a packet that is to be dropped.

@@ -55,6 +55,15 @@ pub struct Passed {
     pub packets: usize,
 }
 
+/// Packets at the beginning of a burst that are ready to leave by one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaving {
+    /// The port.
+    pub port: u32,
+    /// How many, at least one.
+    pub packets: usize,
+}
+
 /// Packets that came from one port at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
@@ -99,14 +108,15 @@ impl Worker {
     /// than `room` copies. When the queues of the traffic manager are empty, this is the same as [`Worker::ingress`] and
     /// [`Worker::egress`].
     ///
-    /// When all packets are ready to leave by one port, that is the result, and `passed` stays empty.
+    /// When packets are ready to leave by one port, and all others of the burst were dropped, that is the result: those that leave
+    /// are the first then, in order, and `passed` says what became of the others.
     pub fn pass(
         &mut self,
         packets: &mut [Packet],
         arrival: Arrival,
         room: usize,
         passed: &mut Vec<Passed>,
-    ) -> Option<u32> {
+    ) -> Option<Leaving> {
         let code = self.pipeline.code.as_ref()?;
         let forms = code.forms()?;
         let pin = self.reader.pin();
@@ -151,7 +161,7 @@ impl Worker {
             length_max: self.pipeline.options.packet_limit as usize,
             passed,
         };
-        let port = match pass.short_way.is_uniform() {
+        let leaving = match pass.short_way.is_uniform() {
             true => pass.unseen(packets, arguments),
             false => pass.one_by_one(packets, all, arguments),
         };
@@ -162,7 +172,7 @@ impl Worker {
                     .count_many(self.bench.shard, reason, run.packets as u64);
             }
         }
-        port
+        leaving
     }
 }
 
@@ -177,19 +187,21 @@ struct Pass<'a, 'b> {
 }
 
 impl Pass<'_, '_> {
-    /// Packets that the program does not look at. The port, if all leave.
-    fn unseen(&mut self, packets: &mut [Packet], arguments: Arguments) -> Option<u32> {
+    /// Packets that the program does not look at.
+    fn unseen(&mut self, packets: &mut [Packet], arguments: Arguments) -> Option<Leaving> {
         let fate = self.short_way.run_unseen(arguments);
         match fate {
-            Fate::Plain { port } if all_fit(packets, self.length_max) => return Some(port),
+            Fate::Plain { port } if all_fit(packets, self.length_max) => {
+                let packets = packets.len();
+                return Some(Leaving { port, packets });
+            }
             _ => packets.iter_mut().for_each(|packet| self.finish(packet, fate, 1)),
         }
         None
     }
 
-    /// All packets, or so many that the last one has to take the long way. The port, if that are all of a burst of `all` and
-    /// they leave as they lie there.
-    fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<u32> {
+    /// All packets of a burst of `all`, or so many that the last one has to take the long way.
+    fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<Leaving> {
         let headroom = self.short_way.headroom();
         if headroom > 0 {
             packets.iter_mut().for_each(|packet| packet.make_headroom(headroom));
@@ -204,7 +216,14 @@ impl Pass<'_, '_> {
             if alike == all
                 && let Fate::Plain { port } = self.short_way.fate(0)
             {
-                return Some(port);
+                return Some(Leaving { port, packets: all });
+            }
+            if ran == all
+                && fit
+                && alike < all
+                && let Some(leaving) = self.gather(rest)
+            {
+                return Some(leaving);
             }
             if let Some((port, each)) = self.copies_together(done, ran) {
                 let passage = Passage::CopiesTogether { port, each };
@@ -231,6 +250,27 @@ impl Pass<'_, '_> {
             (_, false) => 1,
             (_, true) => self.short_way.alike(first, behind),
         }
+    }
+
+    /// Packets of which some leave by one port, and all others were dropped: has the former be the first ones.
+    fn gather(&mut self, packets: &mut [Packet]) -> Option<Leaving> {
+        let departures = self.short_way.departures(packets.len())?;
+        for (place, now) in departures.places().iter().enumerate() {
+            packets.swap(place, usize::from(*now));
+        }
+        for (reason, packets) in [
+            (DropReason::IngressDrop, departures.dropped_in_ingress),
+            (DropReason::EgressDrop, departures.dropped_in_egress),
+        ] {
+            if packets > 0 {
+                let passage = Passage::Drop(reason);
+                self.passed.push(Passed { passage, packets });
+            }
+        }
+        Some(Leaving {
+            port: departures.port,
+            packets: departures.places().len(),
+        })
     }
 
     /// When all packets, of which there were `before` others, have become as many copies each, which leave by one port: that, and

@@ -1,6 +1,7 @@
 //! Pipelines that are loaded from the text form of the IR, written by the control plane and met by packets.
 
 mod batch;
+mod bursts;
 mod common;
 mod control;
 mod direct;

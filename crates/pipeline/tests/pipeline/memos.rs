@@ -36,9 +36,11 @@ fn pass(worker: &mut Worker, firsts: &[u8]) -> Vec<(u32, u8)> {
     let mut packets: Vec<Packet> = firsts.iter().map(|first| Packet::from_bytes(&[*first, 0])).collect();
     let mut passed = Vec::new();
     let all = worker.pass(&mut packets, Arrival::default(), 0, &mut passed);
-    let passages = passed.iter().flat_map(|run| vec![run.passage; run.packets]);
-    let mut passages: Vec<_> = passages.collect();
-    passages.resize(packets.len(), all.map_or(Passage::LongWay, Passage::Transmit));
+    let mut passages = all.map_or_else(Vec::new, |leaving| {
+        vec![Passage::Transmit(leaving.port); leaving.packets]
+    });
+    passages.extend(passed.iter().flat_map(|run| vec![run.passage; run.packets]));
+    passages.resize(packets.len(), Passage::LongWay);
     let left = packets.iter().zip(passages).map(|(packet, passage)| match passage {
         Passage::Transmit(port) => (port, packet.data()[1]),
         other => panic!("the packet leaves on the short way: {other:?}"),

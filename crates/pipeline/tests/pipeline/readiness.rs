@@ -20,8 +20,8 @@ fn packets_go_the_long_way_until_the_short_one_is_ready() {
     switch.pipeline.finish_compiling();
     assert!(switch.worker.has_short_way());
     let (mut packets, mut passed) = ([Packet::from_bytes(&[7, 9])], Vec::new());
-    let port = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut passed);
-    let port = port.or(match passed[..] {
+    let leaving = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut passed);
+    let port = leaving.map(|leaving| leaving.port).or(match passed[..] {
         [
             Passed {
                 passage: Passage::Transmit(port),

@@ -1,0 +1,82 @@
+//! What becomes of the packets of a burst on the short way.
+
+use crate::common::Blocks;
+use forebay_packet::Packet;
+use forebay_pipeline::{Arrival, DropReason, Engine, Leaving, Options, Passage, Passed, ShortWay};
+
+/// Packets with 1 leave by port 1, those with 2 by port 2, those with 3 are dropped in egress, all others in ingress.
+const INGRESS: &str = "branch h.a == 8w0x2, block1, block2\nblock1:\nsm.egress_spec = 9w0x2\nreturn\n\
+    block2:\nbranch (h.a == 8w0x1) | (h.a == 8w0x3), block3, block4\nblock3:\nsm.egress_spec = 9w0x1\nreturn\n\
+    block4:\nsm.egress_spec = 9w0x1ff\nreturn";
+const EGRESS: &str = "branch h.a == 8w0x3, block1, block2\nblock1:\nsm.egress_spec = 9w0x1ff\nreturn\nblock2:\nreturn";
+
+/// A burst of packets with these first bytes and their places behind them: what becomes of them, and where they are then.
+fn pass(firsts: &[u8]) -> (Option<Leaving>, Vec<Passed>, Vec<u8>) {
+    let blocks = Blocks {
+        ingress: INGRESS,
+        egress: EGRESS,
+        ..Blocks::default()
+    };
+    let mut switch = blocks.load_with(Options {
+        engine: Engine::Jit,
+        short_way: ShortWay::BeforePackets,
+        ..Options::default()
+    });
+    assert!(switch.worker.has_short_way());
+    let packet = |(place, first): (u8, &u8)| Packet::from_bytes(&[*first, place]);
+    let mut packets: Vec<Packet> = (0..).zip(firsts).map(packet).collect();
+    let mut passed = Vec::new();
+    let leaving = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut passed);
+    let dropped = passed.iter().filter(|run| matches!(run.passage, Passage::Drop(_)));
+    let booked: u64 = switch.pipeline.drops().nonzero().iter().map(|(_, count)| count).sum();
+    assert_eq!(booked, dropped.map(|run| run.packets as u64).sum::<u64>());
+    let places = packets.iter().map(|packet| packet.data()[1]).collect();
+    (leaving, passed, places)
+}
+
+fn run(passage: Passage, packets: usize) -> Passed {
+    Passed { passage, packets }
+}
+
+#[test]
+fn packets_that_leave_among_others_that_are_dropped_are_the_first_ones_then() {
+    let (leaving, passed, places) = pass(&[0, 1, 0, 3, 1, 1, 0, 3, 1]);
+    assert_eq!(leaving, Some(Leaving { port: 1, packets: 4 }));
+    let drops = [(DropReason::IngressDrop, 3), (DropReason::EgressDrop, 2)];
+    assert_eq!(
+        passed,
+        drops.map(|(reason, packets)| run(Passage::Drop(reason), packets))
+    );
+    assert_eq!(places[..4], [1, 4, 5, 8], "in order");
+}
+
+#[test]
+fn all_leave_by_one_port() {
+    let (leaving, passed, places) = pass(&[1, 1, 1]);
+    assert_eq!((leaving, passed), (Some(Leaving { port: 1, packets: 3 }), vec![]));
+    assert_eq!(places, [0, 1, 2]);
+}
+
+#[test]
+fn packets_for_two_ports_stay_where_they_are() {
+    let (leaving, passed, places) = pass(&[1, 0, 2, 2, 1]);
+    let runs = [
+        run(Passage::Transmit(1), 1),
+        run(Passage::Drop(DropReason::IngressDrop), 1),
+        run(Passage::Transmit(2), 2),
+        run(Passage::Transmit(1), 1),
+    ];
+    assert_eq!(
+        (leaving, &passed[..], &places[..]),
+        (None, &runs[..], &[0, 1, 2, 3, 4][..])
+    );
+}
+
+#[test]
+fn all_are_dropped() {
+    let (leaving, passed, _) = pass(&[0, 3, 3]);
+    let drops = [(DropReason::IngressDrop, 1), (DropReason::EgressDrop, 2)];
+    let runs = drops.map(|(reason, packets)| run(Passage::Drop(reason), packets));
+    assert_eq!((leaving, &passed[..]), (None, &runs[..]));
+    assert_eq!(pass(&[]).1, []);
+}
