@@ -221,7 +221,7 @@ impl Pass<'_, '_> {
             if ran == all
                 && fit
                 && alike < all
-                && let Some(leaving) = self.gather(rest)
+                && let Some(leaving) = self.gather(rest, alike)
             {
                 return Some(leaving);
             }
@@ -252,9 +252,10 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Packets of which some leave by one port, and all others were dropped: has the former be the first ones.
-    fn gather(&mut self, packets: &mut [Packet]) -> Option<Leaving> {
-        let departures = self.short_way.departures(packets.len())?;
+    /// Packets of which some leave by one port, and all others were dropped: has the former be the first ones. The first packets,
+    /// so many of them, are alike.
+    fn gather(&mut self, packets: &mut [Packet], alike: usize) -> Option<Leaving> {
+        let departures = self.short_way.departures(packets.len(), alike)?;
         for (place, now) in departures.places().iter().enumerate() {
             packets.swap(place, usize::from(*now));
         }
