@@ -143,20 +143,6 @@ impl Packet {
         }
     }
 
-    /// Moves the start of the data by so many bytes: back into the headroom, whose bytes become data, or on, which removes
-    /// bytes.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such byte.
-    #[inline]
-    pub fn move_start(&mut self, by: isize) {
-        let end = self.headroom() + self.len();
-        let start = self.headroom().wrapping_add_signed(by);
-        assert!(start <= end, "the data begins within the buffer and before its end");
-        self.buffer.place(start, end - start);
-    }
-
     /// Replaces the first `old_count` bytes by `new`, moving only the start of the data.
     /// `old_count` beyond the data is taken as the whole data.
     pub fn replace_front(&mut self, old_count: usize, new: &[u8]) {
