@@ -14,8 +14,8 @@
 //! themselves.
 //!
 //! Where slots are says [`crate::flow_pages`], and what a slot has of each table [`crate::flow_slots`]. A slot holds as long as the
-//! tables are in the same [`State`]: whenever
-//! they are in another one the cache has another tag, and slots with an older one count as free.
+//! tables are in the same [`State`]: whenever they are in another one the cache has another tag, and slots with an older one count
+//! as free. For the code of another program the cache begins empty.
 //!
 //! It is of use when flows are few enough for their slots to stay. When more packets than one in [`MISSES`] find something else in
 //! their slot, packets go without it for a while, each time for longer ([`FlowCache::serves`]).

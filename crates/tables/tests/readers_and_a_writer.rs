@@ -205,19 +205,26 @@ fn wide_exact_entries() {
     );
 }
 
-/// Prefixes of 32 − 0, 4 or 8 bits over addresses that differ in their upper bits.
+/// Addresses that differ in their upper bits.
+fn address(number: u64) -> Bits {
+    Bits::new(32, (number << 16).into())
+}
+
+/// A prefix of one, of 32 − 0, 4 or 8 bits.
+fn prefix(number: u64) -> Vec<KeyMatch> {
+    vec![KeyMatch::Lpm {
+        value: address(number),
+        prefix_len: 32 - (number % 3) as u32 * 4,
+    }]
+}
+
 #[test]
 fn prefixes() {
     run(
         table(&[(32, MatchKind::Lpm)]),
         Some(vec![KeyMatch::DontCare]),
-        |number| {
-            vec![KeyMatch::Lpm {
-                value: Bits::new(32, (number << 16).into()),
-                prefix_len: 32 - (number % 3) as u32 * 4,
-            }]
-        },
-        |number| vec![Bits::new(32, (number << 16).into())],
+        prefix,
+        |number| vec![address(number)],
         WRITES,
     );
 }
@@ -243,13 +250,8 @@ fn prefixes_among_many() {
     run(
         table,
         Some(vec![KeyMatch::DontCare]),
-        |number| {
-            vec![KeyMatch::Lpm {
-                value: Bits::new(32, (number << 16).into()),
-                prefix_len: 32 - (number % 3) as u32 * 4,
-            }]
-        },
-        |number| vec![Bits::new(32, (number << 16).into())],
+        prefix,
+        |number| vec![address(number)],
         WRITES,
     );
 }
