@@ -6,9 +6,9 @@
 
 use crate::flows::FlowCache;
 use crate::halves::HalfEnd;
-use crate::lane::{Copy, Lanes, fate};
+use crate::lane::{Copies, Lanes, fate};
 use crate::rare::ARGUMENTS_MAX;
-use crate::short_way::{CopyFate, Frame};
+use crate::short_way::{CopyFate, Frame, Frames};
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, PacketFacts, Random, Requests};
@@ -74,8 +74,12 @@ pub(crate) struct Context<'a> {
     pub(crate) flow_shift: Later<u64>,
     /// Arguments of calls that hardly ever happen: see [`crate::rare`].
     pub(crate) rare_arguments: Later<[u64; ARGUMENTS_MAX]>,
-    /// On the short way: places for copies that are not in use yet.
-    pub(crate) next_copy: Later<*mut Copy>,
+    /// On the short way: where the next copy is put, how far behind it the one after it, where is noted what becomes of it, how many
+    /// there are before it, and how many more there may be. See [`crate::lane::Copies`].
+    pub(crate) copy_frame: Later<*mut Frame>,
+    pub(crate) copy_stride: Later<usize>,
+    pub(crate) copy_fate: Later<*mut u64>,
+    pub(crate) copies_made: Later<u64>,
     pub(crate) copies_left: Later<u64>,
     /// In the function of a body: where the next byte is put that the deparser emits, and where the memory for them ends. Null
     /// before the first one, unless they are put into the frame.
@@ -152,7 +156,10 @@ impl<'a> Context<'a> {
             flow_tag: Later::uninit(),
             flow_shift: Later::uninit(),
             rare_arguments: Later::uninit(),
-            next_copy: Later::uninit(),
+            copy_frame: Later::uninit(),
+            copy_stride: Later::uninit(),
+            copy_fate: Later::uninit(),
+            copies_made: Later::uninit(),
             copies_left: Later::uninit(),
             output_next: ptr::null_mut(),
             output_end: ptr::null_mut(),
@@ -258,8 +265,8 @@ pub struct Memory {
     /// For which code, and in which state of the tables.
     located: Option<(u64, State)>,
     located_bytes: usize,
-    /// Places for copies.
-    pub(crate) copies: Vec<Copy>,
+    /// The copies that packets become on the short way.
+    pub(crate) copies: Copies,
     pub(crate) flows: FlowCache,
 }
 
@@ -287,29 +294,33 @@ impl Memory {
         }
     }
 
-    /// Says where the bytes of the first copies are put, if so many are made; of those behind them it has been said.
+    /// Says where copies are put, so many at most from [`crate::ShortWay::new`] on: each to where its frame begins. Its length is noted there
+    /// when it leaves.
     ///
     /// # Safety
     ///
-    /// From now on until another address is set for a copy, and when frames take a short way with this memory, its
-    /// address is that of as many bytes as [`crate::ShortCode::copy_bytes`] says for the longest frame, which nobody else uses.
+    /// Until this is said anew, when frames take a short way with this memory, what describes the frames of copies is the
+    /// caller's, and nobody else changes it; and each begins with as many bytes as [`crate::ShortCode::copy_bytes`] says for the longest
+    /// frame, which nobody else uses.
     #[inline]
-    pub unsafe fn set_copies(&mut self, targets: impl ExactSizeIterator<Item = *mut u8>) {
-        if targets.len() > self.copies.len() {
-            self.copies.resize(targets.len(), Copy::at(std::ptr::null_mut()));
-        }
-        for (place, target) in self.copies.iter_mut().zip(targets) {
-            place.target = target;
+    pub unsafe fn set_copies(&mut self, frames: Frames) {
+        self.copies.put_into(frames);
+    }
+
+    /// What became of a copy.
+    #[inline]
+    pub fn copy(&self, index: usize) -> CopyFate {
+        let fate = self.copies.fates()[index];
+        CopyFate {
+            port: fate as u32,
+            leaves: fate >> 32 == fate::PLAIN,
         }
     }
 
-    /// What became of the copies from one to before another that the last bursts have made.
+    /// Of how many of the copies from `first` to before `behind`, the first among them, one behind the other, the same became.
     #[inline]
-    pub fn copies(&self, from: usize, behind: usize) -> impl Iterator<Item = CopyFate> {
-        self.copies[from..behind].iter().map(|copy| CopyFate {
-            port: copy.egress_port as u32,
-            length: (copy.fate == fate::PLAIN).then_some(copy.length as usize),
-        })
+    pub fn copies_alike(&self, first: usize, behind: usize) -> usize {
+        fate::alike(&self.copies.fates()[first..behind])
     }
 
     /// Makes sure that there are so many words of temporaries.

@@ -34,8 +34,8 @@ pub(crate) struct Lane {
     pub(crate) output_start: u64,
     /// And how much.
     pub(crate) output_bits: u64,
-    /// The address of the first of its [copies](Copy), and how many there are.
-    pub(crate) copies: u64,
+    /// Which of all [copies](Copies) is its first one, and how many it has become.
+    pub(crate) first_copy: u64,
     pub(crate) copies_count: u64,
     /// The record that the look-up found, or that of the default action.
     pub(crate) record: *const u64,
@@ -43,36 +43,65 @@ pub(crate) struct Lane {
     pub(crate) hit: u64,
 }
 
-/// A copy that is made of a packet. Compiled code knows the offsets of its fields.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Copy {
-    /// Where its bytes are put.
-    pub(crate) target: *mut u8,
-    /// What became of it: sent, or dropped behind egress.
-    pub(crate) fate: u64,
-    /// Where it leaves.
-    pub(crate) egress_port: u64,
-    /// Its length in bytes.
-    pub(crate) length: u64,
+/// The copies that the packets of a burst become, one behind the other: where the bytes of each are put, where its length is noted,
+/// and, in a list, what became of it and by which port it leaves.
+#[derive(Debug)]
+pub(crate) struct Copies {
+    frames: Frames,
+    fates: Vec<u64>,
 }
 
-impl Copy {
-    /// A place for a copy.
-    pub(crate) fn at(target: *mut u8) -> Copy {
-        Copy {
-            target,
-            fate: fate::GAVE_UP,
-            egress_port: 0,
-            length: 0,
+impl Default for Copies {
+    fn default() -> Copies {
+        let nowhere = Frames {
+            first: ptr::null_mut(),
+            stride: 0,
+            count: 0,
+        };
+        Copies {
+            frames: nowhere,
+            fates: Vec::new(),
         }
     }
 }
 
-// SAFETY: an address; who uses it has said that it is good then.
-unsafe impl Send for Copy {}
+/// It has addresses, so another one begins without.
+impl Clone for Copies {
+    fn clone(&self) -> Copies {
+        Copies::default()
+    }
+}
+
+// SAFETY: addresses; who uses them has said that they are good then.
+unsafe impl Send for Copies {}
 // SAFETY: as above.
-unsafe impl Sync for Copy {}
+unsafe impl Sync for Copies {}
+
+impl Copies {
+    /// As many as there are of these frames, at most.
+    #[inline]
+    pub(crate) fn put_into(&mut self, frames: Frames) {
+        if self.fates.len() < frames.count {
+            self.fates.resize(frames.count, fate::GAVE_UP << 32);
+        }
+        self.frames = frames;
+    }
+
+    /// Tells compiled code where the first one is put.
+    pub(crate) fn describe(&mut self, context: &mut Context<'_>) {
+        context.copy_frame.write(self.frames.first);
+        context.copy_stride.write(self.frames.stride);
+        context.copy_fate.write(self.fates.as_mut_ptr());
+        context.copies_made.write(0);
+        context.copies_left.write(self.frames.count as u64);
+    }
+
+    /// What became of them.
+    #[inline]
+    pub(crate) fn fates(&self) -> &[u64] {
+        &self.fates
+    }
+}
 
 /// What becomes of packets on the short way: the high half of the word that [`Lane::fate`] leads to.
 pub(crate) mod fate {
@@ -90,6 +119,16 @@ pub(crate) mod fate {
     pub(crate) const GAVE_UP: u64 = 5;
     /// It has become copies.
     pub(crate) const REPLICATED: u64 = 6;
+
+    /// How many of these, the first among them, one behind the other, are the same.
+    #[inline]
+    pub(crate) fn alike(fates: &[u64]) -> usize {
+        let Some(first) = fates.first() else { return 0 };
+        // Eight at a time, as long as they are all the same.
+        let differ = |fates: &[u64]| fates.iter().fold(0, |differences, fate| differences | (fate ^ first)) != 0;
+        let chunks = fates.chunks_exact(8).position(differ).unwrap_or(fates.len() / 8);
+        8 * chunks + fates[8 * chunks..].iter().take_while(|fate| *fate == first).count()
+    }
 
     /// Whether nothing but this word says what became of the packet.
     pub(crate) fn is_all(fate: u64) -> bool {

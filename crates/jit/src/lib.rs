@@ -83,8 +83,8 @@
 //!   that of a record which was found when the tables were in the state in which they were when the burst began, under a pin of the
 //!   same reader: see [`forebay_tables::reclaim`]. A copied record has the words that the layout says.
 //! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
-//!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much is
-//!   what [`Memory::set_copies`] is promised.
+//!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much where its
+//!   frame begins is what [`Memory::set_copies`] is promised.
 //! * **The room before a packet.** A frame becomes longer by at most [`ShortCode::headroom`] bytes, which who runs a short way
 //!   promises to be there.
 //!

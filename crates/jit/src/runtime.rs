@@ -506,13 +506,23 @@ unsafe extern "C" fn replicate(context: *mut Context<'_>, lane: *mut Lane, group
     let (context, lane) = unsafe { (&mut *context, &mut *lane) };
     let members = context.objects.replicas(group as u16);
     let count = members.len() as u64;
-    // SAFETY: the short way begins with both.
-    let (next_copy, copies_left) = unsafe { (context.next_copy.assume_init(), context.copies_left.assume_init()) };
-    assert!(count <= copies_left, "there is room for all copies");
-    lane.copies = next_copy.expose_provenance() as u64;
+    // SAFETY: the short way begins with all of them.
+    let (frame, stride, fate, made, left) = unsafe {
+        (
+            context.copy_frame.assume_init(),
+            context.copy_stride.assume_init(),
+            context.copy_fate.assume_init(),
+            context.copies_made.assume_init(),
+            context.copies_left.assume_init(),
+        )
+    };
+    assert!(count <= left, "there is room for all copies");
+    lane.first_copy = made;
     lane.copies_count = count;
-    context.next_copy.write(next_copy.wrapping_add(members.len()));
-    context.copies_left.write(copies_left - count);
+    context.copy_frame.write(frame.wrapping_byte_add(members.len() * stride));
+    context.copy_fate.write(fate.wrapping_add(members.len()));
+    context.copies_made.write(made + count);
+    context.copies_left.write(left - count);
     members.as_ptr().expose_provenance() as u64
 }
 

@@ -4,7 +4,7 @@ use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
 use crate::flow_slots::SlotLayout;
-use crate::lane::{BURST_MAX, Copy, Lanes, Shape, fate};
+use crate::lane::{BURST_MAX, Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, Order};
 use crate::tables::TableObjects;
@@ -240,7 +240,7 @@ pub enum Fate {
     DroppedInEgress,
     /// An assertion did not hold.
     AssertFailed,
-    /// It has become copies: so many, from this one on. See [`Memory::copies`].
+    /// It has become copies: so many, from this one on. See [`Memory::copy`].
     Replicated {
         /// The first.
         first: usize,
@@ -256,8 +256,8 @@ pub enum Fate {
 pub struct CopyFate {
     /// Where it goes.
     pub port: u32,
-    /// Its length in bytes; nothing when egress dropped it.
-    pub length: Option<usize>,
+    /// Whether it leaves, as long as its [`Frame`] says; else egress dropped it.
+    pub leaves: bool,
 }
 
 impl<'a> ShortWay<'a> {
@@ -281,8 +281,7 @@ impl<'a> ShortWay<'a> {
         memory.make_room(code.needs.temporaries);
         Lanes::prepare(memory, forms.shape());
         let mut context = Context::new(objects, PacketFacts::default());
-        context.next_copy.write(memory.copies.as_mut_ptr());
-        context.copies_left.write(memory.copies.len() as u64);
+        memory.copies.describe(&mut context);
         let arrays = objects.arrays();
         assert!(arrays.are_of(code.needs.arrays), "the arrays are those of the program");
         context.registers = arrays.registers();
@@ -379,14 +378,10 @@ impl<'a> ShortWay<'a> {
     #[inline]
     pub fn alike(&self, first: usize, behind: usize) -> usize {
         let fates = &self.memory.lanes.fates()[first..behind];
-        let first = fates[0];
-        if !fate::is_all(first) {
-            return 1;
+        match fate::is_all(fates[0]) {
+            true => fate::alike(fates),
+            false => 1,
         }
-        // Eight at a time, as long as they are all the same.
-        let differ = |fates: &[u64]| fates.iter().fold(0, |differences, fate| differences | (fate ^ first)) != 0;
-        let chunks = fates.chunks_exact(8).position(differ).unwrap_or(fates.len() / 8);
-        8 * chunks + fates[8 * chunks..].iter().take_while(|fate| **fate == first).count()
     }
 
     /// When each of the first `count` frames of the last burst leaves by the same port, as its [`Frame`] says, or was dropped, and one
@@ -445,11 +440,10 @@ impl<'a> ShortWay<'a> {
             fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
             fate::ASSERT_FAILED => Fate::AssertFailed,
             fate::GAVE_UP => Fate::GaveUp,
-            fate::REPLICATED => {
-                let (address, count) = (lane.copies as usize, lane.copies_count as usize);
-                let first = (address - self.memory.copies.as_ptr().addr()) / size_of::<Copy>();
-                Fate::Replicated { first, count }
-            }
+            fate::REPLICATED => Fate::Replicated {
+                first: lane.first_copy as usize,
+                count: lane.copies_count as usize,
+            },
             other => unreachable!("the code of a short way does not end with {other}"),
         }
     }
@@ -480,11 +474,6 @@ impl<'a> ShortWay<'a> {
     #[inline]
     pub fn makes_copies(&self) -> bool {
         self.code.needs.copies
-    }
-
-    /// See [`Memory::copies`].
-    pub fn copy(&self, index: usize) -> CopyFate {
-        self.memory.copies(index, index + 1).next().expect("it has been made")
     }
 
     /// What the deparser emitted for the packets of the last burst that are [rewritten](Fate::Rewritten).

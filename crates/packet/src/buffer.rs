@@ -113,7 +113,7 @@ impl Buffer {
     #[inline]
     pub(crate) fn begins_with_room(&self, bytes: usize) -> bool {
         let first = self.memory.as_ptr().wrapping_add(DEFAULT_HEADROOM);
-        self.start.as_ptr() == first && bytes <= self.size - DEFAULT_HEADROOM
+        (self.start.as_ptr() == first) & (bytes <= self.size - DEFAULT_HEADROOM)
     }
 
     /// No data, behind the default headroom.

@@ -173,15 +173,23 @@ impl Packet {
         &mut self.buffer.memory_mut()[start..]
     }
 
-    /// Has the data begin behind the default headroom, with room for at least so many bytes from there on, and says where that is.
-    /// What the packet holds is unspecified until [`Packet::set_received`].
+    /// Has the data of each packet begin behind the default headroom, with room for at least so many bytes from there on. What the
+    /// packets hold is unspecified afterwards.
     #[inline]
-    pub fn room_for(&mut self, bytes: usize) -> *mut u8 {
-        if !self.buffer.begins_with_room(bytes) {
-            self.reset();
-            self.buffer.grow(self.headroom() + bytes);
+    pub fn make_room_in_all(packets: &mut [Packet], bytes: usize) {
+        // Without a branch for each: hardly ever one needs anything.
+        let lacks_room = packets
+            .iter()
+            .fold(false, |lacks, packet| lacks | !packet.buffer.begins_with_room(bytes));
+        if lacks_room {
+            packets.iter_mut().for_each(|packet| packet.make_room(bytes));
         }
-        self.buffer.data_mut().as_mut_ptr()
+    }
+
+    #[cold]
+    fn make_room(&mut self, bytes: usize) {
+        self.reset();
+        self.buffer.grow(self.headroom() + bytes);
     }
 
     /// Says that a receiver wrote `length` bytes into [`Packet::receive_room`], and sets the

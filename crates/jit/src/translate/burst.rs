@@ -641,11 +641,21 @@ impl Translator<'_, '_, '_> {
             self.tell_truncate_limit();
         }
         let port = self.builder.use_var(port);
-        let how = self.number((how << 32) as i64);
-        let fate = self.builder.ins().bor(port, how);
+        let fate = self.with_port(how, port);
         self.store_fate(fate);
         let next = self.burst_state().next;
         self.builder.ins().jump(next, &[]);
+    }
+
+    /// The word that says both: see [`fate`].
+    pub(super) fn with_port(&mut self, how: u64, port: ir::Value) -> ir::Value {
+        match how << 32 {
+            0 => port,
+            how => {
+                let how = self.number(how as i64);
+                self.builder.ins().bor(port, how)
+            }
+        }
     }
 
     /// Says what became of the packet.

@@ -1,7 +1,7 @@
 //! The short way behind the parser: the graph of [`crate::route::flow`], and what the architecture does at its joints.
 //!
 //! Copies of a packet are made by a loop around what follows ingress. What the packet's slots were at its beginning they
-//! are again for every copy; each is put together in memory of its own ([`crate::lane::Copy`]):
+//! are again for every copy; each is put together in memory of its own ([`crate::lane::Copies`]):
 //!
 //! ```text
 //!   replicate ─► more members? ─► port, instance ─► egress ─► Left ─► compute checksum ─► Deparse
@@ -16,13 +16,15 @@ use super::route::Parsed;
 use super::search::Match;
 use super::{Ending, Translator};
 use crate::analysis::truncates;
-use crate::lane::{Copy, Lane, fate};
+use crate::context::Context;
+use crate::lane::{Lane, fate};
 use crate::route::crossings::{Crossing, write_all};
 use crate::route::flow::{Flow, FlowBlock, Joint};
 use crate::route::once::{differs, once_for_copies};
 use crate::route::plan::Leaf;
 use crate::route::{Replica, Route, Source};
 use crate::runtime::{self, words};
+use crate::short_way::Frame;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -35,8 +37,12 @@ use std::mem::offset_of;
 /// The loop that makes the copies of a packet.
 #[derive(Clone, Copy)]
 pub(super) struct CopyLoop {
-    /// The address of the present copy.
-    copy: Variable,
+    /// Where the [frame](crate::short_way::Frame) of the present copy is.
+    frame: Variable,
+    /// Where is noted what becomes of it.
+    fate: Variable,
+    /// The port by which it leaves.
+    port: Variable,
     /// At most so many bytes of it leave, if nobody waits in the loop: see [`Lane::truncate_to`].
     truncate_to: Variable,
     /// Goes on with the next one.
@@ -191,9 +197,10 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     fn end_copy(&mut self, copies: CopyLoop, how: u64) {
-        let copy = self.builder.use_var(copies.copy);
-        let how = self.number(how as i64);
-        self.store(how, copy, offset_of!(Copy, fate) as i32);
+        let port = self.builder.use_var(copies.port);
+        let fate = self.with_port(how, port);
+        let place = self.builder.use_var(copies.fate);
+        self.store(fate, place, 0);
         self.builder.ins().jump(copies.next, &[]);
     }
 
@@ -220,27 +227,29 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Begins to make copies; goes on with the first thing that is done for each of them. Gives also the tables that have been
     /// applied for all of them.
     fn replicate(&mut self, route: &Route, leaf: &'a Leaf, id: BlockId) -> (CopyLoop, BTreeSet<TableId>) {
-        let mut declare = || self.builder.declare_var(types::I64);
-        let (copy, member, end, limit) = (declare(), declare(), declare(), declare());
-        let (head, body, next) = (
-            self.builder.create_block(),
-            self.builder.create_block(),
-            self.builder.create_block(),
-        );
-        self.begin_copies(route, copy, member, end);
+        let [frame, fate, port, truncate_to, member, end] =
+            std::array::from_fn(|_| self.builder.declare_var(types::I64));
+        let copies = CopyLoop {
+            frame,
+            fate,
+            port,
+            truncate_to,
+            next: self.builder.create_block(),
+        };
+        let (head, body) = (self.builder.create_block(), self.builder.create_block());
+        self.begin_copies(route, copies, member, end);
         let once = self.apply_once(route, leaf, id);
         let truncate_to = self.truncate_limit();
         let values = self.values_to_restore(leaf);
-        let copies = CopyLoop {
-            copy,
-            truncate_to: limit,
-            next,
-        };
         self.prepare_look_ups(route, leaf, id, copies, &once);
         self.builder.ins().jump(head, &[]);
 
-        self.builder.switch_to_block(next);
-        self.move_on(copy, size_of::<Copy>());
+        self.builder.switch_to_block(copies.next);
+        let stride = self.load(self.context, offset_of!(Context<'_>, copy_stride) as i32);
+        let frame = self.builder.use_var(copies.frame);
+        let following = self.builder.ins().iadd(frame, stride);
+        self.builder.def_var(copies.frame, following);
+        self.move_on(copies.fate, size_of::<u64>());
         self.move_on(member, size_of::<Replica>());
         self.builder.ins().jump(head, &[]);
 
@@ -260,8 +269,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let port = self.builder.ins().uload32(flags, present, offset);
         let offset = offset_of!(Replica, instance) as i32;
         let instance = self.builder.ins().uload16(types::I64, flags, present, offset);
-        let place = self.builder.use_var(copy);
-        self.store(port, place, offset_of!(Copy, egress_port) as i32);
+        self.builder.def_var(copies.port, port);
         let sources: Vec<(SlotId, Source)> = match once.is_empty() {
             true => route.before_copy().to_vec(),
             false => sources_for_copies(route, true),
@@ -330,7 +338,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 variable
             });
             self.found_once
-                .insert((copies.copy.as_u32(), table), FoundOnce { known, record, hit });
+                .insert((copies.frame.as_u32(), table), FoundOnce { known, record, hit });
         }
     }
 
@@ -342,7 +350,7 @@ impl<'a> Translator<'_, 'a, '_> {
         key: &[ir::Value],
         crossing: Option<&Crossing>,
     ) -> Match {
-        let once = self.copy_loop.map(|copies| (copies.copy.as_u32(), table));
+        let once = self.copy_loop.map(|copies| (copies.frame.as_u32(), table));
         let once = once.and_then(|place| self.found_once.get(&place).copied());
         let Some(FoundOnce { known, record, hit }) = once else {
             return self.find(table, search, key, crossing);
@@ -365,18 +373,23 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Finds the members of the group, and places for as many copies.
-    fn begin_copies(&mut self, route: &Route, copy: Variable, member: Variable, end: Variable) {
+    fn begin_copies(&mut self, route: &Route, copies: CopyLoop, member: Variable, end: Variable) {
         let group = route.group().expect("copies are made of packets with a group");
         let group = self.read_slot(group);
         let group = self.low_word(group);
         let lane = self.lane();
+        for (variable, offset) in [
+            (copies.frame, offset_of!(Context<'_>, copy_frame)),
+            (copies.fate, offset_of!(Context<'_>, copy_fate)),
+        ] {
+            let place = self.load(self.context, offset as i32);
+            self.builder.def_var(variable, place);
+        }
         let members = self.call_for_result(runtime::REPLICATE, &[self.context, lane, group]);
-        let first = self.load_lane(offset_of!(Lane, copies));
         let count = self.load_lane(offset_of!(Lane, copies_count));
         let size = self.number(size_of::<Replica>() as i64);
         let bytes = self.builder.ins().imul(count, size);
         let behind = self.builder.ins().iadd(members, bytes);
-        self.builder.def_var(copy, first);
         self.builder.def_var(member, members);
         self.builder.def_var(end, behind);
         let replicated = self.number((fate::REPLICATED << 32) as i64);
@@ -438,8 +451,8 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn finish_copy(&mut self, copies: CopyLoop, length: ir::Value) {
         let limit = self.truncate_limit();
         let length = self.builder.ins().umin(length, limit);
-        let copy = self.builder.use_var(copies.copy);
-        self.store(length, copy, offset_of!(Copy, length) as i32);
+        let frame = self.builder.use_var(copies.frame);
+        self.store(length, frame, offset_of!(Frame, length) as i32);
         self.end_copy(copies, fate::PLAIN);
     }
 
@@ -493,8 +506,8 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Where the bytes of the present copy are put together.
     pub(super) fn copy_target(&mut self, copies: CopyLoop) -> ir::Value {
-        let copy = self.builder.use_var(copies.copy);
-        self.load(copy, offset_of!(Copy, target) as i32)
+        let frame = self.builder.use_var(copies.frame);
+        self.load(frame, offset_of!(Frame, start) as i32)
     }
 }
 

@@ -171,9 +171,14 @@ impl<'a> Stage<'a> {
 fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Recorder<'_>) -> Seen {
     let (mut requests, mut buffers, mut memory) = (Requests::default(), Buffers::default(), Memory::default());
     let mut targets = vec![vec![0; ShortCode::copy_bytes(LENGTH_MAX)]; COPIES_MAX];
-    let places = targets.iter_mut().map(|target| target.as_mut_ptr());
+    let at = |target: &mut Vec<u8>| Frame {
+        start: target.as_mut_ptr(),
+        length: usize::MAX,
+    };
+    let mut copies: Vec<Frame> = targets.iter_mut().map(at).collect();
+    let copies_described = described(&mut copies);
     // SAFETY: every place is a vector of its own, as long as copies of the longest packet may be.
-    unsafe { memory.set_copies(places) };
+    unsafe { memory.set_copies(copies_described) };
     let mut way = ShortWay::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = way.headroom();
     let arguments = Arguments {
@@ -192,13 +197,10 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
                 start: frame.as_mut_ptr().wrapping_add(headroom),
             })
             .collect();
-        let described = Frames {
-            first: places.as_mut_ptr(),
-            stride: size_of::<Frame>(),
-            count: places.len(),
-        };
         // SAFETY: each frame is a vector of its own, with so much room.
-        let ran = unsafe { way.run(described, arguments) };
+        let ran = unsafe { way.run(described(&mut places), arguments) };
+        // SAFETY: compiled code has written what it says of copies, and is through.
+        let copies = unsafe { std::slice::from_raw_parts(copies_described.first, copies_described.count) };
         for (index, frame) in frames[..ran].iter().enumerate() {
             let fate = way.fate(index);
             fates.push(left(
@@ -206,7 +208,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
                 fate,
                 (frame, places[index]),
                 headroom,
-                (&rest[index], &targets),
+                (&rest[index], copies),
             ));
         }
         let untouched = frames[ran..].iter().zip(&rest[ran..]);
@@ -224,12 +226,21 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     }
 }
 
+/// Where frames are.
+fn described(frames: &mut [Frame]) -> Frames {
+    Frames {
+        first: frames.as_mut_ptr(),
+        stride: size_of::<Frame>(),
+        count: frames.len(),
+    }
+}
+
 fn left(
     way: &ShortWay<'_>,
     fate: Fate,
     (frame, place): (&[u8], Frame),
     headroom: usize,
-    (packet, targets): (&[u8], &[Vec<u8>]),
+    (packet, copies): (&[u8], &[Frame]),
 ) -> Outcome {
     let dropped = |place| Some(vec![Err(place)]);
     match fate {
@@ -253,9 +264,12 @@ fn left(
         }
         Fate::Replicated { first, count } => {
             let copies = (first..first + count).map(|index| {
-                let CopyFate { port, length } = way.copy(index);
-                let bytes = length.map(|length| targets[index][..length].to_vec());
-                bytes.map(|bytes| (port, bytes)).ok_or("egress")
+                let CopyFate { port, leaves } = way.memory().copy(index);
+                let Frame { start, length } = copies[index];
+                assert!(!leaves || length <= ShortCode::copy_bytes(LENGTH_MAX), "it fits");
+                // SAFETY: as above.
+                let bytes = || unsafe { std::slice::from_raw_parts(start, length) }.to_vec();
+                leaves.then(|| (port, bytes())).ok_or("egress")
             });
             Some(copies.collect())
         }

@@ -1,7 +1,8 @@
 //! Copies that packets become on the short way, in buffers of their own.
 
+use super::frames::{all_fit, frames};
 use crate::outcome::DropReason;
-use forebay_jit::{CopyFate, Memory, ShortCode};
+use forebay_jit::{Memory, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -36,11 +37,11 @@ pub struct Copied {
 pub(super) struct Copies {
     /// They are its spares.
     burst: Burst,
-    /// How many have places in the memory of compiled code.
-    known: usize,
-    /// How many the last burst has used.
+    /// How many have been made ready.
+    ready: usize,
+    /// How many of them the last burst has used.
     used: usize,
-    /// Bytes for which every buffer has room.
+    /// Bytes for which every other one has room.
     room: usize,
 }
 
@@ -48,7 +49,7 @@ impl Default for Copies {
     fn default() -> Copies {
         Copies {
             burst: Burst::new(COPIES_MAX),
-            known: 0,
+            ready: 0,
             used: 0,
             room: 0,
         }
@@ -61,16 +62,14 @@ impl Copies {
         let room = ShortCode::copy_bytes(frame_bytes);
         // Buffers of the last burst may be others now.
         let mut stale = std::mem::take(&mut self.used);
-        if room > self.room || count > self.known {
+        if room > self.room || count > self.ready {
             self.room = self.room.max(room);
-            self.known = self.known.max(count);
-            stale = self.known;
+            self.ready = self.ready.max(count);
+            stale = self.ready;
         }
-        let room = self.room;
-        let targets = self.burst.spares_mut(stale).iter_mut();
-        let targets = targets.map(|packet| packet.room_for(room));
-        // SAFETY: each buffer is ours, stays where it is until the next call, and has room for copies of the frames.
-        unsafe { memory.set_copies(targets) };
+        Packet::make_room_in_all(self.burst.spares_mut(stale), self.room);
+        // SAFETY: the packets are ours, stay where they are until the next call, and each has room for copies of the frames.
+        unsafe { memory.set_copies(frames(self.burst.spares_mut(count))) };
     }
 
     /// Says that all copies before this one have been made.
@@ -78,17 +77,13 @@ impl Copies {
         self.used = self.used.max(behind);
     }
 
-    /// The port by which all of the first `count` copies leave, if it is one; then their packets have their lengths.
+    /// The port by which all of the first `count` copies leave, if it is one.
     pub(super) fn one_port(&mut self, memory: &Memory, count: usize, length_max: usize) -> Option<u32> {
-        let copies = memory.copies(0, count).zip(self.burst.spares_mut(count));
-        let (mut port, mut is_one, mut length_bits) = (None, true, 0);
-        for (copy, packet) in copies {
-            let length = copy.length.unwrap_or(usize::MAX);
-            length_bits |= length;
-            is_one &= *port.get_or_insert(copy.port) == copy.port;
-            packet.set_received(length);
-        }
-        port.filter(|_| is_one && length_bits <= length_max)
+        let first = memory.copy(0);
+        let is_one = first.leaves
+            && memory.copies_alike(0, count) == count
+            && all_fit(self.burst.spares_mut(count), length_max);
+        is_one.then_some(first.port)
     }
 
     /// The first `count` copies, in a burst of their own.
@@ -97,22 +92,28 @@ impl Copies {
         &mut self.burst
     }
 
-    /// Takes those at the beginning of a range of copies that leave the same way, or one that does not leave; their packets get
-    /// their lengths.
+    /// Takes those at the beginning of a range of copies that leave the same way, or one that does not leave.
     pub(super) fn next(&mut self, memory: &Memory, range: &mut Range<u32>, length_max: usize) -> Option<Copied> {
+        if range.start >= range.end {
+            return None;
+        }
         let (start, behind) = (range.start as usize, range.end as usize);
-        let mut copies = memory
-            .copies(start, behind)
-            .zip(&mut self.burst.spares_mut(behind)[start..]);
-        let (first, packet) = copies.next()?;
-        packet.set_received(first.length.unwrap_or(0));
-        let fate = fate(first, length_max);
-        let alike = copies.take_while(|(copy, _)| match (fate, copy.length) {
-            (Ok(()), Some(length)) => copy.port == first.port && length <= length_max,
-            _ => false,
-        });
-        let more = alike.map(|(copy, packet)| packet.set_received(copy.length.unwrap_or(0)));
-        range.start += 1 + more.count() as u32;
+        let first = memory.copy(start);
+        let alike = match first.leaves {
+            true => memory.copies_alike(start, behind),
+            false => 0,
+        };
+        let packets = &self.burst.spares_mut(behind)[start..][..alike];
+        let fit = match all_fit(packets, length_max) {
+            true => alike,
+            false => packets.iter().take_while(|packet| packet.len() <= length_max).count(),
+        };
+        let fate = match (first.leaves, fit) {
+            (false, _) => Err(DropReason::EgressDrop),
+            (true, 0) => Err(DropReason::PacketTooLong),
+            (true, _) => Ok(()),
+        };
+        range.start += fit.max(1) as u32;
         Some(Copied {
             start: start as u32,
             end: range.start,
@@ -124,14 +125,5 @@ impl Copies {
     /// The packets of copies.
     pub(super) fn packets(&mut self, start: u32, end: u32) -> &mut [Packet] {
         &mut self.burst.spares_mut(end as usize)[start as usize..]
-    }
-}
-
-/// What becomes of a copy.
-fn fate(copy: CopyFate, length_max: usize) -> Result<(), DropReason> {
-    match copy.length {
-        None => Err(DropReason::EgressDrop),
-        Some(length) if length > length_max => Err(DropReason::PacketTooLong),
-        Some(_) => Ok(()),
     }
 }

@@ -41,6 +41,7 @@ mod compiled;
 mod copies;
 mod egress;
 mod flow;
+mod frames;
 mod ingress;
 mod pass;
 mod pool;

@@ -5,6 +5,7 @@
 //! yet and it goes through the two entry points. See [`forebay_jit::route`].
 
 use super::copies::{Copied, Copies, packets_together};
+use super::frames::{all_fit, frames, length_bits};
 use super::pass::Scratch;
 use super::{DROP_PORT, Worker};
 use crate::layout::Layout;
@@ -15,9 +16,8 @@ use crate::packet::InstanceType;
 use forebay_interp::BitBuffer;
 use forebay_ir::{Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Replication, Route, Source};
-use forebay_jit::{Fate, Frame, Frames, ShortCode, ShortWay};
+use forebay_jit::{Fate, ShortCode, ShortWay};
 use forebay_packet::{Burst, Packet};
-use std::mem::offset_of;
 use std::ops::Range;
 
 /// What became of a packet on the short way.
@@ -331,39 +331,6 @@ impl Pipeline {
     #[inline]
     fn first_form(&self) -> Option<&ShortCode> {
         self.code.as_ref()?.first()
-    }
-}
-
-/// Whether no packet is longer.
-#[inline]
-fn all_fit(packets: &[Packet], length_max: usize) -> bool {
-    length_bits(packets) <= length_max || packets.iter().all(|packet| packet.len() <= length_max)
-}
-
-/// The bits of all lengths together: a number that is not smaller than any of them, less than twice the largest, and quickly made.
-#[inline]
-fn length_bits(packets: &[Packet]) -> usize {
-    // Four at a time: else each has to wait for the one before it.
-    let (fours, rest) = packets.as_chunks::<4>();
-    let of_fours = fours.iter().fold(0, |bits, [a, b, c, d]| {
-        bits | ((a.len() | b.len()) | (c.len() | d.len()))
-    });
-    rest.iter().fold(of_fours, |bits, packet| bits | packet.len())
-}
-
-/// Where packets tell where they are.
-fn frames(packets: &mut [Packet]) -> Frames {
-    const {
-        assert!(offset_of!(Frame, start) == 0 && offset_of!(Frame, length) == size_of::<*mut u8>());
-    }
-    Frames {
-        first: packets
-            .as_mut_ptr()
-            .cast::<u8>()
-            .wrapping_add(Packet::PLACE_OFFSET)
-            .cast(),
-        stride: size_of::<Packet>(),
-        count: packets.len(),
     }
 }
 
