@@ -15,7 +15,7 @@ use crate::route::plan::Plan;
 use crate::route::{Order, Route};
 use crate::short_way::{Needs, ShortCode};
 use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature, machine_shuffles};
-use crate::unused_loads;
+use crate::{unused_loads, wide_stores};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::UserFuncName;
 use cranelift_codegen::isa::TargetIsa;
@@ -324,6 +324,8 @@ struct Function {
     id: FuncId,
     /// Of what was translated.
     name: String,
+    /// Whether it has a loop that makes copies of a packet.
+    makes_copies: bool,
     context: CodegenContext,
 }
 
@@ -357,6 +359,7 @@ impl<'m> Compiler<'m> {
         self.functions.push(Function {
             id,
             name: unit_name(environment.program, unit).to_owned(),
+            makes_copies: matches!(unit, Unit::Route(_, plan, _) if plan.makes_copies()),
             context,
         });
     }
@@ -417,11 +420,18 @@ fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), 
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
         while let Some(function) = next() {
-            unused_loads::remove(&mut function.context.func);
-            let compiled = function.context.compile(isa, &mut ControlPlane::default());
-            if let Err(error) = compiled {
-                return Err(module_error(&error.into(), &function.name));
+            let context = &mut function.context;
+            unused_loads::remove(&mut context.func);
+            let optimized = match function.makes_copies {
+                true => context.optimize(isa, &mut ControlPlane::default()),
+                false => Ok(()),
+            };
+            optimized.map_err(|error| module_error(&error.into(), &function.name))?;
+            if function.makes_copies {
+                wide_stores::join(context);
             }
+            let compiled = context.compile(isa, &mut ControlPlane::default());
+            compiled.map_err(|error| module_error(&error.into(), &function.name))?;
         }
         Ok(())
     };

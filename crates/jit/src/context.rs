@@ -8,6 +8,7 @@ use crate::flows::FlowCache;
 use crate::halves::HalfEnd;
 use crate::lane::{Copies, Lanes, fate};
 use crate::rare::ARGUMENTS_MAX;
+use crate::route::Replica;
 use crate::short_way::{CopyFate, Frame, Frames};
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
@@ -74,13 +75,17 @@ pub(crate) struct Context<'a> {
     pub(crate) flow_shift: Later<u64>,
     /// Arguments of calls that hardly ever happen: see [`crate::rare`].
     pub(crate) rare_arguments: Later<[u64; ARGUMENTS_MAX]>,
-    /// On the short way: where the next copy is put, how far behind it the one after it, where is noted what becomes of it, how many
-    /// there are before it, and how many more there may be. See [`crate::lane::Copies`].
-    pub(crate) copy_frame: Later<*mut Frame>,
+    /// On the short way, see [`crate::lane::Copies`]: where the first copy is put, how far behind it the next one, where is noted what
+    /// becomes of the first, how many there are, and how many there may be.
+    pub(crate) copy_frames: Later<*mut Frame>,
     pub(crate) copy_stride: Later<usize>,
-    pub(crate) copy_fate: Later<*mut u64>,
-    pub(crate) copies_made: Later<u64>,
-    pub(crate) copies_left: Later<u64>,
+    pub(crate) copy_fates: Later<*mut u64>,
+    pub(crate) copies: Later<u64>,
+    pub(crate) copies_max: Later<u64>,
+    /// The group whose members were asked for last, who they are, and how many.
+    pub(crate) group: Later<u64>,
+    pub(crate) group_members: Later<*const Replica>,
+    pub(crate) group_size: Later<u64>,
     /// In the function of a body: where the next byte is put that the deparser emits, and where the memory for them ends. Null
     /// before the first one, unless they are put into the frame.
     pub(crate) output_next: *mut u8,
@@ -156,11 +161,14 @@ impl<'a> Context<'a> {
             flow_tag: Later::uninit(),
             flow_shift: Later::uninit(),
             rare_arguments: Later::uninit(),
-            copy_frame: Later::uninit(),
+            copy_frames: Later::uninit(),
             copy_stride: Later::uninit(),
-            copy_fate: Later::uninit(),
-            copies_made: Later::uninit(),
-            copies_left: Later::uninit(),
+            copy_fates: Later::uninit(),
+            copies: Later::uninit(),
+            copies_max: Later::uninit(),
+            group: Later::uninit(),
+            group_members: Later::uninit(),
+            group_size: Later::uninit(),
             output_next: ptr::null_mut(),
             output_end: ptr::null_mut(),
             output_frame: ptr::null_mut(),

@@ -34,9 +34,8 @@ pub(crate) struct Lane {
     pub(crate) output_start: u64,
     /// And how much.
     pub(crate) output_bits: u64,
-    /// Which of all [copies](Copies) is its first one, and how many it has become.
+    /// Which of all [copies](Copies) is its first one.
     pub(crate) first_copy: u64,
-    pub(crate) copies_count: u64,
     /// The record that the look-up found, or that of the default action.
     pub(crate) record: *const u64,
     /// Whether it hit.
@@ -77,6 +76,9 @@ unsafe impl Send for Copies {}
 // SAFETY: as above.
 unsafe impl Sync for Copies {}
 
+/// [`Context::group`] before there is one: the number of none.
+const NO_GROUP: u64 = u64::MAX;
+
 impl Copies {
     /// As many as there are of these frames, at most.
     #[inline]
@@ -87,13 +89,16 @@ impl Copies {
         self.frames = frames;
     }
 
-    /// Tells compiled code where the first one is put.
+    /// Tells compiled code where they are put, and that there are none yet.
     pub(crate) fn describe(&mut self, context: &mut Context<'_>) {
-        context.copy_frame.write(self.frames.first);
+        context.copy_frames.write(self.frames.first);
         context.copy_stride.write(self.frames.stride);
-        context.copy_fate.write(self.fates.as_mut_ptr());
-        context.copies_made.write(0);
-        context.copies_left.write(self.frames.count as u64);
+        context.copy_fates.write(self.fates.as_mut_ptr());
+        context.copies.write(0);
+        context.copies_max.write(self.frames.count as u64);
+        context.group.write(NO_GROUP);
+        context.group_members.write(ptr::null());
+        context.group_size.write(0);
     }
 
     /// What became of them.
@@ -117,7 +122,7 @@ pub(crate) mod fate {
     pub(crate) const ASSERT_FAILED: u64 = 4;
     /// The packet takes the long way.
     pub(crate) const GAVE_UP: u64 = 5;
-    /// It has become copies.
+    /// It has become copies, as many as the low half says.
     pub(crate) const REPLICATED: u64 = 6;
 
     /// How many of these, the first among them, one behind the other, are the same.

@@ -115,6 +115,7 @@ mod short_way;
 mod tables;
 mod translate;
 mod unused_loads;
+mod wide_stores;
 
 pub use arrays::Arrays;
 pub use code::{Code, Execution, Locations, Site};

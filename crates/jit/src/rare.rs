@@ -18,7 +18,13 @@ use std::mem::offset_of;
 use std::sync::OnceLock;
 
 /// The functions that are called so.
-const CALLED_RARELY: [Function; 4] = [runtime::FIND, runtime::FIND_FOR_FLOW, runtime::ADMIT_FLOW, runtime::ASK];
+const CALLED_RARELY: [Function; 5] = [
+    runtime::FIND,
+    runtime::FIND_FOR_FLOW,
+    runtime::ADMIT_FLOW,
+    runtime::ASK,
+    runtime::FIND_MEMBERS,
+];
 
 /// The ways to them.
 #[derive(Debug)]

@@ -54,7 +54,7 @@ functions! {
     FIND_ALL = find_all(5);
     HIT = hit(3) -> u64;
     MISS = miss(2) -> u64;
-    REPLICATE = replicate(3) -> u64;
+    FIND_MEMBERS = find_members(2);
     COPY_BYTES = copy_bytes(3);
     COPY_FROM_FRAME = copy_from_frame(4);
     OUTPUT_BEGIN = output_begin(2);
@@ -499,31 +499,18 @@ unsafe extern "C" fn miss(context: *const Context<'_>, table: u64) -> u64 {
     color.map_or(NO_COLOR, u64::from)
 }
 
-/// Hands out places for copies of a packet to the members of a group: they and their number stand in the lane afterwards.
-/// The address of the members.
-unsafe extern "C" fn replicate(context: *mut Context<'_>, lane: *mut Lane, group: u64) -> u64 {
+/// Finds the members of a group, for which there are as many places for copies.
+unsafe extern "C" fn find_members(context: *mut Context<'_>, group: u64) {
     // SAFETY: see the module.
-    let (context, lane) = unsafe { (&mut *context, &mut *lane) };
+    let context = unsafe { &mut *context };
     let members = context.objects.replicas(group as u16);
-    let count = members.len() as u64;
-    // SAFETY: the short way begins with all of them.
-    let (frame, stride, fate, made, left) = unsafe {
-        (
-            context.copy_frame.assume_init(),
-            context.copy_stride.assume_init(),
-            context.copy_fate.assume_init(),
-            context.copies_made.assume_init(),
-            context.copies_left.assume_init(),
-        )
-    };
-    assert!(count <= left, "there is room for all copies");
-    lane.first_copy = made;
-    lane.copies_count = count;
-    context.copy_frame.write(frame.wrapping_byte_add(members.len() * stride));
-    context.copy_fate.write(fate.wrapping_add(members.len()));
-    context.copies_made.write(made + count);
-    context.copies_left.write(left - count);
-    members.as_ptr().expose_provenance() as u64
+    let size = members.len() as u64;
+    // SAFETY: the short way begins with both.
+    let (copies, copies_max) = unsafe { (context.copies.assume_init(), context.copies_max.assume_init()) };
+    assert!(copies + size <= copies_max, "there is room for all copies");
+    context.group.write(group);
+    context.group_members.write(members.as_ptr());
+    context.group_size.write(size);
 }
 
 /// Copies bytes that do not overlap.

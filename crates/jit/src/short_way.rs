@@ -442,27 +442,22 @@ impl<'a> ShortWay<'a> {
             fate::GAVE_UP => Fate::GaveUp,
             fate::REPLICATED => Fate::Replicated {
                 first: lane.first_copy as usize,
-                count: lane.copies_count as usize,
+                count: fate as u32 as usize,
             },
             other => unreachable!("the code of a short way does not end with {other}"),
         }
     }
 
-    /// How many copies each of the first `count` frames of the last burst has become, if as many as every other one and at least
-    /// one, and if the copies of one come behind those of the frame before.
+    /// How many copies each of the first `count` frames of the last burst, at least one, has become, if as many as every other one
+    /// and at least one, and if the copies of one come behind those of the frame before.
     pub fn copies_of_each(&mut self, count: usize) -> Option<usize> {
-        let each = match self.fate(0) {
-            Fate::Replicated { count: each @ 1.., .. } => each,
-            _ => return None,
-        };
-        let are_next = |index| {
-            self.fate(index)
-                == Fate::Replicated {
-                    first: index * each,
-                    count: each,
-                }
-        };
-        (0..count).all(are_next).then_some(each)
+        let fates = &self.memory.lanes.fates()[..count];
+        let is_alike = fate::alike(fates) == count && fates[0] >> 32 == fate::REPLICATED;
+        let each = fates[0] as u32 as usize;
+        // Packets that do not wait for each other become copies in their order.
+        let last = if self.code.needs.staged { count } else { 1 };
+        let mut is_next = |index| self.memory.lanes.lane(index).first_copy == (index * each) as u64;
+        (is_alike && each > 0 && (0..last).all(&mut is_next)).then_some(each)
     }
 
     /// What tells of the copies.

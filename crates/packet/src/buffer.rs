@@ -19,8 +19,14 @@ pub(crate) const ALIGNMENT: usize = 64;
 /// Bytes kept free in front of a received frame.
 pub const DEFAULT_HEADROOM: usize = 128;
 
+/// Bytes behind the headroom: a full Ethernet frame with tags, and change.
+pub const DEFAULT_ROOM: usize = 1920;
+
+/// No memory is smaller.
+const SIZE_MIN: usize = DEFAULT_HEADROOM + DEFAULT_ROOM;
+
 /// See the [module](self). Between calls: `memory` is of the allocator's, with `size` initialised bytes that nobody else
-/// uses, at least [`DEFAULT_HEADROOM`], and the data lies in it.
+/// uses, at least [`SIZE_MIN`], and the data lies in it.
 #[repr(C)]
 pub(crate) struct Buffer {
     start: NonNull<u8>,
@@ -37,7 +43,7 @@ unsafe impl Sync for Buffer {}
 impl Buffer {
     /// At least so many bytes, all zero, and no data behind so many of them.
     pub(crate) fn new(size: usize, headroom: usize) -> Buffer {
-        let size = size.max(DEFAULT_HEADROOM);
+        let size = size.max(SIZE_MIN);
         let layout = layout(size);
         // SAFETY: the layout has bytes.
         let memory = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
@@ -109,11 +115,13 @@ impl Buffer {
         self.length = length.min(self.size - self.headroom());
     }
 
-    /// Whether the data begins behind the default headroom, with room for so many bytes.
+    /// Whether the data of every one begins behind the default headroom, with room for so many bytes.
     #[inline]
-    pub(crate) fn begins_with_room(&self, bytes: usize) -> bool {
-        let first = self.memory.as_ptr().wrapping_add(DEFAULT_HEADROOM);
-        (self.start.as_ptr() == first) & (bytes <= self.size - DEFAULT_HEADROOM)
+    pub(crate) fn all_begin_with_room<'b>(buffers: impl Iterator<Item = &'b Buffer> + Clone, bytes: usize) -> bool {
+        // Without a branch for each: all do, as a rule.
+        let differ = |differences, buffer: &Buffer| differences | (buffer.headroom() ^ DEFAULT_HEADROOM);
+        let begin_there = buffers.clone().fold(0, differ) == 0;
+        begin_there && (bytes <= DEFAULT_ROOM || { buffers }.all(|buffer| bytes <= buffer.size - DEFAULT_HEADROOM))
     }
 
     /// No data, behind the default headroom.
@@ -183,11 +191,11 @@ mod tests {
 
     #[test]
     fn growing_keeps_what_is_there() {
-        let mut buffer = Buffer::new(200, 10);
+        let mut buffer = Buffer::new(3000, 10);
         buffer.place(10, 3);
         buffer.data_mut().copy_from_slice(b"abc");
         buffer.grow(50);
-        assert_eq!(buffer.size(), 200);
+        assert_eq!(buffer.size(), 3000);
         buffer.grow(5000);
         assert_eq!(
             (buffer.headroom(), buffer.data(), buffer.size()),
@@ -199,10 +207,10 @@ mod tests {
 
     #[test]
     fn memory_begins_at_a_cache_line() {
-        for size in [0, 1, 129, 2048] {
+        for size in [0, 1, 129, 2048, 2049] {
             let buffer = Buffer::new(size, 0);
             assert_eq!(buffer.memory.addr().get() % ALIGNMENT, 0);
-            assert_eq!(buffer.size(), size.max(DEFAULT_HEADROOM));
+            assert_eq!(buffer.size(), size.max(SIZE_MIN));
             assert_eq!(buffer.clone().data(), b"");
         }
     }
@@ -215,6 +223,18 @@ mod tests {
             buffer.set(&data);
             assert_eq!((buffer.headroom(), buffer.data()), (DEFAULT_HEADROOM, &data[..]));
         }
+    }
+
+    #[test]
+    fn buffers_that_begin_with_room() {
+        let begin = |buffers: &[Buffer], bytes| Buffer::all_begin_with_room(buffers.iter(), bytes);
+        let ready = || [0, 5000].map(|size| Buffer::new(size, DEFAULT_HEADROOM));
+        let [_, larger] = ready();
+        assert!(begin(&[], usize::MAX) && begin(&ready(), DEFAULT_ROOM) && begin(&[larger], 4872));
+        assert!(!begin(&ready(), DEFAULT_ROOM + 1) && !begin(&ready(), usize::MAX));
+        let mut moved = ready();
+        moved[1].place(DEFAULT_HEADROOM - 1, 1);
+        assert!(!begin(&moved, 1));
     }
 
     #[test]

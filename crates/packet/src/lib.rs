@@ -47,10 +47,10 @@ mod port;
 mod random;
 mod timer;
 
-pub use buffer::DEFAULT_HEADROOM;
+pub use buffer::{DEFAULT_HEADROOM, DEFAULT_ROOM};
 pub use burst::{Burst, DEFAULT_BURST};
 pub use memory::MemoryPort;
-pub use packet::{DEFAULT_ROOM, Packet};
+pub use packet::Packet;
 pub use pool::Pool;
 pub use port::{Direction, DropReason, Port, PortCounters, PortError, PortState, Readiness};
 pub use random::SplitMix64;

@@ -9,11 +9,8 @@
 //! from the headroom; one that emits fewer gives them back. The payload does not move in either
 //! case. When the headroom is used up the buffer grows: that is correct, merely slower.
 
-use crate::buffer::{Buffer, DEFAULT_HEADROOM};
+use crate::buffer::{Buffer, DEFAULT_HEADROOM, DEFAULT_ROOM};
 use std::fmt;
-
-/// Bytes behind the headroom: a full Ethernet frame with tags, and change.
-pub const DEFAULT_ROOM: usize = 1920;
 
 /// A frame and what a switch must know about it. See the module's picture.
 ///
@@ -177,19 +174,12 @@ impl Packet {
     /// packets hold is unspecified afterwards.
     #[inline]
     pub fn make_room_in_all(packets: &mut [Packet], bytes: usize) {
-        // Without a branch for each: hardly ever one needs anything.
-        let lacks_room = packets
-            .iter()
-            .fold(false, |lacks, packet| lacks | !packet.buffer.begins_with_room(bytes));
-        if lacks_room {
-            packets.iter_mut().for_each(|packet| packet.make_room(bytes));
+        if !Buffer::all_begin_with_room(packets.iter().map(|packet| &packet.buffer), bytes) {
+            for packet in packets {
+                packet.reset();
+                packet.buffer.grow(DEFAULT_HEADROOM + bytes);
+            }
         }
-    }
-
-    #[cold]
-    fn make_room(&mut self, bytes: usize) {
-        self.reset();
-        self.buffer.grow(self.headroom() + bytes);
     }
 
     /// Says that a receiver wrote `length` bytes into [`Packet::receive_room`], and sets the
@@ -294,9 +284,9 @@ mod tests {
         let mut packet = Packet::with_room(4, 300);
         packet.reset();
         let room = packet.receive_room().len();
-        packet.set_received(1000);
+        packet.set_received(10_000);
         assert_eq!(packet.len(), room);
-        assert_eq!(packet.original_length, 1000);
+        assert_eq!(packet.original_length, 10_000);
     }
 
     /// An operation on a packet, to be compared with the same operation on a plain vector.

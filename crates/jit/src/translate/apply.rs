@@ -247,6 +247,11 @@ impl Translator<'_, '_, '_> {
 
     /// Does something when a condition is not 0.
     pub(super) fn when(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
+        match self.constant_of(condition) {
+            Some(0) => return,
+            Some(_) => return then(self),
+            None => {}
+        }
         let (then_block, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(condition, then_block, &[], next, &[]);
         self.enter(then_block);

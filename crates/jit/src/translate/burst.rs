@@ -641,19 +641,19 @@ impl Translator<'_, '_, '_> {
             self.tell_truncate_limit();
         }
         let port = self.builder.use_var(port);
-        let fate = self.with_port(how, port);
+        let fate = self.fate_with(how, port);
         self.store_fate(fate);
         let next = self.burst_state().next;
         self.builder.ins().jump(next, &[]);
     }
 
-    /// The word that says both: see [`fate`].
-    pub(super) fn with_port(&mut self, how: u64, port: ir::Value) -> ir::Value {
+    /// The word that says what became of a packet, and, of one that leaves, the port, or of one that has become copies, how many.
+    pub(super) fn fate_with(&mut self, how: u64, number: ir::Value) -> ir::Value {
         match how << 32 {
-            0 => port,
+            0 => number,
             how => {
                 let how = self.number(how as i64);
-                self.builder.ins().bor(port, how)
+                self.builder.ins().bor(number, how)
             }
         }
     }

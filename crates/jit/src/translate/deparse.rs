@@ -21,6 +21,7 @@ use crate::lane::{Lane, fate};
 use crate::route::Route;
 use crate::route::plan::{COMPOSED_BITS_MAX, Leaf, UNCERTAIN_MAX};
 use crate::runtime::{self, words};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_bits::Bits;
 use forebay_ir::{HeaderId, Op, SlotId, Statement};
@@ -142,7 +143,9 @@ impl<'a> Translator<'_, 'a, '_> {
         let limit = self.truncate_limit();
         let limit = self.builder.ins().umax(limit, headers);
         let room = self.builder.ins().isub(limit, headers);
-        let count = self.builder.ins().umin(left, room);
+        // Not `umin`: of 0, which is not known to be that before all is translated, Cranelift does not know the result.
+        let are_less = self.builder.ins().icmp(IntCC::UnsignedLessThan, left, room);
+        let count = self.builder.ins().select(are_less, left, room);
         self.when(count, |translator| {
             let packet = translator.packet();
             let source = translator.builder.ins().iadd(packet, parsed);

@@ -5,7 +5,7 @@ use super::value::{Place, Value};
 use super::word::{condition_code, is_signed};
 use crate::runtime::WideOperator;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder, InstructionData, Opcode, types};
 use forebay_ir::{BinaryOp, UnaryOp};
 
 impl Translator<'_, '_, '_> {
@@ -102,9 +102,23 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().select(stays, shifted, zero)
     }
 
+    /// The low and the high 64 bits; those that it was put together from, if it was.
+    pub(super) fn split(&mut self, double: ir::Value) -> (ir::Value, ir::Value) {
+        let dfg = &self.builder.func.dfg;
+        if let Some(inst) = dfg.value_def(double).inst()
+            && let InstructionData::Binary {
+                opcode: Opcode::Iconcat,
+                args: [low, high],
+            } = dfg.insts[inst]
+        {
+            return (low, high);
+        }
+        self.builder.ins().isplit(double)
+    }
+
     /// `width` bits from bit `lo` on.
     pub(super) fn double_slice(&mut self, width: u32, double: ir::Value, lo: u32) -> Value {
-        let (low, high) = self.builder.ins().isplit(double);
+        let (low, high) = self.split(double);
         if lo >= 64 {
             let word = self.shifted_right(high, lo - 64);
             let word = self.masked(width, word);

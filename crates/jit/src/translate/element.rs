@@ -1,7 +1,8 @@
 //! An element of a header stack that is chosen when a packet is there.
 //!
 //! Lowering writes `stack[index].field` as a chain of choices: `index == 0 ? stack[0].field : index == 1 ? ...`. Where the
-//! fields lie in the packet, one as far behind the other as the next, it is a load from a place that is computed.
+//! fields lie in the packet, one as far behind the other as the next, it is a load from a place that is computed. When what it is for
+//! any other index is the element behind them, as it is where lowering has chosen, there is nothing else to it.
 
 use super::Translator;
 use super::homes::{Address, Field};
@@ -34,11 +35,16 @@ impl Translator<'_, '_, '_> {
     /// The value of an expression that is an element of a stack in the packet.
     pub(super) fn element_of_stack(&mut self, expr: &Expr, action: Option<&ActionData>) -> Option<Value> {
         let chain = Chain::of(expr).filter(|chain| chain.elements.len() >= ELEMENTS_MIN)?;
+        let index = self.read_slot(chain.index);
+        let index = self.low_word(index);
+        if let Some(places) = self.places(&chain.with_last()) {
+            let last = self.number(chain.elements.len() as i64);
+            let index = self.builder.ins().umin(index, last);
+            return Some(self.load_element(&places, index));
+        }
         let places = self.places(&chain.elements)?;
         let kind = if places.width <= 64 { types::I64 } else { types::I128 };
         let result = self.builder.declare_var(kind);
-        let index = self.read_slot(chain.index);
-        let index = self.low_word(index);
         let count = self.number(chain.elements.len() as i64);
         let is_element = self.builder.ins().icmp(IntCC::UnsignedLessThan, index, count);
         let (element, otherwise, next) = (
@@ -48,10 +54,7 @@ impl Translator<'_, '_, '_> {
         );
         self.builder.ins().brif(is_element, element, &[], otherwise, &[]);
         self.enter(element);
-        // Not before the index was tested.
-        let rests = std::mem::take(&mut self.packet_rests);
         let value = self.load_element(&places, index);
-        self.packet_rests = rests;
         self.define(result, value);
         self.builder.ins().jump(next, &[]);
         self.enter(otherwise);
@@ -67,6 +70,14 @@ impl Translator<'_, '_, '_> {
     }
 
     fn load_element(&mut self, places: &Places, index: ir::Value) -> Value {
+        // Not before the index was tested, and not for each use anew.
+        let rests = std::mem::take(&mut self.packet_rests);
+        let value = self.load_element_here(places, index);
+        self.packet_rests = rests;
+        value
+    }
+
+    fn load_element_here(&mut self, places: &Places, index: ir::Value) -> Value {
         let distance = self.number(places.distance as i64);
         let offset = self.builder.ins().imul(index, distance);
         let packet = self.packet();
@@ -133,6 +144,15 @@ impl<'e> Chain<'e> {
             chain.otherwise = else_value;
         }
         Some(chain)
+    }
+
+    /// The elements, and the one behind them if any other index is taken to be its.
+    fn with_last(&self) -> Vec<SlotId> {
+        let last = match self.otherwise {
+            Expr::Slot(slot) => Some(*slot),
+            _ => None,
+        };
+        self.elements.iter().copied().chain(last).collect()
     }
 }
 

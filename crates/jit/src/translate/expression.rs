@@ -133,8 +133,8 @@ impl Translator<'_, '_, '_> {
             (Place::Double(a), Place::Double(b)) => {
                 // Half by half: Cranelift would make a minimum or maximum of a comparison's operands, which it has for
                 // words alone.
-                let (a_low, a_high) = self.builder.ins().isplit(a);
-                let (b_low, b_high) = self.builder.ins().isplit(b);
+                let (a_low, a_high) = self.split(a);
+                let (b_low, b_high) = self.split(b);
                 let (low, high) = (select(self, a_low, b_low), select(self, a_high, b_high));
                 Value::double(width, self.builder.ins().iconcat(low, high))
             }

@@ -198,7 +198,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     fn end_copy(&mut self, copies: CopyLoop, how: u64) {
         let port = self.builder.use_var(copies.port);
-        let fate = self.with_port(how, port);
+        let fate = self.fate_with(how, port);
         let place = self.builder.use_var(copies.fate);
         self.store(fate, place, 0);
         self.builder.ins().jump(copies.next, &[]);
@@ -377,23 +377,59 @@ impl<'a> Translator<'_, 'a, '_> {
         let group = route.group().expect("copies are made of packets with a group");
         let group = self.read_slot(group);
         let group = self.low_word(group);
-        let lane = self.lane();
-        for (variable, offset) in [
-            (copies.frame, offset_of!(Context<'_>, copy_frame)),
-            (copies.fate, offset_of!(Context<'_>, copy_fate)),
+        let first = self.find_members(group);
+        let load = |translator: &mut Self, offset: usize| translator.load(translator.context, offset as i32);
+        let size = load(self, offset_of!(Context<'_>, group_size));
+        let behind = self.builder.ins().iadd(first, size);
+        self.store(behind, self.context, offset_of!(Context<'_>, copies) as i32);
+        self.store_lane(offset_of!(Lane, first_copy), first);
+        for (variable, list, distance) in [
+            (copies.frame, offset_of!(Context<'_>, copy_frames), None),
+            (copies.fate, offset_of!(Context<'_>, copy_fates), Some(size_of::<u64>())),
         ] {
-            let place = self.load(self.context, offset as i32);
+            let list = load(self, list);
+            let distance = match distance {
+                Some(bytes) => self.number(bytes as i64),
+                None => load(self, offset_of!(Context<'_>, copy_stride)),
+            };
+            let bytes = self.builder.ins().imul(first, distance);
+            let place = self.builder.ins().iadd(list, bytes);
             self.builder.def_var(variable, place);
         }
-        let members = self.call_for_result(runtime::REPLICATE, &[self.context, lane, group]);
-        let count = self.load_lane(offset_of!(Lane, copies_count));
-        let size = self.number(size_of::<Replica>() as i64);
-        let bytes = self.builder.ins().imul(count, size);
+        let members = load(self, offset_of!(Context<'_>, group_members));
+        let bytes = self.number(size_of::<Replica>() as i64);
+        let bytes = self.builder.ins().imul(size, bytes);
         let behind = self.builder.ins().iadd(members, bytes);
         self.builder.def_var(member, members);
         self.builder.def_var(end, behind);
-        let replicated = self.number((fate::REPLICATED << 32) as i64);
+        let replicated = self.fate_with(fate::REPLICATED, size);
         self.store_fate(replicated);
+    }
+
+    /// Has the context name the members of a group, and makes sure that there are places for as many copies; how many copies there are
+    /// already. Packets one behind the other often have the same group.
+    fn find_members(&mut self, group: ir::Value) -> ir::Value {
+        let load = |translator: &mut Self, offset: usize| translator.load(translator.context, offset as i32);
+        let (known, size) = (
+            load(self, offset_of!(Context<'_>, group)),
+            load(self, offset_of!(Context<'_>, group_size)),
+        );
+        let (copies, most) = (
+            load(self, offset_of!(Context<'_>, copies)),
+            load(self, offset_of!(Context<'_>, copies_max)),
+        );
+        let behind = self.builder.ins().iadd(copies, size);
+        let is_known = self.builder.ins().icmp(IntCC::Equal, known, group);
+        let fit = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, most);
+        let is_ready = self.builder.ins().band(is_known, fit);
+        let (find, ready) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(find);
+        self.builder.ins().brif(is_ready, ready, &[], find, &[]);
+        self.enter(find);
+        self.call_rarely(runtime::FIND_MEMBERS, &[group]);
+        self.builder.ins().jump(ready, &[]);
+        self.enter(ready);
+        copies
     }
 
     fn move_on(&mut self, variable: Variable, bytes: usize) {

@@ -179,6 +179,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     context: ir::Value,
     state: ir::Value,
     temporaries: ir::Value,
+    /// The packet is known to have so many bits.
+    bits_assured: u64,
     /// Words of temporaries in use by the present statement.
     temporaries_used: u32,
     /// Words of temporaries in use by all of them.
@@ -325,6 +327,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             context,
             state: context,
             temporaries: context,
+            bits_assured: 0,
             temporaries_used: 0,
             temporaries_lasting: 0,
             counting,

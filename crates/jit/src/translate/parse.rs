@@ -46,6 +46,9 @@ impl Translator<'_, '_, '_> {
         let cursor = self.cursor_position();
         let enough = match (self.cursor, self.constant_of(bits)) {
             (CursorFact::At(position), Some(bits)) if let Some(end) = position.checked_add(bits) => {
+                if end <= self.bits_assured {
+                    return cursor;
+                }
                 self.packet_has(end)
             }
             _ => {

@@ -10,7 +10,7 @@ use crate::joins::key_slots;
 use crate::lane::Shape;
 use crate::route::flow::Stage;
 use crate::route::flow_keys::FlowKeys;
-use crate::route::plan::{Leaf, Next, Node, NodeId, Plan};
+use crate::route::plan::{Leaf, Next, Node, NodeId, Plan, Planned};
 use crate::route::{Argument, Order, Route, Source};
 use crate::runtime::words;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -207,11 +207,13 @@ impl<'a> Translator<'_, 'a, '_> {
     fn node(&mut self, route: &'a Route, plan: &'a Plan, id: NodeId, mut parsed: Parsed) {
         let node: &'a Node = &plan.nodes[id.0];
         self.homes = parsed.homes.clone();
-        for planned in &node.statements {
+        for (index, planned) in node.statements.iter().enumerate() {
             self.cursor = planned.cursor;
             self.temporaries_used = 0;
+            self.require_headers(&node.statements[index..]);
             self.parse_statement(&planned.op, &mut parsed);
         }
+        self.bits_assured = 0;
         if let Next::Leaf(index) = &node.next {
             for (slot, value) in &plan.leaves[*index].known {
                 self.homes.set(*slot, Home::Constant(value.clone()));
@@ -255,6 +257,31 @@ impl<'a> Translator<'_, 'a, '_> {
                     self.node(route, plan, node, parsed.clone());
                 }
             }
+        }
+    }
+
+    /// Headers that are extracted one behind the other, at places that are known: a packet that has not all of them takes the long way
+    /// at the first one.
+    fn require_headers(&mut self, statements: &[Planned]) {
+        let program = self.program;
+        let ends = statements
+            .iter()
+            .map_while(|planned| match (&planned.op, planned.cursor) {
+                (
+                    Op::Extract {
+                        header,
+                        varbit_bits: None,
+                    },
+                    CursorFact::At(position),
+                ) => position.checked_add(header_bits(program, &program.headers[header.index()]).0),
+                _ => None,
+            });
+        if let (CursorFact::At(position), Some(end)) = (self.cursor, ends.max())
+            && end > self.bits_assured
+        {
+            let bits = self.number((end - position) as i64);
+            self.require_bits(bits);
+            self.bits_assured = end;
         }
     }
 

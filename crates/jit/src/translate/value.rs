@@ -190,7 +190,7 @@ impl Translator<'_, '_, '_> {
             Place::Word(_) if value.width == 0 => {}
             Place::Word(word) => self.store(word, address, offset),
             Place::Double(double) => {
-                let (low, high) = self.builder.ins().isplit(double);
+                let (low, high) = self.split(double);
                 self.store(low, address, offset);
                 self.store(high, address, offset + 8);
             }
@@ -362,7 +362,7 @@ impl Translator<'_, '_, '_> {
         match value.place {
             Place::Word(word) => word,
             Place::Double(double) => {
-                let (low, high) = self.builder.ins().isplit(double);
+                let (low, high) = self.split(double);
                 if index == 0 { low } else { high }
             }
             Place::Memory(address) => self.load(address, 8 * index as i32),
@@ -379,7 +379,7 @@ impl Translator<'_, '_, '_> {
         match value.place {
             Place::Word(word) => word,
             Place::Double(double) => {
-                let (low, high) = self.builder.ins().isplit(double);
+                let (low, high) = self.split(double);
                 let zero = self.number(0);
                 let largest = self.number(-1);
                 let fits = self.builder.ins().icmp(IntCC::Equal, high, zero);

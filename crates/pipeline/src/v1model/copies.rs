@@ -80,9 +80,8 @@ impl Copies {
     /// The port by which all of the first `count` copies leave, if it is one.
     pub(super) fn one_port(&mut self, memory: &Memory, count: usize, length_max: usize) -> Option<u32> {
         let first = memory.copy(0);
-        let is_one = first.leaves
-            && memory.copies_alike(0, count) == count
-            && all_fit(self.burst.spares_mut(count), length_max);
+        let is_one =
+            first.leaves && memory.copies_alike(0, count) == count && all_fit(self.burst.spares_mut(count), length_max);
         is_one.then_some(first.port)
     }
 

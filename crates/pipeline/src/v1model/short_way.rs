@@ -211,6 +211,11 @@ impl Pass<'_, '_> {
             let rest = &mut packets[done..];
             // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
             let ran = unsafe { self.short_way.run(frames(rest), arguments) };
+            if let Some((port, each)) = self.copies_together(done, ran) {
+                let passage = Passage::CopiesTogether { port, each };
+                self.passed.push(Passed { passage, packets: ran });
+                return None;
+            }
             let fit = all_fit(&rest[..ran], self.length_max);
             let mut alike = self.alike(0, ran, fit);
             if alike == all
@@ -224,11 +229,6 @@ impl Pass<'_, '_> {
                 && let Some(leaving) = self.gather(rest, alike)
             {
                 return Some(leaving);
-            }
-            if let Some((port, each)) = self.copies_together(done, ran) {
-                let passage = Passage::CopiesTogether { port, each };
-                self.passed.push(Passed { passage, packets: ran });
-                return None;
             }
             let mut index = 0;
             while index < ran {
