@@ -10,8 +10,8 @@
 //! did. Where the deparser has conditions on a few validities, there is a copy for each case. What does not fit this
 //! goes through the output.
 
+use super::copies::CopyLoop;
 use super::homes::{Field, Home};
-use super::joints::CopyLoop;
 use super::pack::Packed;
 use super::route::{Parsed, Position};
 use super::value::{ActionData, Value};

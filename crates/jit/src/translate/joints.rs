@@ -1,62 +1,22 @@
 //! The short way behind the parser: the graph of [`crate::route::flow`], and what the architecture does at its joints.
-//!
-//! Copies of a packet are made by a loop around what follows ingress. What the packet's slots were at its beginning they
-//! are again for every copy; each is put together in memory of its own ([`crate::lane::Copies`]):
-//!
-//! ```text
-//!   replicate ─► more members? ─► port, instance ─► egress ─► Left ─► compute checksum ─► Deparse
-//!                   ▲     │ no                                 │ dropped                      │
-//!                   │     └──► next lane                       ▼                              ▼
-//!                   └──────────────────────────────────────── next ◄──────────────────────────┘
-//! ```
 
+use super::copies::CopyLoop;
 use super::flow::Region;
 use super::homes::Home;
 use super::route::Parsed;
-use super::search::Match;
 use super::{Ending, Translator};
 use crate::analysis::truncates;
-use crate::context::Context;
 use crate::lane::{Lane, fate};
-use crate::route::crossings::{Crossing, write_all};
 use crate::route::flow::{Flow, FlowBlock, Joint};
-use crate::route::once::{differs, once_for_copies};
 use crate::route::plan::Leaf;
-use crate::route::{Replica, Route, Source};
-use crate::runtime::{self, words};
-use crate::short_way::Frame;
+use crate::route::{Route, Source};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
-use forebay_ir::{BlockId, IndexSet, Program, SlotId, TableId, Terminator};
-use forebay_tables::Search;
+use forebay_ir::{BlockId, SlotId, TableId, Terminator};
 use std::collections::{BTreeSet, HashMap};
 use std::mem::offset_of;
-
-/// The loop that makes the copies of a packet.
-#[derive(Clone, Copy)]
-pub(super) struct CopyLoop {
-    /// Where the [frame](crate::short_way::Frame) of the present copy is.
-    frame: Variable,
-    /// Where is noted what becomes of it.
-    fate: Variable,
-    /// The port by which it leaves.
-    port: Variable,
-    /// At most so many bytes of it leave, if nobody waits in the loop: see [`Lane::truncate_to`].
-    truncate_to: Variable,
-    /// Goes on with the next one.
-    next: ir::Block,
-}
-
-/// What a look-up found whose key is the same for all copies of a packet.
-#[derive(Clone, Copy)]
-pub(super) struct FoundOnce {
-    /// Whether it has been found.
-    known: Variable,
-    record: Variable,
-    hit: Variable,
-}
 
 /// Where a packet, or a copy of it, goes.
 #[derive(Clone, Copy)]
@@ -196,15 +156,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    fn end_copy(&mut self, copies: CopyLoop, how: u64) {
-        let port = self.builder.use_var(copies.port);
-        let fate = self.fate_with(how, port);
-        let place = self.builder.use_var(copies.fate);
-        self.store(fate, place, 0);
-        self.builder.ins().jump(copies.next, &[]);
-    }
-
-    fn set_sources(&mut self, route: &Route, sources: &[(SlotId, Source)], destination: Destination) {
+    pub(super) fn set_sources(&mut self, route: &Route, sources: &[(SlotId, Source)], destination: Destination) {
         let read = route.slots_read(self.program);
         for (slot, source) in sources.iter().filter(|(slot, _)| read.contains(slot)) {
             self.set_source(*slot, *source, destination);
@@ -222,274 +174,6 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         self.deparse(route, leaf, parsed);
         self.homes = homes;
-    }
-
-    /// Begins to make copies; goes on with the first thing that is done for each of them. Gives also the tables that have been
-    /// applied for all of them.
-    fn replicate(&mut self, route: &Route, leaf: &'a Leaf, id: BlockId) -> (CopyLoop, BTreeSet<TableId>) {
-        let [frame, fate, port, truncate_to, member, end] =
-            std::array::from_fn(|_| self.builder.declare_var(types::I64));
-        let copies = CopyLoop {
-            frame,
-            fate,
-            port,
-            truncate_to,
-            next: self.builder.create_block(),
-        };
-        let (head, body) = (self.builder.create_block(), self.builder.create_block());
-        self.begin_copies(route, copies, member, end);
-        let once = self.apply_once(route, leaf, id);
-        let truncate_to = self.truncate_limit();
-        let values = self.values_to_restore(leaf);
-        self.prepare_look_ups(route, leaf, id, copies, &once);
-        self.builder.ins().jump(head, &[]);
-
-        self.builder.switch_to_block(copies.next);
-        let stride = self.load(self.context, offset_of!(Context<'_>, copy_stride) as i32);
-        let frame = self.builder.use_var(copies.frame);
-        let following = self.builder.ins().iadd(frame, stride);
-        self.builder.def_var(copies.frame, following);
-        self.move_on(copies.fate, size_of::<u64>());
-        self.move_on(member, size_of::<Replica>());
-        self.builder.ins().jump(head, &[]);
-
-        self.builder.switch_to_block(head);
-        let (present, last) = (self.builder.use_var(member), self.builder.use_var(end));
-        let more = self.builder.ins().icmp(IntCC::NotEqual, present, last);
-        let next_lane = self.next_lane_block();
-        self.builder.ins().brif(more, body, &[], next_lane, &[]);
-
-        self.enter(body);
-        self.copy_loop = Some(copies);
-        self.set_truncate_limit(truncate_to);
-        self.copy_loop = None;
-        self.restore(values);
-        let flags = super::within_bounds();
-        let offset = offset_of!(Replica, egress_port) as i32;
-        let port = self.builder.ins().uload32(flags, present, offset);
-        let offset = offset_of!(Replica, instance) as i32;
-        let instance = self.builder.ins().uload16(types::I64, flags, present, offset);
-        self.builder.def_var(copies.port, port);
-        let sources: Vec<(SlotId, Source)> = match once.is_empty() {
-            true => route.before_copy().to_vec(),
-            false => sources_for_copies(route, true),
-        };
-        self.set_sources(route, &sources, Destination { port, instance });
-        (copies, once)
-    }
-
-    /// Applies the tables that are [applied once](once_for_copies) for all copies, behind what the architecture says of all of them;
-    /// gives which they are.
-    fn apply_once(&mut self, route: &Route, leaf: &'a Leaf, replicate: BlockId) -> BTreeSet<TableId> {
-        let tables = once_for_copies(self.program, route, &leaf.flow, replicate);
-        let is_inlined = |table: TableId| {
-            let mut actions = self.program.tables[table.index()].actions.iter();
-            actions.all(|listed| !self.callees.contains_key(&listed.action)) && self.table_layout(table).is_some()
-        };
-        let tables: Vec<(TableId, BlockId)> = tables.into_iter().filter(|(table, _)| is_inlined(*table)).collect();
-        if tables.is_empty() || self.burst_state().staged() {
-            return BTreeSet::new();
-        }
-        let zero = self.number(0);
-        let nowhere = Destination {
-            port: zero,
-            instance: zero,
-        };
-        self.set_sources(route, &sources_for_copies(route, false), nowhere);
-        self.flow_slot = None;
-        for (_, block) in &tables {
-            let Terminator::Apply {
-                table, hit, action_run, ..
-            } = leaf.flow.block(*block).block.terminator
-            else {
-                unreachable!("it applies a table")
-            };
-            let next = self.builder.create_block();
-            self.apply(table, (hit, action_run), *block, next);
-            self.enter(next);
-        }
-        tables.into_iter().map(|(table, _)| table).collect()
-    }
-
-    /// Look-ups whose keys nothing behind ingress writes are made once for all copies, of tables that have not been applied.
-    fn prepare_look_ups(
-        &mut self,
-        route: &Route,
-        leaf: &Leaf,
-        replicate: BlockId,
-        copies: CopyLoop,
-        applied: &BTreeSet<TableId>,
-    ) {
-        let written = written_for_copies(self.program, route, leaf, replicate);
-        for table in tables_for_copies(leaf, replicate).difference(applied).copied() {
-            let keys = &self.program.tables[table.index()].keys;
-            let mut is_same = true;
-            for key in keys {
-                key.expr
-                    .for_each_slot(&mut |slot| is_same &= !written.contains(slot.index()));
-            }
-            if !is_same {
-                continue;
-            }
-            let zero = self.number(0);
-            let [known, record, hit] = std::array::from_fn(|_| {
-                let variable = self.builder.declare_var(types::I64);
-                self.builder.def_var(variable, zero);
-                variable
-            });
-            self.found_once
-                .insert((copies.frame.as_u32(), table), FoundOnce { known, record, hit });
-        }
-    }
-
-    /// Looks a key up, unless that has been done for another copy of the packet. Packets may wait here.
-    pub(super) fn find_for_packet(
-        &mut self,
-        table: TableId,
-        search: Option<Search>,
-        key: &[ir::Value],
-        crossing: Option<&Crossing>,
-    ) -> Match {
-        let once = self.copy_loop.map(|copies| (copies.frame.as_u32(), table));
-        let once = once.and_then(|place| self.found_once.get(&place).copied());
-        let Some(FoundOnce { known, record, hit }) = once else {
-            return self.find(table, search, key, crossing);
-        };
-        let (first, next) = (self.builder.create_block(), self.builder.create_block());
-        let is_known = self.builder.use_var(known);
-        self.builder.ins().brif(is_known, next, &[], first, &[]);
-        self.enter(first);
-        let found = self.find(table, search, key, crossing);
-        let one = self.number(1);
-        for (variable, value) in [(known, one), (record, found.record), (hit, found.hit)] {
-            self.builder.def_var(variable, value);
-        }
-        self.builder.ins().jump(next, &[]);
-        self.enter(next);
-        Match {
-            record: self.builder.use_var(record),
-            hit: self.builder.use_var(hit),
-        }
-    }
-
-    /// Finds the members of the group, and places for as many copies.
-    fn begin_copies(&mut self, route: &Route, copies: CopyLoop, member: Variable, end: Variable) {
-        let group = route.group().expect("copies are made of packets with a group");
-        let group = self.read_slot(group);
-        let group = self.low_word(group);
-        let first = self.find_members(group);
-        let load = |translator: &mut Self, offset: usize| translator.load(translator.context, offset as i32);
-        let size = load(self, offset_of!(Context<'_>, group_size));
-        let behind = self.builder.ins().iadd(first, size);
-        self.store(behind, self.context, offset_of!(Context<'_>, copies) as i32);
-        self.store_lane(offset_of!(Lane, first_copy), first);
-        for (variable, list, distance) in [
-            (copies.frame, offset_of!(Context<'_>, copy_frames), None),
-            (copies.fate, offset_of!(Context<'_>, copy_fates), Some(size_of::<u64>())),
-        ] {
-            let list = load(self, list);
-            let distance = match distance {
-                Some(bytes) => self.number(bytes as i64),
-                None => load(self, offset_of!(Context<'_>, copy_stride)),
-            };
-            let bytes = self.builder.ins().imul(first, distance);
-            let place = self.builder.ins().iadd(list, bytes);
-            self.builder.def_var(variable, place);
-        }
-        let members = load(self, offset_of!(Context<'_>, group_members));
-        let bytes = self.number(size_of::<Replica>() as i64);
-        let bytes = self.builder.ins().imul(size, bytes);
-        let behind = self.builder.ins().iadd(members, bytes);
-        self.builder.def_var(member, members);
-        self.builder.def_var(end, behind);
-        let replicated = self.fate_with(fate::REPLICATED, size);
-        self.store_fate(replicated);
-    }
-
-    /// Has the context name the members of a group, and makes sure that there are places for as many copies; how many copies there are
-    /// already. Packets one behind the other often have the same group.
-    fn find_members(&mut self, group: ir::Value) -> ir::Value {
-        let load = |translator: &mut Self, offset: usize| translator.load(translator.context, offset as i32);
-        let (known, size) = (
-            load(self, offset_of!(Context<'_>, group)),
-            load(self, offset_of!(Context<'_>, group_size)),
-        );
-        let (copies, most) = (
-            load(self, offset_of!(Context<'_>, copies)),
-            load(self, offset_of!(Context<'_>, copies_max)),
-        );
-        let behind = self.builder.ins().iadd(copies, size);
-        let is_known = self.builder.ins().icmp(IntCC::Equal, known, group);
-        let fit = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, most);
-        let is_ready = self.builder.ins().band(is_known, fit);
-        let (find, ready) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.set_cold_block(find);
-        self.builder.ins().brif(is_ready, ready, &[], find, &[]);
-        self.enter(find);
-        self.call_rarely(runtime::FIND_MEMBERS, &[group]);
-        self.builder.ins().jump(ready, &[]);
-        self.enter(ready);
-        copies
-    }
-
-    fn move_on(&mut self, variable: Variable, bytes: usize) {
-        let present = self.builder.use_var(variable);
-        let following = self.address(present, bytes as i32);
-        self.builder.def_var(variable, following);
-    }
-
-    /// The slots that may be written for a copy, and sums, with the values that they have now.
-    fn values_to_restore(&mut self, leaf: &Leaf) -> Vec<Restored> {
-        let mut values = Vec::new();
-        for &slot in &leaf.written {
-            match *self.homes.of(slot) {
-                Home::Register(variable) => values.push(Restored::Register(variable, self.builder.use_var(variable))),
-                Home::State => {
-                    let count = words(self.program.slot(slot).width);
-                    let (source, kept) = (self.lane_offset(slot), self.burst_state().reserve(count));
-                    self.copy_in_lane(kept, source, count);
-                    values.push(Restored::Lane {
-                        slot: source,
-                        kept,
-                        words: count,
-                    });
-                }
-                Home::Packet(_) | Home::Constant(_) => {}
-            }
-        }
-        // What the packet's sums are is the same for all copies, too: Cranelift sees that if they begin with it anew.
-        if !self.burst_state().staged() {
-            for variable in self.sum_variables() {
-                values.push(Restored::Register(variable, self.builder.use_var(variable)));
-            }
-        }
-        values
-    }
-
-    fn restore(&mut self, values: Vec<Restored>) {
-        for value in values {
-            match value {
-                Restored::Register(variable, value) => self.builder.def_var(variable, value),
-                Restored::Lane { slot, kept, words } => self.copy_in_lane(slot, kept, words),
-            }
-        }
-    }
-
-    fn copy_in_lane(&mut self, target: i32, source: i32, words: usize) {
-        let lane = self.lane();
-        for word in 0..words as i32 {
-            let value = self.load(lane, source + 8 * word);
-            self.store(value, lane, target + 8 * word);
-        }
-    }
-
-    /// The present copy is complete: so many bytes, of which the least of the lengths asked for leave.
-    pub(super) fn finish_copy(&mut self, copies: CopyLoop, length: ir::Value) {
-        let limit = self.truncate_limit();
-        let length = self.builder.ins().umin(length, limit);
-        let frame = self.builder.use_var(copies.frame);
-        self.store(length, frame, offset_of!(Frame, length) as i32);
-        self.end_copy(copies, fate::PLAIN);
     }
 
     /// Behind the parser: no limit has been set yet. In a staged form, the lane says so.
@@ -539,54 +223,4 @@ impl<'a> Translator<'_, 'a, '_> {
             self.store_lane(offset_of!(Lane, truncate_to), limit);
         }
     }
-
-    /// Where the bytes of the present copy are put together.
-    pub(super) fn copy_target(&mut self, copies: CopyLoop) -> ir::Value {
-        let frame = self.builder.use_var(copies.frame);
-        self.load(frame, offset_of!(Frame, start) as i32)
-    }
-}
-
-/// A value that a slot has again for every copy.
-enum Restored {
-    Register(Variable, ir::Value),
-    /// Words in the lane, and where they are kept in it.
-    Lane {
-        slot: i32,
-        kept: i32,
-        words: usize,
-    },
-}
-
-/// What the architecture says of copies, of that what differs between them, or what does not.
-fn sources_for_copies(route: &Route, differing: bool) -> Vec<(SlotId, Source)> {
-    let sources = route.before_copy().iter().copied();
-    sources.filter(|(_, source)| differs(*source) == differing).collect()
-}
-
-/// The blocks that are executed for each copy.
-fn blocks_for_copies(leaf: &Leaf, replicate: BlockId) -> impl Iterator<Item = &FlowBlock> {
-    let blocks = leaf.flow.blocks.iter();
-    blocks.filter(move |block| block.copies == Some(replicate))
-}
-
-fn tables_for_copies(leaf: &Leaf, replicate: BlockId) -> BTreeSet<TableId> {
-    let tables = blocks_for_copies(leaf, replicate).filter_map(|block| match block.block.terminator {
-        Terminator::Apply { table, .. } => Some(table),
-        _ => None,
-    });
-    tables.collect()
-}
-
-/// The slots that differ between copies, or may.
-fn written_for_copies(program: &Program, route: &Route, leaf: &Leaf, replicate: BlockId) -> IndexSet {
-    let mut written = IndexSet::new(program.slots.len());
-    route
-        .before_copy()
-        .iter()
-        .for_each(|(slot, _)| written.insert(slot.index()));
-    for block in blocks_for_copies(leaf, replicate) {
-        write_all(program, route, block, &mut written);
-    }
-    written
 }

@@ -24,7 +24,8 @@
 //! | `memo.rs` | the short way: look-ups that need not be repeated |
 //! | `halves.rs` | all bodies on one side of the traffic manager in one function |
 //! | `route.rs` | the short way: all bodies in one function |
-//! | `joints.rs` | the short way behind the parser: what the architecture does between controls, copies |
+//! | `joints.rs` | the short way behind the parser: what the architecture does between controls |
+//! | `copies.rs` | the short way: copies of a packet |
 //! | `burst.rs` | the short way: the loop over a burst, and where packets wait for each other |
 //! | `deparse.rs` | the short way: headers in their places |
 
@@ -33,6 +34,7 @@ mod apply;
 mod burst;
 mod checksum;
 mod composed;
+mod copies;
 mod crc;
 mod deparse;
 mod double;
@@ -72,6 +74,7 @@ use crate::route::{Order, Route};
 use crate::runtime::{Function, words};
 use access::within_bounds;
 use burst::Burst;
+use copies::{CopyLoop, FoundOnce};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -79,7 +82,6 @@ use flows::FlowSlot;
 use forebay_interp::StateLayout;
 use forebay_ir::{Action, ActionId, Body, BodyId, IndexSet, Program, SlotId, TableId};
 use homes::Homes;
-use joints::{CopyLoop, FoundOnce};
 pub(crate) use pairs::machine_shuffles;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
