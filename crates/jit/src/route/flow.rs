@@ -62,7 +62,7 @@ pub(crate) enum Joint {
 }
 
 impl FlowBlock {
-    fn of(block: Block) -> FlowBlock {
+    pub(super) fn of(block: Block) -> FlowBlock {
         FlowBlock {
             block,
             joint: None,

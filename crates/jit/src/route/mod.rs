@@ -17,6 +17,7 @@
 //! program that changes something that outlives a packet (a register, a counter) before it may give up has no such
 //! function: see [`Obstacle`].
 
+pub(crate) mod choices;
 pub(crate) mod crossings;
 pub(crate) mod early;
 mod facts;

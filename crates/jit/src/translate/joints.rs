@@ -34,7 +34,11 @@ impl<'a> Translator<'_, 'a, '_> {
         let mut loops: HashMap<BlockId, (CopyLoop, BTreeSet<TableId>)> = HashMap::new();
         let stages = flow.stages();
         let mut slots = self.begin_flow(route, leaf);
+        let choices = self.choices(flow);
         for (block, id) in flow.blocks.iter().zip((0..).map(BlockId)) {
+            if !choices.is_reached(id) {
+                continue;
+            }
             // Blocks stand before those that follow them.
             self.enter(region.block(id));
             self.carry(leaf, parsed, stages[id.index()]);
@@ -45,13 +49,21 @@ impl<'a> Translator<'_, 'a, '_> {
             self.packet_rests = block.copies.is_some() && !self.burst_state().staged();
             self.changed.clone_from(&leaf.written_before[id.index()]);
             self.sums_known.clone_from(&self.sums_before[id.index()]);
+            self.chosen_write = choices.write_in(id);
             self.statements(&region, &block.block.statements);
+            self.chosen_write = None;
             self.temporaries_used = 0;
             self.enter_flow(leaf, id, &mut slots);
             match block.joint {
                 None => match block.block.terminator {
                     Terminator::Apply { table, next, .. } if is_applied(table) => {
                         self.builder.ins().jump(region.block(next), &[]);
+                    }
+                    Terminator::Branch {
+                        then_block, else_block, ..
+                    } if let Some(test) = choices.test_in(id) => {
+                        let blocks = [then_block, else_block].map(|block| region.block(block));
+                        self.choose(test, blocks);
                     }
                     _ => self.terminator(&region, &block.block.terminator, id),
                 },

@@ -25,6 +25,7 @@
 //! | `halves.rs` | all bodies on one side of the traffic manager in one function |
 //! | `route.rs` | the short way: all bodies in one function |
 //! | `joints.rs` | the short way behind the parser: what the architecture does between controls |
+//! | `choices.rs` | the short way: writes to one of several registers |
 //! | `copies.rs` | the short way: copies of a packet |
 //! | `burst.rs` | the short way: the loop over a burst, and where packets wait for each other |
 //! | `deparse.rs` | the short way: headers in their places |
@@ -33,6 +34,7 @@ mod access;
 mod apply;
 mod burst;
 mod checksum;
+mod choices;
 mod composed;
 mod copies;
 mod crc;
@@ -74,6 +76,7 @@ use crate::route::{Order, Route};
 use crate::runtime::{Function, words};
 use access::within_bounds;
 use burst::Burst;
+use choices::ChosenWrite;
 use copies::{CopyLoop, FoundOnce};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -240,6 +243,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     copy_loop: Option<CopyLoop>,
     /// Whether nobody writes to the packet from here on, nor has done so behind the parser, while this packet has its turn.
     packet_rests: bool,
+    /// The present block has a write to one of several registers.
+    chosen_write: Option<ChosenWrite>,
     /// What look-ups found that are the same for all copies, by the loop's register and table.
     found_once: HashMap<(u32, TableId), FoundOnce>,
 }
@@ -359,6 +364,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             memos: BTreeMap::new(),
             widths: known::Widths::new(),
             copy_loop: None,
+            chosen_write: None,
             packet_rests: false,
             found_once: HashMap::new(),
         };

@@ -54,6 +54,7 @@ impl Translator<'_, '_, '_> {
         self.when_inside(index, size, |translator| {
             let count = words(value.width);
             let (element, first) = translator.element(register, index);
+            let element = translator.chosen_element(register, element);
             if let Place::Memory(_) = value.place {
                 // All of it before any of it, since nobody knows that they are not the same.
                 let limbs: Vec<ir::Value> = (0..count).map(|limb| translator.limb(value, limb)).collect();

@@ -1,5 +1,6 @@
 //! Random programs of the IR that its verifier accepts.
 
+mod choices;
 mod related;
 
 use forebay_bits::Bits;
@@ -160,7 +161,8 @@ impl Generator<'_> {
             self.element(index, width);
         }
         let wide = self.pick(&[9, 64, 65, 128, 300]);
-        for (index, width) in [16, wide].into_iter().enumerate() {
+        let alike = self.pick(&[8, 64, 70, 300]);
+        for (index, width) in [16, wide, alike, alike, alike].into_iter().enumerate() {
             self.program.registers.push(Register {
                 name: format!("r{index}"),
                 width,
@@ -413,7 +415,7 @@ impl Generator<'_> {
             return vec![block(statements, Terminator::Return)];
         }
         let count = 1 + self.below(5);
-        (0..count)
+        let blocks = (0..count)
             .map(|index| {
                 let statements = (0..self.below(6)).map(|_| Statement::new(self.op(kind))).collect();
                 let terminator = if index + 1 == count {
@@ -423,7 +425,11 @@ impl Generator<'_> {
                 };
                 block(statements, terminator)
             })
-            .collect()
+            .collect();
+        match kind == BodyKind::Control && self.ordered && !self.pure && self.chance(30) {
+            true => self.behind_choice(blocks),
+            false => blocks,
+        }
     }
 
     fn any_block(&mut self, kind: BodyKind, next: BlockId, count: usize) -> BlockId {
