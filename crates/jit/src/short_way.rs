@@ -452,7 +452,7 @@ impl<'a> ShortWay<'a> {
     /// and at least one, and if the copies of one come behind those of the frame before.
     pub fn copies_of_each(&mut self, count: usize) -> Option<usize> {
         let fates = &self.memory.lanes.fates()[..count];
-        let is_alike = fate::alike(fates) == count && fates[0] >> 32 == fate::REPLICATED;
+        let is_alike = fates[0] >> 32 == fate::REPLICATED && fate::alike(fates) == count;
         let each = fates[0] as u32 as usize;
         // Packets that do not wait for each other become copies in their order.
         let last = if self.code.needs.staged { count } else { 1 };

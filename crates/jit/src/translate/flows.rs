@@ -33,7 +33,7 @@ const TURN: i64 = 29;
 #[derive(Clone)]
 pub(super) struct FlowSlot {
     variable: Variable,
-    /// Fields that nobody writes, which were read to find it.
+    /// Fields that nobody had changed when they were read to find it.
     values: HashMap<SlotId, Value>,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Translator<'_, 'a, '_> {
             before = slots.dominators[block.index()];
         }
         if self.flow_slot.is_none() && follows.is_none() {
-            self.flow_slot = self.find_slot(leaf, &slots.keys);
+            self.flow_slot = self.find_slot(&slots.keys);
         }
         slots
             .found
@@ -98,11 +98,11 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Finds the packet's slot, if its flow can be told.
-    fn find_slot(&mut self, leaf: &Leaf, keys: &FlowKeys) -> Option<FlowSlot> {
+    fn find_slot(&mut self, keys: &FlowKeys) -> Option<FlowSlot> {
         let layout = self.environment.slots.clone()?;
         let mut values = HashMap::new();
         let mut hash = None;
-        for word in self.flow_words(leaf, &keys.slots, &mut values) {
+        for word in self.flow_words(&keys.slots, &mut values) {
             hash = Some(match hash {
                 Some(others) => {
                     let turned = self.builder.ins().rotl_imm_u(others, TURN);
@@ -166,8 +166,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().iadd(index, offset)
     }
 
-    /// The words of what the packet has of these slots. What is never written is among the values then.
-    fn flow_words(&mut self, leaf: &Leaf, slots: &[SlotId], values: &mut HashMap<SlotId, Value>) -> Vec<ir::Value> {
+    /// The words of what the packet has of these slots. Fields that nobody has changed are among the values then.
+    fn flow_words(&mut self, slots: &[SlotId], values: &mut HashMap<SlotId, Value>) -> Vec<ir::Value> {
         let mut words = Vec::new();
         for &slot in slots {
             let home = self.homes.of(slot);
@@ -180,7 +180,7 @@ impl<'a> Translator<'_, 'a, '_> {
             if words.len() + count > FLOW_WORDS_MAX {
                 continue;
             }
-            if is_field && matches!(value.place, Place::Word(_)) && !leaf.written.contains(&slot) {
+            if is_field && matches!(value.place, Place::Word(_)) && !self.changed.contains(slot.index()) {
                 values.insert(slot, value);
             }
             let limbs = (0..count).map(|index| self.limb(value, index));
@@ -191,10 +191,9 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The value of a key's field that was read when the slot was found.
     pub(super) fn value_of_flow(&self, expr: &Expr) -> Option<Value> {
-        match expr {
-            Expr::Slot(slot) => self.flow_slot.as_ref()?.values.get(slot).copied(),
-            _ => None,
-        }
+        let Expr::Slot(slot) = expr else { return None };
+        let value = self.flow_slot.as_ref()?.values.get(slot)?;
+        (!self.changed.contains(slot.index())).then_some(*value)
     }
 
     /// Where a table is in the packet's slot.
