@@ -144,8 +144,68 @@ impl Flow {
             }
             let next = (joint != Joint::Deparse).then_some(BlockId(behind.0 + 1));
             flow.blocks.push(FlowBlock::joint(joint, next));
+            if let (Joint::Verified, Some(slot)) = (joint, tested_result(program, route)) {
+                flow.part_by(slot);
+            }
         }
         flow
+    }
+
+    /// Goes on apart with a slot of one bit that is set, and one that is not: what depends on it is decided once.
+    fn part_by(&mut self, slot: SlotId) {
+        let first = self.blocks.len() as u32;
+        let [set, clear, next] = [1, 2, 3].map(|index| BlockId(first + index));
+        let block = |statements, terminator| {
+            FlowBlock::of(Block {
+                label: None,
+                statements,
+                terminator,
+                location: Default::default(),
+            })
+        };
+        self.blocks.push(block(
+            Vec::new(),
+            Terminator::Branch {
+                condition: Expr::Slot(slot),
+                then_block: set,
+                else_block: clear,
+            },
+        ));
+        for value in [true, false].map(|bit| Expr::Const(Bits::from_bool(bit))) {
+            let known = Statement::new(Op::Assign { slot, value });
+            self.blocks.push(block(vec![known], Terminator::Jump(next)));
+        }
+    }
+
+    /// Where packets go on at once whose checksum a block has found to be wrong: when that is the only one which it verifies, and the
+    /// last thing that is done before ingress.
+    pub(crate) fn failed_in(&self, route: &Route, block: BlockId) -> Option<BlockId> {
+        let is_verification = |statement: &Statement| matches!(statement.op, Op::VerifyChecksum { .. });
+        let (last, others) = self.block(block).block.statements.split_last()?;
+        if !is_verification(last) || others.iter().any(is_verification) {
+            return None;
+        }
+        let mut place = block;
+        while self.block(place).joint.is_none() {
+            let Terminator::Jump(next) = self.block(place).block.terminator else {
+                return None;
+            };
+            if !self.block(next).block.statements.is_empty() {
+                return None;
+            }
+            place = next;
+        }
+        let Terminator::Jump(behind) = self.block(place).block.terminator else {
+            return None;
+        };
+        match self.block(behind).block.terminator {
+            Terminator::Branch {
+                condition: Expr::Slot(slot),
+                then_block,
+                ..
+            } if route.checksum_error == Some(slot) => Some(then_block),
+            _ => None,
+        }
     }
 
     /// The same with copies: behind each [`Joint::Decide`] there may be some.
@@ -284,6 +344,16 @@ impl Flow {
     pub(crate) fn block(&self, id: BlockId) -> &FlowBlock {
         &self.blocks[id.index()]
     }
+}
+
+/// The slot that says whether checksums were wrong, if there are any.
+fn tested_result(program: &Program, route: &Route) -> Option<SlotId> {
+    let blocks = &program.bodies[route.verify_checksum.index()].blocks;
+    let mut statements = blocks.iter().flat_map(|block| &block.statements);
+    let verifies = statements.any(|statement| matches!(statement.op, Op::VerifyChecksum { .. }));
+    route
+        .checksum_error
+        .filter(|slot| verifies && program.slot(*slot).width == 1)
 }
 
 /// The blocks of a body with the conditions of checksums as branches, so that what they decide is known behind them.

@@ -119,7 +119,14 @@ impl Translator<'_, '_, '_> {
                     let computed = translator.value_of_u64(carried.width, hash);
                     let equal = translator.equal(computed, carried);
                     let differs = translator.is_zero(equal);
-                    translator.when_rarely(differs, Self::report_checksum_error);
+                    match translator.on_checksum_error {
+                        Some(failed) => {
+                            let next = translator.builder.create_block();
+                            translator.builder.ins().brif(differs, failed, &[], next, &[]);
+                            translator.enter(next);
+                        }
+                        None => translator.when_rarely(differs, Self::report_checksum_error),
+                    }
                 });
             }
             Op::UpdateChecksum {

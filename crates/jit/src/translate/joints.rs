@@ -50,6 +50,9 @@ impl<'a> Translator<'_, 'a, '_> {
             self.changed.clone_from(&leaf.written_before[id.index()]);
             self.sums_known.clone_from(&self.sums_before[id.index()]);
             self.chosen_write = choices.write_in(id);
+            let failed = flow.failed_in(route, id).map(|failed| region.block(failed));
+            failed.iter().for_each(|failed| self.builder.set_cold_block(*failed));
+            self.on_checksum_error = failed;
             self.statements(&region, &block.block.statements);
             self.chosen_write = None;
             self.temporaries_used = 0;

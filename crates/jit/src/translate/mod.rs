@@ -243,6 +243,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     copy_loop: Option<CopyLoop>,
     /// Whether nobody writes to the packet from here on, nor has done so behind the parser, while this packet has its turn.
     packet_rests: bool,
+    /// Where packets with a wrong checksum go on at once.
+    on_checksum_error: Option<ir::Block>,
     /// The present block has a write to one of several registers.
     chosen_write: Option<ChosenWrite>,
     /// What look-ups found that are the same for all copies, by the loop's register and table.
@@ -364,6 +366,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             memos: BTreeMap::new(),
             widths: known::Widths::new(),
             copy_loop: None,
+            on_checksum_error: None,
             chosen_write: None,
             packet_rests: false,
             found_once: HashMap::new(),
