@@ -29,7 +29,7 @@
 //! | `lane.rs` | the packets of a burst on the short way |
 //! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs` | what look-ups found for the last packet of a flow |
 //! | `rare.rs` | calls that change no register |
-//! | `unused_loads.rs` | loads that turn out to be of no use |
+//! | `unused_loads.rs`, `wide_stores.rs` | loads that turn out to be of no use; neighbouring stores of what is the same in a whole loop |
 //! | `tables.rs` | how generated code reaches tables |
 //! | `runtime.rs` | functions that generated code calls |
 //!
@@ -44,12 +44,12 @@
 //! * **Temporaries.** Offsets are handed out when the program is compiled; the largest is recorded, and an [`Execution`]
 //!   makes sure that there is so much memory before anything runs.
 //! * **The packet.** It is accessed only after a test that the packet has all bits of the header (or of the
-//!   lookahead) at the present position. The position is at most the packet's length: it begins there or at 0 and moves
+//!   lookahead) at the present position, or of all headers that are extracted one behind the other. The position is at most the packet's length: it begins there or at 0 and moves
 //!   only past bits that were tested. The tests cannot overflow: what is added to a position is a constant, or a number
 //!   that was first found to be at most the packet's length. A load that covers more than its field stays between the
 //!   header's first and last byte. On the short way, changed fields are written to where they were read. An element of a
-//!   stack that is chosen by a computed index is loaded when the index is smaller than their number, all of them having
-//!   been extracted. Loads for the copies of a packet may be made before the loop over them, which nobody in it writes to: those
+//!   stack that is chosen by a computed index is loaded when the index is smaller than their number, or with the last one's index when it
+//!   is not, all of them having been extracted. Loads for the copies of a packet may be made before the loop over them, which nobody in it writes to: those
 //!   of whole headers that the way to the loop has extracted, and no others.
 //! * **The frame's front.** The function of egress may put what the deparser emits into the front of the frame, which is lent to it
 //!   for that. Before a header is put there a test says that it fits, as for the output; what does not fit goes to the output, with all
@@ -67,7 +67,9 @@
 //! * **Registers and counters.** [`Arrays`] have as many words as the program declares, and registers lie in their banks as
 //!   [`RegisterBanks`] says: both are compared when they are made. An index is compared with the
 //!   declared number of elements before it becomes an address; outside, reads give 0 and writes do nothing. The comparison is
-//!   left out where the instruction before has masked the index to fewer bits than a larger one has.
+//!   left out where the instruction before has masked the index to fewer bits than a larger one has. A write to one of several
+//!   registers is reached when a test has found the number to be that of one of them, and nothing on the way from there writes the
+//!   number; they have the same size, are in one bank, and each is as far behind the one before it as the next.
 //! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as long as the
 //!   burst, or another one of the same [session](forebay_tables::Session) does. A bucket's number is the high half of a product
 //!   with the number of buckets, so it is smaller; an entry's place is that of a bit under a mask of places. Numbers in cells are
