@@ -84,9 +84,19 @@ pub fn packet_byte(random: &mut Random) -> u8 {
 /// A program with a parser, a control and a deparser. A plain one can take the short way: it has no loops outside the
 /// parser, draws no random numbers, and does not ask for clones. It may ask for copies.
 pub fn program(random: &mut Random, plain: bool) -> Program {
+    with_choices(random, plain, true)
+}
+
+/// The same without what came to the generator later: choices among registers, and more copies. Seeds of that time name these.
+pub fn former_program(random: &mut Random, plain: bool) -> Program {
+    with_choices(random, plain, false)
+}
+
+fn with_choices(random: &mut Random, plain: bool, choices: bool) -> Program {
     let ordered = random.next_u64().is_multiple_of(2);
     let mut generator = Generator {
         ordered,
+        choices,
         random,
         program: Program::new(Architecture::V1Model),
         params: Vec::new(),
@@ -108,6 +118,8 @@ struct Generator<'a> {
     pure: bool,
     /// Whether packets do to objects what depends on their order.
     ordered: bool,
+    /// Whether there are choices among registers, and more copies.
+    choices: bool,
 }
 
 impl Generator<'_> {
@@ -161,7 +173,7 @@ impl Generator<'_> {
             self.element(index, width);
         }
         let wide = self.pick(&[9, 64, 65, 128, 300]);
-        let alike = self.pick(&[8, 64, 70, 300]);
+        let alike = if self.choices { self.pick(&[8, 64, 70, 300]) } else { 8 };
         for (index, width) in [16, wide, alike, alike, alike].into_iter().enumerate() {
             self.program.registers.push(Register {
                 name: format!("r{index}"),
@@ -316,6 +328,15 @@ impl Generator<'_> {
         if self.plain && self.chance(40) {
             self.related_look_ups();
         }
+        if self.plain && self.choices && self.chance(10) {
+            let group = Expr::Const(Bits::new(16, 1 + self.below(3) as u128));
+            let copied = Statement::new(Op::Assign {
+                slot: COPIES,
+                value: group,
+            });
+            let blocks = &mut self.program.bodies[CONTROL.index()].blocks;
+            blocks[0].statements.push(copied);
+        }
         if self.chance(30) {
             let extracts = STACK.map(|header| {
                 Statement::new(Op::Extract {
@@ -426,7 +447,7 @@ impl Generator<'_> {
                 block(statements, terminator)
             })
             .collect();
-        match kind == BodyKind::Control && self.ordered && !self.pure && self.chance(30) {
+        match kind == BodyKind::Control && self.choices && self.ordered && !self.pure && self.chance(30) {
             true => self.behind_choice(blocks),
             false => blocks,
         }
