@@ -422,12 +422,9 @@ fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), 
         while let Some(function) = next() {
             let context = &mut function.context;
             unused_loads::remove(&mut context.func);
-            let optimized = match function.makes_copies {
-                true => context.optimize(isa, &mut ControlPlane::default()),
-                false => Ok(()),
-            };
-            optimized.map_err(|error| module_error(&error.into(), &function.name))?;
             if function.makes_copies {
+                let optimized = context.optimize(isa, &mut ControlPlane::default());
+                optimized.map_err(|error| module_error(&error.into(), &function.name))?;
                 wide_stores::join(context);
             }
             let compiled = context.compile(isa, &mut ControlPlane::default());

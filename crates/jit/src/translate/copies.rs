@@ -1,4 +1,4 @@
-//! Copies of a packet are made by a loop around what follows ingress. What the packet's slots were at its beginning they
+//! The short way of copies of a packet. They are made by a loop around what follows ingress. What the packet's slots were at its beginning they
 //! are again for every copy; each is put together in memory of its own ([`crate::lane::Copies`]):
 //!
 //! ```text
