@@ -128,11 +128,32 @@ pub(crate) mod fate {
     /// How many of these, the first among them, one behind the other, are the same.
     #[inline]
     pub(crate) fn alike(fates: &[u64]) -> usize {
-        let Some(first) = fates.first() else { return 0 };
-        // Eight at a time, as long as they are all the same.
-        let differ = |fates: &[u64]| fates.iter().fold(0, |differences, fate| differences | (fate ^ first)) != 0;
-        let chunks = fates.chunks_exact(8).position(differ).unwrap_or(fates.len() / 8);
-        8 * chunks + fates[8 * chunks..].iter().take_while(|fate| *fate == first).count()
+        match fates {
+            [] => 0,
+            [first, .., last] if first == last && are_all(fates, *first) => fates.len(),
+            [first, ..] => fates.iter().take_while(|fate| *fate == first).count(),
+        }
+    }
+
+    /// Whether all are this one: with the instructions of the processor.
+    #[inline]
+    fn are_all(fates: &[u64], fate: u64) -> bool {
+        #[inline(always)]
+        fn differences(fates: &[u64], fate: u64) -> u64 {
+            fates.iter().fold(0, |differences, other| differences | (other ^ fate))
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn with_avx2(fates: &[u64], fate: u64) -> u64 {
+                differences(fates, fate)
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has it.
+                return unsafe { with_avx2(fates, fate) } == 0;
+            }
+        }
+        differences(fates, fate) == 0
     }
 
     /// Whether nothing but this word says what became of the packet.
