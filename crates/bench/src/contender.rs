@@ -60,6 +60,7 @@ impl Compiled {
         for (number, port) in ports {
             switch.attach(number, port);
         }
+        switch.stay_pinned(true);
         Compiled {
             switch,
             digests: 0,

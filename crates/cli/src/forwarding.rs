@@ -360,6 +360,14 @@ impl Worker {
     }
 
     fn work(&mut self) -> Result<()> {
+        self.switch.stay_pinned(true);
+        let end = self.forward();
+        self.switch.stay_pinned(false);
+        end
+    }
+
+    /// Until it is told to stop, or nothing can come any more.
+    fn forward(&mut self) -> Result<()> {
         if let (Some(processor), false) = (self.processor, self.alone) {
             pin_to_processor(processor).with_context(|| format!("cannot keep a worker on processor {processor}"))?;
         }

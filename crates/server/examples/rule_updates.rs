@@ -111,6 +111,7 @@ fn forward(pipeline: Arc<Pipeline>, observed: &Observed) {
             far
         })
         .collect();
+    switch.stay_pinned(true);
     let (mut burst, mut received) = (Burst::new(32), Burst::new(RING));
     let began = Instant::now();
     let mut made = 0;

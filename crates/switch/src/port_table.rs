@@ -75,13 +75,8 @@ impl PortTable {
         self.place(number).map_or(usize::MAX, |place| self.slots[place].room())
     }
 
-    /// Whether every port would accept a burst of so many packets from each.
-    pub(crate) fn have_room(&self, burst: usize) -> bool {
-        let needed = burst * self.slots.len();
-        self.slots.iter().all(|slot| slot.room() >= needed)
-    }
-
     /// Packets that every port would accept.
+    #[inline]
     pub(crate) fn least_room(&self) -> usize {
         self.slots.iter().map(PortSlot::room).min().unwrap_or(usize::MAX)
     }

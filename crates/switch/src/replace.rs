@@ -25,5 +25,6 @@ impl Switch {
         self.ports.program_replaced(&self.worker.pipeline().program().errors);
         self.enter_one_by_one(pipeline.resubmits());
         self.worker = Worker::new(pipeline);
+        self.worker.stay_pinned(self.stays_pinned);
     }
 }

@@ -8,8 +8,15 @@ use forebay_packet::{Burst, Packet};
 use forebay_pipeline::{Arrival, DropReason, Leaving, Passage, Passed, Tracer};
 
 impl Switch {
-    /// Receives a burst from every port and takes it the short way as far as possible.
-    pub(crate) fn pass_through<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T, activity: &mut Activity) {
+    /// Receives a burst from every port and takes it the short way as far as possible. Every port would accept so many packets.
+    pub(crate) fn pass_through<T: Tracer>(
+        &mut self,
+        room: usize,
+        now_ns: u64,
+        tracer: &mut T,
+        activity: &mut Activity,
+    ) {
+        let mut room = Some(room);
         let mut burst = self.stages.received.take().expect("it is put back below");
         for place in 0..self.ports.count() {
             let ingress_port = self.ports.receive_at(place, &mut burst, self.config.burst, now_ns);
@@ -19,16 +26,19 @@ impl Switch {
             let count = burst.len() as u64;
             self.counters.received += count;
             activity.received += count;
-            self.pass_burst(&mut burst, ingress_port, now_ns, tracer, activity);
+            self.pass_burst(&mut burst, ingress_port, room.take(), now_ns, tracer, activity);
             burst.clear();
         }
         self.stages.received = Some(burst);
     }
 
+    /// The room of the ports is not known when packets have been sent since.
+    #[inline]
     fn pass_burst<T: Tracer>(
         &mut self,
         burst: &mut Burst,
         ingress_port: u32,
+        room: Option<usize>,
         now_ns: u64,
         tracer: &mut T,
         activity: &mut Activity,
@@ -38,11 +48,13 @@ impl Switch {
             timestamp_us: self.microseconds(now_ns),
         };
         let mut passed = std::mem::take(&mut self.stages.passed);
-        match self.pass(burst.as_mut_slice(), arrival, &mut passed) {
+        match self.pass(burst.as_mut_slice(), arrival, room, &mut passed) {
             Some(Leaving { port, packets }) => {
-                let dropped = &mut burst.as_mut_slice()[packets..];
-                self.settle_runs(dropped, &mut passed, arrival, now_ns, tracer, activity);
-                burst.truncate(packets);
+                if packets < burst.len() {
+                    let dropped = &mut burst.as_mut_slice()[packets..];
+                    self.settle_runs(dropped, &mut passed, arrival, now_ns, tracer, activity);
+                    burst.truncate(packets);
+                }
                 self.hand_over_all(port, burst, ingress_port, now_ns, activity);
             }
             None => self.settle_burst(burst.as_mut_slice(), &mut passed, arrival, now_ns, tracer, activity),
@@ -52,11 +64,22 @@ impl Switch {
 
     /// Takes packets the short way, if nobody waits in front of them: see [`forebay_pipeline::Worker::pass`].
     #[inline]
-    fn pass(&mut self, packets: &mut [Packet], arrival: Arrival, passed: &mut Vec<Passed>) -> Option<Leaving> {
+    fn pass(
+        &mut self,
+        packets: &mut [Packet],
+        arrival: Arrival,
+        room: Option<usize>,
+        passed: &mut Vec<Passed>,
+    ) -> Option<Leaving> {
         if !self.is_empty() {
             return None;
         }
-        let room = self.room_for_copies();
+        // For copies: what every port takes, and the queues would hold.
+        let room = || {
+            let of_ports = room.unwrap_or_else(|| self.ports.least_room());
+            of_ports.min(self.config.queue_capacity)
+        };
+        let room = if self.worker.makes_copies() { room() } else { 0 };
         self.worker.pass(packets, arrival, room, passed)
     }
 
@@ -73,7 +96,7 @@ impl Switch {
     ) {
         while !packets.is_empty() {
             if passed.is_empty()
-                && let Some(Leaving { port, packets }) = self.pass(packets, arrival, passed)
+                && let Some(Leaving { port, packets }) = self.pass(packets, arrival, None, passed)
             {
                 let passage = Passage::Transmit(port);
                 passed.insert(0, Passed { passage, packets });
@@ -148,14 +171,6 @@ impl Switch {
             }
         }
         activity.ingress += count;
-    }
-
-    /// Copies that every port takes, and that the queues would hold.
-    fn room_for_copies(&self) -> usize {
-        match self.worker.makes_copies() {
-            true => self.ports.least_room().min(self.config.queue_capacity),
-            false => 0,
-        }
     }
 
     /// The copies of a packet, each out of its port; those that go the same way together.

@@ -77,6 +77,7 @@ pub enum Settled {
 /// A switch: a pipeline's worker, its ports and its queues. See the [crate's picture](crate).
 pub struct Switch {
     pub(crate) worker: Worker,
+    pub(crate) stays_pinned: bool,
     pub(crate) config: Config,
     pub(crate) ports: PortTable,
     queues: TrafficManager,
@@ -116,6 +117,7 @@ impl Switch {
             ingress_burst: ingress_burst(pipeline.resubmits(), &config),
             resubmitted: VecDeque::new(),
             worker: Worker::new(pipeline),
+            stays_pinned: false,
             config,
             ports: PortTable::default(),
             queues: TrafficManager::new(
@@ -145,9 +147,26 @@ impl Switch {
     /// At most [`Config::burst`] packets from every port enter; of those that wait in queues when egress begins, as many
     /// leave them as their ports have room for. `now_ns` never goes back from call to call.
     pub fn breathe<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
+        let activity = self.move_packets(now_ns, tracer);
+        if self.stays_pinned && activity.is_idle() {
+            self.worker.rest();
+        }
+        activity
+    }
+
+    /// Whether tables stay pinned from a breath in which something moved to the next one, which saves a fence for each burst:
+    /// for whoever breathes on until nothing moves. Before he waits for anybody who waits for packets that are under way, as
+    /// those who change tables do, he says that it is over. At first they do not.
+    pub fn stay_pinned(&mut self, stays: bool) {
+        self.stays_pinned = stays;
+        self.worker.stay_pinned(stays);
+    }
+
+    #[inline]
+    fn move_packets<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
         let mut activity = Activity::default();
-        if !T::ON && self.worker.has_short_way() && self.is_empty() && self.ports.have_room(self.config.burst) {
-            self.pass_through(now_ns, tracer, &mut activity);
+        if let Some(room) = self.room_to_pass::<T>() {
+            self.pass_through(room, now_ns, tracer, &mut activity);
             if self.is_empty() && self.arrived.is_empty() && self.resubmitted.is_empty() {
                 self.transmit(now_ns);
                 return activity;
@@ -159,6 +178,17 @@ impl Switch {
         activity.egress += self.egress(now_ns, tracer);
         self.transmit(now_ns);
         activity
+    }
+
+    /// Packets that every port would accept, if those that come now may take the short way: nobody waits, and any port has room for
+    /// all of them.
+    #[inline]
+    fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
+        if T::ON || !self.worker.has_short_way() || !self.is_empty() {
+            return None;
+        }
+        let room = self.ports.least_room();
+        (room >= self.config.burst * self.ports.count()).then_some(room)
     }
 
     /// Whether no packet waits anywhere in the switch.

@@ -102,6 +102,27 @@ fn a_packet_goes_where_it_wants() {
     assert_eq!((ports[3].number, ports[3].state), (3, PortState::Up));
 }
 
+/// A change of many things at once waits for packets that are under way: here it does so on the switch's own thread.
+#[test]
+fn nobody_waits_for_a_switch_that_stays_pinned_once_nothing_moves() {
+    let mut bench = Bench::new(Config::default());
+    bench.switch.stay_pinned(true);
+    for round in 0..3 {
+        bench.send(0, &[0, 1, 7]);
+        bench.settle();
+        assert_eq!(bench.sent_by(1), [[0, 1, 7]], "round {round}");
+        let pipeline = Arc::clone(bench.switch.pipeline());
+        let written = pipeline.atomically(|batch| batch.set_multicast_group(1, &[]));
+        written.expect("a group");
+        // The program that is left goes, and its tables.
+        if round == 1 {
+            let next = Pipeline::load(pipeline.program().clone()).expect("it was loaded before");
+            drop(pipeline);
+            bench.switch.replace_pipeline(Arc::new(next), 0);
+        }
+    }
+}
+
 #[test]
 fn copies_of_a_multicast_group() {
     let mut bench = Bench::new(Config::default());

@@ -18,8 +18,8 @@
 //! * The writer never waits either, except where it must not go on ([`Domain::synchronize`]): what it cannot free yet
 //!   waits in a limbo list.
 //!
-//! A reader that pins again and again without a pause may [keep](Pin::keep) its announcement between: what it found stays valid as
-//! long as the [`Session`] is the same.
+//! A reader that pins again and again without a pause may [keep](Pin::keep) its announcement between, and needs no fence as long as
+//! the epoch is the same ([`Reader::pin_again`]): what it found stays valid as long as the [`Session`] is the same.
 //!
 //! What was found under one pin may be remembered and used under a later one if both read the same [`State`] of the tables right
 //! after they began, since then nothing has changed in between:
@@ -30,7 +30,8 @@
 //! ```
 //!
 //! Who reads 0 and afterwards a state has either read that 0 before the writer's first step, so the pin is older than the
-//! writer's fence and keeps what is taken away; or behind its last step, and then the state is the new one.
+//! writer's fence and keeps what is taken away; or behind its last step, and then the state is the new one. A pin that goes on
+//! from one that was kept is at least as old.
 //!
 //! All tables of a pipeline share one [`Domain`], so that a worker pins once for all of them. `loom` checks the
 //! protocol together with the exact-match engine, see the tests there.
@@ -193,15 +194,15 @@ impl Reader {
         self.announcement.0.store(epoch, Ordering::Release);
         fence(Ordering::SeqCst);
         self.session.pins += 1;
-        self.pinned(self.domain.state())
+        self.pinned()
     }
 
     #[inline]
-    fn pinned(&self, state: Option<State>) -> Pin<'_> {
+    fn pinned(&self) -> Pin<'_> {
         Pin {
             domain: Arc::as_ptr(&self.domain),
             reader: Some(self),
-            state,
+            state: self.domain.state(),
             not_sync: PhantomData,
         }
     }
@@ -213,7 +214,7 @@ impl Reader {
         if announced == IDLE || announced != self.domain.epoch.load(Ordering::Relaxed) {
             return self.pin();
         }
-        self.pinned(None)
+        self.pinned()
     }
 
     /// Ends the pin that was kept, if there is one.
@@ -268,8 +269,8 @@ impl Pin<'_> {
         self.reader.map(|reader| reader.session)
     }
 
-    /// The state of the tables when it began; nothing if one was being changed, if the pin was kept from before, and for the
-    /// writer's own. What was found under a pin may be used under another one of the reader's that has the same state.
+    /// The state of the tables when it began; nothing if one was being changed, and for the writer's own. What was found under a pin
+    /// may be used under another one of the reader's that has the same state.
     #[inline]
     pub fn state(&self) -> Option<State> {
         self.state
@@ -475,12 +476,13 @@ mod publication {
         free: [AtomicU64; 3],
     }
 
-    /// Bursts of a reader that remembers where it found something, as long as the state is the same.
-    fn read(places: &Places, bursts: usize) {
+    /// Bursts of a reader that remembers where it found something, as long as the state is the same. It may stay pinned between
+    /// bursts.
+    fn read(places: &Places, bursts: usize, stays_pinned: bool) {
         let mut reader = places.domain.reader();
         let mut remembered: Option<(State, u64)> = None;
         for _ in 0..bursts {
-            let pin = reader.pin();
+            let pin = reader.pin_again();
             let state = pin.state();
             let place = match remembered {
                 Some((then, place)) if Some(then) == state => place,
@@ -492,7 +494,12 @@ mod publication {
                 "a place that was taken away"
             );
             remembered = state.map(|state| (state, place));
+            match stays_pinned {
+                true => pin.keep(),
+                false => drop(pin),
+            }
         }
+        reader.unpin();
     }
 
     /// Has another place be the present one; the one before is free when nobody can have it.
@@ -518,24 +525,22 @@ mod publication {
         })
     }
 
-    #[test]
-    fn what_is_remembered_is_there_while_the_state_is_the_same() {
-        loom::model(|| {
+    fn one_writer(stays_pinned: bool) {
+        loom::model(move || {
             let places = places();
             let its = Arc::clone(&places);
-            let reader = loom::thread::spawn(move || read(&its, 3));
+            let reader = loom::thread::spawn(move || read(&its, 3, stays_pinned));
             let limbo = write(&places, 1);
             free(&places, limbo);
             reader.join().unwrap();
         });
     }
 
-    #[test]
-    fn the_same_beside_two_writers() {
-        loom::model(|| {
+    fn two_writers(stays_pinned: bool) {
+        loom::model(move || {
             let places = places();
             let (its, anothers) = (Arc::clone(&places), Arc::clone(&places));
-            let reader = loom::thread::spawn(move || read(&its, 2));
+            let reader = loom::thread::spawn(move || read(&its, 2, stays_pinned));
             let writer = loom::thread::spawn(move || {
                 let limbo = write(&anothers, 1);
                 free(&anothers, limbo);
@@ -543,6 +548,53 @@ mod publication {
             let limbo = write(&places, 2);
             free(&places, limbo);
             writer.join().unwrap();
+            reader.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn what_is_remembered_is_there_while_the_state_is_the_same() {
+        one_writer(false);
+    }
+
+    #[test]
+    fn the_same_for_a_reader_that_stays_pinned() {
+        one_writer(true);
+    }
+
+    #[test]
+    fn the_same_beside_two_writers() {
+        two_writers(false);
+    }
+
+    #[test]
+    fn the_same_beside_two_writers_for_a_reader_that_stays_pinned() {
+        two_writers(true);
+    }
+
+    /// Who waits for readers that stay pinned sees what they have done before, and they see what he has published.
+    #[test]
+    fn who_waits_is_behind_the_bursts_of_a_reader_that_stays_pinned() {
+        loom::model(|| {
+            let places = places();
+            let its = Arc::clone(&places);
+            let reader = loom::thread::spawn(move || {
+                let mut reader = its.domain.reader();
+                for _ in 0..3 {
+                    let pin = reader.pin_again();
+                    // Two may not be in here, of whom one believes to be alone.
+                    if its.present.load(Ordering::Acquire) == 0 {
+                        assert_eq!(its.free[0].load(Ordering::Relaxed), 0, "the other one has waited");
+                    }
+                    pin.keep();
+                }
+                reader.unpin();
+            });
+            places.present.store(1, Ordering::SeqCst);
+            let epoch = places.domain.retire();
+            if places.domain.oldest() > epoch {
+                places.free[0].store(1, Ordering::Relaxed);
+            }
             reader.join().unwrap();
         });
     }

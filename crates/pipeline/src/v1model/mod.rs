@@ -63,7 +63,7 @@ pub use flow::FlowKey;
 use forebay_interp::{Ended, Event, NumberPlace, Preserve, State, Tracer};
 use forebay_jit::halves::Side;
 use forebay_jit::{Arrays, Locations, Site};
-use forebay_tables::Reader;
+use forebay_tables::{Pin, Reader};
 use pass::Scratch;
 use pool::Pool;
 pub(crate) use short_way::route;
@@ -226,19 +226,20 @@ impl Worker {
         };
         run(&mut self.bench, burst);
         drop(view);
-        match self.stays_pinned {
-            true => pin.keep(),
-            false => drop(pin),
-        }
+        end_burst(pin, self.stays_pinned);
     }
 
-    /// Whether tables stay pinned between bursts, which saves some time when these are short. Until they are not, packets may
-    /// meet the tables as they were, and whoever waits for readers of them, as a change of many entries at once does, waits.
+    /// Whether tables stay pinned between bursts, which saves a fence for each. Until they are not, or the worker
+    /// [rests](Worker::rest), whoever waits for readers of them, as a change of many entries at once does, waits for the next burst.
     pub fn stay_pinned(&mut self, stays: bool) {
         self.stays_pinned = stays;
-        if !stays {
-            self.reader.unpin();
-        }
+        self.rest();
+    }
+
+    /// Nobody has to wait for the worker until its next burst.
+    #[inline]
+    pub fn rest(&mut self) {
+        self.reader.unpin();
     }
 
     /// Counts a drop: of this worker, or of the switch around it.
@@ -280,6 +281,15 @@ impl Worker {
     }
 }
 
+/// The tables may stay pinned until the next burst.
+#[inline]
+fn end_burst(pin: Pin<'_>, stays_pinned: bool) {
+    match stays_pinned {
+        true => pin.keep(),
+        false => drop(pin),
+    }
+}
+
 impl Bench {
     fn packet(&mut self, bytes: FrameBuffer, arguments: IngressArguments) -> IngressPacket {
         let mut packet = self.pool.packet();
@@ -299,6 +309,8 @@ impl Bench {
 
 impl Drop for Worker {
     fn drop(&mut self) {
+        // The pipeline may go with us, and its tables wait for their readers.
+        self.rest();
         self.pipeline.stateful.sections.leave();
         self.pipeline.stateful.give_shard(self.bench.shard);
     }

@@ -7,7 +7,7 @@
 use super::copies::{Copied, Copies, packets_together};
 use super::frames::{all_fit, frames, length_bits};
 use super::pass::Scratch;
-use super::{DROP_PORT, Worker};
+use super::{DROP_PORT, Worker, end_burst};
 use crate::layout::Layout;
 use crate::load::Pipeline;
 use crate::objects::{PresentSection, View};
@@ -119,7 +119,9 @@ impl Worker {
     ) -> Option<Leaving> {
         let code = self.pipeline.code.as_ref()?;
         let forms = code.forms()?;
-        let pin = self.reader.pin();
+        let pin = self.reader.pin_again();
+        let length_max = self.pipeline.options.packet_limit as usize;
+        let bits = length_bits(packets);
         let view = View {
             program: &self.pipeline.program,
             plan: &self.pipeline.plan,
@@ -140,8 +142,7 @@ impl Worker {
         let packets = if forms.first.makes_copies() {
             let members = view.snapshot.replication.largest_group();
             let packets = &mut packets[..packets_together(members, room).min(all)];
-            self.copies
-                .prepare(memory, members * packets.len(), length_bits(packets));
+            self.copies.prepare(memory, members * packets.len(), bits);
             packets
         } else {
             packets
@@ -158,7 +159,8 @@ impl Worker {
             short_way: &mut short_way,
             rewritten,
             copies: &mut self.copies,
-            length_max: self.pipeline.options.packet_limit as usize,
+            length_max,
+            bits,
             passed,
         };
         let leaving = match pass.short_way.is_uniform() {
@@ -172,6 +174,8 @@ impl Worker {
                     .count_many(self.bench.shard, reason, run.packets as u64);
             }
         }
+        drop(view);
+        end_burst(pin, self.stays_pinned);
         leaving
     }
 }
@@ -183,6 +187,8 @@ struct Pass<'a, 'b> {
     copies: &'a mut Copies,
     /// Bytes of a packet at most.
     length_max: usize,
+    /// See [`length_bits`], before anything was done with the packets.
+    bits: usize,
     passed: &'a mut Vec<Passed>,
 }
 
@@ -206,6 +212,8 @@ impl Pass<'_, '_> {
         if headroom > 0 {
             packets.iter_mut().for_each(|packet| packet.make_headroom(headroom));
         }
+        // Frames do not become longer but at their beginning.
+        let will_fit = self.bits + headroom <= self.length_max;
         let mut done = 0;
         while done < packets.len() && self.passed.last().is_none_or(|run| run.passage != Passage::LongWay) {
             let rest = &mut packets[done..];
@@ -216,7 +224,7 @@ impl Pass<'_, '_> {
                 self.passed.push(Passed { passage, packets: ran });
                 return None;
             }
-            let fit = all_fit(&rest[..ran], self.length_max);
+            let fit = will_fit || all_fit(&rest[..ran], self.length_max);
             let mut alike = self.alike(0, ran, fit);
             if alike == all
                 && let Fate::Plain { port } = self.short_way.fate(0)

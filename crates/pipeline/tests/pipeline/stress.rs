@@ -18,7 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-const READERS: usize = 2;
+/// Whether each reader has its tables pinned all the time.
+const READERS: [bool; 2] = [false, true];
 /// Keys in the packets; a quarter always hits, a quarter never does.
 const KEYS: u64 = 4096;
 /// Entries that the table may hold.
@@ -125,11 +126,12 @@ struct Reading {
     done: AtomicBool,
 }
 
-fn read(kind: &Kind, pipeline: &Arc<Pipeline>, seed: u64, reading: &Reading) {
+fn read(kind: &Kind, pipeline: &Arc<Pipeline>, stays_pinned: bool, seed: u64, reading: &Reading) {
     let mut switch = Switch {
         worker: Worker::new(Arc::clone(pipeline)),
         pipeline: Arc::clone(pipeline),
     };
+    switch.worker.stay_pinned(stays_pinned);
     let mut random = SplitMix64::new(seed);
     while !reading.done.load(Ordering::Relaxed) {
         let key = random.next_u64() % KEYS;
@@ -197,9 +199,9 @@ fn stress(kind: &Kind, engine: Engine) {
     let mut random = SplitMix64::new(7);
     let start = Instant::now();
     std::thread::scope(|scope| {
-        let readers = [(); READERS].map(|()| {
+        let readers = READERS.map(|stays_pinned| {
             let (reading, pipeline, seed) = (&reading, &pipeline, random.next_u64());
-            scope.spawn(move || read(kind, pipeline, seed, reading))
+            scope.spawn(move || read(kind, pipeline, stays_pinned, seed, reading))
         });
         // A busy machine may let them begin when all is written; one that has ended has failed.
         while reading.packets.load(Ordering::Relaxed) == 0 && !readers.iter().any(|reader| reader.is_finished()) {
