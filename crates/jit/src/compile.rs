@@ -161,6 +161,7 @@ pub fn compile_short_way(
     let function = compiler.declare()?;
     compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
     let functions = compiler.functions;
+    let uniform = !environment.touches_packets && route.is_stateless(program) && !route.may_give_up(program);
     let needs = Needs {
         temporaries: environment.temporaries as usize,
         headroom: environment.headroom,
@@ -169,7 +170,8 @@ pub fn compile_short_way(
         arrays: ArraysShape::of(program),
         truncates: truncates(program),
         staged: order == Order::Staged,
-        uniform: !environment.touches_packets && route.is_stateless(program) && !route.may_give_up(program),
+        uniform,
+        steady: uniform && !route.depends_on_time(program),
         searched: environment.searched,
         slots: environment.slots,
     };

@@ -43,6 +43,8 @@ pub(crate) struct Needs {
     pub(crate) staged: bool,
     /// Whether the same becomes of all packets of a burst, which are not looked at.
     pub(crate) uniform: bool,
+    /// And of all later ones from the same port, as long as the tables are the same.
+    pub(crate) steady: bool,
     /// Tables whose locations code wants to know.
     pub(crate) searched: Vec<TableId>,
     /// How slots of the flow cache are laid out, if it has one.
@@ -313,6 +315,12 @@ impl<'a> ShortWay<'a> {
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.code.needs.uniform
+    }
+
+    /// Whether the same becomes of all frames that come by the same port, [as long as](TableObjects::pin) the tables are in the same state.
+    #[inline]
+    pub fn is_steady(&self) -> bool {
+        self.code.needs.steady
     }
 
     /// Takes the first of the frames, at most [`BURST_MAX`](crate::lane::BURST_MAX), the short way, and says of how many they were to know what

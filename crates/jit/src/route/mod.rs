@@ -271,6 +271,18 @@ impl Route {
         !(all.effects || all.ordered || all.requests || all.random) && all.registers_read.is_empty()
     }
 
+    /// Whether it may depend on when the packet comes.
+    pub(crate) fn depends_on_time(&self, program: &Program) -> bool {
+        let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
+        let read = Use::of(program, &all).read;
+        let mut sources = self
+            .before_parser
+            .iter()
+            .chain(&self.before_egress)
+            .chain(self.before_copy());
+        sources.any(|(slot, source)| *source == Source::Argument(Argument::Timestamp) && read.contains(slot))
+    }
+
     /// Whether a packet may be replicated.
     pub(crate) fn may_replicate(&self, program: &Program) -> bool {
         let ingress = Use::of(program, &[self.verify_checksum, self.ingress]);

@@ -46,6 +46,7 @@ mod ingress;
 mod pass;
 mod pool;
 mod short_way;
+mod steady;
 
 use crate::frame_buffer::FrameBuffer;
 use crate::load::Pipeline;
@@ -69,6 +70,7 @@ use pool::Pool;
 pub(crate) use short_way::route;
 pub use short_way::{Arrival, Leaving, Passage, Passed};
 use std::sync::Arc;
+use steady::SteadyPorts;
 
 /// `egress_spec` of a packet that is to be dropped.
 pub const DROP_PORT: u32 = 511;
@@ -87,6 +89,7 @@ pub struct Worker {
     bench: Bench,
     /// What packets became on the short way.
     copies: Copies,
+    steady: SteadyPorts,
 }
 
 /// What changes of a worker while a burst passes; the rest is lent to the burst.
@@ -133,6 +136,7 @@ impl Worker {
                 scratch: Scratch::default(),
             },
             copies: Copies::default(),
+            steady: SteadyPorts::default(),
         }
     }
 

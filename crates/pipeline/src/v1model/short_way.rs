@@ -122,6 +122,13 @@ impl Worker {
         let pin = self.reader.pin_again();
         let length_max = self.pipeline.options.packet_limit as usize;
         let bits = length_bits(packets);
+        if let Some(port) = self.steady.way(arrival.ingress_port, pin.state())
+            && bits <= length_max
+        {
+            end_burst(pin, self.stays_pinned);
+            let packets = packets.len();
+            return Some(Leaving { port, packets });
+        }
         let view = View {
             program: &self.pipeline.program,
             plan: &self.pipeline.plan,
@@ -167,6 +174,9 @@ impl Worker {
             true => pass.unseen(packets, arguments),
             false => pass.one_by_one(packets, all, arguments),
         };
+        if let (true, Some(Leaving { port, .. }), Some(state)) = (short_way.is_steady(), leaving, pin.state()) {
+            self.steady.note(arrival.ingress_port, port, state);
+        }
         for run in &passed[..] {
             if let Passage::Drop(reason) = run.passage {
                 self.pipeline

@@ -8,5 +8,6 @@ mod direct;
 mod memos;
 mod readiness;
 mod sections;
+mod steady;
 mod stress;
 mod v1model;
