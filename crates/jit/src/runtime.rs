@@ -364,36 +364,37 @@ impl LaneLookup {
 const _: () = assert!(offset_of!(Lane, hit) == offset_of!(Lane, record) + 8);
 
 /// A look-up for the lanes of a queue.
-struct InLanes<'pin, 'a> {
+#[derive(Clone, Copy)]
+struct InLanes<'pin> {
     place: OnePlace<'pin>,
     /// The default action's.
     default: *const u64,
-    look_up: &'a LaneLookup,
+    look_up: LaneLookup,
     lanes: *const *mut Lane,
 }
 
-impl<'pin, 'a> InLanes<'pin, 'a> {
+impl<'pin> InLanes<'pin> {
     /// Nothing when it reads several places of memory, one after the other.
     ///
     /// # Safety
     ///
     /// The lanes are of the short way that makes this look-up, as many as keys are looked up.
     unsafe fn new(
-        look_up: &'a LaneLookup,
+        look_up: &LaneLookup,
         lanes: *const *mut Lane,
         tables: &'pin dyn TableObjects,
-    ) -> Option<InLanes<'pin, 'a>> {
+    ) -> Option<InLanes<'pin>> {
         let (view, pin) = (tables.table(look_up.table), tables.pin());
         Some(InLanes {
             place: view.one_place(look_up.needs_slots, pin)?,
             default: view.default_record(pin).as_ptr(),
-            look_up,
+            look_up: *look_up,
             lanes,
         })
     }
 }
 
-impl<'pin> LookUp<'pin> for InLanes<'pin, '_> {
+impl<'pin> LookUp<'pin> for InLanes<'pin> {
     #[inline(always)]
     fn place(&self) -> OnePlace<'pin> {
         self.place
@@ -406,7 +407,7 @@ impl<'pin> LookUp<'pin> for InLanes<'pin, '_> {
     }
 
     #[inline(always)]
-    fn take(&mut self, index: usize, found: Found<'pin>) {
+    fn take(&self, index: usize, found: Found<'pin>) {
         // SAFETY: there is such a lane, and it has a place for what is found, as `new` was promised.
         unsafe {
             let lane = *self.lanes.add(index);
@@ -431,7 +432,7 @@ unsafe extern "C" fn ask(
         let tables = (*context).objects;
         let look_ups = (*look_ups).iter();
         let together = look_ups.filter_map(|look_up| InLanes::new(look_up, begin, tables));
-        let together: SmallVec<[InLanes<'_, '_>; TOGETHER_MAX]> = together.collect();
+        let together: SmallVec<[InLanes<'_>; TOGETHER_MAX]> = together.collect();
         ask_together(&together, end.offset_from_unsigned(begin));
     }
 }
@@ -448,7 +449,7 @@ unsafe extern "C" fn find_all(
     unsafe {
         let tables = (*context).objects;
         let count = end.offset_from_unsigned(begin);
-        let mut together = SmallVec::<[InLanes<'_, '_>; TOGETHER_MAX]>::new();
+        let mut together = SmallVec::<[InLanes<'_>; TOGETHER_MAX]>::new();
         for look_up in &(&*list)[index as usize] {
             match InLanes::new(look_up, begin, tables) {
                 Some(in_lanes) => together.push(in_lanes),
@@ -458,7 +459,7 @@ unsafe extern "C" fn find_all(
                 }
             }
         }
-        find_together(&mut together, count);
+        find_together(&together, count);
     }
 }
 

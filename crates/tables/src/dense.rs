@@ -78,17 +78,21 @@ impl Shape {
 #[derive(Debug)]
 pub(crate) struct Cells {
     shape: Shape,
-    count: usize,
     lines: Array<Line>,
+}
+
+/// The same for who looks keys up: values of his own, which nothing that is written meanwhile can change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CellsRead<'a> {
+    shape: Shape,
+    lines: &'a [Line],
 }
 
 impl Cells {
     fn for_entries(shape: Shape, entries: usize) -> Cells {
-        let count = Cells::buckets_for(entries);
         Cells {
             shape,
-            count,
-            lines: zeroed_lines(count),
+            lines: zeroed_lines(Cells::buckets_for(entries)),
         }
     }
 
@@ -96,14 +100,24 @@ impl Cells {
         (entries * 100).div_ceil(LOAD_BUILT * LINE_WORDS).max(BUCKETS_MIN)
     }
 
-    #[inline]
-    fn home(&self, key: u64) -> usize {
-        ((u128::from(hash_words(&[key])) * self.count as u128) >> 64) as usize
+    fn count(&self) -> usize {
+        self.lines.len()
     }
 
-    #[inline]
+    #[inline(always)]
+    pub(crate) fn read(&self) -> CellsRead<'_> {
+        CellsRead {
+            shape: self.shape,
+            lines: &self.lines,
+        }
+    }
+
+    fn home(&self, key: u64) -> usize {
+        self.read().home(key)
+    }
+
     fn next(&self, bucket: usize) -> usize {
-        if bucket + 1 == self.count { 0 } else { bucket + 1 }
+        self.read().next(bucket)
     }
 
     #[inline]
@@ -112,43 +126,10 @@ impl Cells {
         words.try_into().expect("a line has so many words")
     }
 
-    /// Asks for the bucket where a key is at home, and gives that.
-    #[inline(always)]
-    pub(crate) fn ask(&self, key: u64) -> u64 {
-        let home = self.home(key);
-        prefetch(&self.lines[home]);
-        home as u64
-    }
-
-    /// The first word of the record of a key that is at home there, with slot 0; nothing when there is no such key.
-    #[inline(always)]
-    pub(crate) fn find<I: Instructions>(&self, key: u64, home: u64) -> Option<u64> {
-        let wanted = self.shape.of_key(key);
-        let ignored = self.shape.record_mask() | OVERFLOWED;
-        let mut bucket = home as usize;
-        for _ in 0..self.count {
-            let line = &self.lines[bucket];
-            let mut same = I::same(line, wanted, ignored);
-            // What was seen together is only a hint where to look.
-            while same != 0 {
-                let cell = load(&line.0[same.trailing_zeros() as usize % LINE_WORDS]);
-                if (cell ^ wanted) & !ignored == 0 {
-                    return Some(self.shape.record(cell));
-                }
-                same &= same - 1;
-            }
-            if load(&line.0[0]) & OVERFLOWED == 0 {
-                return None;
-            }
-            bucket = self.next(bucket);
-        }
-        None
-    }
-
     /// Where a key is: its bucket, and the cell in it.
     fn place(&self, key: u64) -> Option<(usize, usize)> {
         let mut bucket = self.home(key);
-        for _ in 0..self.count {
+        for _ in 0..self.count() {
             let cells = self.bucket(bucket);
             let is_it = |cell: &AtomicU64| {
                 let cell = load(cell);
@@ -182,6 +163,51 @@ impl Cells {
     }
 }
 
+impl CellsRead<'_> {
+    #[inline(always)]
+    fn home(self, key: u64) -> usize {
+        ((u128::from(hash_words(&[key])) * self.lines.len() as u128) >> 64) as usize
+    }
+
+    #[inline(always)]
+    fn next(self, bucket: usize) -> usize {
+        if bucket + 1 == self.lines.len() { 0 } else { bucket + 1 }
+    }
+
+    /// Asks for the bucket where a key is at home, and gives that.
+    #[inline(always)]
+    pub(crate) fn ask(self, key: u64) -> u64 {
+        let home = self.home(key);
+        prefetch(&self.lines[home]);
+        home as u64
+    }
+
+    /// The first word of the record of a key that is at home there, with slot 0; nothing when there is no such key.
+    #[inline(always)]
+    pub(crate) fn find<I: Instructions>(self, key: u64, home: u64) -> Option<u64> {
+        let wanted = self.shape.of_key(key);
+        let ignored = self.shape.record_mask() | OVERFLOWED;
+        let mut bucket = home as usize;
+        for _ in 0..self.lines.len() {
+            let line = &self.lines[bucket];
+            let mut same = I::same(line, wanted, ignored);
+            // What was seen together is only a hint where to look.
+            while same != 0 {
+                let cell = load(&line.0[same.trailing_zeros() as usize % LINE_WORDS]);
+                if (cell ^ wanted) & !ignored == 0 {
+                    return Some(self.shape.record(cell));
+                }
+                same &= same - 1;
+            }
+            if load(&line.0[0]) & OVERFLOWED == 0 {
+                return None;
+            }
+            bucket = self.next(bucket);
+        }
+        None
+    }
+}
+
 #[inline]
 fn load(word: &AtomicU64) -> u64 {
     word.load(Ordering::Relaxed)
@@ -200,7 +226,7 @@ impl DenseIndex {
         let writer = DenseWriter {
             domain: Arc::clone(domain),
             live: 0,
-            passed: vec![0; cells.count],
+            passed: vec![0; cells.count()],
             arrays: Limbo::default(),
         };
         let cells = Shared::new(cells);
@@ -236,7 +262,7 @@ impl DenseWriter {
         if let Some(place) = cells.place(key) {
             return cells.store(place, cells.shape.cell(key, record));
         }
-        if (self.live + 1) * 100 > cells.count * LINE_WORDS * LOAD_MAX {
+        if (self.live + 1) * 100 > cells.count() * LINE_WORDS * LOAD_MAX {
             self.rebuild(index, self.live + 1);
         }
         let cells = self.present(index);
@@ -259,7 +285,7 @@ impl DenseWriter {
             passed = cells.next(passed);
         }
         self.live -= 1;
-        if cells.count > 4 * Cells::buckets_for(self.live) {
+        if cells.count() > 4 * Cells::buckets_for(self.live) {
             self.rebuild(index, self.live);
         }
         self.arrays.collect(&self.domain, drop);
@@ -274,7 +300,7 @@ impl DenseWriter {
     fn rebuild(&mut self, index: &DenseIndex, entries: usize) {
         let old = self.present(index);
         let new = Cells::for_entries(old.shape, entries);
-        self.passed = vec![0; new.count];
+        self.passed = vec![0; new.count()];
         for cell in words_of(&old.lines).iter().map(load).filter(|cell| cell & USED != 0) {
             put(&new, &mut self.passed, old.shape.key(cell), cell & !OVERFLOWED);
         }
@@ -318,7 +344,7 @@ mod tests {
         let mut reader = domain.reader();
         let pin = reader.pin();
         let cells = index.cells(&pin);
-        cells.find::<Portable>(key, cells.ask(key))
+        cells.read().find::<Portable>(key, cells.read().ask(key))
     }
 
     #[test]

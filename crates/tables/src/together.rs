@@ -56,7 +56,7 @@ pub enum Found<'pin> {
 }
 
 /// A look-up of many keys in a table of [`find_together`].
-pub trait LookUp<'pin> {
+pub trait LookUp<'pin>: Copy {
     /// The table.
     fn place(&self) -> OnePlace<'pin>;
 
@@ -64,7 +64,7 @@ pub trait LookUp<'pin> {
     fn key(&self, index: usize) -> &[u64];
 
     /// Takes what was found for it.
-    fn take(&mut self, index: usize, found: Found<'pin>);
+    fn take(&self, index: usize, found: Found<'pin>);
 }
 
 /// How many keys ahead of those that are searched [`find_together`] asks for memory in so many tables, if not a few more.
@@ -82,7 +82,7 @@ type Asked = [u64; FIND_MAX];
 /// something else to be done meanwhile.
 pub fn ask_together<'pin, L: LookUp<'pin>>(look_ups: &[L], count: usize) {
     for look_up in look_ups {
-        ask(look_up, 0..count, &mut [0; FIND_MAX]);
+        ask(*look_up, 0..count, &mut [0; FIND_MAX]);
     }
 }
 
@@ -92,7 +92,7 @@ pub fn ask_together<'pin, L: LookUp<'pin>>(look_ups: &[L], count: usize) {
 ///
 /// When there are more than [`TOGETHER_MAX`] tables, or more than [`FIND_MAX`] keys.
 #[inline]
-pub fn find_together<'pin, L: LookUp<'pin>>(look_ups: &mut [L], count: usize) {
+pub fn find_together<'pin, L: LookUp<'pin>>(look_ups: &[L], count: usize) {
     assert!(look_ups.len() <= TOGETHER_MAX, "{} look-ups together", look_ups.len());
     assert!(count <= FIND_MAX, "{count} keys are looked up at once");
     if !look_ups.is_empty() {
@@ -105,7 +105,7 @@ pub fn find_together<'pin, L: LookUp<'pin>>(look_ups: &mut [L], count: usize) {
 }
 
 struct Together<'pin, 'a, L> {
-    look_ups: &'a mut [L],
+    look_ups: &'a [L],
     count: usize,
     pin: PhantomData<&'pin ()>,
 }
@@ -119,11 +119,11 @@ impl<'pin, L: LookUp<'pin>> Generic for Together<'pin, '_, L> {
         let chunk = |first: usize| first.min(count)..(first + CHUNK).min(count);
         for present in (0..count + ahead).step_by(CHUNK) {
             for (look_up, asked) in self.look_ups.iter().zip(&mut asked) {
-                ask(look_up, chunk(present), asked);
+                ask(*look_up, chunk(present), asked);
             }
             if let Some(first) = present.checked_sub(ahead) {
-                for (look_up, asked) in self.look_ups.iter_mut().zip(&asked) {
-                    find::<I, L>(look_up, chunk(first), asked);
+                for (look_up, asked) in self.look_ups.iter().zip(&asked) {
+                    find::<I, L>(*look_up, chunk(first), asked);
                 }
             }
         }
@@ -131,9 +131,12 @@ impl<'pin, L: LookUp<'pin>> Generic for Together<'pin, '_, L> {
 }
 
 #[inline(always)]
-fn ask<'pin, L: LookUp<'pin>>(look_up: &L, keys: Range<usize>, asked: &mut Asked) {
+fn ask<'pin, L: LookUp<'pin>>(look_up: L, keys: Range<usize>, asked: &mut Asked) {
     match look_up.place().0 {
-        Place::Dense(cells) => keys.for_each(|index| asked[index] = cells.ask(look_up.key(index)[0])),
+        Place::Dense(cells) => {
+            let cells = cells.read();
+            keys.for_each(|index| asked[index] = cells.ask(look_up.key(index)[0]));
+        }
         Place::Bucket(buckets) => keys.for_each(|index| asked[index] = buckets.ask(look_up.key(index))),
         Place::Short { cells, width, .. } => keys.for_each(|index| {
             let key = direct_key(look_up.key(index), width);
@@ -144,12 +147,15 @@ fn ask<'pin, L: LookUp<'pin>>(look_up: &L, keys: Range<usize>, asked: &mut Asked
 }
 
 #[inline(always)]
-fn find<'pin, I: Instructions, L: LookUp<'pin>>(look_up: &mut L, keys: Range<usize>, asked: &Asked) {
+fn find<'pin, I: Instructions, L: LookUp<'pin>>(look_up: L, keys: Range<usize>, asked: &Asked) {
     match look_up.place().0 {
-        Place::Dense(cells) => keys.for_each(|index| {
-            let word = cells.find::<I>(look_up.key(index)[0], asked[index]);
-            look_up.take(index, word.map_or(Found::Nothing, Found::Word));
-        }),
+        Place::Dense(cells) => {
+            let cells = cells.read();
+            keys.for_each(|index| {
+                let word = cells.find::<I>(look_up.key(index)[0], asked[index]);
+                look_up.take(index, word.map_or(Found::Nothing, Found::Word));
+            });
+        }
         Place::Bucket(buckets) => keys.for_each(|index| {
             let record = buckets.get(look_up.key(index), asked[index]);
             look_up.take(

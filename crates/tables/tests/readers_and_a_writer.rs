@@ -1,5 +1,6 @@
 //! A writer at work while readers look up: every lookup gives an outcome from before or after a write, nothing else.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -57,41 +58,40 @@ fn look_up(view: &TableView, fields: &[Bits], reader: &mut forebay_tables::Reade
     let hint = view.prefetch(&words, &pin);
     let default = view.default_record(&pin);
     let one = argument_of(view, view.find(&words, hint, &pin).unwrap_or(default));
-    let mut among_others = [OneKey {
-        place: view.one_place(false, &pin),
-        words: &words,
-        found: default,
-    }];
-    if among_others[0].place.is_some() {
-        find_together(&mut among_others, 1);
-    }
+    let found = Cell::new(default);
+    let among_others = view.one_place(false, &pin).map(|place| {
+        let words = &words[..];
+        let found = &found;
+        find_together(&[OneKey { place, words, found }], 1);
+        argument_of(view, found.get())
+    });
     match view.lookup(fields, &pin).action {
-        ActionRef::Call(call) if among_others[0].place.is_none() => [one, one, argument(call)],
-        ActionRef::Call(call) => [one, argument_of(view, among_others[0].found), argument(call)],
+        ActionRef::Call(call) => [one, among_others.unwrap_or(one), argument(call)],
         other => panic!("{other:?}"),
     }
 }
 
 /// A look-up of one key.
+#[derive(Clone, Copy)]
 struct OneKey<'pin, 'a> {
-    place: Option<OnePlace<'pin>>,
+    place: OnePlace<'pin>,
     words: &'a [u64],
-    found: Record<'pin>,
+    found: &'a Cell<Record<'pin>>,
 }
 
 impl<'pin> LookUp<'pin> for OneKey<'pin, '_> {
     fn place(&self) -> OnePlace<'pin> {
-        self.place.expect("it is not looked up otherwise")
+        self.place
     }
 
     fn key(&self, _: usize) -> &[u64] {
         self.words
     }
 
-    fn take(&mut self, _: usize, found: Found<'pin>) {
+    fn take(&self, _: usize, found: Found<'pin>) {
         match found {
             Found::Nothing => {}
-            Found::Record(record) => self.found = record,
+            Found::Record(record) => self.found.set(record),
             Found::Word(word) => panic!("a record of several words is not {word:#x}"),
         }
     }

@@ -6,6 +6,7 @@ use forebay_tables::{
     Implementation, KeyError, KeyMatch, KeySpec, LookUp, MatchKind, MemberId, NewEntry, OnePlace, Record, SLOT_BITS,
     Table, TableError, TableSpec, find_together,
 };
+use std::cell::Cell;
 
 const NO_ACTION: ActionId = ActionId(0);
 const FORWARD: ActionId = ActionId(1);
@@ -307,13 +308,14 @@ fn idleness_is_counted_from_the_last_hit_in_any_snapshot() {
 }
 
 /// A look-up of some keys, which begin at all words behind one another, and what was found.
+#[derive(Clone, Copy)]
 struct Words<'pin, 'a> {
     place: OnePlace<'pin>,
     keys: &'a [u64],
     /// Words of a key.
     words: usize,
-    found: Vec<Option<u64>>,
-    gives_words: bool,
+    found: &'a [Cell<Option<u64>>],
+    gives_words: &'a Cell<bool>,
 }
 
 impl<'pin> LookUp<'pin> for Words<'pin, '_> {
@@ -325,13 +327,14 @@ impl<'pin> LookUp<'pin> for Words<'pin, '_> {
         &self.keys[index..index + self.words]
     }
 
-    fn take(&mut self, index: usize, found: Found<'pin>) {
-        self.gives_words |= matches!(found, Found::Word(_));
-        self.found[index] = match found {
+    fn take(&self, index: usize, found: Found<'pin>) {
+        self.gives_words
+            .set(self.gives_words.get() || matches!(found, Found::Word(_)));
+        self.found[index].set(match found {
             Found::Nothing => None,
             Found::Word(word) => Some(word),
             Found::Record(record) => Some(without_slot(record.word(0))),
-        };
+        });
     }
 }
 
@@ -346,24 +349,25 @@ fn words_found(table: &Table, keys: &[u64]) -> [Vec<Option<u64>>; 2] {
     let pin = reader.pin();
     let mut found = [vec![], vec![]];
     for keys in keys.chunks(FIND_MAX) {
-        let look_up = |needs_slots| Words {
-            place: view.one_place(needs_slots, &pin).expect("it is exact"),
+        let places = [(); 2].map(|()| vec![Cell::new(None); keys.len()]);
+        let gives_words = &Cell::new(false);
+        let look_up = |kind: usize| Words {
+            place: view.one_place(kind == 0, &pin).expect("it is exact"),
             keys,
             words: 1,
-            found: vec![None; keys.len()],
-            gives_words: false,
+            found: &places[kind],
+            gives_words,
         };
-        let mut look_ups = [true, false].map(look_up);
-        find_together(&mut look_ups, keys.len());
+        find_together(&[look_up(0), look_up(1)], keys.len());
         let record = |index: usize, record: Option<Record<'_>>| {
             assert_eq!(
                 record.map(|record| without_slot(record.word(0))),
-                look_ups[0].found[index]
+                places[0][index].get()
             );
         };
         view.find_all(keys.len(), |index| &keys[index..=index], record, &pin);
-        for (found, look_up) in found.iter_mut().zip(look_ups) {
-            found.extend(look_up.found);
+        for (found, places) in found.iter_mut().zip(&places) {
+            found.extend(places.iter().map(Cell::get));
         }
     }
     found
@@ -374,15 +378,16 @@ fn gives_words(table: &Table) -> bool {
     let mut reader = table.view().domain().reader();
     let pin = reader.pin();
     table.view().one_place(false, &pin).is_some_and(|place| {
-        let mut look_up = Words {
+        let gives_words = Cell::new(false);
+        let look_up = Words {
             place,
             keys: &[1, 1],
             words: table.view().key_layout().words(),
-            found: vec![None],
-            gives_words: false,
+            found: &[Cell::new(None)],
+            gives_words: &gives_words,
         };
-        find_together(std::slice::from_mut(&mut look_up), 1);
-        look_up.gives_words
+        find_together(&[look_up], 1);
+        gives_words.get()
     })
 }
 
