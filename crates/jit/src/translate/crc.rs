@@ -21,16 +21,14 @@ impl Translator<'_, '_, '_> {
         if left == 0 {
             return self.crc_of_bytes(crc, &first);
         }
-        let constant = self.crc_constant(constant);
+        let constant = self.number(i64::from(constant));
         let mut remainder = self.crc_step(crc, &first, constant);
         for data in steps {
             let count = left.min(STEP as u32);
             left -= count;
             remainder = self.crc_behind(crc, remainder, data, count);
         }
-        let final_xor = self.crc_constant(crc.final_xor);
-        let check = self.builder.ins().bxor(remainder, final_xor);
-        self.builder.ins().uextend(types::I64, check)
+        self.builder.ins().bxor_imm_u(remainder, i64::from(crc.final_xor))
     }
 
     /// The check of data that the parser has taken from the packet and nobody has changed: from there. Nothing when it is other
@@ -69,18 +67,12 @@ impl Translator<'_, '_, '_> {
 
     /// The check of so many bytes that are divided in one step.
     fn crc_of_bytes(&mut self, crc: &'static Crc, bytes: &[Byte]) -> ir::Value {
-        let constant = self.crc_constant(crc.initial_behind(bytes.len() as u32) ^ crc.final_xor);
-        let check = self.crc_step(crc, bytes, constant);
-        self.builder.ins().uextend(types::I64, check)
-    }
-
-    fn crc_constant(&mut self, value: u32) -> ir::Value {
-        self.builder.ins().iconst(types::I32, i64::from(value))
+        let constant = self.number(i64::from(crc.initial_behind(bytes.len() as u32) ^ crc.final_xor));
+        self.crc_step(crc, bytes, constant)
     }
 
     /// The remainder of so many bytes of words behind others of which there is a remainder.
     fn crc_behind(&mut self, crc: &'static Crc, before: ir::Value, words: &[ir::Value], count: u32) -> ir::Value {
-        let before = self.builder.ins().uextend(types::I64, before);
         let first = self.builder.ins().bswap(before);
         let mut dividend = words.to_vec();
         dividend[0] = self.builder.ins().bxor(words[0], first);
@@ -89,20 +81,30 @@ impl Translator<'_, '_, '_> {
             true => self.shifted_right(before, 8 * count),
             false => self.number(0),
         };
-        let left = self.builder.ins().ireduce(types::I32, left);
         self.crc_step(crc, &bytes_of(&dividend, count), left)
     }
 
     /// The remainder of bytes, added to what is there. Half of it is added up apart from the other one: neither waits for that.
     fn crc_step(&mut self, crc: &'static Crc, bytes: &[Byte], before: ir::Value) -> ir::Value {
         let tables = self.pointer(&raw const crc.remainders);
-        let mut sums = [before, self.crc_constant(0)];
+        let [tables, before] = self.used_once(tables, before);
+        let before = self.builder.ins().ireduce(types::I32, before);
+        let mut sums = [before, self.builder.ins().iconst(types::I32, 0)];
         for (following, (byte, sum)) in bytes.iter().rev().zip((0..2).cycle()).enumerate() {
             let remainder = self.table_word(tables, following, *byte);
             sums[sum] = self.builder.ins().bxor(sums[sum], remainder);
         }
-        let [even, odd] = sums;
+        let [even, odd] = sums.map(|sum| self.builder.ins().uextend(types::I64, sum));
+        let [even, odd] = self.used_once(even, odd);
         self.builder.ins().bxor(even, odd)
+    }
+
+    /// Two words as they are, however often they are used. Cranelift has an instruction of the processor take an operand from
+    /// memory itself where what it computes is used once, and so is all that is computed from it, up to what has two results.
+    fn used_once(&mut self, one: ir::Value, other: ir::Value) -> [ir::Value; 2] {
+        let both = self.builder.ins().iconcat(one, other);
+        let (one, other) = self.builder.ins().isplit(both);
+        [one, other]
     }
 
     /// What a table has for a byte.
