@@ -121,7 +121,10 @@ impl Translator<'_, '_, '_> {
                 let (left, right) = (self.value(left, data), self.value(right, data));
                 self.comparison(*operator, left, right)
             }
-            _ => self.word_of(expr, data),
+            _ => match self.range_in_packet(expr) {
+                Some(within) => within,
+                None => self.word_of(expr, data),
+            },
         }
     }
 
