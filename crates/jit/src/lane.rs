@@ -110,6 +110,8 @@ impl Copies {
 
 /// What becomes of packets on the short way: the high half of the word that [`Lane::fate`] leads to.
 pub(crate) mod fate {
+    use std::ops::BitOr;
+
     /// It leaves as it lies there now.
     pub(crate) const PLAIN: u64 = 0;
     /// It leaves with the output in place of what was parsed.
@@ -154,6 +156,37 @@ pub(crate) mod fate {
             }
         }
         differences(fates, fate) == 0
+    }
+
+    /// Which of these, at most 64, are this one, by a bit for each: with the instructions of the processor.
+    pub(crate) fn which(fates: &[u64], fate: u64) -> u64 {
+        assert!(fates.len() <= 64, "a word has a bit for each");
+        #[inline(always)]
+        fn portable(fates: &[u64], fate: u64) -> u64 {
+            let bit = |(place, other): (usize, &u64)| u64::from(*other == fate) << place;
+            fates.iter().enumerate().map(bit).fold(0, BitOr::bitor)
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::*;
+
+            #[target_feature(enable = "avx2")]
+            fn with_avx2(fates: &[u64], fate: u64) -> u64 {
+                let (fours, rest) = fates.as_chunks::<4>();
+                let wanted = _mm256_set1_epi64x(fate.cast_signed());
+                fours.iter().rev().fold(portable(rest, fate), |bits, four| {
+                    // SAFETY: four words are as many bytes, and lie anywhere.
+                    let four = unsafe { _mm256_loadu_si256(four.as_ptr().cast()) };
+                    let same = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, wanted)));
+                    bits << 4 | u64::from(same.cast_unsigned())
+                })
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has it.
+                return unsafe { with_avx2(fates, fate) };
+            }
+        }
+        portable(fates, fate)
     }
 
     /// Whether nothing but this word says what became of the packet.
@@ -323,5 +356,30 @@ impl Lanes {
         self.count = count;
         let first = self.queues.as_mut_ptr().wrapping_add(1);
         self.queues[0] = first.wrapping_add(count).expose_provenance() as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fates_are_found_wherever_they_are() {
+        let (plain, dropped) = (fate::PLAIN << 32 | 7, fate::DROPPED_IN_INGRESS << 32);
+        for (count, leaving) in [
+            (0, 0),
+            (1, 1),
+            (3, 0b101),
+            (10, 0b10_0000_1001),
+            (64, 1 << 63 | 2),
+            (64, u64::MAX),
+        ] {
+            let fates: Vec<u64> = (0..count)
+                .map(|place| if leaving >> place & 1 == 1 { plain } else { dropped })
+                .collect();
+            assert_eq!(fate::which(&fates, plain), leaving);
+            assert_eq!(fate::which(&fates, dropped).count_ones(), count - leaving.count_ones());
+            assert_eq!(fate::which(&fates, plain + 1), 0);
+        }
     }
 }

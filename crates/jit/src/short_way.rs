@@ -4,7 +4,7 @@ use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
 use crate::flow_slots::SlotLayout;
-use crate::lane::{BURST_MAX, Lanes, Shape, fate};
+use crate::lane::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, Order};
 use crate::tables::TableObjects;
@@ -192,26 +192,23 @@ pub struct Departures {
     pub dropped_in_ingress: usize,
     /// How many were dropped in egress.
     pub dropped_in_egress: usize,
-    count: usize,
-    places: [u8; BURST_MAX],
-}
-
-impl Default for Departures {
-    fn default() -> Departures {
-        Departures {
-            port: 0,
-            dropped_in_ingress: 0,
-            dropped_in_egress: 0,
-            count: 0,
-            places: [0; BURST_MAX],
-        }
-    }
+    /// A bit for each frame that leaves.
+    leaving: u64,
 }
 
 impl Departures {
     /// The places in the burst of the frames that leave, in order.
-    pub fn places(&self) -> &[u8] {
-        &self.places[..self.count]
+    #[inline]
+    pub fn places(&self) -> impl Iterator<Item = usize> + use<> {
+        let lowest = |bits: u64| (bits > 0).then_some(bits);
+        let left = std::iter::successors(lowest(self.leaving), move |bits| lowest(bits & (bits - 1)));
+        left.map(|bits| bits.trailing_zeros() as usize)
+    }
+
+    /// How many leave.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.leaving.count_ones() as usize
     }
 }
 
@@ -397,33 +394,24 @@ impl<'a> ShortWay<'a> {
     #[inline]
     pub fn departures(&self, count: usize, alike: usize) -> Option<Departures> {
         let fates = &self.memory.lanes.fates()[..count];
-        if [fates[0], fates[alike]].iter().all(|fate| fate >> 32 == fate::PLAIN) {
+        let is_plain = |fate: u64| fate >> 32 == fate::PLAIN;
+        let leaves = match [fates[0], fates[alike]].map(is_plain) {
             // By two ports, as in most bursts that do not leave by one.
-            return None;
-        }
-        self.departures_by_one_port(count)
-    }
-
-    fn departures_by_one_port(&self, count: usize) -> Option<Departures> {
-        let fates = &self.memory.lanes.fates()[..count];
-        let mut departures = Departures::default();
-        let mut left = 0;
-        // Without a branch: what becomes of a packet is hard to predict.
-        for (index, fate) in fates.iter().enumerate() {
-            let how = fate >> 32;
-            departures.places[left] = index as u8;
-            left += usize::from(how == fate::PLAIN);
-            departures.dropped_in_ingress += usize::from(how == fate::DROPPED_IN_INGRESS);
-            departures.dropped_in_egress += usize::from(how == fate::DROPPED_IN_EGRESS);
-        }
-        departures.count = left;
-        let is_all = left + departures.dropped_in_ingress + departures.dropped_in_egress == count;
-        let port = fates[usize::from(*departures.places().first().filter(|_| is_all)?)];
-        departures.port = port as u32;
-        let mut places = departures.places().iter();
-        places
-            .all(|place| fates[usize::from(*place)] == port)
-            .then_some(departures)
+            [true, true] => return None,
+            [true, false] => fates[0],
+            [false, true] => fates[alike],
+            [false, false] => fates.iter().copied().find(|fate| is_plain(*fate))?,
+        };
+        let leaving = fate::which(fates, leaves);
+        let dropped = |how: u64| fate::which(fates, how << 32).count_ones() as usize;
+        let departures = Departures {
+            port: leaves as u32,
+            dropped_in_ingress: dropped(fate::DROPPED_IN_INGRESS),
+            dropped_in_egress: dropped(fate::DROPPED_IN_EGRESS),
+            leaving,
+        };
+        let settled = departures.count() + departures.dropped_in_ingress + departures.dropped_in_egress;
+        (settled == count).then_some(departures)
     }
 
     /// What became of a frame of the last burst.

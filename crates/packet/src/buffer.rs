@@ -118,10 +118,16 @@ impl Buffer {
     /// Whether the data of every one begins behind the default headroom, with room for so many bytes.
     #[inline]
     pub(crate) fn all_begin_with_room<'b>(buffers: impl Iterator<Item = &'b Buffer> + Clone, bytes: usize) -> bool {
+        let has_room = |buffer: &Buffer| bytes <= buffer.size - DEFAULT_HEADROOM;
+        Buffer::all_begin_as_usual(buffers.clone()) && (bytes <= DEFAULT_ROOM || { buffers }.all(has_room))
+    }
+
+    /// Whether the data of every one begins behind the default headroom.
+    #[inline]
+    pub(crate) fn all_begin_as_usual<'b>(buffers: impl Iterator<Item = &'b Buffer>) -> bool {
         // Without a branch for each: all do, as a rule.
         let differ = |differences, buffer: &Buffer| differences | (buffer.headroom() ^ DEFAULT_HEADROOM);
-        let begin_there = buffers.clone().fold(0, differ) == 0;
-        begin_there && (bytes <= DEFAULT_ROOM || { buffers }.all(|buffer| bytes <= buffer.size - DEFAULT_HEADROOM))
+        buffers.fold(0, differ) == 0
     }
 
     /// No data, behind the default headroom.

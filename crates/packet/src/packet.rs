@@ -132,11 +132,12 @@ impl Packet {
         removed
     }
 
-    /// Sees to it that there are at least `headroom` bytes before the data.
+    /// Sees to it that there are at least `headroom` bytes before the data of each packet.
     #[inline]
-    pub fn make_headroom(&mut self, headroom: usize) {
-        if headroom > self.headroom() {
-            self.move_behind(headroom);
+    pub fn make_headroom_in_all(packets: &mut [Packet], headroom: usize) {
+        let have_default = || Buffer::all_begin_as_usual(packets.iter().map(|packet| &packet.buffer));
+        if headroom > DEFAULT_HEADROOM || !have_default() {
+            packets.iter_mut().for_each(|packet| packet.make_headroom(headroom));
         }
     }
 
@@ -188,6 +189,13 @@ impl Packet {
     pub fn set_received(&mut self, length: usize) {
         self.buffer.set_length(length);
         self.original_length = length_u32(length);
+    }
+
+    /// Sees to it that there are at least `headroom` bytes before the data.
+    fn make_headroom(&mut self, headroom: usize) {
+        if headroom > self.headroom() {
+            self.move_behind(headroom);
+        }
     }
 
     /// Moves the data so that it begins behind so many bytes.

@@ -220,7 +220,7 @@ impl Pass<'_, '_> {
     fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<Leaving> {
         let headroom = self.short_way.headroom();
         if headroom > 0 {
-            packets.iter_mut().for_each(|packet| packet.make_headroom(headroom));
+            Packet::make_headroom_in_all(packets, headroom);
         }
         // Frames do not become longer but at their beginning.
         let will_fit = self.bits + headroom <= self.length_max;
@@ -274,8 +274,8 @@ impl Pass<'_, '_> {
     /// so many of them, are alike.
     fn gather(&mut self, packets: &mut [Packet], alike: usize) -> Option<Leaving> {
         let departures = self.short_way.departures(packets.len(), alike)?;
-        for (place, now) in departures.places().iter().enumerate() {
-            packets.swap(place, usize::from(*now));
+        for (place, now) in departures.places().enumerate() {
+            packets.swap(place, now);
         }
         for (reason, packets) in [
             (DropReason::IngressDrop, departures.dropped_in_ingress),
@@ -288,7 +288,7 @@ impl Pass<'_, '_> {
         }
         Some(Leaving {
             port: departures.port,
-            packets: departures.places().len(),
+            packets: departures.count(),
         })
     }
 
