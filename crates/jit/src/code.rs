@@ -248,7 +248,7 @@ impl<'a> Execution<'a> {
                 random: Random::new(input.random_seed),
                 registers: arrays.registers(),
                 counters: arrays.counters(),
-                needs_locks: objects.needs_locks().into(),
+                held_lock: objects.held_lock(),
                 locations: Later::new(site.locations.as_ptr()),
                 temporaries: memory.temporaries.as_mut_ptr(),
                 requests,

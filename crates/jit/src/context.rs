@@ -17,6 +17,7 @@ use forebay_ir::TableId;
 use forebay_tables::{Location, State};
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::atomic::AtomicU64;
 
 /// A value that is not there before somebody needs it: contexts are made for every packet.
 pub(crate) type Later<T> = MaybeUninit<T>;
@@ -64,8 +65,8 @@ pub(crate) struct Context<'a> {
     pub(crate) registers: *const u64,
     /// The same of counters.
     pub(crate) counters: *const u64,
-    /// Whether atomic sections need locks.
-    pub(crate) needs_locks: u64,
+    /// See [`TableObjects::held_lock`].
+    pub(crate) held_lock: *mut *const AtomicU64,
     /// On the short way and on one side of a traffic manager: where the tables are that compiled code searches itself, in the
     /// order of the list that comes with the function.
     pub(crate) locations: Later<*const Location>,
@@ -155,7 +156,7 @@ impl<'a> Context<'a> {
             lane_words: Later::uninit(),
             registers: ptr::null(),
             counters: ptr::null(),
-            needs_locks: 1,
+            held_lock: ptr::null_mut(),
             locations: Later::uninit(),
             flow_index: Later::uninit(),
             flow_tag: Later::uninit(),

@@ -70,6 +70,9 @@
 //!   left out where the instruction before has masked the index to fewer bits than a larger one has. A write to one of several
 //!   registers is reached when a test has found the number to be that of one of them, and nothing on the way from there writes the
 //!   number; they have the same size, are in one bank, and each is as far behind the one before it as the next.
+//! * **Locks.** Code takes the lock in the word of an element whose index it has compared like this, and gives back that whose word is
+//!   named where [`TableObjects::held_lock`] says. What is named there is null or the word of a lock, and stays where it is as long
+//!   as the registers do.
 //! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as long as the
 //!   burst, or another one of the same [session](forebay_tables::Session) does. A bucket's number is the high half of a product
 //!   with the number of buckets, so it is smaller; an entry's place is that of a bit under a mask of places. Numbers in cells are

@@ -62,7 +62,6 @@ functions! {
     VALUE_SET_CONTAINS = value_set_contains(3) -> u64;
     COUNT = count(3);
     ENTER_ATOMIC = enter_atomic(3);
-    LEAVE_ATOMIC = leave_atomic(1);
     EXECUTE_METER = execute_meter(3) -> u64;
     HASH_BYTES = hash_bytes(4) -> u64;
     HASH_BEGIN = hash_begin(1);
@@ -694,11 +693,6 @@ unsafe extern "C" fn append_value(context: *mut Context<'_>, target: u64, value:
 unsafe extern "C" fn enter_atomic(context: *const Context<'_>, lock: u64, index: u64) {
     // SAFETY: see the module.
     unsafe { (*context).objects.enter_atomic(lock as u32, index) };
-}
-
-unsafe extern "C" fn leave_atomic(context: *const Context<'_>) {
-    // SAFETY: see the module.
-    unsafe { (*context).objects.leave_atomic() };
 }
 
 /// Whether a checksum was found wrong.

@@ -285,7 +285,7 @@ impl<'a> ShortWay<'a> {
         assert!(arrays.are_of(code.needs.arrays), "the arrays are those of the program");
         context.registers = arrays.registers();
         context.counters = arrays.counters();
-        context.needs_locks = objects.needs_locks().into();
+        context.held_lock = objects.held_lock();
         if let Some(layout) = &code.needs.slots {
             let (index, tag) = memory.flows.open(code.number, layout, objects.pin().state());
             context.flow_index.write(index.first);

@@ -5,6 +5,7 @@ use crate::route::Replica;
 use forebay_interp::{Objects, PacketFacts};
 use forebay_ir::{MatchKind, Program, TableId};
 use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
+use std::sync::atomic::AtomicU64;
 
 /// [`Objects`] whose tables can be read without a value for each field.
 pub trait TableObjects: Objects {
@@ -20,9 +21,10 @@ pub trait TableObjects: Objects {
     /// The arrays of stateful objects.
     fn arrays(&self) -> &Arrays;
 
-    /// Whether atomic sections need locks: somebody else may be in one at the same time. Stays as it is while a
-    /// [`crate::ShortWay`] lives.
-    fn needs_locks(&self) -> bool;
+    /// Where the word is named whose [lock](forebay_tables::Lock) is held, if one is: a place for compiled code to look at and to
+    /// write to while a [`crate::ShortWay`] or an [`crate::Execution`] lives. Null when atomic sections need no locks, because nobody
+    /// else can be in one at the same time.
+    fn held_lock(&self) -> *mut *const AtomicU64;
 
     /// What a hit changes: counts and meters it, and notes its time; the colour of the direct meter, if there is one.
     fn hit(&self, table: TableId, slot: u32, packet: PacketFacts) -> Option<u8>;

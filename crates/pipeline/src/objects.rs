@@ -15,12 +15,12 @@ use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId
 use forebay_jit::Arrays;
 use forebay_tables::counter::SHARDS;
 use forebay_tables::crc::{Crc, CrcParameters};
-use forebay_tables::section::Lock;
 use forebay_tables::{
-    ActionProfile, ActionRef, CounterArray, Domain, KeyMatch, MeterArray, MeterColor, Pin, RegisterArray, SectionLocks,
-    Table, TableView,
+    ActionProfile, ActionRef, CounterArray, Domain, KeyMatch, Lock, MeterArray, MeterColor, Pin, RegisterArray,
+    SectionLocks, Table, TableView,
 };
 use std::cell::Cell;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -124,6 +124,16 @@ impl Stateful {
         }
     }
 
+    /// A lock by its number in the program, and an index; none for elements that no register has.
+    #[inline]
+    fn lock(&self, number: u32, index: u64) -> Option<Lock<'_>> {
+        let register = &self.registers[number as usize];
+        if self.register_locks.is_by_index(number) && RegisterArray::have_locks(register.width()) {
+            return register.lock(index);
+        }
+        Some(self.sections.shared(number, index))
+    }
+
     /// Does something to elements of a register, to each as one step for packets.
     pub(crate) fn for_elements(
         &self,
@@ -135,7 +145,7 @@ impl Stateful {
         let guest = self.sections.guest(readers);
         for index in indices {
             let (lock, under) = self.register_locks.of(register, index);
-            guest.within(lock, under, || body(&self.registers[register], index));
+            guest.within(self.lock(lock, under), || body(&self.registers[register], index));
         }
     }
 }
@@ -208,8 +218,9 @@ pub(crate) struct View<'a> {
 #[derive(Debug)]
 pub(crate) struct PresentSection<'a> {
     /// None when this burst needs no locks.
-    locks: Option<&'a SectionLocks>,
-    held: Cell<Option<Lock>>,
+    locks: Option<&'a Stateful>,
+    /// The word of the lock; null when none is held.
+    held: Cell<*const AtomicU64>,
 }
 
 impl<'a> PresentSection<'a> {
@@ -217,28 +228,31 @@ impl<'a> PresentSection<'a> {
     #[inline]
     pub(crate) fn of_burst(stateful: &'a Stateful) -> PresentSection<'a> {
         PresentSection {
-            locks: stateful.sections.are_needed().then_some(&stateful.sections),
-            held: Cell::new(None),
+            locks: stateful.sections.are_needed().then_some(stateful),
+            held: Cell::new(ptr::null()),
         }
     }
 
-    fn needs_locks(&self) -> bool {
-        self.locks.is_some()
+    /// Where compiled code finds and notes which lock is held; null when none is needed.
+    fn held_lock(&self) -> *mut *const AtomicU64 {
+        self.locks.map_or(ptr::null_mut(), |_| self.held.as_ptr())
     }
 
     #[inline]
     fn enter(&self, lock: u32, index: u64) {
         self.leave();
-        if let Some(locks) = self.locks {
-            self.held.set(Some(locks.acquire(lock, index)));
+        if let Some(lock) = self.locks.and_then(|locks| locks.lock(lock, index)) {
+            lock.acquire();
+            self.held.set(lock.word());
         }
     }
 
     /// Ends the section, if there is one.
     #[inline]
     pub(crate) fn leave(&self) {
-        if let (Some(locks), Some(held)) = (self.locks, self.held.take()) {
-            locks.release(held);
+        // SAFETY: it is null, or was set here or by compiled code to the word of a lock of `locks`.
+        if let Some(word) = unsafe { self.held.replace(ptr::null()).as_ref() } {
+            Lock::in_word(word).release();
         }
     }
 }
@@ -298,8 +312,8 @@ impl forebay_jit::TableObjects for View<'_> {
         self.arrays
     }
 
-    fn needs_locks(&self) -> bool {
-        self.section.needs_locks()
+    fn held_lock(&self) -> *mut *const AtomicU64 {
+        self.section.held_lock()
     }
 
     fn table(&self, table: TableId) -> &TableView {

@@ -17,10 +17,15 @@
 //! of their registers at one index each, and that is known where the section begins, then the index tells which sections
 //! exclude each other; the aggregation of messages, whose registers are all indexed by the flow, runs on several workers
 //! like this. Otherwise all sections of the lock exclude each other.
+//!
+//! A lock has the number of one of its registers. If it is told apart by index, and the elements of that register
+//! [have locks](RegisterArray::have_locks), then these are the lock, and where that register has no element nobody needs one:
+//! no other register of the lock is longer.
 
 use forebay_ir::{
     Block, BlockId, Body, BodyId, BodyKind, Expr, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
 };
+use forebay_tables::RegisterArray;
 use std::collections::BTreeSet;
 
 /// By register: its lock, and whether that is told apart by index.
@@ -32,6 +37,11 @@ impl RegisterLocks {
     pub(crate) fn of(&self, register: usize, index: u64) -> (u32, u64) {
         let (lock, by_index) = self.0[register];
         (lock, if by_index { index } else { 0 })
+    }
+
+    /// Whether a lock is told apart by index.
+    pub(crate) fn is_by_index(&self, lock: u32) -> bool {
+        self.0[lock as usize].1
     }
 }
 
@@ -407,7 +417,26 @@ fn locks(program: &Program, sections: &[Section]) -> RegisterLocks {
         .flat_map(|section| section.registers.first())
         .map(|register| lock[register.index()])
         .collect();
-    RegisterLocks(lock.into_iter().map(|lock| (lock, !whole.contains(&lock))).collect())
+    let numbers = numbers(program, &lock);
+    let lock_of = |class: u32| (numbers[class as usize], !whole.contains(&class));
+    RegisterLocks(lock.into_iter().map(lock_of).collect())
+}
+
+/// By what registers of one lock have in common: the register after which it is called. None is longer; the elements of this one
+/// have locks, if those of any as long have.
+fn numbers(program: &Program, classes: &[u32]) -> Vec<u32> {
+    let rank = |register: u32| {
+        let declared = &program.registers[register as usize];
+        (declared.size, RegisterArray::have_locks(declared.width))
+    };
+    let mut numbers: Vec<u32> = (0..classes.len() as u32).collect();
+    for (register, class) in (0..).zip(classes) {
+        let number = &mut numbers[*class as usize];
+        if rank(register) > rank(*number) {
+            *number = register;
+        }
+    }
+    numbers
 }
 
 /// Says in the program what each section locks; those that access no register are none.

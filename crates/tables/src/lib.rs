@@ -108,9 +108,9 @@ pub use layout::{Key, KeyLayout, NO_SLOT, Placement, Record, RecordLayout, SLOT_
 pub use meter::{ColorCounts, MeterArray, MeterColor, MeterConfig, MeterError, MeterKind};
 pub use profile::{ActionProfile, ProfileError};
 pub use reclaim::{Domain, Pin, Published, Reader, Session, State};
-pub use register::RegisterArray;
+pub use register::{LOCKED_BITS_MAX, RegisterArray};
 pub use search::{Location, Search};
-pub use section::SectionLocks;
+pub use section::{Lock, SectionLocks};
 pub use storage::ArrayTooLarge;
 pub use table::{ActionError, ActionScope, ActionSpec, Implementation, LookupResult, Table, TableError, TableSpec};
 pub use together::{Found, LookUp, OnePlace, TOGETHER_MAX, ahead, ask_together, find_together};

@@ -11,6 +11,8 @@
 //! some. What is to be one step for others (a wide element, a read and the write that follows it)
 //! is done in an atomic section: see [`crate::section`].
 //!
+//! An element of up to [`LOCKED_BITS_MAX`] bits leaves the highest bytes of its word to such a section's [`Lock`].
+//!
 //! # Banks
 //!
 //! ```text
@@ -26,7 +28,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_bits::Bits;
 
+use crate::section::Lock;
 use crate::storage::{ArrayTooLarge, SeparateWords, check_size};
+
+/// Bits of the widest element whose word has room for a lock, and is written without touching it by two stores at most.
+pub const LOCKED_BITS_MAX: u32 = 48;
 
 /// Words of a cache line.
 const LINE_WORDS: usize = 8;
@@ -127,7 +133,7 @@ impl RegisterArray {
         };
         let words = self.element(index);
         match words {
-            [word] => Bits::new(self.width, word.load(Ordering::Relaxed).into()),
+            [word] => Bits::new(self.width, (word.load(Ordering::Relaxed) & self.value_mask()).into()),
             words => {
                 let limbs: Vec<u64> = words.iter().map(|w| w.load(Ordering::Relaxed)).collect();
                 Bits::from_limbs(self.width, &limbs)
@@ -148,6 +154,9 @@ impl RegisterArray {
                 for (word, stored) in words.iter_mut().zip(self.element(index)) {
                     *word = stored.load(Ordering::Relaxed);
                 }
+                if let [word] = words {
+                    *word &= self.value_mask();
+                }
             }
             None => words.fill(0),
         }
@@ -163,9 +172,7 @@ impl RegisterArray {
     pub fn write_words(&self, index: u64, words: &[u64]) {
         assert_eq!(words.len(), self.words_per_element, "a register holds one width");
         if let Some(index) = self.checked(index) {
-            for (word, stored) in words.iter().zip(self.element(index)) {
-                stored.store(*word, Ordering::Relaxed);
-            }
+            self.write_element(index, words.iter().copied());
         }
     }
 
@@ -176,11 +183,8 @@ impl RegisterArray {
     /// When the value is not as wide as the elements.
     pub fn write(&self, index: u64, value: &Bits) {
         assert_eq!(value.width(), self.width, "a register holds one width");
-        let Some(index) = self.checked(index) else {
-            return;
-        };
-        for (word, limb) in self.element(index).iter().zip(value.limbs()) {
-            word.store(limb, Ordering::Relaxed);
+        if let Some(index) = self.checked(index) {
+            self.write_element(index, value.limbs());
         }
     }
 
@@ -190,6 +194,41 @@ impl RegisterArray {
         for index in 0..self.len {
             self.write(index as u64, &zero);
         }
+    }
+
+    /// Whether the elements of an array with elements so many bits wide have locks.
+    pub fn have_locks(width: u32) -> bool {
+        (1..=LOCKED_BITS_MAX).contains(&width)
+    }
+
+    /// The lock of the element at `index`; none outside the array.
+    ///
+    /// # Panics
+    ///
+    /// When the elements [have none](RegisterArray::have_locks).
+    #[inline]
+    pub fn lock(&self, index: u64) -> Option<Lock<'_>> {
+        assert!(RegisterArray::have_locks(self.width), "elements have locks");
+        let index = self.checked(index)?;
+        Some(Lock::in_word(&self.element(index)[0]))
+    }
+
+    #[inline]
+    fn write_element(&self, index: usize, limbs: impl Iterator<Item = u64>) {
+        let words = self.element(index);
+        // Above a value of one word is its lock, or nothing.
+        let above = match words {
+            [word] => word.load(Ordering::Relaxed) & !self.value_mask(),
+            _ => 0,
+        };
+        for (word, limb) in words.iter().zip(limbs) {
+            word.store(limb | above, Ordering::Relaxed);
+        }
+    }
+
+    /// The bits of the only word of an element that are its value.
+    fn value_mask(&self) -> u64 {
+        u64::MAX >> (u64::BITS - self.width)
     }
 
     fn checked(&self, index: u64) -> Option<usize> {
@@ -228,6 +267,29 @@ mod tests {
             registers.reset();
             assert!(registers.read(3).is_zero());
         }
+    }
+
+    #[test]
+    fn a_lock_and_its_element_are_apart() {
+        for width in [1, 8, 33, 48] {
+            assert!(RegisterArray::have_locks(width));
+            let registers = RegisterArray::new(width, 2).unwrap();
+            let lock = registers.lock(1).expect("there is such an element");
+            lock.acquire();
+            assert!(registers.read(1).is_zero());
+            registers.write(1, &Bits::ones(width));
+            let mut words = [0];
+            registers.read_words(1, &mut words);
+            assert_eq!(Bits::new(width, words[0].into()), Bits::ones(width));
+            registers.write_words(1, &words);
+            let is_taken = || registers.bank()[1].load(Ordering::Relaxed) >> (8 * Lock::BYTE) == 1;
+            assert!(is_taken());
+            lock.release();
+            assert!(!is_taken());
+            assert_eq!(registers.read(1), Bits::ones(width));
+            assert!(registers.lock(2).is_none());
+        }
+        assert!([0, 49, 64, 65].iter().all(|width| !RegisterArray::have_locks(*width)));
     }
 
     #[test]

@@ -4,6 +4,13 @@
 //! of one lock exclude each other when their indices are the same, and may when they are not. Sections do not nest, so
 //! nobody ever waits for a lock while he has another, and there is no deadlock.
 //!
+//! # Where locks are
+//!
+//! A [`Lock`] is a byte of a word whose other bytes are somebody else's. A lock that tells indices apart is in the elements of a
+//! register, if those have room for it ([`RegisterArray::lock`](crate::RegisterArray::lock)): then a packet that has it has the line
+//! of memory that it came for, and workers whose packets go to different elements do not meet at all. All other locks share a
+//! number of lines ([`SectionLocks::shared`]).
+//!
 //! # Alone
 //!
 //! As long as there is one party (a worker, or a control plane that reads and writes elements), nobody needs a lock, and
@@ -24,9 +31,10 @@
 //! case the owner has been interrupted.
 
 use crate::reclaim::Domain;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64 as Count, Ordering};
+use std::sync::atomic::AtomicU64;
 
-/// Locks that all sections share. More than enough for sections of different indices to rarely meet.
+/// Locks that sections share. More than enough for sections of different indices to rarely meet.
 const STRIPES: usize = 256;
 
 /// Spins before another thread is let run.
@@ -41,17 +49,58 @@ struct Stripe(AtomicU64);
 #[derive(Debug)]
 pub struct SectionLocks {
     stripes: Box<[Stripe]>,
-    parties: AtomicU64,
+    parties: Count,
 }
 
-/// A lock that somebody has, or would have if he were not alone.
-pub type Lock = u32;
+/// A lock.
+#[derive(Clone, Copy, Debug)]
+pub struct Lock<'a>(&'a AtomicU64);
+
+impl<'a> Lock<'a> {
+    /// The byte of the word, counted from the least significant one, that is 1 as long as somebody has the lock, and 0
+    /// otherwise.
+    pub const BYTE: u32 = 7;
+
+    const TAKEN: u64 = 1 << (8 * Lock::BYTE);
+
+    /// The lock in a word. Who writes the other bytes leaves this one as it is.
+    pub fn in_word(word: &'a AtomicU64) -> Lock<'a> {
+        Lock(word)
+    }
+
+    /// The word that it is in.
+    pub fn word(self) -> &'a AtomicU64 {
+        self.0
+    }
+
+    /// Waits until nobody else has it.
+    #[inline]
+    pub fn acquire(self) {
+        let mut spins = 0;
+        while self.0.fetch_or(Lock::TAKEN, Ordering::Acquire) & Lock::TAKEN != 0 {
+            spins += 1;
+            if spins % SPINS == 0 {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    /// Lets others in.
+    #[inline]
+    pub fn release(self) {
+        // Nobody else writes the word in the meantime: others write what is there already.
+        let others = self.0.load(Ordering::Relaxed) & !Lock::TAKEN;
+        self.0.store(others, Ordering::Release);
+    }
+}
 
 impl Default for SectionLocks {
     fn default() -> SectionLocks {
         SectionLocks {
             stripes: (0..STRIPES).map(|_| Stripe(AtomicU64::new(0))).collect(),
-            parties: AtomicU64::new(0),
+            parties: Count::new(0),
         }
     }
 }
@@ -75,27 +124,11 @@ impl SectionLocks {
         self.parties.load(Ordering::Acquire) > 1
     }
 
-    /// Waits until nobody else is in a section of this lock and index.
+    /// The lock of a number and an index that is in no register's elements.
     #[inline]
-    pub fn acquire(&self, lock: u32, index: u64) -> Lock {
-        let stripe = stripe_of(lock, index);
-        let place = &self.stripes[stripe as usize].0;
-        let mut spins = 0;
-        while place.swap(1, Ordering::Acquire) != 0 {
-            spins += 1;
-            if spins % SPINS == 0 {
-                yield_now();
-            } else {
-                std::hint::spin_loop();
-            }
-        }
-        stripe
-    }
-
-    /// Lets others in.
-    #[inline]
-    pub fn release(&self, lock: Lock) {
-        self.stripes[lock as usize].0.store(0, Ordering::Release);
+    pub fn shared(&self, lock: u32, index: u64) -> Lock<'_> {
+        let place = index.wrapping_add(u64::from(lock).wrapping_mul(0x9E37_79B9)) % STRIPES as u64;
+        Lock(&self.stripes[place as usize].0)
     }
 
     /// A party for a short time: a control plane that reads or writes elements.
@@ -110,11 +143,11 @@ impl SectionLocks {
 pub struct Guest<'a>(&'a SectionLocks);
 
 impl Guest<'_> {
-    /// Runs `body` as a section of its own.
-    pub fn within<R>(&self, lock: u32, index: u64, body: impl FnOnce() -> R) -> R {
-        let held = self.0.acquire(lock, index);
+    /// Runs `body` as a section of its own, with a lock if it needs one.
+    pub fn within<R>(&self, lock: Option<Lock<'_>>, body: impl FnOnce() -> R) -> R {
+        lock.into_iter().for_each(Lock::acquire);
         let result = body();
-        self.0.release(held);
+        lock.into_iter().for_each(Lock::release);
         result
     }
 }
@@ -125,66 +158,70 @@ impl Drop for Guest<'_> {
     }
 }
 
-fn stripe_of(lock: u32, index: u64) -> u32 {
-    let spread = index.wrapping_add(u64::from(lock).wrapping_mul(0x9E37_79B9)) % STRIPES as u64;
-    spread as u32
-}
-
-#[cfg(not(loom))]
-fn yield_now() {
-    std::thread::yield_now();
-}
-
-#[cfg(loom)]
-fn yield_now() {
-    loom::thread::yield_now();
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::register::RegisterArray;
     use forebay_bits::Bits;
 
-    /// Adds one to a wide element as a worker does: burst by burst, with locks when they are needed.
-    fn count(locks: &SectionLocks, domain: &std::sync::Arc<Domain>, registers: &RegisterArray, times: u64) {
+    /// Adds one to elements as a worker does: burst by burst, with locks when they are needed.
+    fn count(locks: &SectionLocks, domain: &std::sync::Arc<Domain>, registers: [&RegisterArray; 2], times: u64) {
         locks.arrive(domain);
         let mut reader = domain.reader();
         for _ in 0..times {
             let pin = reader.pin();
             let needed = locks.are_needed();
-            for index in [0, 0, 1, 257] {
-                let held = needed.then(|| locks.acquire(7, index));
-                let value = registers.read(index).add(&Bits::new(100, 1));
-                registers.write(index, &value);
-                held.into_iter().for_each(|held| locks.release(held));
+            for (array, index) in registers
+                .iter()
+                .flat_map(|array| [0, 0, 1, 257].map(|index| (array, index)))
+            {
+                let lock = needed.then(|| lock_of(locks, array, index));
+                lock.into_iter().for_each(Lock::acquire);
+                add_one(array, index);
+                lock.into_iter().for_each(Lock::release);
             }
             drop(pin);
         }
         locks.leave();
     }
 
+    fn lock_of<'a>(locks: &'a SectionLocks, array: &'a RegisterArray, index: u64) -> Lock<'a> {
+        if RegisterArray::have_locks(array.width()) {
+            array.lock(index).expect("there is such an element")
+        } else {
+            locks.shared(7, index)
+        }
+    }
+
+    fn add_one(array: &RegisterArray, index: u64) {
+        let value = array.read(index).add(&Bits::new(array.width(), 1));
+        array.write(index, &value);
+    }
+
     #[test]
     fn nothing_is_lost_while_workers_come_and_go() {
         let (locks, domain) = (SectionLocks::default(), Domain::new());
-        let registers = RegisterArray::new(100, 300).unwrap();
+        let wide = RegisterArray::new(100, 300).unwrap();
+        let narrow = RegisterArray::new(48, 300).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     for _ in 0..20 {
-                        count(&locks, &domain, &registers, 50);
+                        count(&locks, &domain, [&wide, &narrow], 50);
                     }
                 });
             }
             for _ in 0..100 {
-                locks.guest(&domain).within(7, 1, || {
-                    let value = registers.read(1).add(&Bits::new(100, 1));
-                    registers.write(1, &value);
-                });
+                for array in [&wide, &narrow] {
+                    let lock = lock_of(&locks, array, 1);
+                    locks.guest(&domain).within(Some(lock), || add_one(array, 1));
+                }
             }
         });
-        let read = |index| registers.read(index).to_u64();
-        assert_eq!((read(0), read(1), read(257)), (6000, 3100, 3000));
+        for array in [wide, narrow] {
+            let read = |index| array.read(index).to_u64();
+            assert_eq!((read(0), read(1), read(257)), (6000, 3100, 3000));
+        }
     }
 
     #[test]

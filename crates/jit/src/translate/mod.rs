@@ -55,6 +55,7 @@ mod pairs;
 mod parse;
 mod route;
 mod search;
+mod section;
 mod select;
 mod stateful;
 mod together;
@@ -310,7 +311,7 @@ context_fields! {
     load_flow_tag, none: flow_tag;
     load_flow_shift, none: flow_shift;
     load_counters, none: counters;
-    load_needs_locks, none: needs_locks;
+    load_held_lock, none: held_lock;
     load_output_next, store_output_next: output_next;
     load_output_end, none: output_end;
 }

@@ -1,17 +1,25 @@
-//! Registers, counters and atomic sections: in generated code, without calls.
+//! Registers and counters: in generated code, without calls.
 //!
 //! Arrays have as many elements as the program declares, see [`crate::arrays`]. Words are written by plain stores, which
-//! on the machines that Cranelift knows are what relaxed atomic ones are.
+//! on the machines that Cranelift knows are what relaxed atomic ones are. Elements that [have a lock](RegisterArray::have_locks) in
+//! their word are read and written without it.
 
 use super::Translator;
-use super::value::{ActionData, Place, Value};
+use super::access::within_bounds;
+use super::value::{Place, Value};
 use crate::arrays::COUNTER_WORDS;
 use crate::context::Context;
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
-use forebay_ir::{CounterId, Expr, RegisterId, SlotId, Unit};
+use forebay_ir::{CounterId, RegisterId, SlotId, Unit};
+use forebay_tables::{LOCKED_BITS_MAX, RegisterArray};
 use std::mem::offset_of;
+
+const _: () = assert!(
+    LOCKED_BITS_MAX <= 48,
+    "a value beside a lock is stored as four bytes and two"
+);
 
 impl Translator<'_, '_, '_> {
     /// Reads an element; 0 outside the array.
@@ -29,7 +37,7 @@ impl Translator<'_, '_, '_> {
         let (element, first) = self.element(register, index);
         let limbs: Vec<ir::Value> = (0..words(width))
             .map(|limb| {
-                let stored = self.load(element, first + 8 * limb as i32);
+                let stored = self.load_beside_lock(width, element, first + 8 * limb as i32);
                 self.select_inside(inside, stored, zero)
             })
             .collect();
@@ -55,7 +63,10 @@ impl Translator<'_, '_, '_> {
             let count = words(value.width);
             let (element, first) = translator.element(register, index);
             let element = translator.chosen_element(register, element);
-            if let Place::Memory(_) = value.place {
+            if RegisterArray::have_locks(value.width) {
+                let word = translator.limb(value, 0);
+                translator.store_beside_lock(value.width, word, element, first);
+            } else if let Place::Memory(_) = value.place {
                 // All of it before any of it, since nobody knows that they are not the same.
                 let limbs: Vec<ir::Value> = (0..count).map(|limb| translator.limb(value, limb)).collect();
                 for (limb, word) in (0..).zip(limbs) {
@@ -65,6 +76,27 @@ impl Translator<'_, '_, '_> {
                 translator.store_value(value, element, first);
             }
         });
+    }
+
+    /// A limb of an element of so many bits, without the lock.
+    fn load_beside_lock(&mut self, width: u32, address: ir::Value, offset: i32) -> ir::Value {
+        if !RegisterArray::have_locks(width) {
+            return self.load(address, offset);
+        }
+        if width <= 32 {
+            return self.builder.ins().uload32(within_bounds(), address, offset);
+        }
+        let with_lock = self.load(address, offset);
+        self.masked(width, with_lock)
+    }
+
+    /// Stores a value of so many bits without what is in the highest bytes of its word.
+    fn store_beside_lock(&mut self, width: u32, word: ir::Value, address: ir::Value, offset: i32) {
+        self.builder.ins().istore32(within_bounds(), word, address, offset);
+        if width > 32 {
+            let high = self.shifted_right(word, 32);
+            self.builder.ins().istore16(within_bounds(), high, address, offset + 4);
+        }
     }
 
     /// Counts the packet in an element; nothing happens outside the array.
@@ -120,30 +152,8 @@ impl Translator<'_, '_, '_> {
         self.store(after, address, offset);
     }
 
-    /// Begins an atomic section. One worker alone needs no locks.
-    pub(super) fn enter_section(&mut self, lock: u32, index: Option<&Expr>, data: Option<&ActionData>) {
-        let index = match index {
-            Some(index) => self.saturated_of(index, data),
-            None => self.number(0),
-        };
-        self.unless_alone(|translator| {
-            let lock = translator.number(lock.into());
-            translator.call(runtime::ENTER_ATOMIC, &[translator.context, lock, index]);
-        });
-    }
-
-    /// Ends the section.
-    pub(super) fn leave_section(&mut self) {
-        self.unless_alone(|translator| translator.call(runtime::LEAVE_ATOMIC, &[translator.context]));
-    }
-
-    fn unless_alone(&mut self, then: impl FnOnce(&mut Self)) {
-        let needed = self.load_needs_locks();
-        self.when_rarely(needed, then);
-    }
-
     /// Whether there is such an element; nothing when that is certain.
-    fn is_inside(&mut self, index: ir::Value, size: u64) -> Option<ir::Value> {
+    pub(super) fn is_inside(&mut self, index: ir::Value, size: u64) -> Option<ir::Value> {
         let bits = self.computed_bits(index);
         if bits < u64::BITS && 1 << bits <= size {
             return None;
@@ -169,7 +179,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Where an element is: the address of what its bank has for the index, and how many bytes behind that.
-    fn element(&mut self, register: RegisterId, index: ir::Value) -> (ir::Value, i32) {
+    pub(super) fn element(&mut self, register: RegisterId, index: ir::Value) -> (ir::Value, i32) {
         let place = self.environment.banks.place(register);
         let registers = self.load_unchanging(self.context, offset_of!(Context<'_>, registers));
         let bank = self.load_unchanging(registers, 8 * place.bank);

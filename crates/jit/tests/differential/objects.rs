@@ -12,6 +12,7 @@ use forebay_tables::{
 };
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// Tables of a program.
 pub struct Tables {
@@ -202,8 +203,8 @@ impl TableObjects for Recorder<'_> {
         &self.arrays
     }
 
-    fn needs_locks(&self) -> bool {
-        false
+    fn held_lock(&self) -> *mut *const AtomicU64 {
+        std::ptr::null_mut()
     }
 
     fn table(&self, table: TableId) -> &TableView {

@@ -13,7 +13,8 @@ fn program(ingress: &str) -> Blocks<'_> {
     Blocks {
         more: "slot I.wide: bit<100> local\nslot I.narrow: bit<32> local\nslot I.index: bit<8> local\n\
             register I.w: bit<100> size 4 initial 100w0x0\nregister I.n: bit<32> size 4 initial 32w0x0\n\
-            register I.other: bit<32> size 4 initial 32w0x0\n\
+            register I.other: bit<32> size 4 initial 32w0x0\nslot I.time: bit<48> local\n\
+            register I.times: bit<48> size 4 initial 48w0xfffffffffff0\n\
             action I.add(step: bit<32>) = I.add\n\
             body I.add action {\nblock0:\n I.narrow = register_read(I.n, h.a)\n I.narrow = I.narrow + $step\n \
             register_write(I.n, h.a, I.narrow)\n return\n}\n\
@@ -62,6 +63,10 @@ fn registers(switch: &Switch, name: &str) -> [u64; 2] {
 /// Reads, adds and writes, in one block and in several.
 const COUNT: &str =
     "I.wide = register_read(I.w, h.a)\nI.wide = I.wide + 100w0x1\nregister_write(I.w, h.a, I.wide)\nreturn";
+/// The same with a lock in the element, in one block; some packets want an element that there is not.
+const COUNT_BY_ELEMENT: &str = "I.time = register_read(I.times, h.a)\nI.time = I.time + 48w0x1\nregister_write(I.times, h.a, I.time)\njump block1\n\
+    block1:\nI.index = h.a + 8w0x3\nI.narrow = register_read(I.n, I.index)\nI.narrow = I.narrow + 32w0x1\n\
+    register_write(I.n, I.index, I.narrow)\nreturn";
 const COUNT_IN_BLOCKS: &str = "enter_atomic(0)\nI.wide = register_read(I.w, h.a)\n\
     branch I.wide == 100w0x0, block1, block2\n\
     block1:\nregister_write(I.w, h.a, 100w0x1)\njump block3\n\
@@ -75,6 +80,23 @@ fn nothing_is_lost_in_a_block_or_a_marked_section() {
             let switch = contend(ingress, engine);
             assert_eq!(registers(&switch, "I.w"), [WORKERS * PACKETS / 2; 2], "{ingress}");
         }
+    }
+}
+
+#[test]
+fn nothing_is_lost_where_elements_have_the_locks() {
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        let switch = contend(COUNT_BY_ELEMENT, engine);
+        let times = registers(&switch, "I.times");
+        assert_eq!(
+            times,
+            [WORKERS * PACKETS / 2 - 16; 2],
+            "it passes zero, and the lock is no part of it"
+        );
+        assert_eq!(
+            switch.pipeline.read_register("I.n", 3).unwrap().to_u64(),
+            WORKERS * PACKETS / 2
+        );
     }
 }
 
@@ -162,7 +184,11 @@ fn sections_are_told_apart_by_register_and_index() {
     assert_eq!(locks_of(index_changes), [(1, true)]);
     let joined = "I.wide = register_read(I.w, h.a)\nregister_write(I.other, h.a, 32w0x1)\njump block1\n\
         block1:\nregister_write(I.other, h.b, 32w0x1)\nreturn";
-    assert_eq!(locks_of(joined), [(1, false), (1, false)]);
+    assert_eq!(
+        locks_of(joined),
+        [(3, false), (3, false)],
+        "the one whose elements have locks"
+    );
     let nothing = "enter_atomic(0)\nh.a = 8w0x1\nleave_atomic\nreturn";
     assert_eq!(locks_of(nothing), []);
 }
