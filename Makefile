@@ -10,7 +10,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build demo lint test conformance clients soak fuzz differential concurrency bench clean
+.PHONY: help system build demo lint test conformance clients soak fuzz differential memcheck concurrency bench clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -21,6 +21,7 @@ help:
 	@echo "make soak          controllers that die in mid-batch, 10,000 sessions, 1,000 idle streams, 1 GB of rubbish; needs root"
 	@echo "make fuzz          10 minutes for each fuzz target (needs a nightly toolchain and cargo-fuzz)"
 	@echo "make differential  half an hour of random P4 programs in interpreter, machine code, timed chip, several workers"
+	@echo "make memcheck      random programs as machine code under valgrind: nothing is read or written outside of what is its own"
 	@echo "make concurrency   what threads see of each other: every interleaving (loom), and a million writes beside packets"
 	@echo "make bench         benchmarks"
 
@@ -71,6 +72,12 @@ concurrency: system
 # Random P4 programs in all executors, for half an hour.
 differential: system
 	$(CARGO) run --release --package forebay-differential -- --minutes 30
+
+# Random programs of the IR as machine code, each read and write of which is watched.
+memcheck: system
+	@valgrind --version >/dev/null 2>&1 || { echo "valgrind is needed: apt-get install valgrind"; exit 2; }
+	CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --undef-value-errors=no --smc-check=all --error-exitcode=9" \
+		$(CARGO) test --release -p forebay-jit --test differential -- --test-threads 1
 
 clients: build
 	FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py
