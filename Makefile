@@ -57,6 +57,7 @@ lint: system
 test: lint
 	$(CARGO) test --workspace --quiet
 	$(TARGET)/debug/forebay test --quiet --engine both --all programs tests/stf
+	$(LOOM) --quiet -p forebay-tables --lib publication
 
 conformance:
 	@test -n "$(P4C)" || { echo "say where the p4c checkout is: make conformance P4C=DIR"; exit 2; }

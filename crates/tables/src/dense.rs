@@ -425,7 +425,7 @@ mod publication {
             let reader = loom::thread::spawn(move || {
                 let mut reader = its_domain.reader();
                 let pin = reader.pin();
-                let cells = its_index.cells(&pin);
+                let cells = its_index.cells(&pin).read();
                 cells
                     .find::<Portable>(1, cells.ask(1))
                     .map(|record| record >> RECORD_SHIFT)
