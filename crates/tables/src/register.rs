@@ -7,8 +7,8 @@
 //! # Between threads
 //!
 //! Elements are words that are accessed without order between them. A read or a write of an element
-//! of up to 64 bits is one access; that of a wider one is several, of which another thread may see
-//! some. What is to be one step for others (a wide element, a read and the write that follows it)
+//! of one word is one access, but for compiled code's writes [beside a lock](RegisterArray::is_written_at_once); that
+//! of a wider one is several, of which another thread may see some. What is to be one step for others (a wide element, a read and the write that follows it)
 //! is done in an atomic section: see [`crate::section`].
 //!
 //! An element of up to [`LOCKED_BITS_MAX`] bits leaves the highest bytes of its word to such a section's [`Lock`].
@@ -201,6 +201,12 @@ impl RegisterArray {
         (1..=LOCKED_BITS_MAX).contains(&width)
     }
 
+    /// Whether each write of an element is one access, so that who only reads it needs no section. Compiled code writes four bytes
+    /// and two where elements have more than 32 bits and a lock in the same word.
+    pub fn is_written_at_once(&self) -> bool {
+        self.width <= u32::BITS || self.words_per_element == 1 && !RegisterArray::have_locks(self.width)
+    }
+
     /// The lock of the element at `index`; none outside the array.
     ///
     /// # Panics
@@ -289,6 +295,11 @@ mod tests {
             assert_eq!(registers.read(1), Bits::ones(width));
             assert!(registers.lock(2).is_none());
         }
+        let at_once = |width| RegisterArray::new(width, 1).unwrap().is_written_at_once();
+        assert_eq!(
+            [0, 32, 33, 48, 49, 64, 65].map(at_once),
+            [true, true, false, false, true, true, false]
+        );
         assert!([0, 49, 64, 65].iter().all(|width| !RegisterArray::have_locks(*width)));
     }
 

@@ -15,9 +15,9 @@ impl Pipeline {
     pub fn read_register(&self, register: &str, index: u64) -> Result<Bits, ControlError> {
         let id = self.register_index(register)?;
         self.check_register_index(id, index)?;
-        // An element of one word is read in one step as it is.
-        if self.program.registers[id].width <= 64 {
-            return Ok(self.stateful.registers[id].read(index));
+        let array = &self.stateful.registers[id];
+        if array.is_written_at_once() {
+            return Ok(array.read(index));
         }
         let mut value = Bits::zero(self.program.registers[id].width);
         let read = |array: &RegisterArray, index| value = array.read(index);

@@ -158,6 +158,35 @@ fn the_control_plane_writes_between_sections() {
     });
 }
 
+/// The control plane reads elements that machine code writes in two pieces.
+#[test]
+fn the_control_plane_reads_no_halves() {
+    let ingress = "I.time = register_read(I.times, h.a)\nI.time = I.time + 48w0x100000001\n\
+        register_write(I.times, h.a, I.time)\nreturn";
+    let options = Options {
+        engine: Engine::Jit,
+        ..Options::default()
+    };
+    let switch = program(ingress).load_with(options);
+    let pipeline = &switch.pipeline;
+    pipeline.write_register("I.times", 0, &bits(48, 0)).unwrap();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let mut switch = Switch {
+                worker: Worker::new(Arc::clone(pipeline)),
+                pipeline: Arc::clone(pipeline),
+            };
+            for _ in 0..PACKETS {
+                switch.receive(&[0, 0]);
+            }
+        });
+        while !worker.is_finished() {
+            let seen = pipeline.read_register("I.times", 0).unwrap().to_u64();
+            assert_eq!(seen >> 32, seen & 0xffff);
+        }
+    });
+}
+
 /// The locks of all sections of a program: number, and whether packets with different indices exclude each other.
 fn locks(ingress: &str) -> Vec<(u32, bool)> {
     let switch = program(ingress).load();
