@@ -18,7 +18,8 @@
 //! | `crc.rs` | CRCs |
 //! | `checksum.rs` | Internet checksums of fields |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
-//! | `stateful.rs` | the short way: registers and counters without calls |
+//! | `stateful.rs` | registers and counters without calls |
+//! | `section.rs` | atomic sections, and their locks in elements of registers |
 //! | `search.rs` | looking keys up in place |
 //! | `flows.rs` | the short way: look-ups that take what the last packet of the flow has found |
 //! | `memo.rs` | the short way: look-ups that need not be repeated |
