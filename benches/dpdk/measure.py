@@ -30,7 +30,7 @@ def arguments():
     parser.add_argument("--folder", type=Path, default=REPOSITORY / "target/dpdk", help="for what is built and generated")
     parser.add_argument("--samples", type=int, default=5, help="samples of a second each (default 5)")
     parser.add_argument("--rows", default="testpmd,portfwd,l2fwd,l3fwd", help="what to measure")
-    parser.add_argument("--entries", default="2,1000", help="entries of l2fwd and l3fwd (default 2,1000)")
+    parser.add_argument("--entries", default="2,1000,1000000", help="entries of l2fwd and l3fwd (default 2,1000,1000000)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser.parse_args()
 
