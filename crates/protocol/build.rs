@@ -6,6 +6,7 @@ use std::path::PathBuf;
 const FILES: &[&str] = &[
     "p4/v1/p4runtime.proto",
     "p4/v1/p4data.proto",
+    "p4/tmp/p4config.proto",
     "p4/config/v1/p4info.proto",
     "p4/config/v1/p4types.proto",
     "google/rpc/status.proto",

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 /// are known by their names, keys of match kind `optional` are taken for `ternary`, counters count packets and bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
+    /// Whether there is a P4Info: what it leaves out is not for controllers.
+    pub is_given: bool,
     /// Tables that a controller sees, by name.
     pub tables: BTreeMap<String, KnownTable>,
     /// What counters count, by name, direct ones included.

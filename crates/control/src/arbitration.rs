@@ -23,6 +23,8 @@ pub(crate) type Notice = (StreamId, MasterArbitrationUpdate);
 #[derive(Debug, Default)]
 pub(crate) struct Arbitration {
     device_id: u64,
+    /// Of the role without a name while no controller has taken part in it.
+    untouched: RoleConfig,
     roles: BTreeMap<String, Role>,
     streams: BTreeMap<StreamId, Controller>,
 }
@@ -165,7 +167,9 @@ impl Arbitration {
         }
     }
 
-    /// The role of a request that changes something.
+    /// The role of a request that changes something. While the role has no primary, a request without an election id is
+    /// accepted, so that scripts can write to a switch that no controller manages; one with an election id is not, since
+    /// its sender has lost its role.
     ///
     /// # Errors
     /// `NOT_FOUND` for another device or an unknown role, `PERMISSION_DENIED` when the sender is not the primary.
@@ -182,9 +186,12 @@ impl Arbitration {
         }
         let primary = found.and_then(|found| found.primary.map(|primary| (found, primary)));
         let Some((found, primary)) = primary else {
-            return Err(Error::denied(
-                "there is no primary controller: open a stream and send an election id first",
-            ));
+            return match election.map_or(0, number) {
+                0 => Ok(found.map_or(&self.untouched, |found| &found.config)),
+                _ => Err(Error::denied(
+                    "there is no primary controller: open a stream and send an election id first, or leave it out",
+                )),
+            };
         };
         let of_primary = self.streams.get(&primary).and_then(|controller| controller.election);
         match election.map(number) == of_primary {

@@ -12,6 +12,7 @@ use crate::save;
 use crate::status::{Error, Rejection};
 use crate::stream::digests::{Digests, Times};
 use crate::stream::idle::IdleScan;
+use forebay_p4info::Version;
 use forebay_pipeline::{DigestMessage, Options, Pipeline};
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::stream_error::Details;
@@ -46,6 +47,8 @@ pub struct Settings {
     pub read_only_roles: BTreeSet<String>,
     /// Whether what must survive a restart is said by [`Output::Keep`] and [`Output::KeepAll`].
     pub keeps_state: bool,
+    /// The version of P4Runtime whose P4Info controllers are given.
+    pub p4info_version: Version,
     /// Names the program that the switch is started with; empty when there is none. State that is restored must be of it.
     pub origin: Vec<u8>,
 }
@@ -301,6 +304,7 @@ impl Device {
         let role = self
             .arbitration
             .primary_role(request.device_id, &request.role, request.election_id)?;
+        let is_running = self.saved.is_none();
         let forwarding = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;
         let atomicity = request.atomicity();
         if request.atomicity != atomicity as i32 {
@@ -313,6 +317,9 @@ impl Device {
             writes_again: false,
         };
         let results = forwarding.write(&request.updates, atomicity, writer);
+        if is_running {
+            self.digests.forget_deleted(&request.updates, &results);
+        }
         self.idle.hurry(now.switch_ns);
         if self.settings.keeps_state && results.iter().any(Result::is_ok) {
             let batch = save::batch(forwarding, &request.updates, &results);
@@ -336,7 +343,8 @@ impl Device {
         Rejection::of_batch(&forwarding.write(updates, Atomicity::RollbackOnError, writer))
     }
 
-    /// Reads forwarding state; each message of the answer goes to `sink`.
+    /// Reads forwarding state; each message of the answer goes to `sink`. An answer without entities is one empty message:
+    /// clients take a stream that ends without any for a failure.
     ///
     /// # Errors
     /// See P4Runtime §13; when requests of the batch fail, the others are answered and the rejection has an error for each.
@@ -345,6 +353,7 @@ impl Device {
         let forwarding = self.current().ok_or_else(no_program)?;
         let role = self.arbitration.reader(&request.role)?;
         let mut message = ReadResponse::default();
+        let mut is_empty = true;
         let results: Vec<Result<(), Error>> = request
             .entities
             .iter()
@@ -353,6 +362,7 @@ impl Device {
                     if role.is_some_and(|role| !role.owns(&entity)) {
                         return;
                     }
+                    is_empty = false;
                     message.entities.push(Entity { entity: Some(entity) });
                     if message.entities.len() >= ENTITIES_PER_MESSAGE {
                         sink(std::mem::take(&mut message));
@@ -360,7 +370,7 @@ impl Device {
                 })
             })
             .collect();
-        if !message.entities.is_empty() {
+        if is_empty || !message.entities.is_empty() {
             sink(message);
         }
         Rejection::of_batch(&results)

@@ -22,6 +22,7 @@ pub fn known(info: &P4Info) -> Known {
         .map(|counter| (&counter.preamble, counter.spec));
     let value_sets = info.value_sets.iter();
     Known {
+        is_given: *info != P4Info::default(),
         tables: tables.collect(),
         counters: arrays
             .chain(direct)

@@ -21,6 +21,7 @@
 
 mod adopt;
 mod arbitration;
+mod bundle;
 mod bytestring;
 mod change;
 mod data;
@@ -39,6 +40,7 @@ mod schema;
 mod status;
 mod stream;
 
+pub use bundle::Bundle;
 pub use device::{Device, Now, Output, Settings, StreamId};
 pub use known::known;
 pub use program::{Loaded, load, load_with};

@@ -10,6 +10,7 @@ use forebay_protocol::p4::v1::{
     CapabilitiesRequest, CapabilitiesResponse, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest,
 };
+use forebay_protocol::p4info;
 
 /// The version of the protocol that is spoken.
 const API_VERSION: &str = "1.5.0";
@@ -90,7 +91,8 @@ impl Device {
         };
         let config = &forwarding.config;
         let wanted = request.response_type();
-        let p4info = || config.p4info.clone();
+        let version = self.settings.p4info_version;
+        let p4info = || config.p4info.clone().map(|info| p4info::for_version(info, version));
         let blob = || config.p4_device_config.clone();
         Ok(GetForwardingPipelineConfigResponse {
             config: Some(ForwardingPipelineConfig {

@@ -3,16 +3,20 @@
 //! | blob | what it is |
 //! |---|---|
 //! | text that begins with `program v1model` | the IR that `forebay build` writes |
-//! | text that begins with `{` | the JSON that p4c writes for BMv2 |
+//! | text that begins with `{` | the JSON that p4c writes for BMv2, or several files ([`Bundle`]) |
 //! | any other text | P4_16 source; it may include what stands in `p4include/` |
+//! | a `p4.tmp.P4DeviceConfig` | whatever of the above is in its `device_data` |
 
+use crate::bundle::Bundle;
 use crate::known::known;
 use crate::status::Error;
 use forebay_frontend::{Compiled, Options, compile};
 use forebay_ir::Program;
 use forebay_protocol::p4::config::v1::P4Info;
+use forebay_protocol::p4::tmp::P4DeviceConfig;
 use forebay_syntax::render;
-use forebay_syntax::source::MemorySources;
+use prost::Message;
+use std::borrow::Cow;
 
 /// Under which name the source is compiled; it stands in messages.
 const SOURCE_NAME: &str = "p4_device_config.p4";
@@ -39,23 +43,42 @@ pub fn load(blob: &[u8]) -> Result<Loaded, Error> {
 /// # Errors
 /// See [`load`].
 pub fn load_with(blob: &[u8], info: Option<&P4Info>) -> Result<Loaded, Error> {
+    let blob = unwrapped(blob);
     if blob.is_empty() {
         return Err(Error::invalid(
             "p4_device_config is empty; it must hold P4_16 source, JSON of p4c for BMv2, or ir.txt of `forebay build`",
         ));
     }
-    let text = std::str::from_utf8(blob).map_err(|_| {
+    let text = std::str::from_utf8(&blob).map_err(|_| {
         Error::invalid(
             "p4_device_config is no text; it must hold P4_16 source, JSON of p4c for BMv2, or ir.txt of `forebay build`",
         )
     })?;
+    if let Some(bundle) = Bundle::read(text) {
+        return load_source(&bundle?);
+    }
     if forebay_bmv2::is_json(text) {
         return load_json(text, info);
     }
     if text.trim_start().starts_with("program v1model") {
         return load_ir(text);
     }
-    load_source(text)
+    load_source(&Bundle {
+        main: SOURCE_NAME.to_string(),
+        files: [(SOURCE_NAME.to_string(), text.to_string())].into(),
+        ..Bundle::default()
+    })
+}
+
+/// The program in a `p4.tmp.P4DeviceConfig`, or the blob itself. The first byte of the message is the number of a field and
+/// so one that no text begins with.
+fn unwrapped(blob: &[u8]) -> Cow<'_, [u8]> {
+    const FIELDS: [u8; 3] = [0x08, 0x12, 0x1a];
+    let message = blob
+        .first()
+        .filter(|first| FIELDS.contains(first))
+        .and_then(|_| P4DeviceConfig::decode(blob).ok());
+    message.map_or(Cow::Borrowed(blob), |message| Cow::Owned(message.device_data))
 }
 
 fn load_ir(text: &str) -> Result<Loaded, Error> {
@@ -78,14 +101,19 @@ fn load_json(text: &str, info: Option<&P4Info>) -> Result<Loaded, Error> {
     })
 }
 
-fn load_source(text: &str) -> Result<Loaded, Error> {
-    let sources = MemorySources::new().with(SOURCE_NAME, text);
+fn load_source(bundle: &Bundle) -> Result<Loaded, Error> {
+    let sources = bundle.sources();
+    let options = Options {
+        provider: &sources,
+        include_paths: &bundle.include_paths,
+        defines: &bundle.defines,
+    };
     let Compiled {
         sources,
         program,
         p4info,
         diagnostics,
-    } = compile(SOURCE_NAME, &Options::new(&sources));
+    } = compile(&bundle.main, &options);
     let program = program.ok_or_else(|| {
         let messages = render::render_all(&diagnostics, &sources, false);
         Error::invalid(format!("p4_device_config cannot be compiled:\n{messages}"))

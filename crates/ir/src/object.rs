@@ -53,6 +53,8 @@ pub struct Table {
     pub direct_meter: Option<DirectMeter>,
     /// Whether entries may have idle time-outs.
     pub supports_timeout: bool,
+    /// Whether controllers do not see it: its P4Info may leave it out.
+    pub is_hidden: bool,
     /// Place of its declaration.
     pub location: Location,
 }

@@ -144,6 +144,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
         direct_counter: None,
         direct_meter: None,
         supports_timeout: false,
+        is_hidden: annotations::has(&table.annotations, "hidden"),
         location,
     };
     for property in &table.properties {

@@ -47,8 +47,10 @@ mod field;
 pub mod ids;
 pub mod model;
 pub mod textproto;
+mod version;
 
 pub use difference::{Difference, equivalent};
+pub use version::{Version, VersionError};
 
 use field::Message;
 use model::P4Info;

@@ -17,11 +17,20 @@ impl Translator<'_> {
         let cannot_change = table.default.as_ref().is_some_and(|default| default.is_const)
             && (table.key.is_empty() || table.entries.is_some());
         let has_objects = table.profile.is_some() || table.with_counters || table.direct_meter.is_some();
-        let is_unknown = match self.known.tables.is_empty() {
-            true => is_made_by_p4c(&table.name),
-            false => !self.known.tables.contains_key(&table.name),
+        let is_unknown = match self.known.is_given {
+            false => is_made_by_p4c(&table.name),
+            true => !self.known.tables.contains_key(&table.name),
         };
         cannot_change && !has_objects && is_unknown
+    }
+
+    /// Whether the P4Info leaves a table out. A P4Info that has tables, but none of the program, is that of another program
+    /// and leaves nothing out.
+    pub(super) fn is_left_out(&self, table: &Table) -> bool {
+        let known = &self.known.tables;
+        let mut tables = self.json.pipelines.iter().flat_map(|pipeline| &pipeline.tables);
+        let is_of_program = known.is_empty() || tables.any(|table| known.contains_key(&table.name));
+        self.known.is_given && is_of_program && !known.contains_key(&table.name)
     }
 
     /// Runs the action that the table would find.

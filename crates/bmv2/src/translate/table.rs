@@ -116,6 +116,7 @@ impl Translator<'_> {
             direct_counter: self.direct_counter(table),
             direct_meter: self.direct_meter(table)?,
             supports_timeout: table.supports_timeout,
+            is_hidden: self.is_left_out(table),
             location,
         };
         let id = TableId(self.program.tables.len() as u32);

@@ -4,14 +4,15 @@ use super::value::{Translations, ValueType};
 use crate::status::Error;
 use forebay_bits::Bits;
 use forebay_ir::{HeaderField, Program};
+use forebay_protocol::p4::config::v1::controller_packet_metadata::Metadata;
 use forebay_protocol::p4::config::v1::{ControllerPacketMetadata, P4Info};
 use forebay_protocol::p4::v1::PacketMetadata;
 
-/// The header of packets in one direction: its fields in the order of the wire.
+/// The header of packets in one direction: the fields that controllers see, in the order of the wire.
 #[derive(Debug)]
 pub(crate) struct PacketSchema {
     fields: Vec<PacketField>,
-    /// Bits of all fields.
+    /// Bits of all fields, hidden ones included.
     width: usize,
 }
 
@@ -20,6 +21,15 @@ struct PacketField {
     id: u32,
     name: String,
     value: ValueType,
+    /// Bits of the header before it.
+    offset: usize,
+}
+
+/// Where a field stands in the header, in bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    offset: usize,
+    width: u32,
 }
 
 /// The header with this name, if the program has it.
@@ -31,36 +41,56 @@ pub(super) fn header(
 ) -> Option<PacketSchema> {
     let mut headers = info.controller_packet_metadata.iter();
     let header = headers.find(|header| super::tables::name(&header.preamble) == name)?;
-    let widths = widths(program, header);
-    let fields = header.metadata.iter().enumerate().map(|(index, field)| PacketField {
+    let (places, width) = layout(program, header).unwrap_or_else(|| described(header));
+    let fields = header.metadata.iter().zip(places).map(|(field, place)| PacketField {
         id: field.id,
         name: field.name.clone(),
-        value: translations.value_type(
-            field.type_name.as_ref(),
-            widths.as_ref().map_or(field.bitwidth as u32, |widths| widths[index]),
-        ),
+        value: translations.value_type(field.type_name.as_ref(), place.width),
+        offset: place.offset,
     });
-    let fields: Vec<PacketField> = fields.collect();
     Some(PacketSchema {
-        width: fields.iter().map(|field| field.value.width as usize).sum(),
-        fields,
+        fields: fields.collect(),
+        width,
     })
 }
 
-/// The widths of the header's fields in the data plane: the P4Info has those of the controller, which are others where types
-/// are translated. It does not say which header it is, so it is the one with these fields.
-fn widths(program: &Program, header: &ControllerPacketMetadata) -> Option<Vec<u32>> {
+/// The places of the header's fields in the data plane, and its width: the P4Info has the widths of the controller, which are
+/// others where types are translated, and leaves out hidden fields. It does not say which header it is: it is one with
+/// exactly these fields, or, where there is none, the smallest one that has these among others.
+fn layout(program: &Program, header: &ControllerPacketMetadata) -> Option<(Vec<Place>, usize)> {
     let width = |field: &HeaderField| program.slot(field.slot).width;
-    let mut known = program.headers.iter();
-    let known = known.find(|known| {
-        let mut pairs = known.fields.iter().zip(&header.metadata);
-        known.fields.len() == header.metadata.len()
-            && pairs.all(|(field, metadata)| {
-                let is_translated = metadata.type_name.is_some();
-                field.name == metadata.name && (is_translated || width(field) == metadata.bitwidth as u32)
-            })
-    })?;
-    Some(known.fields.iter().map(width).collect())
+    let is = |field: &HeaderField, metadata: &Metadata| {
+        let is_translated = metadata.type_name.is_some();
+        field.name == metadata.name && (is_translated || width(field) == metadata.bitwidth as u32)
+    };
+    let mut candidates: Vec<_> = program.headers.iter().collect();
+    candidates.sort_by_key(|known| known.fields.len());
+    candidates.into_iter().find_map(|known| {
+        let mut visible = header.metadata.iter().peekable();
+        let (mut places, mut offset) = (Vec::new(), 0);
+        for field in &known.fields {
+            let width = width(field);
+            if visible.next_if(|metadata| is(field, metadata)).is_some() {
+                places.push(Place { offset, width });
+            }
+            offset += width as usize;
+        }
+        visible.next().is_none().then_some((places, offset))
+    })
+}
+
+/// The places as the P4Info alone says them, for a header that the program does not have.
+fn described(header: &ControllerPacketMetadata) -> (Vec<Place>, usize) {
+    let mut offset = 0;
+    let places = header.metadata.iter().map(|field| {
+        let place = Place {
+            offset,
+            width: field.bitwidth as u32,
+        };
+        offset += place.width as usize;
+        place
+    });
+    (places.collect(), offset)
 }
 
 impl PacketSchema {
@@ -69,7 +99,7 @@ impl PacketSchema {
         self.width.div_ceil(8)
     }
 
-    /// The header that metadata describe.
+    /// The header that metadata describe; hidden fields are 0.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` unless there is exactly one for each field and each fits.
@@ -85,11 +115,9 @@ impl PacketSchema {
             )));
         }
         let mut header = vec![0; self.bytes()];
-        let mut offset = 0;
         for field in &self.fields {
             let value = field.find(metadata)?;
-            forebay_bits::write_bits(&mut header, offset, &value);
-            offset += field.value.width as usize;
+            forebay_bits::write_bits(&mut header, field.offset, &value);
         }
         Ok(header)
     }
@@ -99,10 +127,8 @@ impl PacketSchema {
         if packet.len() < self.bytes() {
             return None;
         }
-        let mut offset = 0;
         let fields = self.fields.iter().map(|field| {
-            let value = forebay_bits::read_bits(packet, offset, field.value.width);
-            offset += field.value.width as usize;
+            let value = forebay_bits::read_bits(packet, field.offset, field.value.width);
             PacketMetadata {
                 metadata_id: field.id,
                 value: field.value.write(&value),

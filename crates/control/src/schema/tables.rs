@@ -134,16 +134,11 @@ pub(super) fn tables(
         }))
     });
     let schemas: BTreeMap<u32, TableSchema> = schemas.collect::<Result<_, Error>>()?;
-    match schemas.len() == program.tables.len() {
-        true => Ok(schemas),
-        false => {
-            let is_missing = |name: &str| !schemas.values().any(|schema| schema.name == name);
-            let missing = program.tables.iter().find(|table| is_missing(&table.name));
-            Err(differs(format!(
-                "it does not mention table `{}`",
-                missing.map_or("", |table| &table.name)
-            )))
-        }
+    let is_missing = |name: &str| !schemas.values().any(|schema| schema.name == name);
+    let mut visible = program.tables.iter().filter(|table| !table.is_hidden);
+    match visible.find(|table| is_missing(&table.name)) {
+        None => Ok(schemas),
+        Some(missing) => Err(differs(format!("it does not mention table `{}`", missing.name))),
     }
 }
 
@@ -170,12 +165,6 @@ fn table_schema(
     let fields = table.match_fields.iter().zip(keys);
     let fields = fields.map(|(field, key)| field_schema(&declared.name, field, key.width, translations));
     let fields = fields.collect::<Result<Vec<_>, Error>>()?;
-    if let Some(unknown) = table.action_refs.iter().find(|used| !actions.contains_key(&used.id)) {
-        return Err(differs(format!(
-            "table `{}` lists action {:#x}, which it does not describe",
-            declared.name, unknown.id
-        )));
-    }
     Ok(TableSchema {
         id: id(&table.preamble),
         name: declared.name.clone(),
@@ -183,9 +172,11 @@ fn table_schema(
         restrictions: restriction::of_table(&table.preamble, &fields)?,
         has_priorities: fields.iter().any(|field| needs_priority(field.kind)),
         fields,
+        // Hidden actions are listed, but not described: no controller can name them.
         actions: table
             .action_refs
             .iter()
+            .filter(|used| actions.contains_key(&used.id))
             .map(|used| (used.id, scope(used.scope())))
             .collect(),
         profile: (table.implementation_id != 0).then_some(table.implementation_id),

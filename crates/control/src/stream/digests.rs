@@ -3,9 +3,12 @@
 
 use crate::data;
 use crate::schema::{DigestSchema, Schema};
+use crate::status::Error;
 use forebay_bits::Bits;
 use forebay_protocol::p4::v1::digest_entry::Config;
-use forebay_protocol::p4::v1::{DigestList, DigestListAck};
+use forebay_protocol::p4::v1::entity::Entity;
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::{DigestList, DigestListAck, Update};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A list is sent when it has so many messages, whatever its configuration says.
@@ -103,6 +106,17 @@ impl Digests {
     pub(crate) fn acknowledge(&mut self, ack: &DigestListAck) {
         if let Some(kind) = self.kinds.get_mut(&ack.digest_id) {
             kind.unacknowledged.retain(|list| list.id != ack.list_id);
+        }
+    }
+
+    /// Drops what was gathered and not yet acknowledged of digests whose configuration was deleted, so that one that is
+    /// inserted again, perhaps by the same batch, begins anew.
+    pub(crate) fn forget_deleted(&mut self, updates: &[Update], results: &[Result<(), Error>]) {
+        let done = updates.iter().zip(results).filter(|(_, result)| result.is_ok());
+        for (update, _) in done.filter(|(update, _)| update.r#type() == Type::Delete) {
+            if let Some(Entity::DigestEntry(entry)) = update.entity.as_ref().and_then(|entity| entity.entity.as_ref()) {
+                self.kinds.remove(&entry.digest_id);
+            }
         }
     }
 

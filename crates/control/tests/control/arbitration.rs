@@ -5,7 +5,9 @@ use forebay_control::{Code, Device, Settings, StreamId};
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
-use forebay_protocol::p4::v1::{MasterArbitrationUpdate, Role, Uint128, WriteRequest};
+use forebay_protocol::p4::v1::{
+    MasterArbitrationUpdate, Role, SetForwardingPipelineConfigRequest, Uint128, WriteRequest,
+};
 use forebay_protocol::stratum::P4RoleConfig;
 use prost::Message;
 use prost_types::Any;
@@ -251,6 +253,30 @@ fn only_the_primary_writes() {
     assert_eq!(write_as(&mut switch, 1, "", Some(2)), Code::Ok);
     switch.device.stream_closed(B);
     assert_eq!(write_as(&mut switch, 1, "", Some(2)), Code::PermissionDenied);
+}
+
+#[test]
+fn without_a_primary_an_election_id_is_not_needed() {
+    let mut switch = Switch::new();
+    assert_eq!(write_as(&mut switch, 1, "", None), Code::PermissionDenied);
+    switch.device.stream_closed(PRIMARY);
+    assert_eq!(write_as(&mut switch, 1, "", Some(1)), Code::PermissionDenied);
+    assert_eq!(write_as(&mut switch, 1, "", None), Code::Ok);
+    assert_eq!(
+        write_as(&mut switch, 1, "", Some(0)),
+        Code::AlreadyExists,
+        "0 says nothing either"
+    );
+    assert_eq!(write_as(&mut switch, 1, "nobody", None), Code::NotFound);
+    let mut untouched = Switch::empty();
+    let push = SetForwardingPipelineConfigRequest {
+        device_id: 1,
+        action: Action::VerifyAndCommit as i32,
+        config: Some(config()),
+        ..SetForwardingPipelineConfigRequest::default()
+    };
+    untouched.device.set_pipeline_config(&push, untouched.now).unwrap();
+    assert_eq!(write_as(&mut untouched, 1, "", None), Code::Ok);
 }
 
 #[test]

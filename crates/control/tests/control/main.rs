@@ -6,6 +6,7 @@ mod bad_input;
 mod batches;
 mod constraints;
 mod defaults;
+mod hidden;
 mod matrix;
 mod objects;
 mod pipeline_config;

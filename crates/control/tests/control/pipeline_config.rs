@@ -149,6 +149,71 @@ fn configurations_that_are_refused() {
     switch.insert(ENTRY);
 }
 
+/// A field of a protocol buffer that holds bytes.
+fn bytes_field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut field = vec![number << 3 | 2];
+    prost::encoding::encode_varint(bytes.len() as u64, &mut field);
+    field.extend(bytes);
+    field
+}
+
+#[test]
+fn controllers_may_be_given_an_older_p4info() {
+    let settings = forebay_control::Settings {
+        device_id: 1,
+        p4info_version: "1.3".parse().unwrap(),
+        ..forebay_control::Settings::default()
+    };
+    let switch = Switch::keeping(PROGRAM, settings);
+    let tables = get(&switch, ResponseType::All).unwrap().p4info.unwrap().tables;
+    assert!(tables.iter().all(|table| table.initial_default_action.is_none()));
+}
+
+#[test]
+fn programs_in_an_envelope_are_taken() {
+    let json = include_str!("../../../../tests/bmv2/routing.json");
+    for content in [json, PROGRAM] {
+        let reassign = [vec![8, 1], bytes_field(3, content.as_bytes())].concat();
+        let extras = [bytes_field(2, &bytes_field(1, b"")), bytes_field(3, content.as_bytes())].concat();
+        for envelope in [bytes_field(3, content.as_bytes()), reassign, extras] {
+            let mut switch = primary();
+            let mut config = config_of(content);
+            config.p4_device_config = envelope.clone();
+            switch.push(Action::VerifyAndCommit, Some(config)).unwrap();
+            assert_eq!(
+                get(&switch, ResponseType::All).unwrap().p4_device_config,
+                envelope,
+                "it is read as it was pushed"
+            );
+        }
+    }
+    let mut empty = config();
+    empty.p4_device_config = vec![8, 1];
+    let error = primary().push(Action::VerifyAndCommit, Some(empty)).unwrap_err();
+    assert!(error.message.contains("is empty"), "{}", error.message);
+}
+
+#[test]
+fn programs_in_several_files_are_taken() {
+    let (main, headers) = PROGRAM.split_at(PROGRAM.find("header ethernet_t").unwrap());
+    let bundle = forebay_control::Bundle {
+        main: "src/main.p4".to_string(),
+        files: [
+            ("src/main.p4".to_string(), format!("{main}#include \"rest/of.p4\"\n")),
+            ("src/rest/of.p4".to_string(), headers.to_string()),
+        ]
+        .into(),
+        ..forebay_control::Bundle::default()
+    };
+    let mut switch = primary();
+    let mut config = config();
+    config.p4_device_config = bundle.write().into_bytes();
+    switch.push(Action::VerifyAndCommit, Some(config.clone())).unwrap();
+    switch.insert(ENTRY);
+    config.p4_device_config = format!("# 1 \"main.p4\"\n{PROGRAM}").into_bytes();
+    switch.push(Action::VerifyAndCommit, Some(config)).unwrap();
+}
+
 #[test]
 fn compiled_programs_are_taken() {
     let mut switch = primary();

@@ -8,6 +8,8 @@ use forebay_pipeline::DigestMessage;
 use forebay_protocol::p4::v1::stream_error::Details;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{DigestListAck, PacketMetadata, PacketOut, StreamError};
 
 const BACKUP: StreamId = StreamId(2);
@@ -187,6 +189,32 @@ fn digests_wait_for_acknowledgements() {
     let error = error(&mut switch);
     assert_eq!(error.canonical_code, Code::InvalidArgument as i32);
     assert!(matches!(error.details, Some(Details::DigestListAck(_))));
+}
+
+#[test]
+fn a_digest_that_is_configured_anew_begins_anew() {
+    let mut switch = Switch::new();
+    let config = digest("config { max_list_size: 1 ack_timeout_ns: 1000000000 }");
+    switch.insert(&config);
+    switch.sent();
+    let learns = |switch: &mut Switch| {
+        switch.device.digest(learnt(1, 1), switch.now);
+        switch.sent().len()
+    };
+    assert_eq!(learns(&mut switch), 1);
+    assert_eq!(learns(&mut switch), 0, "the list is not acknowledged");
+    switch.delete(&digest(""));
+    switch.insert(&config);
+    assert_eq!(learns(&mut switch), 1);
+    let updates = vec![
+        switch.update(Type::Delete, &digest("")),
+        switch.update(Type::Insert, &config),
+    ];
+    switch.batch(Atomicity::DataplaneAtomic, updates.clone()).unwrap();
+    assert_eq!(learns(&mut switch), 1, "also within one batch");
+    let undone = [updates, vec![switch.update(Type::Insert, &config)]].concat();
+    switch.batch(Atomicity::RollbackOnError, undone).unwrap_err();
+    assert_eq!(learns(&mut switch), 0, "a batch that is undone forgets nothing");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::support::Switch;
 use forebay_control::Code;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
+use forebay_protocol::p4::v1::{ReadRequest, ReadResponse};
 
 /// An entry of `forwarding`: the last byte of the address, what follows the key.
 fn forwarding(address: u8, rest: &str) -> String {
@@ -313,6 +314,30 @@ fn metadata_comes_back_and_filters() {
     );
     switch.modify(&forwarding(1, TO_PORT_2));
     switch.expect("table_entry { table_id: $forwarding metadata: \"one\" }", &[]);
+}
+
+#[test]
+fn a_read_without_entities_has_one_empty_message() {
+    let switch = Switch::new();
+    let messages = |wanted: &[&str]| {
+        let request = ReadRequest {
+            device_id: 1,
+            entities: wanted.iter().map(|text| switch.entity(text)).collect(),
+            ..ReadRequest::default()
+        };
+        let mut messages = Vec::new();
+        let done = switch
+            .device
+            .read(&request, switch.now, &mut |message| messages.push(message));
+        done.map(|()| messages)
+    };
+    let empty = vec![ReadResponse::default()];
+    assert_eq!(messages(&["table_entry { table_id: $forwarding }"]).unwrap(), empty);
+    assert_eq!(messages(&[]).unwrap(), empty);
+    assert_eq!(
+        messages(&["digest_entry {}", "action_profile_member {}"]).unwrap(),
+        empty
+    );
 }
 
 #[test]

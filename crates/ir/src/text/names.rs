@@ -44,6 +44,7 @@ pub(super) const RESERVED: &[&str] = &[
     "file",
     "hash",
     "header",
+    "hidden",
     "hit",
     "idle_timeout",
     "if",

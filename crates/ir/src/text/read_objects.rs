@@ -71,6 +71,7 @@ impl Reader {
                 table.direct_meter = Some(DirectMeter { meter, slot });
             }
             "idle_timeout" => table.supports_timeout = true,
+            "hidden" => table.is_hidden = true,
             "entries" => table.entries_are_const = true,
             "entry" => table.entries.push(self.table_entry(&table.actions, constant)?),
             _ => return self.cursor.error(format!("`{word}` is no table property")),
@@ -291,6 +292,7 @@ fn empty_table(name: String, location: Location) -> Table {
         direct_counter: None,
         direct_meter: None,
         supports_timeout: false,
+        is_hidden: false,
         location,
     }
 }

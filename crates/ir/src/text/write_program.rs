@@ -252,6 +252,9 @@ fn table(text: &mut String, printer: &ExprPrinter, index: u32, table: &Table) {
     if table.supports_timeout {
         line!(text, "  idle_timeout");
     }
+    if table.is_hidden {
+        line!(text, "  hidden");
+    }
     if table.entries_are_const {
         line!(text, "  const entries");
     }

@@ -218,6 +218,7 @@ fn table(c: &mut Choices) -> Table {
             slot: c.maybe(slot),
         }),
         supports_timeout: c.flag(),
+        is_hidden: c.flag(),
         location: location(c),
     }
 }

@@ -422,6 +422,7 @@ impl Generator<'_> {
             direct_counter: None,
             direct_meter: None,
             supports_timeout: false,
+            is_hidden: false,
             location: Location::default(),
         });
     }
