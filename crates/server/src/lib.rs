@@ -9,13 +9,16 @@
 //! * [`start`] listens and serves in threads of its own; [`Running`] ends that when it is dropped.
 //! * [`link()`] makes what joins a switch and the server: a port for packets, and a way for digests. The switch never waits
 //!   for either: what has no room is dropped and counted.
-//! * gNMI (`gnmi/`) tells of ports and disables them, on the same address.
+//! * gNMI (`gnmi/`) tells of ports and disables them, on the same address; beside both stand health checks
+//!   (`grpc.health.v1`) and reflection, by which tools such as grpcurl find the calls.
 //! * [`client`] is the other end, for `forebay ctl`.
 //! * Everything that P4Runtime means is in `forebay_control::Device`, behind one lock that the data plane never takes.
 
+mod address;
 pub mod client;
 mod gnmi;
 mod link;
+mod listen;
 mod service;
 mod shared;
 mod status;
@@ -31,6 +34,7 @@ mod generated_gnmi {
     tonic::include_proto!("gnmi");
 }
 
+pub use address::{Address, AddressError, DEFAULT_PORT};
 pub use generated::p4_runtime_client::P4RuntimeClient;
 pub use gnmi::interfaces::{PortInfo, PortStatus};
 pub use link::{CpuPort, DigestSender, Link, link};
@@ -42,15 +46,15 @@ use forebay_packet::PortState;
 use generated::p4_runtime_server::P4RuntimeServer;
 use generated_gnmi::g_nmi_server::GNmiServer;
 use gnmi::GnmiService;
+use listen::{Listening, SocketFile};
 use service::Service;
 use shared::Shared;
 use std::fmt;
-use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
-use tonic::transport::server::TcpIncoming;
+use tonic::service::Routes;
 
 /// Bytes that a message from a controller may have (P4Runtime, appendix on message sizes).
 const MESSAGE_BYTES_MAX: usize = 128 * 1024 * 1024;
@@ -59,7 +63,7 @@ const MESSAGE_BYTES_MAX: usize = 128 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The address; port 0 for any that is free.
-    pub address: SocketAddr,
+    pub address: Address,
     /// Certificates, if the connection is to be encrypted.
     pub tls: Option<Tls>,
     /// How often all of the state is kept anew, for what packets have changed.
@@ -80,16 +84,17 @@ impl std::error::Error for StartError {}
 
 /// A server that listens. Dropping it ends all connections.
 pub struct Running {
-    address: SocketAddr,
+    address: Address,
     shared: Arc<Shared>,
+    _file: Option<SocketFile>,
     stop: Option<oneshot::Sender<()>>,
     runtime: Option<Runtime>,
 }
 
 impl Running {
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> &Address {
+        &self.address
     }
 
     /// Keeps all of the state, as it is now.
@@ -127,12 +132,9 @@ impl Drop for Running {
 /// When the address cannot be listened on, the certificates cannot be used, or threads cannot be started.
 pub fn start(options: &Options, device: Device, link: Link, environment: Environment) -> Result<Running, StartError> {
     let failed = |what: &str, error: &dyn fmt::Display| StartError(format!("{what}: {error}"));
-    let listener = TcpListener::bind(options.address)
+    let listening = Listening::on(&options.address)
         .map_err(|error| failed(&format!("cannot listen on {}", options.address), &error))?;
-    let address = listener.local_addr().map_err(|error| failed("cannot listen", &error))?;
-    listener
-        .set_nonblocking(true)
-        .map_err(|error| failed("cannot listen", &error))?;
+    let address = listening.address().clone();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("grpc")
@@ -152,27 +154,45 @@ pub fn start(options: &Options, device: Device, link: Link, environment: Environ
             .map_err(|error| failed("the certificates cannot be used", &error))?;
     }
     let (stop, stopped) = oneshot::channel::<()>();
-    let incoming = {
+    let (incoming, file) = {
         let _inside = runtime.enter();
-        let listener = tokio::net::TcpListener::from_std(listener);
-        TcpIncoming::from(listener.map_err(|error| failed("cannot listen", &error))?).with_nodelay(Some(true))
+        listening.accept().map_err(|error| failed("cannot listen", &error))?
     };
     runtime.spawn(inputs.pump(Arc::clone(&shared)));
     runtime.spawn(Arc::clone(&shared).keep_time());
     runtime.spawn(Arc::clone(&shared).keep_all(options.keep_period));
-    runtime.spawn(
-        builder
-            .add_service(service)
-            .add_service(management)
+    runtime.spawn(async move {
+        let routes = about_itself(Routes::new(service).add_service(management)).await;
+        let served = builder
+            .add_routes(routes)
             .serve_with_incoming_shutdown(incoming, async {
                 // Ends also when the sender is dropped.
                 let _ = stopped.await;
-            }),
-    );
+            });
+        served.await
+    });
     Ok(Running {
         address,
         shared,
+        _file: file,
         stop: Some(stop),
         runtime: Some(runtime),
     })
+}
+
+/// Adds what tools ask of any server of gRPC: whether it serves, and which calls it has.
+async fn about_itself(routes: Routes) -> Routes {
+    let (health, checks) = tonic_health::server::health_reporter();
+    health.set_serving::<P4RuntimeServer<Service>>().await;
+    health.set_serving::<GNmiServer<GnmiService>>().await;
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(forebay_protocol::DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let known = "the build has made the descriptors";
+    routes
+        .add_service(checks)
+        .add_service(reflection().build_v1().expect(known))
+        .add_service(reflection().build_v1alpha().expect(known))
 }

@@ -1,5 +1,6 @@
 //! Why a call was not done.
 
+use crate::address::Address;
 use forebay_protocol::{google::rpc, p4::v1};
 use prost::Message;
 use std::error::Error;
@@ -26,7 +27,7 @@ impl CallError {
     }
 
     /// Nobody answers, or not in the expected way.
-    pub(super) fn unreachable(address: &str, error: &tonic::transport::Error) -> CallError {
+    pub(super) fn unreachable(address: &Address, error: &tonic::transport::Error) -> CallError {
         let mut causes = vec![error.to_string()];
         let mut cause = error.source();
         while let Some(inner) = cause {

@@ -10,6 +10,7 @@ mod stream;
 
 pub use error::CallError;
 
+use crate::address::Address;
 use crate::generated::p4_runtime_client::P4RuntimeClient;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -29,10 +30,10 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whom to speak with, and as whom.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// Host and port.
-    pub address: String,
+    /// Where it is.
+    pub address: Address,
     /// The number of the device.
     pub device_id: u64,
     /// The role; empty for the one that may do everything.
@@ -240,9 +241,11 @@ impl Drop for Client {
 }
 
 fn endpoint(options: &ClientOptions) -> Result<Endpoint, CallError> {
-    let scheme = if options.tls.is_some() { "https" } else { "http" };
+    let uri = options
+        .address
+        .uri(if options.tls.is_some() { "https" } else { "http" });
     let wrong = |error: tonic::transport::Error| CallError::unreachable(&options.address, &error);
-    let endpoint = Endpoint::from_shared(format!("{scheme}://{}", options.address)).map_err(wrong)?;
+    let endpoint = Endpoint::from_shared(uri).map_err(wrong)?;
     let endpoint = endpoint.connect_timeout(PATIENCE).tcp_nodelay(true);
     match &options.tls {
         None => Ok(endpoint),
