@@ -29,6 +29,12 @@ CLIENTS = {
     "gnmi": ["finsy==0.30"],
     "pygnmi": ["pygnmi==0.8.15"],
     "tls": ["p4runtime==1.4.1", "protobuf==3.20.3"],
+    "tutorial": [
+        "p4runtime==1.4.1",
+        "protobuf==3.20.3",
+        "grpcio-health-checking==1.48.2",
+        "grpcio-reflection==1.48.2",
+    ],
     "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
 

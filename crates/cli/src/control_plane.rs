@@ -9,14 +9,17 @@ use crate::saved_state::SaveOptions;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_control::{Code, Device, Now, Rejection, Settings};
 use forebay_ir::Program;
+use forebay_p4info::Version;
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_pipeline::{Pipeline, ShortWay};
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::{Error, WriteRequest};
-use forebay_server::{CpuPort, DigestSender, Environment, Keeper, Link, Options, Running, Tls};
-use std::net::SocketAddr;
+use forebay_server::{
+    Address, AddressError, CpuPort, DEFAULT_PORT, DigestSender, Environment, Keeper, Link, Options, Running, Tls,
+};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -26,9 +29,10 @@ const NO_PROGRAM: &str = include_str!("no_program.p4");
 /// Options of the P4Runtime server.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ControlOptions {
-    /// Serve P4Runtime; without an address, on 127.0.0.1:9559. The program may then be left out, for a controller to push
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:9559")]
-    pub grpc: Option<SocketAddr>,
+    /// Serve P4Runtime; without an address, on 127.0.0.1:9559. HOST:PORT, :PORT for all interfaces, or unix:PATH. The
+    /// program may then be left out, for a controller to push
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "9559")]
+    pub grpc: Option<Served>,
     /// The number by which controllers know the switch
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub device_id: u64,
@@ -47,8 +51,35 @@ pub struct ControlOptions {
     /// A role that may read and nothing else; may be repeated
     #[arg(long, value_name = "ROLE")]
     pub read_only_role: Vec<String>,
+    /// Give controllers a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
+    #[arg(long, value_name = "VERSION", default_value = "1.5")]
+    pub p4info_version: Version,
     #[command(flatten)]
     pub save: SaveOptions,
+}
+
+/// What stands behind `--grpc`. The address may be left out, so the program may follow at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// An address.
+    At(Address),
+    /// The program; the address is the usual one.
+    Program(PathBuf),
+}
+
+impl FromStr for Served {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Served, AddressError> {
+        let path = Path::new(text);
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let is_program = extension.is_some_and(|extension| ["p4", "json", "ir", "txt"].contains(&extension));
+        match text.parse() {
+            Ok(address) => Ok(Served::At(address)),
+            Err(_) if is_program || path.is_file() => Ok(Served::Program(path.to_path_buf())),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// The program that a switch begins with.
@@ -150,6 +181,30 @@ impl Join {
 }
 
 impl ControlOptions {
+    /// Where to serve, if anywhere.
+    pub fn address(&self) -> Option<Address> {
+        self.grpc.as_ref().map(|served| match served {
+            Served::At(address) => address.clone(),
+            Served::Program(_) => Address::loopback(DEFAULT_PORT),
+        })
+    }
+
+    /// The program of the command line: `given`, or what stands behind `--grpc` in place of an address.
+    ///
+    /// # Errors
+    /// When there are two.
+    pub fn program<'a>(&'a self, given: Option<&'a Path>) -> Result<Option<&'a Path>> {
+        match (&self.grpc, given) {
+            (Some(Served::Program(program)), Some(given)) => bail!(
+                "`{}` and `{}` are two programs; an address of --grpc is HOST:PORT",
+                program.display(),
+                given.display()
+            ),
+            (Some(Served::Program(program)), None) => Ok(Some(program)),
+            (_, given) => Ok(given),
+        }
+    }
+
     /// Starts the server, if one is wanted.
     ///
     /// # Errors
@@ -163,7 +218,7 @@ impl ControlOptions {
         start_ns: u64,
         mut gates: Gates,
     ) -> Result<ControlPlane> {
-        let Some(address) = self.grpc else {
+        let Some(address) = self.address() else {
             bail!("there is no address to serve P4Runtime on");
         };
         let (digests, link) = join;
@@ -200,6 +255,7 @@ impl ControlOptions {
             options: *start.pipeline.options(),
             cpu_port: Some(self.cpu_port),
             read_only_roles: self.read_only_role.iter().cloned().collect(),
+            p4info_version: self.p4info_version,
             keeps_state: self.save.save_state.is_some(),
             origin: start.known.as_ref().map(|(_, blob)| blob.clone()).unwrap_or_default(),
         }
@@ -301,9 +357,22 @@ mod tests {
         options: ControlOptions,
     }
 
+    fn options(words: &[&str]) -> ControlOptions {
+        Line::try_parse_from(words).unwrap().options
+    }
+
     #[test]
     fn the_port_of_p4runtime_is_9559() {
-        let line = Line::try_parse_from(["run", "--grpc"]).unwrap();
-        assert_eq!(line.options.grpc.map(|address| address.port()), Some(9559));
+        assert_eq!(options(&["run", "--grpc"]).address(), Some(Address::loopback(9559)));
+        assert_eq!(options(&["run"]).address(), None);
+    }
+
+    #[test]
+    fn a_program_may_stand_where_the_address_is_left_out() {
+        let options = options(&["run", "--grpc", "l3.p4"]);
+        assert_eq!(options.address(), Some(Address::loopback(9559)));
+        assert_eq!(options.program(None).unwrap(), Some(Path::new("l3.p4")));
+        assert!(options.program(Some(Path::new("l2.p4"))).is_err());
+        assert!(Line::try_parse_from(["run", "--grpc", "l3"]).is_err());
     }
 }

@@ -4,6 +4,7 @@
 //! thread finds it. With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`].
 
 use crate::output;
+use crate::packet_log::{Narrator, PacketLog, Turns};
 use crate::program_slot::ProgramSlot;
 use crate::statistics::Statistics;
 use anyhow::{Context, Result, anyhow};
@@ -96,6 +97,8 @@ pub struct Controlled<'a> {
     pub digests: Option<DigestSender>,
     /// Is told the state of ports several times a second.
     pub watch: Option<&'a Watch<'a>>,
+    /// Where every packet's way is logged, and whose turn it is to deliver one.
+    pub log: Option<(PacketLog, Turns)>,
 }
 
 /// Forwards between the ports until there is a reason to stop. Returns what was reported at last, and why it ended.
@@ -171,6 +174,16 @@ fn last_round(workers: &mut [Worker], clock: Clock) {
         is_done &= workers.iter().all(|worker| worker.switch.counters().in_flight() == 0);
     }
     workers.iter_mut().for_each(Worker::pass_failures_on);
+}
+
+/// A breath whose packets are logged; whether it was idle.
+fn narrated(switch: &mut Switch, now_ns: u64, narrator: &mut Narrator, turns: &Turns) -> bool {
+    turns.next();
+    let is_idle = switch.breathe(now_ns, narrator).is_idle();
+    if is_idle {
+        narrator.log().flush();
+    }
+    is_idle
 }
 
 /// Programs on different workers see different random numbers.
@@ -329,6 +342,7 @@ struct Worker {
     program: Arc<ProgramSlot>,
     version: u64,
     to_controllers: Option<DigestSender>,
+    narrator: Option<(Narrator, Turns)>,
 }
 
 impl Worker {
@@ -356,6 +370,10 @@ impl Worker {
             program: Arc::clone(&controlled.program),
             version: 0,
             to_controllers: controlled.digests.clone(),
+            narrator: controlled.log.as_ref().map(|(log, turns)| {
+                let narrator = Narrator::new(log.clone(), controlled.program.present());
+                (narrator, turns.clone())
+            }),
         }
     }
 
@@ -376,10 +394,16 @@ impl Worker {
         while !self.desk.stop.load(Ordering::Relaxed) {
             let now_ns = self.clock.now_ns();
             if let Some(pipeline) = self.program.newer(&mut self.version) {
+                if let Some((narrator, _)) = &mut self.narrator {
+                    narrator.replace(Arc::clone(&pipeline));
+                }
                 self.switch.replace_pipeline(pipeline, now_ns);
                 self.program.arrive();
             }
-            let idle = self.switch.breathe(now_ns, &mut NoTrace).is_idle();
+            let idle = match &mut self.narrator {
+                None => self.switch.breathe(now_ns, &mut NoTrace).is_idle(),
+                Some((narrator, turns)) => narrated(&mut self.switch, now_ns, narrator, turns),
+            };
             self.take_digests();
             self.answer();
             if !idle {

@@ -5,7 +5,7 @@
 //! how they went (`test_report`), showing a packet's way (`trace_printer`, `event_words`, `value_words`, `source_lines`),
 //! bringing what scenarios name (`library`), working on all processors (`parallel`), moving packets (`forwarding`), closing ports (`gates`), counting ports (`port_table`, `statistics`), choosing what is measured (`bench_rows`),
 //! speaking with switches (`ctl`),
-//! writing (`output`). What the commands *do* is in the other crates.
+//! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`). What the commands *do* is in the other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
 //! program has errors, a test failed), 2 it could not be asked (usage, files, interfaces, rights).
@@ -22,12 +22,14 @@ mod gates;
 mod library;
 mod numbers;
 mod output;
+mod packet_log;
 mod parallel;
 mod parquet_table;
 mod port_table;
 mod program;
 mod program_slot;
 mod saved_state;
+mod simple_switch;
 mod source_lines;
 mod statistics;
 mod stf_file;
@@ -59,7 +61,12 @@ struct CommandLine {
 }
 
 fn main() -> ExitCode {
-    let status = match CommandLine::parse().command.run() {
+    let name = std::env::args().next().unwrap_or_default();
+    let ended = match simple_switch::Kind::of_name(&name) {
+        Some(kind) => commands::simple_switch::run_under_name(kind),
+        None => CommandLine::parse().command.run(),
+    };
+    let status = match ended {
         Ok(status) => status,
         Err(error) if output::is_broken_pipe(&error) => commands::Status::Good,
         Err(error) => {

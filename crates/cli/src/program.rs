@@ -5,6 +5,7 @@ use crate::files;
 use crate::output;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use forebay_control::Bundle;
 use forebay_files::FileSources;
 use forebay_frontend::{Checked, Compiled, Options};
 use forebay_ir::Program;
@@ -178,6 +179,18 @@ pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation
         p4info,
         report,
     })
+}
+
+/// A program with all files that it includes, as it is pushed to a switch. It is compiled too, and the messages are printed;
+/// none when there is an error.
+///
+/// # Errors
+/// When the program cannot be read.
+pub fn bundle(path: &Path, options: &CompileOptions) -> Result<Option<Bundle>> {
+    let compiled = with_options(path, options, forebay_frontend::compile)?;
+    Report::new(compiled.program.is_some(), &compiled.sources, &compiled.diagnostics).print();
+    let bundle = || Bundle::of_sources(&compiled.sources, &options.define, &options.include);
+    Ok(compiled.program.is_some().then(bundle))
 }
 
 fn with_options<T>(path: &Path, options: &CompileOptions, front_end: impl Fn(&str, &Options) -> T) -> Result<T> {

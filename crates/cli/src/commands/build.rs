@@ -6,6 +6,7 @@ use crate::output;
 use crate::program::{self, Compilation, Engine, ProgramArguments};
 use anyhow::{Context, Result};
 use forebay_ir::{Program, Role};
+use forebay_p4info::Version;
 use forebay_p4info::model::P4Info;
 use forebay_pipeline::ShortWay;
 use forebay_resources::Machine;
@@ -36,6 +37,9 @@ pub struct Arguments {
     /// Say whether the program fits this chip, and how: tofino, tofino2
     #[arg(long, value_name = "NAME")]
     chip: Option<String>,
+    /// Write a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
+    #[arg(long, value_name = "VERSION", default_value = "1.5")]
+    p4info_version: Version,
     /// Print the names of the files as JSON
     #[arg(long)]
     json: bool,
@@ -57,6 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let folder = &arguments.output;
     files::make_folder(folder)?;
     let mut written = Vec::new();
+    let p4info = p4info.map(|info| info.for_version(arguments.p4info_version));
     let mut all = files(&program, p4info.as_ref());
     if let Some(resources) = &resources {
         all.push(("resources.txt".to_string(), resources.to_string()));

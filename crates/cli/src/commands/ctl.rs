@@ -5,6 +5,7 @@ use crate::ctl::{Format, Session, interact, run_script};
 use crate::output;
 use anyhow::{Context, Result};
 use forebay_ctl::Mistake;
+use forebay_server::Address;
 use forebay_server::client::{CallError, ClientOptions, ClientTls};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -23,9 +24,14 @@ Examples:
 `forebay ctl help` lists the commands; docs/ctl.md explains them.
 Reading disturbs no controller. Who writes becomes primary; where another controller is, --election-id must say so.")]
 pub struct Arguments {
-    /// The switch
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9559")]
-    grpc: String,
+    /// The switch: HOST:PORT, PORT on this machine, or unix:PATH
+    #[arg(
+        long,
+        visible_alias = "addr",
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:9559"
+    )]
+    grpc: Address,
     /// The number by which the switch is known
     #[arg(long, value_name = "N", default_value_t = 1)]
     device_id: u64,

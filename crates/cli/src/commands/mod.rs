@@ -9,7 +9,7 @@ mod experiment;
 mod explain;
 mod run;
 mod sim;
-mod simple_switch;
+pub mod simple_switch;
 mod test;
 mod trace;
 mod traffic;
@@ -50,8 +50,8 @@ pub enum Command {
     Test(test::Arguments),
     /// Run a program as a switch between interfaces
     Run(run::Arguments),
-    /// The same with the command line of BMv2's simple_switch_grpc
-    SimpleSwitch(simple_switch::Arguments),
+    /// The same with the command line of BMv2's simple_switch_grpc, or of simple_switch with --no-grpc
+    SimpleSwitch(Box<crate::simple_switch::Arguments>),
     /// Control a running switch: tables, counters, registers, groups, packets
     Ctl(ctl::Arguments),
     /// Show step by step what a program does with packets

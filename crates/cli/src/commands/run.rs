@@ -7,6 +7,7 @@ use crate::forwarding::{Controlled, End, Until, forward};
 use crate::gates::{Gates, NumberedPort};
 use crate::numbers;
 use crate::output;
+use crate::packet_log::{LogOptions, LoggedPort, PacketLog, Turns};
 use crate::program::{self, CompileOptions, Engine};
 use crate::program_slot::ProgramSlot;
 use crate::statistics::Statistics;
@@ -19,14 +20,15 @@ use forebay_packet::{Port, PortState};
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
 use forebay_server::PortStatus;
-use forebay_switch::PortReport;
+use forebay_switch::{LaneConfig, PortReport};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Arguments of `forebay run`.
 #[derive(clap::Args)]
@@ -88,9 +90,28 @@ pub struct Arguments {
     pcap: Option<PathBuf>,
 }
 
+/// What a switch that stands for another one does besides.
+#[derive(Default)]
+pub struct Extras {
+    /// A log of packets.
+    pub log: Option<LogOptions>,
+    /// A folder for what each interface receives and sends, in two files named by the interface.
+    pub captures: Option<PathBuf>,
+    /// How long to wait before the first packet.
+    pub delay: Duration,
+}
+
 /// Runs the switch until a signal, the end of the duration, or the end of all input. Everything that can be wrong with
 /// the arguments is found before the first port is opened.
 pub fn run(arguments: &Arguments) -> Result<Status> {
+    run_with(arguments, &Extras::default())
+}
+
+/// The same, with more.
+///
+/// # Errors
+/// As those of [`run`], and when the log cannot be written.
+pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let ports = PortSpec::parse_all(arguments.interfaces.iter().map(String::as_str))
         .map_err(|error| anyhow!("a port is not written correctly\n{error}"))?;
     if let Some(port) = ports.iter().find(|port| port.number >= DROP_PORT) {
@@ -102,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     }
     let is_served = arguments.control.grpc.is_some();
     let program = control_plane::load(
-        arguments.program.as_deref(),
+        arguments.control.program(arguments.program.as_deref())?,
         &arguments.options,
         arguments.engine,
         is_served || arguments.entries.as_deref().is_some_and(is_text_proto),
@@ -125,7 +146,12 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let options = OpenOptions {
         busy_poll: arguments.busy_poll,
     };
-    let (mut ports, means) = open(&ports, &options, arguments.pcap.as_deref())?;
+    let captures = match (&extras.captures, &arguments.pcap) {
+        (Some(folder), _) => Captures::ByInterface(folder),
+        (None, Some(folder)) => Captures::ByPort(folder),
+        (None, None) => Captures::None,
+    };
+    let (mut ports, means) = open(&ports, &options, captures)?;
     if !arguments.json {
         announce(&means);
         if let Some(sentence) = program::long_way(&start.pipeline) {
@@ -150,6 +176,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     if let Some(control_plane) = control_plane.as_ref().filter(|_| !arguments.json) {
         output::message(&format!("P4Runtime: {}\n", control_plane.server.address()));
     }
+    let log = match &extras.log {
+        Some(options) => Some(packet_log(options, &workers)?),
+        None => None,
+    };
+    let (ports, log) = logged(ports, log);
     let until = Until {
         stop: stop_on_signals()?,
         end_ns: arguments
@@ -177,7 +208,9 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             .as_ref()
             .map(|control_plane| control_plane.digests.clone()),
         watch: is_served.then_some(&watch),
+        log,
     };
+    wait(extras.delay, &until);
     let (report, end) = forward(&controlled, ports, config, &workers, clock, &until, &mut statistics)?;
     if let Some(control_plane) = &control_plane {
         control_plane
@@ -202,15 +235,12 @@ fn is_text_proto(path: &Path) -> bool {
 fn open(
     specs: &[PortSpec],
     options: &OpenOptions,
-    captures: Option<&Path>,
+    captures: Captures<'_>,
 ) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
     let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
     for spec in specs {
         let opened = forebay_ports::open(spec, options).with_context(|| format!("port {spec}"))?;
-        let port = match captures {
-            None => opened.port,
-            Some(folder) => captured(opened.port, folder, opened.number)?,
-        };
+        let port = captured(opened.port, captures, opened.number)?;
         ports.push((opened.number, port));
         means.insert(opened.number, opened.means);
     }
@@ -224,13 +254,66 @@ fn announce(means: &BTreeMap<u32, Means>) {
     }
 }
 
-/// The port with a capture file of its traffic.
-fn captured(port: Box<dyn Port>, folder: &Path, number: u32) -> Result<Box<dyn Port>> {
+/// What of the ports' traffic is written to files.
+#[derive(Clone, Copy)]
+enum Captures<'a> {
+    None,
+    /// `portN.pcap` in this folder.
+    ByPort(&'a Path),
+    /// `INTERFACE_in.pcap` and `INTERFACE_out.pcap` in this folder.
+    ByInterface(&'a Path),
+}
+
+/// The port with capture files of its traffic.
+fn captured(port: Box<dyn Port>, captures: Captures<'_>, number: u32) -> Result<Box<dyn Port>> {
+    match captures {
+        Captures::None => Ok(port),
+        Captures::ByPort(folder) => {
+            let writer = capture_file(folder, &format!("port{number}.pcap"))?;
+            Ok(Box::new(Capture::new(port, writer)))
+        }
+        Captures::ByInterface(folder) => {
+            let name = port.name().to_string();
+            let received = capture_file(folder, &format!("{name}_in.pcap"))?;
+            let sent = capture_file(folder, &format!("{name}_out.pcap"))?;
+            let port = Capture::of_received(port, received);
+            Ok(Box::new(Capture::of_sent(port, sent)))
+        }
+    }
+}
+
+fn capture_file(folder: &Path, name: &str) -> Result<Writer<BufWriter<File>>> {
     files::make_folder(folder)?;
-    let path = folder.join(format!("port{number}.pcap"));
+    let path = folder.join(name);
     let file = File::create(&path).and_then(|file| Writer::new(BufWriter::new(file), TimestampUnit::Nanoseconds));
-    let writer = file.with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Box::new(Capture::new(port, writer)))
+    file.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Opens the log of packets. Its lines are in order for one worker only.
+fn packet_log(options: &LogOptions, workers: &LaneConfig) -> Result<PacketLog> {
+    if workers.workers > 1 {
+        bail!("packets are logged with one worker only");
+    }
+    PacketLog::open(options).context("the log cannot be written")
+}
+
+/// The ports, logged if there is a log, and what the worker needs for it.
+fn logged(ports: Vec<NumberedPort>, log: Option<PacketLog>) -> (Vec<NumberedPort>, Option<(PacketLog, Turns)>) {
+    let Some(log) = log else { return (ports, None) };
+    let turns = Turns::new(ports.len());
+    let ports = ports.into_iter().enumerate().map(|(place, (number, port))| {
+        let port = LoggedPort::new(port, number, log.clone(), turns.clone(), place);
+        (number, Box::new(port) as Box<dyn Port>)
+    });
+    (ports.collect(), Some((log, turns)))
+}
+
+/// Waits before the first packet, unless a signal ends the switch before.
+fn wait(delay: Duration, until: &Until) {
+    let end = Instant::now() + delay;
+    while Instant::now() < end && !until.stop.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(20).min(delay));
+    }
 }
 
 /// A flag that the signals that ask a program to end set.

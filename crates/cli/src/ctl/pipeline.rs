@@ -50,7 +50,7 @@ pub(super) fn get(session: &mut Session, file: &str) -> Result<()> {
 pub(super) fn push(session: &mut Session, push: &Push) -> Result<()> {
     let path = Path::new(&push.file);
     let (p4info, blob) = match &push.p4info {
-        Some(info) => (read_info(Path::new(info))?, read_blob(path)?),
+        Some(info) => (read_info(Path::new(info))?, blob(path, &push.defines)?),
         None if path.extension().is_some_and(|extension| extension == "p4") => compiled(path, &push.defines)?,
         None => (read_info(&info_beside(path)?)?, read_blob(path)?),
     };
@@ -69,12 +69,27 @@ pub(super) fn push(session: &mut Session, push: &Push) -> Result<()> {
     session.format.fact(&format!("{} runs", push.file), &object)
 }
 
-fn compiled(path: &Path, defines: &[String]) -> Result<(P4Info, Vec<u8>)> {
-    let options = CompileOptions {
+/// What a file holds. P4 source is compiled here, so that mistakes are shown as the compiler shows them, and is pushed with all
+/// files that it includes.
+fn blob(path: &Path, defines: &[String]) -> Result<Vec<u8>> {
+    if path.extension().is_none_or(|extension| extension != "p4") {
+        return read_blob(path);
+    }
+    match program::bundle(path, &compile_options(defines))? {
+        Some(bundle) => Ok(bundle.write().into_bytes()),
+        None => bail!("{} cannot be compiled", path.display()),
+    }
+}
+
+fn compile_options(defines: &[String]) -> CompileOptions {
+    CompileOptions {
         define: defines.to_vec(),
         ..CompileOptions::default()
-    };
-    let compilation = program::compile_file(path, &options)?;
+    }
+}
+
+fn compiled(path: &Path, defines: &[String]) -> Result<(P4Info, Vec<u8>)> {
+    let compilation = program::compile_file(path, &compile_options(defines))?;
     compilation.report.print();
     let (Some(program), Some(info)) = (compilation.program, compilation.p4info) else {
         bail!("{} cannot be compiled", path.display());

@@ -10,12 +10,35 @@ use crate::{Burst, Packet, Port, PortCounters, PortError, PortState, Readiness};
 pub struct Capture<P, W: Write> {
     port: P,
     writer: Writer<W>,
+    writes_received: bool,
+    writes_sent: bool,
 }
 
 impl<P: Port, W: Write + Send> Capture<P, W> {
     /// Wraps `port`; packets go to `writer`.
     pub fn new(port: P, writer: Writer<W>) -> Capture<P, W> {
-        Capture { port, writer }
+        Capture {
+            port,
+            writer,
+            writes_received: true,
+            writes_sent: true,
+        }
+    }
+
+    /// Only what the port receives is written down.
+    pub fn of_received(port: P, writer: Writer<W>) -> Capture<P, W> {
+        Capture {
+            writes_sent: false,
+            ..Capture::new(port, writer)
+        }
+    }
+
+    /// Only what is sent to the port is written down.
+    pub fn of_sent(port: P, writer: Writer<W>) -> Capture<P, W> {
+        Capture {
+            writes_received: false,
+            ..Capture::new(port, writer)
+        }
     }
 }
 
@@ -45,12 +68,17 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let before = burst.len();
         let result = self.port.receive(burst, max, now_ns);
-        write_all(&mut self.writer, self.port.name(), &burst.as_slice()[before..], now_ns)?;
+        if self.writes_received {
+            write_all(&mut self.writer, self.port.name(), &burst.as_slice()[before..], now_ns)?;
+        }
         result
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
-        let written = write_all(&mut self.writer, self.port.name(), burst.as_slice(), now_ns);
+        let written = match self.writes_sent {
+            true => write_all(&mut self.writer, self.port.name(), burst.as_slice(), now_ns),
+            false => Ok(()),
+        };
         let sent = self.port.send(burst, now_ns);
         written.and(sent)
     }
