@@ -72,7 +72,7 @@ drop_reasons! {
     PacketTooLong = "packet_too_long",
     /// The traffic manager's queue was full. Counted by the switch.
     QueueFull = "queue_full",
-    /// The egress port does not exist. Counted by the switch.
+    /// The egress port is not attached: the packet is dropped after egress, when it would leave. Counted by the switch.
     NoSuchPort = "no_such_port",
     /// The port could not send. Counted by the switch.
     PortError = "port_error",

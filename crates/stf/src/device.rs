@@ -44,10 +44,16 @@ pub(crate) struct SwitchDevice {
 }
 
 impl SwitchDevice {
+    /// With every port that a program can name.
     pub(crate) fn new(pipeline: Arc<Pipeline>) -> SwitchDevice {
+        SwitchDevice::with_ports(pipeline, 0..DROP_PORT)
+    }
+
+    /// With these ports alone.
+    pub(crate) fn with_ports(pipeline: Arc<Pipeline>, ports: impl IntoIterator<Item = u32>) -> SwitchDevice {
         let bench = Bench::default();
         let mut switch = Switch::new(pipeline, Config::default());
-        for number in 0..DROP_PORT {
+        for number in ports {
             switch.attach(number, Box::new(bench.port(number)));
         }
         SwitchDevice { switch, bench }

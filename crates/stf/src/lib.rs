@@ -43,4 +43,4 @@ pub use literal::Literal;
 pub use outcome::{Failure, FailureKind, Note, Outcome};
 pub use parse::{ParseError, options, parse};
 pub use random::RandomTest;
-pub use runner::{Observer, run, run_on_chip};
+pub use runner::{Observer, run, run_attached, run_on_chip};

@@ -46,6 +46,13 @@ pub fn run<O: Observer>(test: &Test, pipeline: Arc<Pipeline>, observer: &mut O) 
     run_and_record(test, pipeline, observer).0
 }
 
+/// Runs the test with a freshly loaded pipeline in a switch that has only these ports, as `forebay run` has those of its command
+/// line: what would leave by another one is dropped after egress as `no_such_port`.
+pub fn run_attached(test: &Test, pipeline: Arc<Pipeline>, ports: &BTreeSet<u32>) -> Outcome {
+    let device = SwitchDevice::with_ports(pipeline, ports.iter().copied());
+    record(test, device, &mut NoTrace).0
+}
+
 /// Runs the test with a freshly loaded pipeline in a chip of the timed model. Each packet settles before the next command,
 /// so what leaves is what leaves the software switch, at other times.
 pub fn run_on_chip(test: &Test, pipeline: Arc<Pipeline>, spec: ChipSpec) -> Outcome {

@@ -179,7 +179,10 @@ impl Switch {
         while let Some(run) = self.worker.next_copies(&mut copies) {
             let copies = run.end - run.start;
             match (self.ports.place(run.port), run.fate) {
-                (None, _) => (0..copies).for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
+                (None, fate) => {
+                    let reason = fate.err().unwrap_or(DropReason::NoSuchPort);
+                    (0..copies).for_each(|_| self.drop_here(from, reason));
+                }
                 (Some(_), Err(reason)) => (0..copies).for_each(|_| self.drop_here(run.port, reason)),
                 (Some(place), Ok(())) => {
                     let packets = self.worker.copies(run.start, run.end);

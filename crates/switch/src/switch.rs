@@ -343,7 +343,7 @@ impl Switch {
 
     fn after_ingress(&mut self, decision: IngressDecision, port: u32, now_us: u64) {
         match decision {
-            IngressDecision::Enqueue(packet) => self.enqueue(packet, port, now_us),
+            IngressDecision::Enqueue(packet) => self.enqueue(packet, now_us),
             IngressDecision::Digest(message) => self.digest(*message),
             IngressDecision::Resubmit(packet) => self.resubmitted.push_back(packet),
             IngressDecision::Drop(reason) => self.book_drop(port, reason),
@@ -373,7 +373,7 @@ impl Switch {
         self.queues.dequeue(&mut packets, burst, now_us, ports_room);
         for packet in &mut packets {
             packet.arguments.random_seed = self.random.next_u64();
-            ports.push(packet.packet.egress_port);
+            ports.push(booking_port(&self.ports, &packet.packet));
         }
         let entered = packets.len();
         self.worker.egress(&mut packets, &mut decisions, tracer);
@@ -392,8 +392,8 @@ impl Switch {
 
     fn after_egress(&mut self, decision: EgressDecision, port: u32, now_ns: u64) {
         match decision {
-            EgressDecision::Transmit { port, bytes, tag } => self.leave(port, bytes, tag, now_ns),
-            EgressDecision::Enqueue(packet) => self.enqueue(packet, port, self.microseconds(now_ns)),
+            EgressDecision::Transmit { port: to, bytes, tag } => self.leave(to, bytes, tag, port, now_ns),
+            EgressDecision::Enqueue(packet) => self.enqueue(packet, self.microseconds(now_ns)),
             EgressDecision::Digest(message) => self.digest(message),
             EgressDecision::Recirculate(packet) => self.go_round(packet),
             EgressDecision::Drop(reason) => self.book_drop(port, reason),
@@ -405,20 +405,18 @@ impl Switch {
         self.count_sent(sent);
     }
 
-    /// Into the queue of the packet's egress port. `from` answers for it when that does not exist.
-    fn enqueue(&mut self, packet: QueuedPacket, from: u32, now_us: u64) {
-        let egress_port = packet.egress_port;
-        if !self.ports.contains(egress_port) {
-            return self.drop_here(from, DropReason::NoSuchPort);
-        }
-        if self.queues.enqueue(packet, now_us).is_err() {
-            self.drop_here(egress_port, DropReason::QueueFull);
+    /// Into the queue of the packet's egress port, attached or not: egress runs for it either way, as in simple_switch.
+    fn enqueue(&mut self, packet: QueuedPacket, now_us: u64) {
+        let port = booking_port(&self.ports, &packet);
+        if let Err(packet) = self.queues.enqueue(packet, now_us) {
+            self.worker.discard(packet);
+            self.drop_here(port, DropReason::QueueFull);
         }
     }
 
-    /// Out of a port.
-    fn leave(&mut self, port: u32, bytes: FrameBuffer, tag: u64, now_ns: u64) {
-        match self.ports.send(port, &bytes, tag, now_ns) {
+    /// Out of port `to`. The drop is booked at `port` when `to` is not attached.
+    fn leave(&mut self, to: u32, bytes: FrameBuffer, tag: u64, port: u32, now_ns: u64) {
+        match self.ports.send(to, &bytes, tag, now_ns) {
             Some(sent) => self.count_sent(sent),
             None => self.drop_here(port, DropReason::NoSuchPort),
         }
@@ -446,7 +444,7 @@ impl Switch {
         let mut waiting = Vec::new();
         self.queues.dequeue(&mut waiting, self.queues.len(), 0, |_| usize::MAX);
         for packet in waiting {
-            self.drop_here(packet.packet.egress_port, reason);
+            self.drop_here(booking_port(&self.ports, &packet.packet), reason);
         }
         let around: Vec<u32> = self
             .looping
@@ -500,6 +498,15 @@ impl Switch {
 /// in BMv2: otherwise packets of a flow that are resubmitted would overtake one another. So they go one by one.
 fn ingress_burst(resubmits: bool, config: &Config) -> usize {
     if resubmits { 1 } else { config.burst }
+}
+
+/// The port whose row shows what is dropped of a packet: where it is to leave, or, when that is not attached, where it came from.
+#[inline]
+fn booking_port(ports: &PortTable, packet: &QueuedPacket) -> u32 {
+    match ports.contains(packet.egress_port) {
+        true => packet.egress_port,
+        false => packet.arguments.ingress_port,
+    }
 }
 
 /// A copy of a frame, about to enter ingress.

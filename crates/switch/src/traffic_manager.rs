@@ -10,7 +10,8 @@
 //! pays for; what is left it keeps for its next turn, unless it is empty then.
 //!
 //! A port takes packets as long as it has [room](forebay_packet::Port::room), so queues fill only before ports that know how
-//! much they can take, and between breaths.
+//! much they can take, and between breaths. A port that is not attached has queues too, which empty at once: egress runs for its
+//! packets, which are dropped when they would leave.
 
 use forebay_pipeline::{EgressArguments, EgressPacket, QueuedPacket};
 use std::collections::{BTreeMap, VecDeque};
@@ -111,24 +112,16 @@ impl TrafficManager {
 
     /// Makes the queues of a port.
     pub(crate) fn add_port(&mut self, port: u32) {
-        let queue = |&service: &Service| Queue {
-            service,
-            ..Queue::default()
-        };
-        let queues = self.services.iter().map(queue).collect();
-        self.ports.entry(port).or_insert(PortQueues {
-            queues,
-            turn: 0,
-            len: 0,
-        });
+        let services = &self.services;
+        self.ports.entry(port).or_insert_with(|| PortQueues::new(services));
     }
 
-    /// Appends the packet to its port's queue of its priority, or gives it back when that is full or there is no such
-    /// port.
+    /// Appends the packet to its port's queue of its priority, or gives it back when that is full. A port that is not attached
+    /// gets queues with its first packet: at most as many as `egress_spec` and the members of groups and sessions can name.
     pub(crate) fn enqueue(&mut self, mut packet: QueuedPacket, now_us: u64) -> Result<(), QueuedPacket> {
-        let Some(port) = self.ports.get_mut(&packet.egress_port) else {
-            return Err(packet);
-        };
+        let services = &self.services;
+        let port = self.ports.entry(packet.egress_port);
+        let port = port.or_insert_with(|| PortQueues::new(services));
         let index = usize::from(packet.priority).min(port.queues.len() - 1);
         packet.priority = index as u8;
         let queue = &mut port.queues[index];
@@ -188,6 +181,18 @@ impl TrafficManager {
 }
 
 impl PortQueues {
+    fn new(services: &[Service]) -> PortQueues {
+        let queue = |&service: &Service| Queue {
+            service,
+            ..Queue::default()
+        };
+        PortQueues {
+            queues: services.iter().map(queue).collect(),
+            turn: 0,
+            len: 0,
+        }
+    }
+
     /// The packet that goes next, if one waits.
     fn next(&mut self, now_us: u64) -> Option<EgressPacket> {
         let index = self.next_queue()?;

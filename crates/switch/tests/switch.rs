@@ -170,6 +170,11 @@ fn every_drop_has_a_name_and_a_port() {
         "{:?}",
         ports[0].drops
     );
+    assert!(
+        ports[0].drops.contains(&("no_such_port".to_string(), 2)),
+        "the port of arrival answers for one that is not attached: {:?}",
+        ports[0].drops
+    );
     assert_eq!(ports[2].drops, [("egress_drop".to_string(), 1)]);
     assert_eq!(bench.switch.counters().in_flight(), 0);
 }

@@ -67,6 +67,16 @@ impl<W: Write> Writer<W> {
         self.output.flush()
     }
 
+    /// What the file is written to.
+    pub fn output(&self) -> &W {
+        &self.output
+    }
+
+    /// The same, to take away what has been written to memory.
+    pub fn output_mut(&mut self) -> &mut W {
+        &mut self.output
+    }
+
     /// Flushes and gives the output back.
     ///
     /// # Errors

@@ -33,9 +33,10 @@
 //!
 //! # Where simple_switch and its documentation differ
 //!
-//! simple_switch loses `ingress_port` and the timestamp of resubmitted and recirculated packets, though its
-//! documentation says that nothing but `instance_type` changes. Here they stay. It also forgets `truncate` in replicas
-//! and recirculated packets; here the limit holds wherever the packet is deparsed.
+//! simple_switch loses `ingress_port` and the timestamp of resubmitted and recirculated packets, though v1model says that
+//! resubmission changes nothing but `instance_type`. Here they stay. It also forgets `truncate` in replicas and recirculated
+//! packets; here the limit holds wherever the packet is deparsed. `docs/simple-switch-behaviour.md` has every behaviour with
+//! its test.
 
 mod compiled;
 mod copies;

@@ -1,0 +1,26 @@
+// Of several calls of clone in one pass the last one counts.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> c;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        standard_metadata.egress_spec = 2;
+        clone(CloneType.I2E, 7);
+        clone(CloneType.I2E, 8);
+    }
+}
+
+#include "../include/skeleton.p4"
