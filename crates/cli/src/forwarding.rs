@@ -12,10 +12,10 @@ use forebay_packet::{Port, PortError, Readiness};
 use forebay_pipeline::{NoTrace, Pipeline, TableMemory};
 use forebay_ports::{Clock, Poller, allowed_processors, pin_to_processor};
 use forebay_server::DigestSender;
-use forebay_switch::{Config, Counters, LaneConfig, LaneStatus, PortReport, QueueReport, Switch, lanes};
+use forebay_switch::{Config, Counters, LaneConfig, LaneStatus, PortReport, Presence, QueueReport, Switch, lanes};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Longest time without looking at signals and for reports, in nanoseconds.
@@ -67,19 +67,12 @@ impl Report {
     }
 }
 
-/// Why forwarding has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// A signal, or the duration is over.
-    Told,
-    /// Nothing can come any more.
-    NoInput,
-}
-
 /// How long to forward, and what to do when there is nothing to forward.
 pub struct Until {
-    /// Set by signals.
+    /// Set by signals that end the switch.
     pub stop: Arc<AtomicBool>,
+    /// Set by the signal that asks for statistics now.
+    pub show: Arc<AtomicBool>,
     /// The end of the duration, on the clock.
     pub end_ns: Option<u64>,
     /// Look for packets again and again in place of waiting for them.
@@ -101,7 +94,15 @@ pub struct Controlled<'a> {
     pub log: Option<(PacketLog, Turns)>,
 }
 
-/// Forwards between the ports until there is a reason to stop. Returns what was reported at last, and why it ended.
+/// What forwarding has come to.
+pub struct Forwarded {
+    /// What was reported at last.
+    pub report: Report,
+    /// Ports that failed, as messages have said.
+    pub failures: Vec<u32>,
+}
+
+/// Forwards between the ports until there is a reason to stop.
 pub fn forward(
     controlled: &Controlled<'_>,
     ports: Vec<(u32, Box<dyn Port>)>,
@@ -110,7 +111,7 @@ pub fn forward(
     clock: Clock,
     until: &Until,
     statistics: &mut Statistics,
-) -> Result<(Report, End)> {
+) -> Result<Forwarded> {
     let desk = Arc::new(Desk::new(workers.workers));
     let pipeline = &controlled.program.present();
     let (finished, ends) = channel();
@@ -131,7 +132,7 @@ pub fn forward(
         worker.leave_report();
         threads.push(worker);
     }
-    statistics.first(&desk.report(pipeline))?;
+    statistics.first(&desk.report(pipeline));
     let status = threads.first().map(|worker| worker.status.clone());
     let threads: Vec<_> = threads
         .into_iter()
@@ -139,7 +140,7 @@ pub fn forward(
         .collect();
     drop(finished);
     let threads = threads.into_iter().collect::<Result<Vec<_>>>()?;
-    let end = look_after(&desk, &ends, controlled, clock, until, statistics, status);
+    look_after(&desk, &ends, controlled, clock, until, statistics, status);
     desk.stop.store(true, Ordering::Relaxed);
     let mut workers = Vec::new();
     for thread in threads {
@@ -147,11 +148,15 @@ pub fn forward(
     }
     last_round(&mut workers, clock);
     for mut worker in workers {
+        worker.switch.flush();
+        worker.pass_news_on();
         worker.leave_report();
-        worker.switch.flush()?;
     }
-    desk.tell_failures(statistics);
-    Ok((desk.report(&controlled.program.present()), end?))
+    desk.tell_news(statistics);
+    Ok(Forwarded {
+        report: desk.report(&controlled.program.present()),
+        failures: std::mem::take(&mut desk.lock_news().failures),
+    })
 }
 
 /// Lets timers bring all their packets once more, when nothing else can come, so that programs let go what they keep.
@@ -173,7 +178,7 @@ fn last_round(workers: &mut [Worker], clock: Clock) {
         }
         is_done &= workers.iter().all(|worker| worker.switch.counters().in_flight() == 0);
     }
-    workers.iter_mut().for_each(Worker::pass_failures_on);
+    workers.iter_mut().for_each(Worker::pass_news_on);
 }
 
 /// A breath whose packets are logged; whether it was idle.
@@ -235,7 +240,7 @@ fn look_after(
     until: &Until,
     statistics: &mut Statistics,
     status: Option<LaneStatus>,
-) -> Result<End> {
+) {
     let mut closing_ns = None;
     let mut left = desk.slots.len();
     loop {
@@ -246,10 +251,11 @@ fn look_after(
         }
         let now_ns = clock.now_ns();
         if left == 0 {
-            return Ok(if closing_ns.is_some() { End::Told } else { End::NoInput });
+            return;
         }
-        desk.tell_failures(statistics);
-        statistics.tick(now_ns, || desk.fresh_report(&controlled.program.present()))?;
+        desk.tell_news(statistics);
+        let is_wanted = until.show.swap(false, Ordering::Relaxed);
+        statistics.tick(now_ns, is_wanted, || desk.fresh_report(&controlled.program.present()));
         if let Some(watch) = controlled.watch {
             watch(&desk.fresh_report(&controlled.program.present()).ports);
         }
@@ -260,16 +266,42 @@ fn look_after(
                 desk.closing.store(true, Ordering::Relaxed);
                 status.iter().for_each(LaneStatus::close);
             }
-            Some(since_ns) if now_ns > since_ns + STOPPING_NS => return Ok(End::Told),
+            Some(since_ns) if now_ns > since_ns + STOPPING_NS => return,
             _ => {}
         }
+    }
+}
+
+/// What has happened to ports.
+#[derive(Default)]
+struct News {
+    /// Messages that have not been printed yet.
+    messages: Vec<String>,
+    /// Ports that have failed so far.
+    failures: Vec<u32>,
+}
+
+impl News {
+    fn failed(&mut self, number: u32, error: &PortError) {
+        self.failures.push(number);
+        self.messages
+            .push(format!("port {number}: {error}; it is not used any more"));
+    }
+
+    fn presence(&mut self, number: u32, name: &str, presence: Presence) {
+        self.messages.push(match presence {
+            Presence::Gone => {
+                format!("port {number}: {name} is gone (deleted or moved away); the switch waits for it to come back")
+            }
+            Presence::Back => format!("port {number}: {name} is back"),
+        });
     }
 }
 
 /// Where workers leave their reports.
 struct Desk {
     slots: Vec<Mutex<Report>>,
-    failures: Mutex<Vec<(u32, PortError)>>,
+    news: Mutex<News>,
     /// How often reports were asked for, and how many workers have answered in all.
     wanted: AtomicU64,
     answered: AtomicU64,
@@ -283,7 +315,7 @@ impl Desk {
     fn new(workers: usize) -> Desk {
         Desk {
             slots: (0..workers).map(|_| Mutex::default()).collect(),
-            failures: Mutex::default(),
+            news: Mutex::default(),
             wanted: AtomicU64::new(0),
             answered: AtomicU64::new(0),
             closing: AtomicBool::new(false),
@@ -314,11 +346,15 @@ impl Desk {
         self.report(pipeline)
     }
 
-    fn tell_failures(&self, statistics: &mut Statistics) {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        for (number, error) in failures.drain(..) {
+    fn lock_news(&self) -> MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_news(&self, statistics: &mut Statistics) {
+        let messages = std::mem::take(&mut self.lock_news().messages);
+        for message in messages {
             statistics.leave_shown();
-            output::message(&format!("forebay: port {number}: {error}; it is not used any more\n"));
+            output::message(&format!("forebay: {message}\n"));
         }
     }
 }
@@ -410,7 +446,7 @@ impl Worker {
                 idle_breaths = 0;
                 continue;
             }
-            self.pass_failures_on();
+            self.pass_news_on();
             if self.is_done() {
                 break;
             }
@@ -423,7 +459,7 @@ impl Worker {
                 std::thread::yield_now();
             }
         }
-        self.pass_failures_on();
+        self.pass_news_on();
         Ok(())
     }
 
@@ -477,7 +513,7 @@ impl Worker {
         if wanted != self.reports {
             self.reports = wanted;
             self.leave_report();
-            self.pass_failures_on();
+            self.pass_news_on();
             self.desk.answered.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -496,11 +532,13 @@ impl Worker {
             .unwrap_or_else(PoisonError::into_inner) = report;
     }
 
-    fn pass_failures_on(&mut self) {
-        let failures = self.switch.take_failures();
-        if !failures.is_empty() {
-            let mut desk = self.desk.failures.lock().unwrap_or_else(PoisonError::into_inner);
-            desk.extend(failures);
+    /// Passes on what has happened to ports.
+    fn pass_news_on(&mut self) {
+        let desk = &self.desk;
+        for (number, error) in self.switch.take_failures() {
+            desk.lock_news().failed(number, &error);
         }
+        self.switch
+            .presence_changes(|number, name, presence| desk.lock_news().presence(number, name, presence));
     }
 }

@@ -4,7 +4,6 @@
 use crate::forwarding::Report;
 use crate::output;
 use crate::port_table::PortTable;
-use anyhow::Result;
 use forebay_pipeline::TableMemory;
 use forebay_ports::{Clock, Means};
 use forebay_switch::QueueReport;
@@ -29,6 +28,8 @@ pub struct Statistics {
     json: bool,
     /// Lines of the table that stands on the terminal and is written over.
     lines_shown: Option<usize>,
+    /// Nothing is printed any more: the standard output cannot be written.
+    is_given_up: bool,
 }
 
 impl Statistics {
@@ -44,15 +45,14 @@ impl Statistics {
             interval_ns: (interval_seconds * 1e9) as u64,
             json,
             lines_shown: in_place.then_some(0),
+            is_given_up: false,
         }
     }
 
     /// The ports before anything has come: whoever started the switch sees that it is ready.
-    pub fn first(&mut self, report: &Report) -> Result<()> {
-        if self.interval_ns == 0 {
-            Ok(())
-        } else {
-            self.print(report, 0.0)
+    pub fn first(&mut self, report: &Report) {
+        if self.interval_ns > 0 {
+            self.print(report, 0.0);
         }
     }
 
@@ -61,31 +61,31 @@ impl Statistics {
         self.lines_shown = self.lines_shown.map(|_| 0);
     }
 
-    /// Prints a report when it is time.
-    pub fn tick(&mut self, now_ns: u64, report: impl FnOnce() -> Report) -> Result<()> {
-        if self.interval_ns == 0 || now_ns < self.last_ns + self.interval_ns {
-            return Ok(());
+    /// Prints a report when it is time, or when it is asked for.
+    pub fn tick(&mut self, now_ns: u64, is_wanted: bool, report: impl FnOnce() -> Report) {
+        let is_due = self.interval_ns > 0 && now_ns >= self.last_ns + self.interval_ns;
+        if !is_due && !is_wanted {
+            return;
         }
         let seconds = (now_ns - self.last_ns) as f64 / 1e9;
         self.last_ns = now_ns;
-        self.print(&report(), seconds)
+        self.print(&report(), seconds);
     }
 
     /// The totals, with rates over the whole time.
-    pub fn last(&mut self, report: &Report) -> Result<()> {
+    pub fn last(&mut self, report: &Report) {
         self.table.restart();
         self.last_ns = self.clock.now_ns();
         if let Some(lines) = self.lines_shown.take() {
-            output::print(&back_over(lines))?;
+            self.write(&back_over(lines));
         }
-        self.print(report, (self.last_ns - self.start_ns) as f64 / 1e9)?;
-        if self.json {
-            return Ok(());
+        self.print(report, (self.last_ns - self.start_ns) as f64 / 1e9);
+        if !self.json {
+            self.write(&totals(report));
         }
-        output::print(&totals(report))
     }
 
-    fn print(&mut self, report: &Report, seconds: f64) -> Result<()> {
+    fn print(&mut self, report: &Report, seconds: f64) {
         let ports = &report.ports;
         if self.json {
             let elapsed = (self.last_ns - self.start_ns) as f64 / 1e9;
@@ -98,15 +98,25 @@ impl Statistics {
                 .map(queue_json)
                 .collect();
             json["tables"] = report.tables.iter().map(table_json).collect();
-            return output::print(&format!("{json}\n"));
+            return self.write(&format!("{json}\n"));
         }
-        let table = self.table.text(ports, seconds);
-        match &mut self.lines_shown {
-            None => output::print(&table),
-            Some(lines) => {
-                let before = std::mem::replace(lines, table.lines().count());
-                output::print(&(back_over(before) + NO_WRAPPING + &table + WRAPPING))
-            }
+        let mut text = self.table.text(ports, seconds);
+        if let Some(lines) = &mut self.lines_shown {
+            let before = std::mem::replace(lines, text.lines().count());
+            text = back_over(before) + NO_WRAPPING + &text + WRAPPING;
+        }
+        self.write(&text);
+    }
+
+    /// Writes to the standard output. When that fails (its reader has gone, a disk is full) statistics are given up, with one
+    /// message: packets must not stop for them.
+    fn write(&mut self, text: &str) {
+        if self.is_given_up {
+            return;
+        }
+        if let Err(error) = output::print(text) {
+            self.is_given_up = true;
+            output::message(&format!("forebay: no more statistics: {error:#}; the switch goes on\n"));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a user says about the switch around a program: workers and queues.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use forebay_pipeline::Pipeline;
 use forebay_ports::Clock;
 use forebay_switch::{Config, LaneConfig, QUEUES_MAX, Service, Spread};
@@ -20,10 +20,10 @@ pub struct SwitchOptions {
     /// Header fields that make a flow, whose packets go to one worker; without it addresses, protocol and ports
     #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
     rss: Vec<String>,
-    /// Queues of each port, one for each value of standard_metadata.priority from 0 on
-    #[arg(long, value_name = "N", default_value_t = QUEUES_MAX as u64, value_parser = clap::value_parser!(u64).range(1..=QUEUES_MAX as u64))]
-    queues: u64,
-    /// For each queue its share of the port by bytes, or `strict` to go before those with shares
+    /// Queues of each port, one for each value of standard_metadata.priority from 0 on [default: 8, or one for each weight]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=QUEUES_MAX as u64))]
+    queues: Option<u64>,
+    /// For each queue, from priority 0 on, its share of the port by bytes, or `strict` to go before those with shares
     #[arg(long, value_name = "WEIGHTS", value_delimiter = ',', value_parser = service)]
     queue_weights: Vec<Service>,
     /// Packets that a queue holds
@@ -40,20 +40,45 @@ fn service(text: &str) -> Result<Service, String> {
 }
 
 impl SwitchOptions {
-    /// The configuration of each worker's switch. Queues that no weight is given for are strict.
-    pub fn config(&self, clock: &Clock) -> Config {
+    /// The configuration of each worker's switch. Without weights all queues are strict.
+    ///
+    /// # Errors
+    /// When there are weights, but not one for each queue.
+    pub fn config(&self, clock: &Clock) -> Result<Config> {
+        let queues = self.queues()?;
         let mut queue_service = [Service::Strict; QUEUES_MAX];
         for (service, given) in queue_service.iter_mut().zip(&self.queue_weights) {
             *service = *given;
         }
-        Config {
+        Ok(Config {
             start_ns: clock.now_ns(),
             random_seed: clock.now_ns(),
-            queues: self.queues as usize,
+            queues,
             queue_service,
             queue_capacity: self.queue_depth as usize,
             ..Config::default()
+        })
+    }
+
+    /// How many queues a port has: as many as are asked for, else as there are weights, else all.
+    fn queues(&self) -> Result<usize> {
+        let weights = self.queue_weights.len();
+        let queues = match (self.queues, weights) {
+            (Some(queues), _) => queues as usize,
+            (None, 0) => QUEUES_MAX,
+            (None, weights) => weights,
+        };
+        if queues > QUEUES_MAX {
+            bail!("--queue-weights has {weights} values; a port has at most {QUEUES_MAX} queues");
         }
+        if weights > 0 && weights != queues {
+            bail!(
+                "--queues {queues} and --queue-weights with {weights} value{}: give a weight or `strict` for each queue, \
+                 from priority 0 on",
+                if weights == 1 { "" } else { "s" },
+            );
+        }
+        Ok(queues)
     }
 
     /// How ports are shared between workers.

@@ -169,7 +169,10 @@ impl Line {
         seconds: f64,
     ) -> Result<Measurement, DemoError> {
         for switch in &mut self.switches {
-            switch.flush().map_err(|error| DemoError::Switch(error.to_string()))?;
+            switch.flush();
+            if let Some((_, error)) = switch.take_failures().pop() {
+                return Err(DemoError::Switch(error.to_string()));
+            }
         }
         let mut report = self
             .checker

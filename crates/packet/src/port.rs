@@ -38,8 +38,10 @@ pub enum DropReason {
     Unsegmentable,
     /// A frame that was cut off because it did not fit in the largest buffer.
     Truncated,
-    /// The interface was down or gone when the packet should be sent.
+    /// The interface was down when the packet should be sent, or vanished meanwhile.
     LinkDown,
+    /// The interface is away: it was deleted or moved, and has not come back.
+    PortDown,
     /// The system refused to send for another reason.
     SendRefused,
     /// The port was disabled by an operator.
@@ -50,7 +52,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order they are counted and printed.
-    pub const ALL: [DropReason; 10] = [
+    pub const ALL: [DropReason; 11] = [
         DropReason::QueueFull,
         DropReason::ReceiveQueueFull,
         DropReason::TooLong,
@@ -58,6 +60,7 @@ impl DropReason {
         DropReason::Unsegmentable,
         DropReason::Truncated,
         DropReason::LinkDown,
+        DropReason::PortDown,
         DropReason::SendRefused,
         DropReason::Disabled,
         DropReason::InjectedLoss,
@@ -73,6 +76,7 @@ impl DropReason {
             DropReason::Unsegmentable => "unsegmentable",
             DropReason::Truncated => "truncated",
             DropReason::LinkDown => "link-down",
+            DropReason::PortDown => "port-down",
             DropReason::SendRefused => "send-refused",
             DropReason::Disabled => "disabled",
             DropReason::InjectedLoss => "injected-loss",
@@ -152,6 +156,21 @@ impl PortCounters {
     }
 }
 
+impl std::ops::Add for PortCounters {
+    type Output = PortCounters;
+
+    /// What two ports have carried and dropped together.
+    fn add(self, other: PortCounters) -> PortCounters {
+        PortCounters {
+            received_packets: self.received_packets + other.received_packets,
+            received_bytes: self.received_bytes + other.received_bytes,
+            sent_packets: self.sent_packets + other.sent_packets,
+            sent_bytes: self.sent_bytes + other.sent_bytes,
+            drops: std::array::from_fn(|reason| self.drops[reason] + other.drops[reason]),
+        }
+    }
+}
+
 impl fmt::Display for PortCounters {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -171,11 +190,11 @@ impl fmt::Display for PortCounters {
 pub enum PortState {
     /// It carries packets.
     Up,
-    /// It exists but is down; it may come up again.
+    /// It exists but is down, or has no carrier; it may come up again.
     Down,
-    /// What it stands on has vanished; it will not come back.
+    /// What it stands on has vanished: an interface was deleted or moved away.
     Gone,
-    /// Its input has ended (a file); it still takes packets to send.
+    /// It brings nothing any more and sends nothing anywhere: a file that was read, without one to write.
     Finished,
 }
 
@@ -343,8 +362,8 @@ mod tests {
         }
         let names: std::collections::BTreeSet<_> = DropReason::ALL.into_iter().map(DropReason::name).collect();
         assert_eq!(names.len(), DropReason::ALL.len());
-        assert_eq!(counters.total_drops(), 55);
-        assert_eq!(counters.drops(DropReason::InjectedLoss), 10);
+        assert_eq!(counters.total_drops(), 66);
+        assert_eq!(counters.drops(DropReason::InjectedLoss), 11);
     }
 
     #[test]

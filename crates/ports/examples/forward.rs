@@ -14,6 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let options = OpenOptions {
         busy_poll: rest.get(2).is_some_and(|word| word == "busy"),
+        ..OpenOptions::default()
     };
     let mut ports = [open_port(0, first, &options)?, open_port(1, second, &options)?];
     let seconds: u64 = rest.first().map_or(Ok(u64::MAX), |text| text.parse())?;

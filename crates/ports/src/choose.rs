@@ -113,6 +113,7 @@ pub(crate) fn open_fastest(name: &str, options: &OpenOptions) -> Result<Opened, 
         || XdpPort::open_native(name, options).map(described),
         || PacketPort::open(name).map(|port| -> Opened { (Box::new(port), Means::packet()) }),
         |(port, means), reason| (port, means.because(reason)),
+        options.force,
     )
 }
 
@@ -127,15 +128,18 @@ pub(crate) fn open_fastest_shares(name: &str, count: usize, options: &OpenOption
         || XdpPort::open_native_shares(name, count, options).map(|ports| ports.into_iter().map(described).collect()),
         || open_packet_shares(name, count),
         because,
+        options.force,
     )
 }
 
-/// Tries AF_XDP where nothing speaks against it, and then packet sockets; notes why.
+/// Tries AF_XDP where nothing speaks against it, and then packet sockets; notes why. An interface that another AF_XDP program holds
+/// brings nothing to a packet socket: that is an error unless it is forced.
 fn fastest<T>(
     name: &str,
     open_xdp: impl FnOnce() -> Result<T, OpenError>,
     open_packet: impl FnOnce() -> Result<T, OpenError>,
     because: impl FnOnce(T, String) -> T,
+    force: bool,
 ) -> Result<T, OpenError> {
     let interface = Interface::find(name)?;
     let obstacle = match obstacle(&interface) {
@@ -148,10 +152,25 @@ fn fastest<T>(
                     format!("the fastest; the driver {driver} runs XDP programs"),
                 ));
             }
-            Err(error) => format!("not AF_XDP: {error}"),
+            Err(error) => match holder(&error) {
+                Some(holder) if !force => {
+                    let name = name.to_owned();
+                    return Err(OpenError::Held { name, holder });
+                }
+                _ => format!("not AF_XDP: {error}"),
+            },
         },
     };
     open_packet().map(|opened| because(opened, obstacle))
+}
+
+/// What holds an interface that AF_XDP could not be opened on.
+fn holder(error: &OpenError) -> Option<&'static str> {
+    match error {
+        OpenError::Busy { .. } => Some("an AF_XDP socket of another program (another `forebay run`?)"),
+        OpenError::XdpInUse { .. } => Some("another XDP program"),
+        _ => None,
+    }
 }
 
 /// Why an interface should not be taken away from the kernel.

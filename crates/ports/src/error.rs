@@ -39,6 +39,18 @@ pub enum OpenError {
         /// The interface.
         name: String,
     },
+    /// An interface whose way was not said is held by another AF_XDP program, which takes its frames.
+    Held {
+        /// The interface.
+        name: String,
+        /// What holds it.
+        holder: &'static str,
+    },
+    /// The memory of AF_XDP sockets is over the limit of memory that the process may lock.
+    LockedMemory {
+        /// The interface.
+        name: String,
+    },
     /// The interface's driver cannot run XDP programs.
     NoXdp {
         /// The interface.
@@ -157,6 +169,17 @@ impl fmt::Display for OpenError {
                 formatter,
                 "another XDP program is attached to `{name}`; take it off: ip link set dev {name} xdp off, \
                  or use packet:{name}"
+            ),
+            OpenError::Held { name, holder } => write!(
+                formatter,
+                "`{name}` is held by {holder}, which takes its frames; stop that program (`ss --xdp --processes` shows sockets, \
+                 `ip link show {name}` programs), or use --force for a packet socket beside it"
+            ),
+            OpenError::LockedMemory { name } => write!(
+                formatter,
+                "the memory of an AF_XDP socket on `{name}` is over the limit of locked memory; raise it (ulimit -l unlimited) or \
+                 give the program the rights: setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM; \
+                 packet:{name} needs cap_net_raw alone"
             ),
             OpenError::NoXdp { name, driver } => write!(
                 formatter,

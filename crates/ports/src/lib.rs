@@ -15,7 +15,8 @@
 //! | `mem:` | a queue in this process | [`forebay_packet::MemoryPort`] |
 //! | `loopback:` | what is sent comes back in | [`forebay_packet::MemoryPort::loopback`] |
 //!
-//! A name alone is an existing interface, opened the fastest way that it supports; [`Means`] says which and why.
+//! A name alone is an existing interface, opened the fastest way that it supports; [`Means`] says which and why. An interface that
+//! is deleted and made again comes back by itself.
 //! [`Poller`] waits for several ports at once, [`Clock`] tells the time.
 //!
 //! # Invariants
@@ -34,6 +35,7 @@ mod open;
 mod packet_socket;
 mod pcap_file;
 mod poll;
+mod returning;
 mod spec;
 mod system;
 mod tap;

@@ -3,6 +3,7 @@
 use forebay_packet::{MemoryPort, Port, TimerPort};
 
 use crate::choose::{self, Means};
+use crate::returning::Returning;
 use crate::{OpenError, PacketPort, PcapPort, PortKind, PortSpec, TapPort};
 
 /// How many packets each direction of a memory or loopback port holds.
@@ -28,19 +29,27 @@ pub struct OpenOptions {
     /// not told otherwise: `echo 2 > /sys/class/net/NAME/napi_defer_hard_irqs; echo 200000 >
     /// /sys/class/net/NAME/gro_flush_timeout`.
     pub busy_poll: bool,
+    /// Open an interface that is held by another AF_XDP program all the same, through a packet socket, which gets nothing of
+    /// what that program takes. Concerns interfaces of which only the name is given.
+    pub force: bool,
 }
 
-/// Opens a port.
+/// Opens a port. One over an interface outlives it: when an interface of the same name is there again, it is opened again.
 ///
 /// # Errors
 /// When the interface or file is missing, busy, of the wrong sort or not permitted.
 pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenError> {
     let mut far_end = None;
     let (port, means): (Box<dyn Port>, Means) = match &spec.kind {
-        PortKind::Interface { interface } => choose::open_fastest(interface, options)?,
-        PortKind::Xdp { interface, queue } => choose::open_xdp(interface, *queue, options)?,
-        PortKind::Packet { interface } => (Box::new(PacketPort::open(interface)?), Means::packet()),
-        PortKind::Tap { interface } => (Box::new(TapPort::open(interface)?), Means::tap()),
+        PortKind::Interface { interface }
+        | PortKind::Xdp { interface, .. }
+        | PortKind::Packet { interface }
+        | PortKind::Tap { interface } => {
+            let (port, means) = open_interface(&spec.kind, options)?;
+            let (kind, options) = (spec.kind.clone(), *options);
+            let open_again = move || open_interface(&kind, &options).map(|(port, _)| port);
+            (Box::new(Returning::new(interface, port, open_again)), means)
+        }
         PortKind::Pcap { input, output, pace } => {
             let port = PcapPort::open(input.as_deref(), output.as_deref(), *pace)?;
             (Box::new(port), Means::of("pcap", "capture files"))
@@ -72,6 +81,17 @@ pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenEr
         far_end,
         means,
     })
+}
+
+/// Opens an interface of the system.
+fn open_interface(kind: &PortKind, options: &OpenOptions) -> Result<(Box<dyn Port>, Means), OpenError> {
+    match kind {
+        PortKind::Xdp { interface, queue } => choose::open_xdp(interface, *queue, options),
+        PortKind::Packet { interface } => Ok((Box::new(PacketPort::open(interface)?), Means::packet())),
+        PortKind::Tap { interface } => Ok((Box::new(TapPort::open(interface)?), Means::tap())),
+        PortKind::Interface { interface } => choose::open_fastest(interface, options),
+        _ => unreachable!("files and memory are no interfaces"),
+    }
 }
 
 /// Opens an interface as several ports for as many threads. The kernel, or the network card, gives each its share of what

@@ -1,12 +1,15 @@
 //! Capture files as a port: packets come from one file and go to another.
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+mod output;
 
-use forebay_packet::pcap::{Reader, TimestampUnit, Writer};
+use std::fs::File;
+use std::io::{BufReader, Read};
+
+use forebay_packet::pcap::Reader;
 use forebay_packet::{Burst, Packet, Port, PortCounters, PortError, PortState, Readiness};
 
 use crate::OpenError;
+use output::Output;
 
 /// How fast the input file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,13 +23,17 @@ pub enum Pace {
 
 /// A port over capture files.
 ///
-/// Received packets keep their recorded time; sent ones are written with the time of the call.
-/// Without an output file, sent packets are counted and forgotten. When the input has ended, or
-/// there is none, the port is [`PortState::Finished`].
+/// Received packets keep their recorded time; sent ones are written with the time of the call, a burst in one system call, and
+/// counted as sent when they are in the file. When that is full the port fails, and the file ends with the last whole packet.
+/// Without an output file, sent packets are counted and forgotten, and the port is [`PortState::Finished`] when the input has
+/// ended or there is none.
 pub struct PcapPort {
     name: String,
     input: Option<Reader<Box<dyn Read + Send>>>,
-    output: Option<Writer<Box<dyn Write + Send>>>,
+    output: Option<Output>,
+    /// Why the output was given up, until it has been said.
+    failure: Option<PortError>,
+    has_failed: bool,
     pace: Pace,
     /// The next packet of the input, when `read_ahead` says that there is one.
     next: Packet,
@@ -45,7 +52,9 @@ impl PcapPort {
         Ok(PcapPort {
             name: format!("pcap:{},{}", input.unwrap_or_default(), output.unwrap_or_default()),
             input: input.map(open_input).transpose()?,
-            output: output.map(open_output).transpose()?,
+            output: output.map(Output::create).transpose()?,
+            failure: None,
+            has_failed: false,
             pace,
             next: Packet::new(),
             read_ahead: false,
@@ -85,6 +94,11 @@ impl PcapPort {
         }
     }
 
+    /// Whether nothing more comes in.
+    fn has_ended(&self) -> bool {
+        self.input.is_none() && !self.read_ahead
+    }
+
     fn failed(&self, operation: &'static str, error: &dyn std::fmt::Display) -> PortError {
         PortError::Failed {
             port: self.name.clone(),
@@ -111,23 +125,15 @@ fn open_input(path: &str) -> Result<Reader<Box<dyn Read + Send>>, OpenError> {
     })
 }
 
-fn open_output(path: &str) -> Result<Writer<Box<dyn Write + Send>>, OpenError> {
-    let cannot_write = |cause| OpenError::File {
-        action: "write",
-        path: path.to_owned(),
-        cause,
-    };
-    let file = File::create(path).map_err(cannot_write)?;
-    let bytes: Box<dyn Write + Send> = Box::new(BufWriter::with_capacity(1 << 16, file));
-    Writer::new(bytes, TimestampUnit::Nanoseconds).map_err(cannot_write)
-}
-
 impl Port for PcapPort {
     fn name(&self) -> &str {
         &self.name
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
         let mut count = 0;
         while count < max && !burst.is_full() && self.look_ahead()? {
             if self.due_ns(now_ns) > now_ns {
@@ -143,19 +149,27 @@ impl Port for PcapPort {
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
-        let mut result = Ok(burst.len());
-        for packet in burst.iter() {
-            if let Some(output) = &mut self.output
-                && let Err(error) = output.write(now_ns, packet.data(), packet.len())
-            {
-                self.output = None;
-                result = Err(self.failed("write its output", &error));
-                break;
-            }
+        if let Some(failure) = self.failure.take() {
+            burst.clear();
+            return Err(failure);
+        }
+        let written = match &mut self.output {
+            Some(output) => output.write(burst.as_slice(), now_ns),
+            None if self.has_failed => Ok(0),
+            None => Ok(burst.len()),
+        };
+        let count = written.as_ref().map_or_else(|(count, _)| *count, |count| *count);
+        for packet in &burst.as_slice()[..count] {
             self.counters.count_sent(packet.len());
         }
         burst.clear();
-        result
+        // What has been written is accepted; the failure is said by the next call.
+        if let Err((_, error)) = written {
+            self.output = None;
+            self.has_failed = true;
+            self.failure = Some(self.failed("write its output", &error));
+        }
+        Ok(count)
     }
 
     fn counters(&self) -> PortCounters {
@@ -163,13 +177,16 @@ impl Port for PcapPort {
     }
 
     fn state(&self) -> PortState {
-        let ended = self.input.is_none() && !self.read_ahead;
-        if ended { PortState::Finished } else { PortState::Up }
+        match self.has_ended() && self.output.is_none() {
+            true => PortState::Finished,
+            false => PortState::Up,
+        }
     }
 
     fn readiness(&self) -> Readiness {
-        match (self.state(), self.shift_ns) {
-            (PortState::Finished, _) => Readiness::Never,
+        match (self.has_ended(), self.shift_ns) {
+            _ if self.failure.is_some() => Readiness::Now,
+            (true, _) => Readiness::Never,
             (_, Some(shift)) if self.read_ahead => {
                 Readiness::At(saturating_time(i128::from(self.next.timestamp_ns) + shift))
             }
@@ -178,10 +195,7 @@ impl Port for PcapPort {
     }
 
     fn flush(&mut self) -> Result<(), PortError> {
-        match self.output.as_mut().map(Writer::flush) {
-            Some(Err(error)) => Err(self.failed("write its output", &error)),
-            _ => Ok(()),
-        }
+        self.failure.take().map_or(Ok(()), Err)
     }
 }
 
@@ -189,7 +203,7 @@ impl Port for PcapPort {
 mod tests {
     use std::path::Path;
 
-    use forebay_packet::pcap;
+    use forebay_packet::pcap::{self, TimestampUnit, Writer};
 
     use super::*;
 
@@ -224,7 +238,8 @@ mod tests {
         assert_eq!(port.receive(&mut burst, 9, 0), Ok(0));
         assert_eq!(
             (port.state(), port.readiness()),
-            (PortState::Finished, Readiness::Never)
+            (PortState::Up, Readiness::Never),
+            "it still writes"
         );
         port.flush().expect("the disk is not full");
         let written = pcap::read_all(&std::fs::read(output).expect("we wrote it")).expect("a capture");
@@ -261,6 +276,39 @@ mod tests {
         assert_eq!(numbers(&burst), [0]);
         assert_eq!(port.receive(&mut burst, 9, 0), Ok(0));
         assert_eq!(port.state(), PortState::Finished);
+    }
+
+    #[test]
+    fn only_what_is_in_the_file_counts_as_sent() {
+        // A device that is always full takes the file's header from nobody.
+        assert!(PcapPort::open(None, Some("/dev/full"), Pace::Fast).is_err());
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("out.pcap");
+        let mut port = PcapPort::open(None, path.to_str(), Pace::Fast).expect("it can be made");
+        if let Some(output) = &mut port.output {
+            // Two packets, and a part of the third.
+            output.limit_bytes(2 * (16 + 100) + 50);
+        }
+        let mut burst = Burst::new(8);
+        let send = |port: &mut PcapPort, burst: &mut Burst, count: u8| {
+            for number in 0..count {
+                burst.allocate().expect("there is room").set_data(&[number; 100]);
+            }
+            port.send(burst, 0)
+        };
+        assert_eq!(send(&mut port, &mut burst, 1), Ok(1));
+        assert_eq!(
+            send(&mut port, &mut burst, 4),
+            Ok(1),
+            "what has been written is accepted"
+        );
+        assert_eq!(port.counters().sent_packets, 2);
+        let failure = send(&mut port, &mut burst, 4).expect_err("the disk is full");
+        assert!(failure.to_string().contains("cannot write its output"), "{failure}");
+        assert_eq!(send(&mut port, &mut burst, 4), Ok(0), "it is said once");
+        assert_eq!((port.flush(), port.counters().sent_packets), (Ok(()), 2));
+        let written = pcap::read_all(&std::fs::read(path).expect("it was made")).expect("whole records");
+        assert_eq!(written.len(), 2);
     }
 
     #[test]

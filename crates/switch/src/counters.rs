@@ -114,13 +114,7 @@ impl PortReport {
         if self.state == PortState::Up {
             self.state = other.state;
         }
-        self.counters.received_packets += other.counters.received_packets;
-        self.counters.received_bytes += other.counters.received_bytes;
-        self.counters.sent_packets += other.counters.sent_packets;
-        self.counters.sent_bytes += other.counters.sent_bytes;
-        for (reason, count) in other.counters.nonzero_drops() {
-            self.counters.count_drops(reason, count);
-        }
+        self.counters = self.counters + other.counters;
         for (label, count) in &other.drops {
             add_by_label(&mut self.drops, label, *count);
         }

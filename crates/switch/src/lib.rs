@@ -35,6 +35,7 @@ mod traffic_manager;
 
 pub use counters::{Counters, PortReport};
 pub use lanes::{Lane, LaneConfig, LaneStatus, lanes};
+pub use port_table::Presence;
 pub use rss::{Spread, five_tuple_hash};
 pub use switch::{Activity, Config, Settled, Switch};
 pub use traffic_manager::{QUEUES_MAX, QueueReport, Service};

@@ -14,8 +14,19 @@ struct PortSlot {
     drops: Drops,
     /// Set when the port reported that it is out of order; it is not asked for packets any more.
     failed: bool,
+    /// Whether the port was gone when its presence was last asked for.
+    was_gone: bool,
     /// Set in the last round for ports that have nothing to say in it.
     is_shut: bool,
+}
+
+/// A change of whether what a port stands on is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It has vanished; the port waits for it.
+    Gone,
+    /// It is there again.
+    Back,
 }
 
 /// Ports in order of their numbers, which is also the order in which they are served.
@@ -39,6 +50,7 @@ impl PortTable {
             outgoing: Burst::new(burst),
             drops: Drops::default(),
             failed: false,
+            was_gone: false,
             is_shut: false,
         };
         match self.slots.binary_search_by_key(&number, |slot| slot.number) {
@@ -86,8 +98,7 @@ impl PortTable {
     pub(crate) fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64, mut take: impl FnMut(u32, &Burst)) {
         for slot in self.slots.iter_mut().filter(|slot| !slot.failed && !slot.is_shut) {
             if let Err(error) = slot.port.receive(burst, max, now_ns) {
-                slot.failed = true;
-                self.failures.push((slot.number, error));
+                slot.fail(error, &mut self.failures);
             }
             if !burst.is_empty() {
                 take(slot.number, burst);
@@ -115,8 +126,7 @@ impl PortTable {
             return slot.number;
         }
         if let Err(error) = slot.port.receive(burst, max, now_ns) {
-            slot.failed = true;
-            self.failures.push((slot.number, error));
+            slot.fail(error, &mut self.failures);
         }
         slot.number
     }
@@ -214,6 +224,18 @@ impl PortTable {
         }
     }
 
+    /// Tells of every port that has vanished or come back since the last call. A failed port is told of as a failure.
+    pub(crate) fn presence_changes(&mut self, mut tell: impl FnMut(u32, &str, Presence)) {
+        for slot in self.slots.iter_mut().filter(|slot| !slot.failed) {
+            let is_gone = slot.port.state() == PortState::Gone;
+            if is_gone != slot.was_gone {
+                slot.was_gone = is_gone;
+                let presence = if is_gone { Presence::Gone } else { Presence::Back };
+                tell(slot.number, slot.port.name(), presence);
+            }
+        }
+    }
+
     pub(crate) fn take_failures(&mut self) -> Vec<(u32, PortError)> {
         std::mem::take(&mut self.failures)
     }
@@ -227,9 +249,13 @@ impl PortTable {
         self.slots.iter().filter(|slot| !slot.failed).map(|slot| &*slot.port)
     }
 
-    /// Makes files complete.
-    pub(crate) fn flush_files(&mut self) -> Result<(), PortError> {
-        self.slots.iter_mut().try_for_each(|slot| slot.port.flush())
+    /// Makes files complete. What cannot be is a failure of its port.
+    pub(crate) fn flush_files(&mut self) {
+        for slot in &mut self.slots {
+            if let Err(error) = slot.port.flush() {
+                slot.fail(error, &mut self.failures);
+            }
+        }
     }
 }
 
@@ -263,16 +289,21 @@ impl PortSlot {
         self.booked(offered, result, failures)
     }
 
+    /// The port is out of order; said once.
+    #[cold]
+    fn fail(&mut self, error: PortError, failures: &mut Vec<(u32, PortError)>) {
+        if !std::mem::replace(&mut self.failed, true) {
+            failures.push((self.number, error));
+        }
+    }
+
     /// Counts what the port did with a burst.
     #[inline]
     fn booked(&mut self, offered: u64, result: Result<usize, PortError>, failures: &mut Vec<(u32, PortError)>) -> Sent {
         let accepted = match result {
             Ok(accepted) => accepted as u64,
             Err(error) => {
-                if !self.failed {
-                    self.failed = true;
-                    failures.push((self.number, error));
-                }
+                self.fail(error, failures);
                 0
             }
         };
@@ -287,7 +318,7 @@ impl PortSlot {
 
     fn report(&self, errors: &[String]) -> PortReport {
         let state = match self.port.state() {
-            PortState::Up if self.failed => PortState::Down,
+            PortState::Up | PortState::Finished if self.failed => PortState::Down,
             state => state,
         };
         PortReport {

@@ -1,7 +1,7 @@
 //! The data path.
 
 use crate::counters::{Counters, PortReport};
-use crate::port_table::PortTable;
+use crate::port_table::{PortTable, Presence};
 use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError, SplitMix64};
 use forebay_pipeline::{
@@ -241,17 +241,19 @@ impl Switch {
         self.ports.take_failures()
     }
 
+    /// Tells of every port, by number and name, whose interface has vanished or come back since the last call.
+    pub fn presence_changes(&mut self, tell: impl FnMut(u32, &str, Presence)) {
+        self.ports.presence_changes(tell);
+    }
+
     /// Messages to the control plane since the last call, and how many more were lost since the switch was made.
     pub fn take_digests(&mut self) -> (Vec<DigestMessage>, u64) {
         (std::mem::take(&mut self.digests), self.digests_lost)
     }
 
-    /// Makes the files complete that ports write.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn flush(&mut self) -> Result<(), PortError> {
-        self.ports.flush_files()
+    /// Makes the files complete that ports write. A port that cannot has failed: see [`Switch::take_failures`].
+    pub fn flush(&mut self) {
+        self.ports.flush_files();
     }
 
     fn receive(&mut self, now_ns: u64) -> u64 {

@@ -3,7 +3,7 @@
 use super::Status;
 use crate::control_plane::{self, ControlOptions, Join};
 use crate::files;
-use crate::forwarding::{Controlled, End, Until, forward};
+use crate::forwarding::{Controlled, Forwarded, Until, forward};
 use crate::gates::{Gates, NumberedPort};
 use crate::numbers;
 use crate::output;
@@ -21,7 +21,7 @@ use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
 use forebay_server::PortStatus;
 use forebay_switch::{LaneConfig, PortReport};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
@@ -40,6 +40,8 @@ A port is PORT@INTERFACE: the number by which the program knows it, and what it 
   1@tap:NAME            a TAP device, made if it does not exist (needs root or CAP_NET_ADMIN)
   2@pcap:IN,OUT         capture files, either may be left out; 2@pcap:IN,OUT,paced keeps the times between packets
   3@loopback:           what the program sends to this port comes back in by it
+  3@mem:                a queue in memory that nothing reads and nothing fills: what is sent there counts as sent, 4096 packets
+                        of it, then it is full; for programs that embed the switch, and to try a program without interfaces
   4@timer:10us,256      packets that a clock makes, one each 10 us, numbered from 0 to 255 again and again, and all of them
                         once more when the switch stops (programs/common/timer.p4)
 
@@ -52,7 +54,10 @@ Examples:
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --grpc --save-state /var/lib/forebay
   forebay run qos.p4 -i 1@veth1 -i 2@veth2 --queues 3 --queue-weights 1,4,strict --queue-depth 256
 
-It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input.")]
+It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input. SIGUSR1 prints statistics now.
+When statistics cannot be written any more (a closed pipe, a full disk) the switch goes on without them.
+An interface that is deleted and made again is opened again. The exit status is 2 when a port has failed (a damaged input
+file, a full disk), or its interface is away at the end.")]
 pub struct Arguments {
     /// The program: P4_16 source, or what `forebay build` made of it (ir.txt)
     #[arg(value_name = "PROG.p4", required_unless_present = "grpc")]
@@ -81,6 +86,9 @@ pub struct Arguments {
     /// Never wait for packets but look for them again and again: shortest delay, all of a processor for each worker
     #[arg(long)]
     busy_poll: bool,
+    /// Open interfaces that another AF_XDP program holds all the same, through packet sockets beside it
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     switch: SwitchOptions,
     #[command(flatten)]
@@ -141,10 +149,11 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         None => {}
     }
     let clock = Clock::start();
-    let config = arguments.switch.config(&clock);
+    let config = arguments.switch.config(&clock)?;
     let workers = arguments.switch.workers(&start.pipeline)?;
     let options = OpenOptions {
         busy_poll: arguments.busy_poll,
+        force: arguments.force,
     };
     let captures = match (&extras.captures, &arguments.pcap) {
         (Some(folder), _) => Captures::ByInterface(folder),
@@ -183,6 +192,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let (ports, log) = logged(ports, log);
     let until = Until {
         stop: stop_on_signals()?,
+        show: show_on_signal()?,
         end_ns: arguments
             .duration
             .map(|seconds| clock.now_ns() + (seconds * 1e9) as u64),
@@ -211,18 +221,30 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         log,
     };
     wait(extras.delay, &until);
-    let (report, end) = forward(&controlled, ports, config, &workers, clock, &until, &mut statistics)?;
+    let forwarded = forward(&controlled, ports, config, &workers, clock, &until, &mut statistics)?;
     if let Some(control_plane) = &control_plane {
         control_plane
             .server
             .keep_all()
             .map_err(|problem| anyhow!("{problem}"))?;
     }
-    statistics.last(&report)?;
-    if end == End::NoInput && report.ports.iter().any(|port| port.state == PortState::Gone) {
-        bail!("no port is left that packets could come from");
-    }
+    statistics.last(&forwarded.report);
+    check_ports(&forwarded)?;
     Ok(Status::Good)
+}
+
+/// An error when a port failed, or vanished and is not back: its traffic is not complete.
+fn check_ports(forwarded: &Forwarded) -> Result<()> {
+    let failed = forwarded.failures.iter();
+    let failed = failed.map(|number| format!("port {number} has failed"));
+    let ports = forwarded.report.ports.iter();
+    let gone = ports.filter(|port| port.state == PortState::Gone);
+    let gone = gone.map(|port| format!("port {}: {} vanished and has not come back", port.number, port.name));
+    let problems: Vec<String> = failed.chain(gone).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!("the switch has ended with ports out of order: {}", problems.join("; "))
 }
 
 /// Whether a file of entries is the text of a protocol buffer, by its name.
@@ -323,4 +345,13 @@ pub(super) fn stop_on_signals() -> Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, stop.clone()).context("cannot watch for signals")?;
     }
     Ok(stop)
+}
+
+/// A flag that SIGUSR1 sets. SIGUSR2 does nothing: neither ends the switch.
+fn show_on_signal() -> Result<Arc<AtomicBool>> {
+    let show = Arc::new(AtomicBool::new(false));
+    for (signal, flag) in [(SIGUSR1, show.clone()), (SIGUSR2, Arc::default())] {
+        signal_hook::flag::register(signal, flag).context("cannot watch for signals")?;
+    }
+    Ok(show)
 }

@@ -75,12 +75,13 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
-        let written = match self.writes_sent {
-            true => write_all(&mut self.writer, self.port.name(), burst.as_slice(), now_ns),
-            false => Ok(()),
-        };
-        let sent = self.port.send(burst, now_ns);
-        written.and(sent)
+        if self.writes_sent
+            && let Err(error) = write_all(&mut self.writer, self.port.name(), burst.as_slice(), now_ns)
+        {
+            burst.clear();
+            return Err(error);
+        }
+        self.port.send(burst, now_ns)
     }
 
     fn counters(&self) -> PortCounters {

@@ -56,7 +56,10 @@ pub(crate) fn interface_mac_address(socket: BorrowedFd<'_>, name: &str) -> io::R
     Ok(std::array::from_fn(|index| address[index] as u8))
 }
 
-/// Whether the interface with this number is up; an error of kind `ENODEV` when there is none.
+/// Whether the interface with this number is up and has a carrier; an error of kind `ENODEV` when there is none.
+///
+/// IFF_RUNNING is the operational state of RFC 2863 (`operstate`): up, or unknown where the driver tells nothing. The kernel
+/// answers without its lock for changes of interfaces, unlike for the questions of `ethtool`.
 pub(crate) fn interface_is_up(socket: BorrowedFd<'_>, index: c_int) -> io::Result<bool> {
     // SAFETY: plain old data, see the module.
     let mut request: ifreq = unsafe { zeroed() };
@@ -66,7 +69,8 @@ pub(crate) fn interface_is_up(socket: BorrowedFd<'_>, index: c_int) -> io::Resul
     interface_ioctl(socket, libc::SIOCGIFFLAGS, &mut request)?;
     // SAFETY: SIOCGIFFLAGS has filled the flags; any bits are a valid integer.
     let flags = c_int::from(unsafe { request.ifr_ifru.ifru_flags });
-    Ok(flags & libc::IFF_UP != 0)
+    let working = libc::IFF_UP | libc::IFF_RUNNING;
+    Ok(flags & working == working)
 }
 
 /// Brings an interface up.

@@ -221,5 +221,11 @@ fn mtu_error(interface: &Interface) -> OpenError {
 }
 
 fn system_error(interface: &Interface, cause: io::Error) -> OpenError {
+    // The kernel's word for locked memory over the limit, of processes without CAP_IPC_LOCK.
+    if is(&cause, libc::ENOBUFS) {
+        return OpenError::LockedMemory {
+            name: interface.name.clone(),
+        };
+    }
     OpenError::from_system(format!("use AF_XDP on `{}`", interface.name), CAPABILITIES, cause)
 }

@@ -208,8 +208,12 @@ fn a_link_that_goes_down_comes_back() {
         assert_eq!(send(&mut *port, &[frame(60), frame(60)]), Ok(0));
         assert_eq!(port.counters().drops(DropReason::LinkDown), 2);
         network.switch.ip("link set s0 up");
-        look(&mut *port).expect("it is there");
-        assert_eq!(port.state(), PortState::Up);
+        // The kernel tells of a carrier a moment later.
+        let started = std::time::Instant::now();
+        while port.state() != PortState::Up {
+            assert!(started.elapsed() < PATIENCE, "{kind:?} stays {:?}", port.state());
+            look(&mut *port).expect("it is there");
+        }
         assert_eq!(send(&mut *port, &[frame(60)]), Ok(1));
     }
 }

@@ -5,6 +5,7 @@ mod beside;
 mod interfaces;
 mod namespace;
 mod network;
+mod returning;
 mod tap;
 mod traffic;
 mod xdp;

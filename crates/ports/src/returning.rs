@@ -1,0 +1,182 @@
+//! An interface that may vanish and be made again: the port outlives it.
+//!
+//! ```text
+//!   present ── the port says that it is gone ──► away ── an interface of this name exists, and opens ──► present
+//! ```
+//!
+//! While it is away the port is [`PortState::Gone`], receives nothing, and drops what it is to send as
+//! [`DropReason::PortDown`]. A thread of its own looks for the name ten times a second and opens it, since opening takes
+//! milliseconds; the thread that moves packets only looks at a flag. Counters go on from where they were.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use forebay_packet::{Burst, DropReason, Port, PortCounters, PortError, PortState, Readiness};
+
+use crate::{OpenError, interface_names};
+
+/// Time between two looks for an interface that is away.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Looks that are left out after an attempt to open it has failed: an interface that cannot be opened costs little.
+const LOOKS_AFTER_FAILURE: u32 = 10;
+
+/// A port in a box.
+type Boxed = Box<dyn Port>;
+
+/// Opens the interface again.
+type Open = dyn Fn() -> Result<Boxed, OpenError> + Send + Sync;
+
+/// A port whose interface comes back. See the module.
+pub(crate) struct Returning {
+    name: String,
+    /// None while it is away.
+    present: Option<Boxed>,
+    open: Arc<Open>,
+    /// What earlier interfaces of the name have carried, and what was dropped without one.
+    before: PortCounters,
+    returned: Arc<Returned>,
+}
+
+/// Where the looking thread leaves the port that it has opened. It ends when nobody has this any more.
+#[derive(Default)]
+struct Returned {
+    is_there: AtomicBool,
+    port: Mutex<Option<Boxed>>,
+}
+
+impl Returning {
+    /// Around a port over the interface called `name`, which `open` opens again.
+    pub(crate) fn new(
+        name: &str,
+        port: Boxed,
+        open: impl Fn() -> Result<Boxed, OpenError> + Send + Sync + 'static,
+    ) -> Returning {
+        Returning {
+            name: name.to_owned(),
+            present: Some(port),
+            open: Arc::new(open),
+            before: PortCounters::default(),
+            returned: Arc::default(),
+        }
+    }
+
+    /// The port, if it is there or has just come back.
+    #[inline]
+    fn present(&mut self) -> Option<&mut Boxed> {
+        if self.present.is_none() && self.returned.is_there.swap(false, Ordering::Acquire) {
+            self.present = self.returned.port.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+        self.present.as_mut()
+    }
+
+    /// Gives up what has vanished, and has it looked for.
+    #[cold]
+    fn vanish(&mut self) {
+        if let Some(gone) = self.present.take() {
+            self.before = self.before + gone.counters();
+            drop(gone);
+            let (name, open, returned) = (
+                self.name.clone(),
+                Arc::clone(&self.open),
+                Arc::downgrade(&self.returned),
+            );
+            // Without a thread it does not come back: the port stays gone, as it says.
+            let looking = thread::Builder::new().name(format!("look for {name}"));
+            let _ = looking.spawn(move || look_for(&name, &*open, &returned));
+        }
+    }
+
+    /// An interface that has vanished is no error: it is awaited.
+    #[inline]
+    fn settled<T>(&mut self, result: Result<T, PortError>, nothing: T) -> Result<T, PortError> {
+        match result {
+            Err(PortError::Gone { .. }) => {
+                self.vanish();
+                Ok(nothing)
+            }
+            other => other,
+        }
+    }
+}
+
+/// Looks for an interface until it is opened or nobody waits for it any more.
+fn look_for(name: &str, open: &Open, returned: &Weak<Returned>) {
+    let mut pause = 0;
+    loop {
+        thread::sleep(LOOK);
+        let Some(returned) = returned.upgrade() else { return };
+        if pause > 0 {
+            pause -= 1;
+        } else if interface_names().iter().any(|one| one == name) {
+            match open() {
+                Ok(port) => {
+                    *returned.port.lock().unwrap_or_else(PoisonError::into_inner) = Some(port);
+                    returned.is_there.store(true, Ordering::Release);
+                    return;
+                }
+                Err(_) => pause = LOOKS_AFTER_FAILURE,
+            }
+        }
+    }
+}
+
+impl Port for Returning {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        let before = burst.len();
+        let Some(port) = self.present() else { return Ok(0) };
+        let result = port.receive(burst, max, now_ns);
+        let received = burst.len() - before;
+        self.settled(result, received)
+    }
+
+    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
+        let offered = burst.len() as u64;
+        let Some(port) = self.present() else {
+            self.before.count_drops(DropReason::PortDown, offered);
+            burst.clear();
+            return Ok(0);
+        };
+        let result = port.send(burst, now_ns);
+        self.settled(result, 0)
+    }
+
+    fn counters(&self) -> PortCounters {
+        match &self.present {
+            Some(port) => self.before + port.counters(),
+            None => self.before,
+        }
+    }
+
+    fn state(&self) -> PortState {
+        self.present.as_ref().map_or(PortState::Gone, |port| port.state())
+    }
+
+    fn readiness(&self) -> Readiness {
+        // Away: not before the longest wait is over. The flag tells the rest.
+        self.present
+            .as_ref()
+            .map_or(Readiness::At(u64::MAX), |port| port.readiness())
+    }
+
+    fn room(&self) -> usize {
+        self.present.as_ref().map_or(usize::MAX, |port| port.room())
+    }
+
+    fn reads_ids(&self) -> bool {
+        self.present.as_ref().is_some_and(|port| port.reads_ids())
+    }
+
+    fn flush(&mut self) -> Result<(), PortError> {
+        match &mut self.present {
+            Some(port) => port.flush(),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Ports that outlive their interface, and interfaces that another program holds.
+
+use std::time::Instant;
+
+use crate::network::{Network, PATIENCE, frame, receive_until, send};
+use forebay_packet::{Burst, DropReason, Port, PortState};
+use forebay_ports::{Clock, OpenError, OpenOptions, PacketPort, PortSpec, open};
+
+fn open_text(text: &str, force: bool) -> Result<Box<dyn Port>, OpenError> {
+    let options = OpenOptions {
+        force,
+        ..OpenOptions::default()
+    };
+    open(&PortSpec::parse(text).expect("a correct text"), &options).map(|opened| opened.port)
+}
+
+/// Asks the port for packets until it is in this state.
+fn wait_for(port: &mut dyn Port, state: PortState) {
+    let (clock, mut burst, started) = (Clock::start(), Burst::default(), Instant::now());
+    while port.state() != state {
+        assert!(started.elapsed() < PATIENCE, "{:?}, not {state:?}", port.state());
+        port.receive(&mut burst, 32, clock.now_ns())
+            .expect("its absence is no error");
+        burst.clear();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn an_interface_that_is_made_again_is_used_again() {
+    for text in ["0@packet:s0", "0@xdp:s0", "0@s0"] {
+        let Some(network) = Network::new() else { return };
+        // The thread that looks for the interface is started in the namespace of the caller.
+        network.switch.enter(|| {
+            let mut port = open_text(text, false).expect("the interface is there");
+            assert_eq!(send(&mut *port, &[frame(60)]), Ok(1));
+            for round in 1..=2u64 {
+                network.switch.ip("link del s0");
+                wait_for(&mut *port, PortState::Gone);
+                assert_eq!(send(&mut *port, &[frame(60), frame(60)]), Ok(0));
+                assert_eq!(port.counters().drops(DropReason::PortDown), 2 * round, "{text}");
+                network.switch.veth("s0", &network.left, "eth0");
+                wait_for(&mut *port, PortState::Up);
+                let mut far = network.left.enter(|| PacketPort::open("eth0")).expect("it is there");
+                assert_eq!(send(&mut *port, &[frame(77)]), Ok(1));
+                receive_until(&mut far, |received| received == frame(77));
+                assert_eq!(send(&mut far, &[frame(88)]), Ok(1));
+                receive_until(&mut *port, |received| received == frame(88));
+                assert_eq!(port.counters().sent_packets, 1 + round, "{text}: counters go on");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_lost_carrier_is_a_port_that_is_down() {
+    for text in ["0@packet:s0", "0@xdp:s0"] {
+        let Some(network) = Network::new() else { return };
+        network.switch.enter(|| {
+            let mut port = open_text(text, false).expect("the interface is there");
+            wait_for(&mut *port, PortState::Up);
+            network.left.ip("link set eth0 down");
+            wait_for(&mut *port, PortState::Down);
+            network.left.ip("link set eth0 up");
+            wait_for(&mut *port, PortState::Up);
+        });
+    }
+}
+
+#[test]
+fn an_interface_that_another_switch_holds_is_refused_unless_forced() {
+    let Some(network) = Network::new() else { return };
+    network.switch.enter(|| {
+        let holder = open_text("0@s0", false).expect("the interface is there");
+        let Err(error) = open_text("1@s0", false) else {
+            panic!("it is held");
+        };
+        let message = error.to_string();
+        assert!(
+            message.contains("`s0` is held by an AF_XDP socket of another program"),
+            "{message}"
+        );
+        assert!(message.contains("--force"), "{message}");
+        open_text("1@s0", true).expect("a packet socket");
+        open_text("1@packet:s0", false).expect("that was asked for");
+        drop(holder);
+        open_text("1@s0", false).expect("it is free again");
+    });
+}
+
+/// Keeps of the rights of this thread only CAP_NET_RAW.
+fn keep_net_raw_alone() {
+    const VERSION_3: u32 = 0x2008_0522;
+    const NET_RAW: u32 = 1 << 13;
+    let header = [VERSION_3, 0];
+    let sets = [NET_RAW, NET_RAW, 0, 0, 0, 0];
+    // SAFETY: the structures of capset(2), which changes this thread only; it ends soon.
+    let result = unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), sets.as_ptr()) };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn without_enough_rights_for_xdp_the_error_names_them() {
+    let Some(network) = Network::new() else { return };
+    let opened = network.switch.enter(|| {
+        keep_net_raw_alone();
+        open_text("0@xdp:s0", false).map(drop)
+    });
+    let message = opened.expect_err("two rights are missing").to_string();
+    // Which is missed first depends on the limit of locked memory.
+    assert!(
+        message.contains("setcap cap_net_raw,cap_net_admin,cap_bpf"),
+        "{message}"
+    );
+}
