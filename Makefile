@@ -10,7 +10,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build demo lint test conformance clients soak fuzz differential memcheck concurrency bench clean
+.PHONY: help system build demo lint test conformance clients soak fuzz differential metamorphic memcheck concurrency bench clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -21,6 +21,7 @@ help:
 	@echo "make soak          controllers that die in mid-batch, 10,000 sessions, 1,000 idle streams, 1 GB of rubbish; needs root"
 	@echo "make fuzz          10 minutes for each fuzz target (needs a nightly toolchain and cargo-fuzz)"
 	@echo "make differential  half an hour of random P4 programs in interpreter, machine code, timed chip, several workers"
+	@echo "make metamorphic  programs rewritten without a change of meaning do the same; P4C=DIR: also p4c's"
 	@echo "make memcheck      random programs as machine code under valgrind: nothing is read or written outside of what is its own"
 	@echo "make concurrency   what threads see of each other: every interleaving (loom), and a million writes beside packets"
 	@echo "make bench         benchmarks"
@@ -73,6 +74,10 @@ concurrency: system
 # Random P4 programs in all executors, for half an hour.
 differential: system
 	$(CARGO) run --release --package forebay-differential -- --minutes 30
+
+# Programs of the corpus, and of p4c's where P4C says where it is, in many rewritten forms.
+metamorphic: system
+	$(CARGO) xtask metamorphic --forms 50 $(if $(P4C),--p4c $(P4C))
 
 # Random programs of the IR as machine code, each read and write of which is watched.
 memcheck: system

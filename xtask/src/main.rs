@@ -3,12 +3,14 @@
 //! ```text
 //! cargo xtask conformance --p4c DIR    p4c's own programs against Forebay
 //! cargo xtask bmv2 DIR                 JSON that p4c has written for BMv2, beside its source
+//! cargo xtask metamorphic [--p4c DIR]  programs rewritten without a change of meaning do the same
 //! cargo xtask bless                    rewrite the golden diagnostics of tests/errors
 //! ```
 
 mod bless;
 mod bmv2;
 mod conformance;
+mod metamorphic;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -29,6 +31,8 @@ enum Command {
     ConformanceWorker(conformance::WorkerArguments),
     /// Read a folder of JSON that p4c has written for BMv2, and compare what each does with its source
     Bmv2(bmv2::Arguments),
+    /// Rewrite programs without a change of meaning, and compare what they do with their packets
+    Metamorphic(metamorphic::Arguments),
     /// Rewrite the golden diagnostics of tests/errors
     Bless,
 }
@@ -38,6 +42,7 @@ fn main() -> ExitCode {
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::ConformanceWorker(arguments) => conformance::run_worker(&arguments),
         Command::Bmv2(arguments) => bmv2::run(&arguments),
+        Command::Metamorphic(arguments) => metamorphic::run(&arguments),
         Command::Bless => bless::run(),
     };
     result.unwrap_or_else(|error| {

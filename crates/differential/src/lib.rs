@@ -13,6 +13,9 @@
 //! 4. [`mod@compare`]: the executors, and what they did differently.
 //! 5. [`workers`]: a switch with ports in memory and any number of workers; other tests use it too.
 //!
+//!
+//! Programs of people are compared with themselves: [`rewrite`] changes their text and not their meaning.
+//!
 //! `cargo run --release -p forebay-differential -- --minutes 30` goes on until something differs or the time is over, and prints the seed
 //! and the program of what differs.
 
@@ -20,6 +23,7 @@ pub mod compare;
 pub mod entries;
 pub mod generate;
 pub mod packets;
+pub mod rewrite;
 pub mod workers;
 
 pub use compare::{Compared, compare};

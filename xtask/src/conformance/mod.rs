@@ -10,10 +10,11 @@ mod record;
 mod report;
 mod worker;
 
+pub use corpus::{Category, collect};
 pub use job::{WorkerArguments, run_worker};
+pub use worker::sources;
 
 use anyhow::{Context, Result, bail};
-use corpus::Category;
 use record::Record;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

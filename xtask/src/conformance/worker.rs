@@ -15,6 +15,20 @@ use std::sync::Arc;
 /// Whether the program is as it should be; if not, why. An `Err` of the outer kind is a failure of the environment.
 pub type Verdict = std::result::Result<(), String>;
 
+/// The files that p4c's programs include, and the folders in which they are. Those that Forebay has itself are its own.
+pub fn sources(p4c: &Path) -> (FileSources, Vec<String>) {
+    let folder = p4c.join("p4include");
+    let own = ["core.p4", "v1model.p4", "bmv2/psa.p4"];
+    let provider = own
+        .iter()
+        .fold(FileSources::new(), |provider, own| provider.hide(folder.join(own)));
+    let folders = [folder.clone(), folder.join("bmv2")];
+    (
+        provider,
+        folders.iter().map(|folder| folder.display().to_string()).collect(),
+    )
+}
+
 /// Handles one program.
 pub fn run(
     category: Category,
@@ -23,18 +37,7 @@ pub fn run(
     p4c: &Path,
     engine: Engine,
 ) -> Result<Verdict> {
-    let include_folder = p4c.join("p4include");
-    // The files that Forebay has itself are its own; p4c's folder serves the rest.
-    let provider = ["core.p4", "v1model.p4"]
-        .iter()
-        .fold(FileSources::new(), |provider, own| {
-            provider.hide(include_folder.join(own))
-        });
-    let include_paths = [
-        include_folder.display().to_string(),
-        include_folder.join("bmv2").display().to_string(),
-    ];
-    let provider = provider.hide(include_folder.join("bmv2").join("psa.p4"));
+    let (provider, include_paths) = sources(p4c);
     let mut options = Options::new(&provider);
     options.include_paths = &include_paths;
     let program = program.display().to_string();
