@@ -30,12 +30,9 @@ pub fn leading_tables(program: &Program) -> BTreeSet<TableId> {
 impl Joins {
     /// Those of a program.
     pub(crate) fn of(program: &Program) -> Joins {
-        let tables = || (0..program.tables.len() as u32).map(TableId);
-        let leaders = tables().filter_map(|table| {
-            let key = key_slots(program, table)?;
-            let leader = tables().find(|leader| *leader != table && alone_writes(program, *leader, &key))?;
-            Some((table, leader))
-        });
+        let writers = Writers::of(program);
+        let tables = (0..program.tables.len() as u32).map(TableId);
+        let leaders = tables.filter_map(|table| Some((table, writers.leader(program, table)?)));
         Joins {
             leaders: leaders.collect(),
         }
@@ -105,47 +102,83 @@ fn is_data(expr: &Expr) -> bool {
     }
 }
 
-/// Whether the slots are written by actions of this table and by nothing else, and by one of them as a whole.
-fn alone_writes(program: &Program, table: TableId, key: &BTreeSet<SlotId>) -> bool {
-    let declared = &program.tables[table.index()];
-    let own: BTreeSet<ActionId> = declared.actions.iter().map(|listed| listed.action).collect();
-    let shared = (0..program.tables.len() as u32)
-        .map(TableId)
-        .filter(|other| *other != table);
-    let shared: BTreeSet<ActionId> = shared
-        .flat_map(|other| &program.tables[other.index()].actions)
-        .map(|listed| listed.action)
-        .collect();
-    let own_bodies: BTreeSet<usize> = own
-        .difference(&shared)
-        .map(|action| program.actions[action.index()].body.index())
-        .collect();
-    let others = program.bodies.iter().enumerate();
-    let mut others = others
-        .filter(|(index, _)| !own_bodies.contains(index))
-        .map(|(_, body)| body);
-    declared.implementation.is_none()
-        && own.iter().any(|action| determines(program, *action, key))
-        && !others.any(|body| writes(program, body, key))
+/// Which bodies write a slot, and to which table alone a body belongs.
+///
+/// Both are found in one pass over the program, so that the joins of a program with many tables do not take the square of
+/// their number.
+struct Writers {
+    /// Indices of bodies.
+    of_slots: BTreeMap<SlotId, BTreeSet<usize>>,
+    /// By body: the tables one of whose actions it is, if no other table lists this action.
+    owners: BTreeMap<usize, BTreeSet<TableId>>,
 }
 
-fn writes(program: &Program, body: &Body, slots: &BTreeSet<SlotId>) -> bool {
-    body.blocks.iter().any(|block| {
-        let by_statements = block
-            .statements
-            .iter()
-            .flat_map(|statement| statement.op.slots_written(program));
-        let by_table = match &block.terminator {
-            Terminator::Apply {
-                table, hit, action_run, ..
-            } => {
-                let color = program.tables[table.index()].direct_meter.and_then(|meter| meter.slot);
-                [*hit, *action_run, color]
+impl Writers {
+    fn of(program: &Program) -> Writers {
+        let mut of_slots: BTreeMap<SlotId, BTreeSet<usize>> = BTreeMap::new();
+        for (index, body) in program.bodies.iter().enumerate() {
+            for slot in written(program, body) {
+                of_slots.entry(slot).or_default().insert(index);
             }
-            _ => [None; 3],
+        }
+        let mut listing: BTreeMap<ActionId, BTreeSet<TableId>> = BTreeMap::new();
+        for (index, table) in program.tables.iter().enumerate() {
+            for listed in &table.actions {
+                listing.entry(listed.action).or_default().insert(TableId(index as u32));
+            }
+        }
+        let mut owners: BTreeMap<usize, BTreeSet<TableId>> = BTreeMap::new();
+        for (action, tables) in listing {
+            if tables.len() == 1 {
+                let body = program.actions[action.index()].body.index();
+                owners.entry(body).or_default().extend(tables);
+            }
+        }
+        Writers { of_slots, owners }
+    }
+
+    /// The first table whose actions, and nothing else, write the key of another table, one of them as a whole.
+    fn leader(&self, program: &Program, table: TableId) -> Option<TableId> {
+        let key = key_slots(program, table)?;
+        let writing: BTreeSet<usize> = key
+            .iter()
+            .filter_map(|slot| self.of_slots.get(slot))
+            .flatten()
+            .copied()
+            .collect();
+        let owns = |leader: &TableId, body: &usize| self.owners.get(body).is_some_and(|owners| owners.contains(leader));
+        let leads = |leader: &TableId| {
+            *leader != table && writing.iter().all(|body| owns(leader, body)) && may_lead(program, *leader, &key)
         };
-        by_statements
-            .chain(by_table.into_iter().flatten())
-            .any(|slot| slots.contains(&slot))
-    })
+        match writing.first() {
+            Some(body) => self.owners.get(body)?.iter().copied().find(leads),
+            None if key.is_empty() => (0..program.tables.len() as u32).map(TableId).find(leads),
+            None => None,
+        }
+    }
+}
+
+/// Whether one of a table's actions says what the slots are.
+fn may_lead(program: &Program, table: TableId, key: &BTreeSet<SlotId>) -> bool {
+    let declared = &program.tables[table.index()];
+    let mut actions = declared.actions.iter();
+    declared.implementation.is_none() && actions.any(|listed| determines(program, listed.action, key))
+}
+
+/// The slots that a body writes.
+fn written(program: &Program, body: &Body) -> BTreeSet<SlotId> {
+    let mut slots = BTreeSet::new();
+    for block in &body.blocks {
+        for statement in &block.statements {
+            slots.extend(statement.op.slots_written(program));
+        }
+        if let Terminator::Apply {
+            table, hit, action_run, ..
+        } = &block.terminator
+        {
+            let color = program.tables[table.index()].direct_meter.and_then(|meter| meter.slot);
+            slots.extend([*hit, *action_run, color].into_iter().flatten());
+        }
+    }
+    slots
 }

@@ -34,6 +34,8 @@ pub struct Context<'a> {
     pub body: BodyBuilder,
     /// The control whose body or action is being lowered.
     pub control: Option<ObjectId>,
+    /// The block of the architecture being lowered.
+    pub role: Option<ir::Role>,
     /// The place of the statement being lowered.
     pub location: ir::Location,
     /// Operations and blocks built until now.
@@ -66,6 +68,7 @@ impl<'a> Context<'a> {
             objects: Vec::new(),
             body: BodyBuilder::new(String::new(), ir::BodyKind::Control),
             control: None,
+            role: None,
             location: ir::Location::default(),
             operations: 0,
             depth: 0,
@@ -101,22 +104,19 @@ impl<'a> Context<'a> {
 
     /// The place that a span stands for.
     pub fn locate(&mut self, span: Span) -> ir::Location {
-        let Some(location) = self.sources.location(span) else {
+        let Some((name, line)) = self.sources.line(span) else {
             return ir::Location::default();
         };
-        let file = match self.files.get(&location.file) {
+        let file = match self.files.get(&name) {
             Some(file) => *file,
             None => {
                 let file = self.program.files.len() as u32;
-                self.program.files.push(location.file.to_string());
-                self.files.insert(location.file, file);
+                self.program.files.push(name.to_string());
+                self.files.insert(name, file);
                 file
             }
         };
-        ir::Location {
-            file,
-            line: location.line,
-        }
+        ir::Location { file, line }
     }
 
     /// The number of an error of the typed program.

@@ -211,26 +211,28 @@ impl SourceMap {
     }
 
     /// Where a span begins, as a person is told: `#line` directives applied. None for [`Span::NONE`].
+    ///
+    /// The column is found by reading the line from its beginning; [`SourceMap::line`] is for what asks of every piece of a
+    /// program, whose lines may be very long.
     pub fn location(&self, span: Span) -> Option<Location> {
+        let (file, line) = self.line(span)?;
+        let column = self.file(span.file)?.line_column(span.start).column;
+        Some(Location { file, line, column })
+    }
+
+    /// File and line of a [location](SourceMap::location).
+    pub fn line(&self, span: Span) -> Option<(Arc<str>, u32)> {
         let file = self.file(span.file)?;
-        let position = file.line_column(span.start);
+        let line = file.line_at(span.start);
         let index = file
             .line_directives
             .partition_point(|directive| directive.offset <= span.start);
         let Some(directive) = index.checked_sub(1).and_then(|index| file.line_directives.get(index)) else {
-            return Some(Location {
-                file: file.name.clone(),
-                line: position.line,
-                column: position.column,
-            });
+            return Some((file.name.clone(), line));
         };
-        let distance = position.line - file.line_at(directive.offset);
+        let distance = line - file.line_at(directive.offset);
         let name = directive.file.clone().unwrap_or_else(|| file.name.clone());
-        Some(Location {
-            file: name,
-            line: directive.line.saturating_add(distance),
-            column: position.column,
-        })
+        Some((name, directive.line.saturating_add(distance)))
     }
 
     /// Records a `#line` directive: the text from `offset` on counts from `line`, in `name` if that is given.

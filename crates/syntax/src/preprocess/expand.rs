@@ -77,11 +77,11 @@ impl Preprocessor<'_> {
         if !self.is_builtin(token.text) {
             return None;
         }
-        let location = self.sources.location(token.span)?;
+        let (file, line) = self.sources.line(token.span)?;
         let (kind, text) = if self.interner.text(token.text) == "__LINE__" {
-            (TokenKind::Integer, location.line.to_string())
+            (TokenKind::Integer, line.to_string())
         } else {
-            (TokenKind::StringLiteral, quote(&location.file))
+            (TokenKind::StringLiteral, quote(&file))
         };
         Some(Token {
             kind,
