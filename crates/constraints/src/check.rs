@@ -31,6 +31,8 @@ pub(crate) enum Operand {
     Minus(Box<Operand>),
     /// Modulo 2 to the power of this.
     Truncated(Box<Operand>, u32),
+    /// The number that the bytes of a string are, the most significant first.
+    Bytes(Box<Operand>),
 }
 
 /// The type of what is compared.
@@ -108,16 +110,49 @@ impl Checker<'_> {
             let (left, right) = self.numbers(left, right, whole)?;
             return Ok(Condition::Compare(operator, left, right));
         }
-        let Some(is_equal) = equality else {
-            let unordered = if matches!(left.0, Type::Key(_) | Type::Text) {
-                left.0
-            } else {
-                right.0
-            };
-            let message = format!("{} has no order: only `==` and `!=` compare it", self.show(unordered));
-            return Err(Mistake::new(whole.place.clone(), message));
+        match equality {
+            Some(is_equal) => Ok(positive(is_equal, self.equality(left, right, whole)?)),
+            None => self.order_of_strings(operator, left, right, whole),
+        }
+    }
+
+    /// Strings are ordered as the numbers that their bytes are; keys as a whole are not.
+    fn order_of_strings(
+        &self,
+        operator: Comparison,
+        left: (Type, Operand),
+        right: (Type, Operand),
+        whole: &Expression,
+    ) -> Result<Condition, Mistake> {
+        if let Some(Type::Key(key)) = [left.0, right.0].into_iter().find(|of| matches!(of, Type::Key(_))) {
+            let Key { name, kind, .. } = &self.keys[key];
+            let parts = parts(*kind).iter();
+            let message = format!(
+                "{} has no order as a whole: compare a part of it",
+                self.show(Type::Key(key))
+            );
+            return Err(Mistake {
+                options: parts.map(|part| format!("`{name}::{}`", part_name(*part))).collect(),
+                ..Mistake::new(whole.place.clone(), message)
+            });
+        }
+        let number = |(of, operand): (Type, Operand)| match of {
+            Type::Text => Some(Operand::Bytes(Box::new(operand))),
+            Type::Int => Some(operand),
+            Type::Bits(_) | Type::Key(_) => None,
         };
-        Ok(positive(is_equal, self.equality(left, right, whole)?))
+        let (left_type, right_type) = (left.0, right.0);
+        match (number(left), number(right)) {
+            (Some(left), Some(right)) => Ok(Condition::Compare(operator, left, right)),
+            _ => {
+                let message = format!(
+                    "{} cannot be compared with {}",
+                    self.show(left_type),
+                    self.show(right_type)
+                );
+                Err(Mistake::new(whole.place.clone(), message))
+            }
+        }
     }
 
     /// Whether two operands are equal, one of which is a string or a key as a whole.

@@ -5,7 +5,7 @@ use crate::parse::Comparison;
 use crate::{Key, Kind, Part};
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;
-use num_bigint::BigInt;
+use num_bigint::{BigInt, Sign};
 use std::fmt;
 
 /// A number or a string.
@@ -156,12 +156,16 @@ impl Operand {
             Operand::Priority => Value::Number(entry.priority().into()),
             Operand::Minus(inner) => changed(inner, &|number| -number),
             Operand::Truncated(inner, width) => changed(inner, &|number| modulo(&number, *width)),
+            Operand::Bytes(inner) => match inner.value(entry) {
+                Value::Text(text) => Value::Number(BigInt::from_bytes_be(Sign::Plus, &text)),
+                number => number,
+            },
         }
     }
 
     fn innermost(&self) -> &Operand {
         match self {
-            Operand::Minus(inner) | Operand::Truncated(inner, _) => inner.innermost(),
+            Operand::Minus(inner) | Operand::Truncated(inner, _) | Operand::Bytes(inner) => inner.innermost(),
             other => other,
         }
     }

@@ -22,6 +22,10 @@
 //!
 //! Numbers are as large as they are written; compared with a key of `W` bits they are taken modulo 2^W, as P4 converts
 //! them, so that `-1` is a mask of ones. Comments are those of P4.
+//!
+//! Strings that are compared by `<` and its relatives stand for the numbers that their bytes are, the most significant
+//! first: of two strings of one length the one that stands first in a dictionary is the smaller, and a shorter one is
+//! smaller than a longer.
 
 mod address;
 mod check;

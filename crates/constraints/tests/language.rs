@@ -255,8 +255,13 @@ fn strings() {
     assert!(holds("vrf::mask == 0", None));
     assert!(holds("vrf::mask == -1", Some("red")));
     assert!(holds("vrf::value != 0", Some("red")), "0 is the empty string");
-    let mistake = Constraint::new("vrf::value < 'a'", Subject::Table, &keys).unwrap_err();
-    assert!(mistake.message.contains("has no order"));
+    assert!(holds("vrf::value < 'b'", Some("a")));
+    assert!(!holds("vrf::value < 'b'", Some("aa")), "a longer string is larger");
+    assert!(holds("vrf::value <= 0x6161", Some("aa")));
+    assert!(holds("vrf::value < 1", None));
+    let mistake = Constraint::new("vrf < 'a'", Subject::Table, &keys).unwrap_err();
+    assert!(mistake.message.contains("has no order as a whole"));
+    assert_eq!(mistake.options, ["`vrf::value`", "`vrf::mask`"]);
 }
 
 proptest! {

@@ -14,11 +14,12 @@ const ENTRIES: &str = "entry_restriction";
 /// The annotation of actions.
 const DATA: &str = "action_restriction";
 
+/// A constraint; `FAILED_PRECONDITION`, with the place of the mistake, for one that cannot be read: the program runs, but
+/// nothing can be written that the constraint is about.
+pub(crate) type Restriction = Result<Constraint, Error>;
+
 /// The constraints on the entries of a table.
-///
-/// # Errors
-/// `INVALID_ARGUMENT` when one cannot be read, with the place of the mistake.
-pub(super) fn of_table(preamble: &Option<Preamble>, fields: &[Field]) -> Result<Vec<Constraint>, Error> {
+pub(super) fn of_table(preamble: &Option<Preamble>, fields: &[Field]) -> Vec<Restriction> {
     let keys: Vec<Key> = fields
         .iter()
         .map(|field| key(&field.name, field.kind, &field.value))
@@ -27,13 +28,7 @@ pub(super) fn of_table(preamble: &Option<Preamble>, fields: &[Field]) -> Result<
 }
 
 /// The constraints on the data of an action.
-///
-/// # Errors
-/// As [`of_table`].
-pub(super) fn of_action(
-    preamble: &Option<Preamble>,
-    params: &[(u32, String, ValueType)],
-) -> Result<Vec<Constraint>, Error> {
+pub(super) fn of_action(preamble: &Option<Preamble>, params: &[(u32, String, ValueType)]) -> Vec<Restriction> {
     let keys: Vec<Key> = params
         .iter()
         .map(|(_, name, value)| key(name, MatchType::Exact, value))
@@ -58,14 +53,9 @@ fn key(name: &str, kind: MatchType, value: &ValueType) -> Key {
     }
 }
 
-fn read(
-    preamble: &Option<Preamble>,
-    annotation: &str,
-    subject: Subject,
-    keys: &[Key],
-) -> Result<Vec<Constraint>, Error> {
+fn read(preamble: &Option<Preamble>, annotation: &str, subject: Subject, keys: &[Key]) -> Vec<Restriction> {
     let Some(preamble) = preamble else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     let bodies = preamble
         .annotations
@@ -74,8 +64,8 @@ fn read(
     let constraints = bodies.map(|body| {
         let problem = |place: &str, what: String| {
             let name = &preamble.name;
-            Error::invalid(format!(
-                "the P4Info: `{name}`: @{annotation}({}){place}: {what}",
+            Error::precondition(format!(
+                "the program's constraint on `{name}` cannot be read: @{annotation}({}){place}: {what}",
                 body.trim()
             ))
         };
@@ -165,7 +155,8 @@ impl Entry for Data<'_> {
 /// Whether the program's constraints allow an entry.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` with the constraint, the part that does not hold, and what it saw.
+/// `INVALID_ARGUMENT` with the constraint, the part that does not hold, and what it saw; `FAILED_PRECONDITION` when a
+/// constraint cannot be read.
 pub(crate) fn check_entry(table: &TableSchema, matches: &[EntryMatch], priority: i64) -> Result<(), Error> {
     let entry = Written {
         fields: &table.fields,
@@ -197,14 +188,14 @@ pub(crate) fn check_data(action: &ActionSchema, args: &[Bits]) -> Result<(), Err
     )
 }
 
-fn check(constraints: &[Constraint], what: &str, annotation: &str, entry: &dyn Entry) -> Result<(), Error> {
-    let violated = constraints
-        .iter()
-        .find_map(|constraint| Some((constraint, constraint.check(entry).err()?)));
-    match violated {
-        None => Ok(()),
-        Some((constraint, violation)) => Err(refusal(what, annotation, constraint, &violation)),
+fn check(restrictions: &[Restriction], what: &str, annotation: &str, entry: &dyn Entry) -> Result<(), Error> {
+    for restriction in restrictions {
+        let constraint = restriction.as_ref().map_err(Error::clone)?;
+        if let Err(violation) = constraint.check(entry) {
+            return Err(refusal(what, annotation, constraint, &violation));
+        }
     }
+    Ok(())
 }
 
 fn refusal(what: &str, annotation: &str, constraint: &Constraint, violation: &Violation) -> Error {

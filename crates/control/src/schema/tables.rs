@@ -1,9 +1,9 @@
 //! Tables and actions.
 
+use super::differs;
+use super::restriction::{self, Restriction};
 use super::value::{Translations, ValueType};
-use super::{differs, restriction};
 use crate::status::Error;
-use forebay_constraints::Constraint;
 use forebay_ir::{Program, TableId, Unit};
 use forebay_protocol::p4::config::v1 as config;
 use forebay_protocol::p4::config::v1::P4Info;
@@ -35,7 +35,7 @@ pub(crate) struct TableSchema {
     pub(crate) is_const: bool,
     pub(crate) default_is_const: bool,
     /// What the program says of its entries.
-    pub(crate) restrictions: Vec<Constraint>,
+    pub(crate) restrictions: Vec<Restriction>,
 }
 
 /// A match field of a table, or a component of a value set.
@@ -63,7 +63,7 @@ pub(crate) struct ActionSchema {
     /// Parameters in the program's order: id, name, type.
     pub(crate) params: Vec<(u32, String, ValueType)>,
     /// What the program says of its data.
-    pub(crate) restrictions: Vec<Constraint>,
+    pub(crate) restrictions: Vec<Restriction>,
 }
 
 impl TableSchema {
@@ -109,7 +109,7 @@ fn action_schema(
     let params = params.collect::<Result<Vec<_>, Error>>()?;
     Ok(ActionSchema {
         id: id(&action.preamble),
-        restrictions: restriction::of_action(&action.preamble, &params)?,
+        restrictions: restriction::of_action(&action.preamble, &params),
         params,
         name,
     })
@@ -169,7 +169,7 @@ fn table_schema(
         id: id(&table.preamble),
         name: declared.name.clone(),
         index: TableId(index as u32),
-        restrictions: restriction::of_table(&table.preamble, &fields)?,
+        restrictions: restriction::of_table(&table.preamble, &fields),
         has_priorities: fields.iter().any(|field| needs_priority(field.kind)),
         fields,
         // Hidden actions are listed, but not described: no controller can name them.

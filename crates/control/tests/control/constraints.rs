@@ -123,8 +123,8 @@ fn constraints_of_a_p4info_that_cannot_be_read() {
         filter.preamble.as_mut().unwrap().annotations = vec![annotation.to_string()];
         let mut switch = Switch::empty();
         switch.arbitrate(PRIMARY, "", Some(1)).unwrap();
-        let error = switch.push(Action::VerifyAndCommit, Some(config)).unwrap_err();
-        assert_eq!(error.code, Code::InvalidArgument);
-        assert!(error.message.contains(message), "{}", error.message);
+        switch.push(Action::VerifyAndCommit, Some(config)).unwrap();
+        let entry = filter("\\x08\\x00", TEN, "\\x0a", 5, &forward("\\x05"));
+        switch.refuse_insert(&entry, (Code::FailedPrecondition, message));
     }
 }
