@@ -1,13 +1,13 @@
 //! The checker's state: the program built so far, the scopes, the messages, and where in the program we are.
 
 use crate::advice::declared_name;
-use crate::annotations;
 use crate::hir::*;
 use crate::scope::{Entity, Scopes};
 use forebay_syntax::ast;
 use forebay_syntax::codes::Code;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
+use forebay_syntax::known::Place;
 use forebay_syntax::source::Span;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -108,13 +108,12 @@ impl Checker {
         self.program.display(ty)
     }
 
-    /// Annotations of a declaration, shared.
-    pub(crate) fn annotations(&mut self, annotations: &[ast::Annotation]) -> Annotations {
+    /// Annotations of a declaration with their values computed, shared.
+    pub(crate) fn annotations(&mut self, place: Place, annotations: &[ast::Annotation]) -> Annotations {
         if annotations.is_empty() {
             return self.no_annotations.clone();
         }
-        self.check_annotations(annotations);
-        Rc::new(annotations.iter().map(annotations::with_joined_strings).collect())
+        Rc::new(self.evaluated_annotations(place, annotations))
     }
 
     /// Declares a name, with an error when the innermost scope has it already.

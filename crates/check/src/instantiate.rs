@@ -9,6 +9,7 @@ use crate::unify::Inference;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::known::Place;
 use forebay_syntax::source::Span;
 use std::rc::Rc;
 
@@ -49,7 +50,7 @@ impl Checker {
         let Some(construction) = self.construct_type(&resolved, args, span) else {
             return self.invalid(span);
         };
-        let annotations = self.annotations(&[]);
+        let annotations = self.annotations(Place::Instance, &[]);
         let instance = Instance {
             name,
             ty: construction.ty.clone(),
@@ -205,7 +206,7 @@ impl Checker {
             constructor: construction.constructor,
             args: construction.args,
             implementations: Vec::new(),
-            annotations: self.annotations(annotations),
+            annotations: self.annotations(Place::Instance, annotations),
             is_direct: false,
             span: item.name.span,
         };
@@ -276,7 +277,7 @@ impl Checker {
             Type::Control(id, _) => self.program.controls[id.index()].name.clone(),
             _ => self.show(ty),
         };
-        let annotations = self.annotations(&[]);
+        let annotations = self.annotations(Place::Instance, &[]);
         let id = self.add_instance(Instance {
             name,
             ty: construction.ty.clone(),

@@ -38,6 +38,26 @@ const SAMPLES: &[(&str, &str)] = &[
     ("E0212", "@name(4) const bit<8> x = 1; "),
     ("E0213", "control c(in bit<8> x) { apply { bit<8> x = 1; } }"),
     ("W0201", "control c() { bit<8> x = 1; apply { bit<8> x = 2; } }"),
+    ("W0703", "control c(out bit<8> y) { apply { bit<8> x; y = x; } }"),
+    (
+        "W0704",
+        "header H { bit<8> f; } control c(out bit<8> y) { H h; apply { y = h.f; } }",
+    ),
+    (
+        "W0705",
+        "parser p(in bit<8> x) { state start { transition select(x) { 1: again; _: accept; } }
+         state again { transition again; } }",
+    ),
+    (
+        "W0706",
+        "@deprecated(\"Use g.\") extern void f(); control c() { apply { f(); } }",
+    ),
+    (
+        "W0707",
+        "control c(in bool b, out bit<8> y) { apply { if (b) { y = 1; } } }",
+    ),
+    ("E0214", "@field_list(1) typedef bit<8> t;"),
+    ("W0202", "struct S { @field_lists(1) bit<8> x; }"),
     ("E0301", "const bit<8> a = true;"),
     ("E0302", "const bool a = 1 && true;"),
     ("E0303", "const bit<8> a = 8w1 + 9w1;"),

@@ -30,6 +30,7 @@ impl Folder {
         let options = CompileOptions {
             include: Vec::new(),
             define: defines.to_vec(),
+            strict: false,
         };
         let compiled =
             program::compile_file(&self.folder.join(path), &options).map_err(|error| format!("{error:#}"))?;

@@ -37,6 +37,9 @@ pub struct CompileOptions {
     /// Define a macro for the preprocessor
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     pub define: Vec<String>,
+    /// Take warnings for errors
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// What executes a program.
@@ -113,20 +116,31 @@ impl Report {
     }
 }
 
-/// Looks for mistakes, also in programs for architectures that cannot be executed.
+/// Looks for mistakes, also in programs for architectures that cannot be executed; with `portability` also for what other
+/// targets would refuse.
 ///
 /// # Errors
 /// When the program cannot be read; what is wrong *with* it is in the report.
-pub fn check(arguments: &ProgramArguments) -> Result<Report> {
+pub fn check(arguments: &ProgramArguments, portability: bool) -> Result<Report> {
     let path = &arguments.program;
     if let Some(compiled) = read_compiled(path)? {
         return Ok(compiled.report);
     }
+    let checked = with_options(path, &arguments.options, forebay_frontend::check)?;
+    let checked = if portability {
+        checked.with_portability()
+    } else {
+        checked
+    };
     let Checked {
         sources,
         typed,
         diagnostics,
-    } = with_options(path, &arguments.options, forebay_frontend::check)?;
+    } = if arguments.options.strict {
+        checked.strict()
+    } else {
+        checked
+    };
     Ok(Report::new(typed.is_some(), &sources, &diagnostics))
 }
 
@@ -167,12 +181,13 @@ pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation
     if let Some(compiled) = read_compiled(path)? {
         return Ok(compiled);
     }
+    let compiled = with_options(path, options, forebay_frontend::compile)?;
     let Compiled {
         sources,
         program,
         p4info,
         diagnostics,
-    } = with_options(path, options, forebay_frontend::compile)?;
+    } = if options.strict { compiled.strict() } else { compiled };
     let report = Report::new(program.is_some(), &sources, &diagnostics);
     Ok(Compilation {
         program,

@@ -61,6 +61,34 @@ pub struct Compiled {
     pub diagnostics: Diagnostics,
 }
 
+impl Checked {
+    /// The same, with warnings of what other targets would refuse.
+    pub fn with_portability(mut self) -> Checked {
+        if let Some(typed) = &self.typed {
+            self.diagnostics.extend(forebay_lower::portability(typed));
+        }
+        self
+    }
+
+    /// The same with each warning as an error.
+    pub fn strict(mut self) -> Checked {
+        self.diagnostics = self.diagnostics.strict();
+        self.typed = self.typed.filter(|_| !self.diagnostics.has_errors());
+        self
+    }
+}
+
+impl Compiled {
+    /// The same with each warning as an error.
+    pub fn strict(mut self) -> Compiled {
+        self.diagnostics = self.diagnostics.strict();
+        let is_good = !self.diagnostics.has_errors();
+        self.program = self.program.filter(|_| is_good);
+        self.p4info = self.p4info.filter(|_| is_good);
+        self
+    }
+}
+
 /// Codes of the checker that say that a declaration is missing; the name is what they mark.
 const ABOUT_NAMES: &[Code] = &[
     codes::check::UNKNOWN_NAME,

@@ -153,10 +153,13 @@ fn may_exit(cx: &Context, id: hir::ActionId, seen: &mut HashSet<hir::ActionId>) 
             kind: StatementKind::Exit,
             ..
         }) => exits = true,
-        Node::Call(hir::Call {
-            callee: Callee::Action(callee),
-            ..
-        }) => called.push(*callee),
+        Node::Call(
+            hir::Call {
+                callee: Callee::Action(callee),
+                ..
+            },
+            _,
+        ) => called.push(*callee),
         _ => {}
     });
     exits || called.into_iter().any(|callee| may_exit(cx, callee, seen))

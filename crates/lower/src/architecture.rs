@@ -102,6 +102,7 @@ fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
             );
             continue;
         };
+        cx.role = Some(*role);
         if let Some(body) = lower_block(cx, *role, block, &shared) {
             let id = BodyId(cx.program.bodies.len() as u32);
             cx.program.bodies.push(body);
@@ -208,10 +209,8 @@ fn add_to_lists(cx: &mut Context, slots: &[SlotId], lists: &BTreeSet<u32>) {
 }
 
 fn marks(written: &hir::Annotations) -> Vec<u32> {
-    let Some(annotation) = annotations::find(written, "field_list") else {
-        return Vec::new();
-    };
-    let values = annotations::values(annotation).into_iter();
+    let lists = written.iter().filter(|annotation| annotation.name.name == "field_list");
+    let values = lists.flat_map(annotations::values);
     values
         .filter_map(|value| match value {
             annotations::Value::Int(number) => number.to_u32(),

@@ -9,6 +9,7 @@ use forebay_constraints::{Constraint, IrEntry, Key, Kind, Subject, Values, Viola
 use forebay_ir::{self as ir, EntryMatch, MatchKind};
 use forebay_syntax::ast::{Annotation, AnnotationBody, AnnotationToken, AnnotationTokenKind};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 
 /// The annotation of tables.
@@ -64,7 +65,8 @@ pub fn check(cx: &mut Context, index: usize) {
 }
 
 fn report(cx: &mut Context, span: Span, whose: &str, violation: &Violation) {
-    cx.error(codes::CONSTRAINT_VIOLATED, span, format!("{whose}: {violation}"));
+    let warning = Diagnostic::warning(codes::CONSTRAINT_VIOLATED, span, format!("{whose}: {violation}"));
+    cx.diagnostics.push(warning);
 }
 
 /// The first constraint of an action that its data does not satisfy.

@@ -237,10 +237,13 @@ fn statement_instances(cx: &mut Context, statements: &[hir::Statement], scope: &
             kind: StatementKind::Instance(id),
             ..
         }) => found.push(*id),
-        Node::Call(hir::Call {
-            callee: Callee::Apply(receiver),
-            ..
-        }) => match receiver.kind {
+        Node::Call(
+            hir::Call {
+                callee: Callee::Apply(receiver),
+                ..
+            },
+            _,
+        ) => match receiver.kind {
             ExprKind::Instance(id) if hir.instances[id.index()].is_direct => found.push(id),
             _ => {}
         },
@@ -262,10 +265,13 @@ fn child(cx: &mut Context, id: hir::InstanceId, scope: &mut Scope) {
 fn count_applications(cx: &mut Context, statements: &[hir::Statement]) {
     let mut receivers = Vec::new();
     walk::statements(statements, &mut |node| {
-        if let Node::Call(hir::Call {
-            callee: Callee::Apply(receiver),
-            ..
-        }) = node
+        if let Node::Call(
+            hir::Call {
+                callee: Callee::Apply(receiver),
+                ..
+            },
+            _,
+        ) = node
         {
             receivers.push(&receiver.kind);
         }

@@ -49,6 +49,7 @@ mod operator;
 mod p4info;
 mod parser;
 mod place;
+mod portability;
 mod select;
 mod stack;
 mod statement;
@@ -88,6 +89,11 @@ pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program
 /// diagnostics have an error: an `@id` that cannot be given, say.
 pub fn p4info(program: &hir::Program, sources: &SourceMap) -> (P4Info, Diagnostics) {
     p4info::build(program, sources)
+}
+
+/// Warnings of what other targets would refuse in a program without errors.
+pub fn portability(program: &hir::Program) -> Diagnostics {
+    portability::lints(program)
 }
 
 /// Whether `main` instantiates a package of an architecture that [`lower`] knows. A program without `main`, or for

@@ -9,14 +9,16 @@ use crate::graph;
 use crate::limits;
 use crate::loops;
 use crate::operator;
-use crate::place;
-use crate::storage;
+use crate::place::{self, Place};
+use crate::storage::{self, Storage};
 use crate::switch;
 use crate::types;
 use forebay_check::annotations;
 use forebay_check::hir::{self, Annotations, Block, ExprKind, Statement, StatementKind, Type};
-use forebay_ir::Op;
+use forebay_ir::{Op, Role};
 use forebay_syntax::ast::BinaryOp;
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 
 /// Lowers a block.
 pub fn block(cx: &mut Context, block: &Block) {
@@ -104,6 +106,7 @@ fn lower(cx: &mut Context, statement: &Statement) {
 
 fn assignment(cx: &mut Context, target: &hir::Expr, value: &hir::Expr) {
     let place = place::place(cx, target);
+    warn_in_vain(cx, target, &place);
     let value = match compound(target, value) {
         Some((op, right)) => {
             let left = place::read(cx, &place, &target.ty);
@@ -119,6 +122,20 @@ fn assignment(cx: &mut Context, target: &hir::Expr, value: &hir::Expr) {
         None => expression::expression(cx, value),
     };
     assign::write(cx, &place, value);
+}
+
+/// Warns when ingress writes what the traffic manager sets after it.
+fn warn_in_vain(cx: &mut Context, target: &hir::Expr, place: &Place) {
+    let Some(Storage::Scalar(slot)) = place.as_storage() else {
+        return;
+    };
+    let is_field = matches!(target.kind, ExprKind::Field(..));
+    if is_field && cx.role == Some(Role::Ingress) && cx.program.intrinsic.get("egress_port") == Some(slot) {
+        let message = "writing `egress_port` in ingress has no effect";
+        let warning = Diagnostic::warning(codes::WRITTEN_IN_VAIN, target.span, message);
+        cx.diagnostics
+            .push(warning.hint("write `egress_spec`: the packet leaves by that port"));
+    }
 }
 
 /// Operator and right operand of an assignment `target op= right`, which the checker has made `target = target op right`,

@@ -1,13 +1,16 @@
 //! Walks over statements and expressions of the typed program.
 
 use forebay_check::hir::{Argument, Block, Call, Callee, Expr, ExprKind, Statement, StatementKind};
+use forebay_syntax::source::Span;
 
 /// What is met on the way.
 pub enum Node<'a> {
     /// A statement, before what is in it.
     Statement(&'a Statement),
-    /// A call, before what is in it.
-    Call(&'a Call),
+    /// A call, before what is in it, and its place.
+    Call(&'a Call, Span),
+    /// An operator on two operands or an index, before what is in it.
+    Operation(&'a Expr),
 }
 
 /// Calls `visit` with every statement and every call in a block, in order.
@@ -88,6 +91,7 @@ pub fn expr<'a>(expression: &'a Expr, visit: &mut dyn FnMut(Node<'a>)) {
         | ExprKind::TableHit(base)
         | ExprKind::TableMiss(base) => expr(base, visit),
         ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) | ExprKind::Binary(_, left, right) => {
+            visit(Node::Operation(expression));
             expr(left, visit);
             expr(right, visit);
         }
@@ -98,7 +102,7 @@ pub fn expr<'a>(expression: &'a Expr, visit: &mut dyn FnMut(Node<'a>)) {
         }
         ExprKind::Aggregate(elements) => elements.iter().for_each(|element| expr(element, visit)),
         ExprKind::Call(call) => {
-            visit(Node::Call(call));
+            visit(Node::Call(call, expression.span));
             inside_call(call, visit);
         }
         ExprKind::Construct(instance) => instance.args.iter().flatten().for_each(|arg| expr(arg, visit)),

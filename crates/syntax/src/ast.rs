@@ -42,8 +42,22 @@ pub struct Annotation {
     pub name: Ident,
     /// What stands in its brackets.
     pub body: AnnotationBody,
+    /// What stands in the parentheses of an annotation of the register ([`crate::known`]) that takes values; empty for
+    /// others. The checker puts the value of each expression in its place.
+    pub arguments: Vec<AnnotationArgument>,
     /// From `@` to the closing bracket.
     pub span: Span,
+}
+
+/// A value in the parentheses of an annotation.
+#[derive(Clone, Debug)]
+pub enum AnnotationArgument {
+    /// `e`
+    Value(Expr),
+    /// `key = e`
+    Keyed(Ident, Expr),
+    /// A type.
+    Type(Type),
 }
 
 /// The three forms of an annotation's body.

@@ -230,6 +230,20 @@ impl Diagnostics {
         }
     }
 
+    /// The same messages, each warning as an error.
+    pub fn strict(self) -> Diagnostics {
+        let mut strict = Diagnostics::with_limit(self.limit);
+        strict.suppressed = self.suppressed;
+        for mut diagnostic in self.list {
+            diagnostic.cause = None;
+            if diagnostic.severity == Severity::Warning {
+                diagnostic.severity = Severity::Error;
+            }
+            strict.push(diagnostic);
+        }
+        strict
+    }
+
     /// The messages that were kept.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
@@ -303,7 +317,7 @@ pub fn closest_name<'a>(written: &str, candidates: impl IntoIterator<Item = &'a 
 }
 
 /// The number of insertions, deletions, replacements and swaps of neighbours between two words, letter case aside.
-fn edit_distance(left: &str, right: &str) -> usize {
+pub(crate) fn edit_distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.to_lowercase().chars().collect();
     let right: Vec<char> = right.to_lowercase().chars().collect();
     let mut two_back: Vec<usize> = Vec::new();

@@ -22,6 +22,20 @@ pub fn tokenize(file: FileId, text: &str, interner: &mut Interner) -> Vec<Token>
     tokenize_from(file, text, start, interner)
 }
 
+/// Reads a part of a file, given by offsets in bytes, as if the file ended with it.
+pub fn tokenize_window(
+    file: FileId,
+    text: &str,
+    window: std::ops::Range<usize>,
+    interner: &mut Interner,
+) -> Vec<Token> {
+    let mut tokens = tokenize_from(file, &text[..window.end], window.start, interner);
+    if let Some(first) = tokens.first_mut() {
+        first.starts_line = false;
+    }
+    tokens
+}
+
 /// Reads a file from an offset in bytes to its end. The offset is that of a character.
 pub fn tokenize_from(file: FileId, text: &str, start: usize, interner: &mut Interner) -> Vec<Token> {
     let mut lexer = Lexer {

@@ -14,6 +14,7 @@
 pub mod ast;
 pub mod codes;
 pub mod diagnostic;
+pub mod known;
 pub mod lexer;
 pub mod library;
 pub mod parser;

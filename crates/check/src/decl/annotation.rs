@@ -1,96 +1,56 @@
-//! Structured annotations (§20.2): their values are constants, and each stands once.
+//! Annotations (§20): the values in them are computed, and those that have a meaning are checked against the register.
 
-use crate::annotations;
+use crate::annotations::Value;
 use crate::checker::Checker;
-use crate::hir::Type;
-use forebay_syntax::ast::{Annotation, AnnotationBody, AnnotationToken, AnnotationTokenKind, Expr};
+use crate::hir::{ExprKind, Type};
+use forebay_syntax::ast::{
+    self, Annotation, AnnotationArgument, AnnotationBody, AnnotationToken, AnnotationTokenKind, IntLiteral,
+};
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::known::{self, Body, Known, Pair, Place};
+use forebay_syntax::source::Span;
 
 impl Checker {
-    /// Checks the annotations of one declaration.
-    pub(crate) fn check_annotations(&mut self, annotations: &[Annotation]) {
+    /// Checks the annotations of one declaration, and puts the values of their expressions in their places.
+    pub(crate) fn evaluated_annotations(&mut self, place: Place, annotations: &[Annotation]) -> Vec<Annotation> {
+        let mut evaluated = Vec::new();
         for (index, annotation) in annotations.iter().enumerate() {
-            self.check_known_annotation(annotation);
-            match &annotation.body {
-                AnnotationBody::Empty | AnnotationBody::Unstructured(_) => {}
-                AnnotationBody::ExpressionList(expressions) => {
-                    for expression in expressions {
-                        self.check_annotation_value(expression);
-                    }
-                }
-                AnnotationBody::KeyValueList(pairs) => {
-                    self.check_distinct(pairs.iter().map(|(key, _)| key));
-                    for (_, value) in pairs {
-                        self.check_annotation_value(value);
-                    }
-                }
+            let mut annotation = annotation.clone();
+            self.evaluate_structured(&mut annotation);
+            match known::find(&annotation.name.name) {
+                Some(known) => self.check_known(known, place, &mut annotation),
+                None => self.warn_misspelt(&annotation),
             }
-            self.check_repetition(annotation, &annotations[..index]);
+            self.check_repetition(&annotation, &annotations[..index]);
+            evaluated.push(annotation);
         }
         self.check_package_keys("pkginfo", annotations);
         self.check_package_keys("platform_property", annotations);
+        evaluated
+    }
+
+    fn warn_misspelt(&mut self, annotation: &Annotation) {
+        let name = &annotation.name.name;
+        if let Some(meant) = known::probably_meant(name) {
+            let message = format!("the annotation @{name} is not known, and has no effect");
+            let warning = Diagnostic::warning(codes::UNKNOWN_ANNOTATION, annotation.name.span, message);
+            self.report(warning.hint(format!("did you mean `@{meant}`?")));
+        }
     }
 
     /// A program may be described by several annotations of a name, but each key stands once (P4Runtime §6.2).
     fn check_package_keys(&mut self, name: &str, annotations: &[Annotation]) {
         let mut seen: Vec<&str> = Vec::new();
-        for annotation in annotations.iter().filter(|annotation| annotation.name.name == name) {
-            let AnnotationBody::Unstructured(tokens) = &annotation.body else {
-                continue;
-            };
-            let keys = tokens.split(|token| token.text == ",").filter_map(|pair| pair.first());
-            for key in keys {
-                if seen.contains(&key.text.as_str()) {
-                    let message = format!("@{name} says `{}` twice", key.text);
+        let named = annotations.iter().filter(|annotation| annotation.name.name == name);
+        for argument in named.flat_map(|annotation| &annotation.arguments) {
+            if let AnnotationArgument::Keyed(key, _) = argument {
+                if seen.contains(&key.name.as_str()) {
+                    let message = format!("@{name} says `{}` twice", key.name);
                     self.error(codes::DUPLICATE_ANNOTATION, key.span, message);
                 }
-                seen.push(&key.text);
+                seen.push(&key.name);
             }
-        }
-    }
-
-    /// Annotations whose body the language defines: a single string.
-    fn check_known_annotation(&mut self, annotation: &Annotation) {
-        let name = annotation.name.name.as_str();
-        if name == "pkginfo" && matches!(annotation.body, AnnotationBody::Empty) {
-            self.error(
-                codes::INVALID_ANNOTATION,
-                annotation.span,
-                "@pkginfo takes a list of keys and values",
-            );
-        }
-        if let ("match", AnnotationBody::Unstructured(tokens)) = (name, &annotation.body)
-            && !matches!(tokens.as_slice(), [only] if self.program.match_kinds.contains(&only.text))
-        {
-            self.error(codes::INVALID_ANNOTATION, annotation.span, "@match takes a match kind");
-        }
-        if let ("p4runtime_translation", AnnotationBody::Unstructured(tokens)) = (name, &annotation.body)
-            && !is_translation(tokens)
-        {
-            let message = "@p4runtime_translation takes a URI string, and bit<W>, a width or `string`";
-            self.error(codes::INVALID_ANNOTATION, annotation.span, message);
-        }
-        if !annotations::OF_ONE_STRING.contains(&name) {
-            return;
-        }
-        let is_string = match &annotation.body {
-            AnnotationBody::Unstructured(tokens) => {
-                tokens
-                    .iter()
-                    .step_by(2)
-                    .all(|token| token.kind == AnnotationTokenKind::String)
-                    && tokens.iter().skip(1).step_by(2).all(|token| token.text == "++")
-                    && !tokens.is_empty()
-            }
-            AnnotationBody::ExpressionList(expressions) => expressions.len() == 1,
-            AnnotationBody::Empty | AnnotationBody::KeyValueList(_) => false,
-        };
-        if !is_string {
-            self.error(
-                codes::INVALID_ANNOTATION,
-                annotation.span,
-                format!("@{name} takes one string"),
-            );
         }
     }
 
@@ -104,20 +64,268 @@ impl Checker {
         }
     }
 
-    fn check_annotation_value(&mut self, value: &Expr) {
-        let checked = self.check_value(value);
-        if !self.is_constant(&checked) {
-            self.error(
-                codes::INVALID_ANNOTATION,
-                value.span,
-                "a value in an annotation must be a compile-time constant",
-            );
-        } else if !matches!(checked.ty, Type::Int | Type::String | Type::Bool | Type::Unknown)
-            || matches!(checked.kind, crate::hir::ExprKind::InvalidHeader)
-        {
-            let message = "a value in an annotation must have type int, string or bool";
-            self.error(codes::INVALID_ANNOTATION, value.span, message);
+    // ---- Values
+
+    /// Computes the values in square brackets (§20.2): of type int, string or bool.
+    fn evaluate_structured(&mut self, annotation: &mut Annotation) {
+        match &mut annotation.body {
+            AnnotationBody::Empty | AnnotationBody::Unstructured(_) => {}
+            AnnotationBody::ExpressionList(expressions) => {
+                expressions.iter_mut().for_each(|value| self.evaluate_listed(value));
+            }
+            AnnotationBody::KeyValueList(pairs) => {
+                self.check_distinct(pairs.iter().map(|(key, _)| key));
+                pairs.iter_mut().for_each(|(_, value)| self.evaluate_listed(value));
+            }
         }
+    }
+
+    fn evaluate_listed(&mut self, value: &mut ast::Expr) {
+        let Some((ty, found)) = self.annotation_value(value) else {
+            return;
+        };
+        if !matches!(ty, Type::Int | Type::String | Type::Bool) {
+            let message = "a value in an annotation must have type int, string or bool";
+            return self.error(codes::INVALID_ANNOTATION, value.span, message);
+        }
+        value.kind = literal(found);
+    }
+
+    /// The value of an expression and its type; none when there is none, which is reported.
+    fn annotation_value(&mut self, value: &ast::Expr) -> Option<(Type, Value)> {
+        let checked = self.check_value(value);
+        let ty = checked.ty.clone();
+        if ty == Type::Unknown {
+            return None;
+        }
+        if !self.is_constant(&checked) {
+            let message = "a value in an annotation must be a compile-time constant";
+            let hint = "write a literal, the name of a `const` or of an enum's member, or an expression of these";
+            self.error_with_hint(codes::INVALID_ANNOTATION, value.span, message, hint);
+            return None;
+        }
+        let found = match checked.kind {
+            ExprKind::String(text) => Value::String(text),
+            ExprKind::Bool(truth) => Value::Bool(truth),
+            _ => match self.number_of(checked).kind {
+                ExprKind::Int(number) => Value::Int(number),
+                _ => {
+                    let message = "a value in an annotation must have type int, string or bool";
+                    self.error(codes::INVALID_ANNOTATION, value.span, message);
+                    return None;
+                }
+            },
+        };
+        Some((ty, found))
+    }
+
+    // ---- Known annotations
+
+    fn check_known(&mut self, known: &Known, place: Place, annotation: &mut Annotation) {
+        if !known.places.is_empty() && !known.places.contains(&place) {
+            let places: Vec<String> = known.places.iter().map(Place::to_string).collect();
+            let message = format!("@{} has no effect on {place}", known.name);
+            let error = Diagnostic::error(codes::MISPLACED_ANNOTATION, annotation.span, message);
+            return self.report(error.hint(format!("it belongs on {}", places.join(", "))));
+        }
+        if let AnnotationBody::ExpressionList(expressions) = &annotation.body {
+            annotation.arguments = expressions.iter().cloned().map(AnnotationArgument::Value).collect();
+        }
+        if let AnnotationBody::KeyValueList(pairs) = &annotation.body {
+            let keyed = |(key, value): &(ast::Ident, ast::Expr)| AnnotationArgument::Keyed(key.clone(), value.clone());
+            annotation.arguments = pairs.iter().map(keyed).collect();
+        }
+        let is_good = match known.body {
+            Body::Nothing => self.check_nothing(annotation),
+            Body::Text => self.check_text(annotation),
+            Body::Number(low, high) => self.check_numbers(annotation, low, high, false),
+            Body::Numbers(low, high) => self.check_numbers(annotation, low, high, true),
+            Body::Pairs(keys) => self.check_pairs(annotation, keys),
+            Body::Translation => self.check_translation(annotation),
+            Body::MatchKind => self.check_kind_of_match(annotation),
+            Body::Constraint | Body::Free => true,
+        };
+        if !is_good {
+            annotation.arguments.clear();
+        }
+    }
+
+    fn invalid_annotation(&mut self, span: Span, message: String) -> bool {
+        self.error(codes::INVALID_ANNOTATION, span, message);
+        false
+    }
+
+    fn check_nothing(&mut self, annotation: &Annotation) -> bool {
+        let is_empty = match &annotation.body {
+            AnnotationBody::Empty => true,
+            AnnotationBody::Unstructured(tokens) => tokens.is_empty(),
+            AnnotationBody::ExpressionList(expressions) => expressions.is_empty(),
+            AnnotationBody::KeyValueList(pairs) => pairs.is_empty(),
+        };
+        is_empty || self.invalid_annotation(annotation.span, format!("@{} takes no values", annotation.name.name))
+    }
+
+    fn check_text(&mut self, annotation: &mut Annotation) -> bool {
+        let name = annotation.name.name.clone();
+        let [AnnotationArgument::Value(value)] = annotation.arguments.as_mut_slice() else {
+            return self.is_malformed(annotation)
+                || self.invalid_annotation(annotation.span, format!("@{name} takes one string"));
+        };
+        let text = match self.annotation_value(value) {
+            Some((_, Value::String(text))) => text,
+            Some(_) => return self.invalid_annotation(value.span, format!("@{name} takes one string")),
+            None => return false,
+        };
+        value.kind = ast::ExprKind::String(text.clone());
+        if let AnnotationBody::Unstructured(tokens) = &mut annotation.body {
+            *tokens = vec![AnnotationToken {
+                kind: AnnotationTokenKind::String,
+                text: text.clone(),
+                span: value.span,
+            }];
+        }
+        let is_known = name != "selector_size_semantics" || SIZE_SEMANTICS.contains(&text.to_lowercase().as_str());
+        is_known
+            || self.invalid_annotation(
+                annotation.span,
+                format!("@{name} takes \"{}\" or \"{}\"", SIZE_SEMANTICS[0], SIZE_SEMANTICS[1]),
+            )
+    }
+
+    /// Whether the parser has reported the body: it stands there, and has no values.
+    fn is_malformed(&self, annotation: &Annotation) -> bool {
+        let is_written = matches!(&annotation.body, AnnotationBody::Unstructured(tokens) if !tokens.is_empty());
+        is_written && annotation.arguments.is_empty()
+    }
+
+    fn check_numbers(&mut self, annotation: &mut Annotation, low: i64, high: i64, several: bool) -> bool {
+        let name = annotation.name.name.clone();
+        let count = annotation.arguments.len();
+        if self.is_malformed(annotation) {
+            return false;
+        }
+        if count == 0 || count > 1 && !several {
+            let what = if several { "numbers" } else { "one number" };
+            return self.invalid_annotation(annotation.span, format!("@{name} takes {what}"));
+        }
+        let mut is_good = true;
+        for argument in &mut annotation.arguments {
+            let AnnotationArgument::Value(value) = argument else {
+                return self.invalid_annotation(annotation.span, format!("@{name} takes no keys"));
+            };
+            is_good &= self.check_number(&name, value, low, high);
+        }
+        is_good
+    }
+
+    /// Replaces an expression by its value, a number between bounds.
+    fn check_number(&mut self, name: &str, value: &mut ast::Expr, low: i64, high: i64) -> bool {
+        match self.annotation_value(value) {
+            Some((_, Value::Int(number))) if number >= low.into() && number <= high.into() => {
+                value.kind = literal(Value::Int(number));
+                true
+            }
+            Some((_, Value::Int(number))) => {
+                let message = format!("@{name} takes numbers from {low} to {high}, and this is {number}");
+                self.invalid_annotation(value.span, message)
+            }
+            Some(_) => self.invalid_annotation(value.span, format!("@{name} takes a number")),
+            None => false,
+        }
+    }
+
+    fn check_pairs(&mut self, annotation: &mut Annotation, keys: &[(&str, Pair)]) -> bool {
+        let name = annotation.name.name.clone();
+        if annotation.arguments.is_empty() {
+            return self.is_malformed(annotation)
+                || self.invalid_annotation(annotation.span, format!("@{name} takes a list of keys and values"));
+        }
+        let mut is_good = true;
+        for argument in &mut annotation.arguments {
+            let AnnotationArgument::Keyed(key, value) = argument else {
+                return self.invalid_annotation(annotation.span, format!("@{name} takes a list of keys and values"));
+            };
+            match keys.iter().find(|(known, _)| *known == key.name) {
+                Some((_, Pair::Number)) => is_good &= self.check_number(&name, value, 0, i64::from(i32::MAX)),
+                Some((_, Pair::Text)) => match self.annotation_value(value) {
+                    Some((_, Value::String(text))) => value.kind = literal(Value::String(text)),
+                    Some(_) => {
+                        is_good &=
+                            self.invalid_annotation(value.span, format!("`{}` of @{name} is a string", key.name));
+                    }
+                    None => is_good = false,
+                },
+                None => {
+                    let message = format!("@{name} has no key `{}`, which has no effect", key.name);
+                    let warning = Diagnostic::warning(codes::UNKNOWN_ANNOTATION, key.span, message);
+                    let names = keys.iter().map(|(name, _)| *name);
+                    self.report(
+                        warning
+                            .options(names.clone().map(|name| format!("`{name}`")))
+                            .did_you_mean(&key.name, names),
+                    );
+                }
+            }
+        }
+        is_good
+    }
+
+    /// `"uri", bit<W>`, `"uri", W` or `"uri", string`: the width takes the place of the type.
+    fn check_translation(&mut self, annotation: &mut Annotation) -> bool {
+        if self.is_malformed(annotation) {
+            return false;
+        }
+        let message = "@p4runtime_translation takes a URI string, and bit<W>, a width or `string`".to_string();
+        let [AnnotationArgument::Value(uri), to] = annotation.arguments.as_mut_slice() else {
+            return self.invalid_annotation(annotation.span, message);
+        };
+        let uri = match self.annotation_value(uri) {
+            Some((_, Value::String(text))) => ast::Expr {
+                kind: ast::ExprKind::String(text),
+                span: uri.span,
+            },
+            Some(_) => return self.invalid_annotation(annotation.span, message),
+            None => return false,
+        };
+        let width = match to {
+            AnnotationArgument::Type(ty) => match self.resolve_type(ty) {
+                Type::String => None,
+                Type::Bit(width) => Some(ast::Expr {
+                    kind: literal(Value::Int(width.into())),
+                    span: ty.span,
+                }),
+                Type::Unknown => return false,
+                _ => return self.invalid_annotation(annotation.span, message),
+            },
+            AnnotationArgument::Value(value) => {
+                if !self.check_number("p4runtime_translation", value, 1, i64::from(crate::resolve::MAX_WIDTH)) {
+                    return false;
+                }
+                Some(value.clone())
+            }
+            AnnotationArgument::Keyed(..) => return self.invalid_annotation(annotation.span, message),
+        };
+        let uri = AnnotationArgument::Value(uri);
+        let width = width.map(AnnotationArgument::Value);
+        annotation.arguments = std::iter::once(uri).chain(width).collect();
+        true
+    }
+
+    fn check_kind_of_match(&mut self, annotation: &Annotation) -> bool {
+        let is_kind = matches!(&annotation.body, AnnotationBody::Unstructured(tokens)
+            if matches!(tokens.as_slice(), [only] if self.program.match_kinds.contains(&only.text)));
+        is_kind || self.invalid_annotation(annotation.span, "@match takes a match kind".to_string())
+    }
+}
+
+/// What `@selector_size_semantics` can say.
+const SIZE_SEMANTICS: [&str; 2] = ["sum_of_weights", "sum_of_members"];
+
+fn literal(value: Value) -> ast::ExprKind {
+    match value {
+        Value::String(text) => ast::ExprKind::String(text),
+        Value::Bool(truth) => ast::ExprKind::Bool(truth),
+        Value::Int(value) => ast::ExprKind::Int(IntLiteral { value, width: None }),
     }
 }
 
@@ -126,19 +334,4 @@ fn is_structured(annotation: &Annotation) -> bool {
         annotation.body,
         AnnotationBody::ExpressionList(_) | AnnotationBody::KeyValueList(_)
     )
-}
-
-/// Whether the tokens are `"uri", bit<W>`, `"uri", W` or `"uri", string`.
-fn is_translation(tokens: &[AnnotationToken]) -> bool {
-    let is_integer = |token: &AnnotationToken| token.kind == AnnotationTokenKind::Integer;
-    match tokens {
-        [uri, comma, rest @ ..] if uri.kind == AnnotationTokenKind::String && comma.text == "," => match rest {
-            [only] => is_integer(only) || only.text == "string",
-            [bit, open, width, close] => {
-                bit.text == "bit" && open.text == "<" && is_integer(width) && close.text == ">"
-            }
-            _ => false,
-        },
-        _ => false,
-    }
 }

@@ -6,11 +6,17 @@ use crate::hir::*;
 use crate::scope::Entity;
 use forebay_syntax::ast::{self, CompositeKind, DeclarationKind};
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::known::Place;
 
 impl Checker {
     /// Declares a struct, header or header union.
     pub(super) fn declare_composite(&mut self, item: &ast::Composite, annotations: &[ast::Annotation]) -> CompositeId {
-        let annotations = self.annotations(annotations);
+        let place = match item.kind {
+            CompositeKind::Struct => Place::Struct,
+            CompositeKind::Header => Place::Header,
+            CompositeKind::HeaderUnion => Place::HeaderUnion,
+        };
+        let annotations = self.annotations(place, annotations);
         self.context.defining.push(item.name.name.clone());
         let (type_params, fields) = self.scoped(|checker| {
             let type_params = checker.declare_type_params(&item.type_params);
@@ -53,7 +59,7 @@ impl Checker {
                 let hint = field_types_hint(item.kind);
                 self.error_with_hint(codes::INVALID_FIELD_TYPE, field.ty.span, message, hint);
             }
-            let annotations = self.annotations(&field.annotations);
+            let annotations = self.annotations(Place::Field, &field.annotations);
             fields.push(Field {
                 name: field.name.name.clone(),
                 ty,
@@ -108,7 +114,8 @@ impl Checker {
 
     /// Declares a `typedef` or a `type`.
     pub(super) fn declare_typedef(&mut self, item: &ast::Typedef, annotations: &[ast::Annotation]) {
-        let annotations = self.annotations(annotations);
+        let place = if item.is_new { Place::NewType } else { Place::Typedef };
+        let annotations = self.annotations(place, annotations);
         self.context.defining.push(item.name.name.clone());
         let ty = self.typedef_target(&item.ty);
         self.context.defining.pop();

@@ -6,6 +6,7 @@ use crate::hir::*;
 use crate::scope::Entity;
 use forebay_syntax::ast::{self, DeclarationKind};
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::known::Place;
 
 /// What the declarations of parsers and controls share.
 pub(super) struct BlockHead {
@@ -35,7 +36,7 @@ impl Checker {
 
     /// A control or control type.
     pub(super) fn declare_control(&mut self, item: &ast::Control, annotations: &[ast::Annotation]) {
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Control, annotations);
         self.scopes.push();
         let BlockHead {
             type_params,
@@ -97,7 +98,7 @@ impl Checker {
                 checker.declare_control_local(declaration, &mut locals);
             }
         });
-        self.check_annotations(&body.apply_annotations);
+        self.annotations(Place::Block, &body.apply_annotations);
         let apply = self.within(
             |context| context.in_apply = true,
             |checker| checker.check_block(&body.apply),

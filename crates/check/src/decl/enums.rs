@@ -7,12 +7,13 @@ use crate::scope::Entity;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::known::Place;
 use num_bigint::BigInt;
 
 impl Checker {
     /// `enum E { A, B }` and `enum bit<8> E { A = 1 }`
     pub(super) fn declare_enum(&mut self, item: &ast::Enum, annotations: &[ast::Annotation]) -> EnumId {
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Enum, annotations);
         self.check_distinct(item.members.iter().map(|(name, _)| name));
         let representation = item.representation.as_ref().map(|ty| self.enum_representation(ty));
         let id = EnumId(self.program.enums.len() as u32);

@@ -6,11 +6,12 @@ use crate::hir::*;
 use crate::scope::Entity;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::known::Place;
 
 impl Checker {
     /// `extern T f<..>(..);`
     pub(super) fn declare_extern_function(&mut self, item: &ast::FunctionPrototype, annotations: &[ast::Annotation]) {
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Function, annotations);
         let (type_params, params, result) = self.scoped(|checker| {
             checker.check_prototype_names(item);
             let type_params = checker.declare_type_params(&item.type_params);
@@ -87,7 +88,7 @@ impl Checker {
     /// `extern E<..> { methods }`
     pub(super) fn declare_extern_object(&mut self, item: &ast::ExternObject, annotations: &[ast::Annotation]) {
         let methods = &item.methods;
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Extern, annotations);
         let id = ExternId(self.program.externs.len() as u32);
         self.program.externs.push(Extern {
             name: item.name.name.clone(),
@@ -131,7 +132,7 @@ impl Checker {
                 "a constructor has no type parameters of its own",
             );
         }
-        let annotations = self.annotations(&method.annotations);
+        let annotations = self.annotations(Place::Method, &method.annotations);
         let (type_params, params, result) = self.scoped(|checker| {
             checker.check_prototype_names(prototype);
             let owner = if is_constructor {

@@ -6,11 +6,12 @@ use crate::hir::*;
 use crate::scope::Entity;
 use forebay_syntax::ast::{self, Direction};
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::known::Place;
 
 impl Checker {
     /// `T f<..>(..) {..}` at the top level.
     pub(super) fn declare_function(&mut self, item: &ast::Function, annotations: &[ast::Annotation]) {
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Function, annotations);
         let function = self.check_function(item, annotations);
         self.add_function(function);
     }
@@ -21,7 +22,7 @@ impl Checker {
         item: &ast::Function,
         annotations: &[ast::Annotation],
     ) -> FunctionId {
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Function, annotations);
         let function = self.check_function(item, annotations);
         let id = FunctionId(self.program.functions.len() as u32);
         self.program.functions.push(function);
@@ -63,7 +64,7 @@ impl Checker {
 
     /// `action a(..) {..}`
     pub(crate) fn declare_action(&mut self, item: &ast::Action, annotations: &[ast::Annotation]) -> Option<ActionId> {
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Action, annotations);
         self.scopes.push();
         self.check_distinct(item.params.iter().map(|param| &param.name));
         let params = self.declare_params(&item.params, Owner::Action);

@@ -17,6 +17,7 @@ use crate::hir::*;
 use crate::scope::Entity;
 use forebay_syntax::ast::{self, DeclarationKind};
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::known::Place;
 
 impl Checker {
     /// Checks all top-level declarations.
@@ -35,7 +36,7 @@ impl Checker {
         let annotations = &declaration.annotations;
         match &declaration.kind {
             DeclarationKind::Constant(item) => {
-                self.check_annotations(annotations);
+                self.annotations(Place::Constant, annotations);
                 self.declare_constant(item);
             }
             DeclarationKind::Error(names) => self.declare_errors(names),
@@ -97,7 +98,7 @@ impl Checker {
     }
 
     fn declare_package(&mut self, item: &ast::Package, annotations: &[ast::Annotation]) {
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Package, annotations);
         let (type_params, params) = self.scoped(|checker| {
             checker.check_distinct(
                 item.type_params

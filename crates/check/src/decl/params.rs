@@ -6,6 +6,7 @@ use crate::scope::Entity;
 use crate::unify::{Inference, Mode};
 use forebay_syntax::ast::{self, Direction};
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::known::Place;
 use std::rc::Rc;
 
 /// Whose parameters they are.
@@ -50,7 +51,7 @@ impl Checker {
 
     fn declare_param(&mut self, param: &ast::Param, owner: Owner) -> Param {
         let mut ty = self.resolve_type(&param.ty);
-        let annotations = self.annotations(&param.annotations);
+        let annotations = self.annotations(Place::Parameter, &param.annotations);
         let optional = crate::annotations::has(&annotations, "optional");
         if let Some(problem) = self.param_problem(&ty, param.direction, owner) {
             self.error(codes::INVALID_PARAMETER, param.span, problem);

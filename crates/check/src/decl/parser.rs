@@ -7,12 +7,13 @@ use crate::scope::Entity;
 use forebay_syntax::ast::{self, DeclarationKind};
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::known::Place;
 use std::collections::HashMap;
 
 impl Checker {
     /// A parser or parser type.
     pub(super) fn declare_parser(&mut self, item: &ast::Parser, annotations: &[ast::Annotation]) {
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Parser, annotations);
         self.scopes.push();
         let BlockHead {
             type_params,
@@ -120,7 +121,7 @@ impl Checker {
         } else {
             self.require_constant(&size, "the size of a value set");
         }
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::ValueSet, annotations);
         let id = ValueSetId(self.program.value_sets.len() as u32);
         let name = item.name.name.clone();
         self.program.value_sets.push(ValueSet {
@@ -154,7 +155,7 @@ impl Checker {
     }
 
     fn check_state(&mut self, state: &ast::ParserState, states: &HashMap<&str, usize>) -> State {
-        let annotations = self.annotations(&state.annotations);
+        let annotations = self.annotations(Place::State, &state.annotations);
         self.scopes.push();
         let saved = self.context.clone();
         self.context.in_state = true;

@@ -6,6 +6,7 @@ use crate::scope::Entity;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::known::Place;
 use std::rc::Rc;
 
 impl Checker {
@@ -34,7 +35,7 @@ impl Checker {
         let ty = self.resolve_type(&item.ty);
         let ty = self.check_variable_type(ty, item);
         let value = item.value.as_ref().map(|value| self.check_as(value, &ty));
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Variable, annotations);
         let var = self.add_var(&item.name, ty, VarKind::Local, annotations);
         self.define(&item.name, Entity::Var(var));
         (var, value)

@@ -8,12 +8,13 @@ use crate::checker::Checker;
 use crate::hir::*;
 use forebay_syntax::ast::{self, DeclarationKind};
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::known::Place;
 use forebay_syntax::source::Span;
 
 impl Checker {
     /// A block, in a scope of its own.
     pub(crate) fn check_block(&mut self, block: &ast::Block) -> Block {
-        let annotations = self.annotations(&block.annotations);
+        let annotations = self.annotations(Place::Block, &block.annotations);
         let statements = self.nested(block.span, |checker| {
             checker.scoped(|checker| {
                 block
@@ -39,7 +40,7 @@ impl Checker {
         });
         Block {
             statements: statements.unwrap_or_default(),
-            annotations: self.annotations(&[]),
+            annotations: self.annotations(Place::Block, &[]),
         }
     }
 
@@ -87,7 +88,7 @@ impl Checker {
                 body,
                 annotations,
             } => {
-                self.check_annotations(annotations);
+                self.annotations(Place::Loop, annotations);
                 self.check_for(init, condition, update, body)
             }
             ast::StatementKind::ForIn {
@@ -97,7 +98,7 @@ impl Checker {
                 body,
                 annotations,
             } => {
-                self.check_annotations(annotations);
+                self.annotations(Place::Loop, annotations);
                 self.check_for_in(ty.as_ref(), variable, collection, body, span)?
             }
             ast::StatementKind::Declaration(declaration) => return self.check_local_declaration(declaration),
@@ -176,7 +177,7 @@ impl Checker {
         let span = declaration.span;
         let kind = match &declaration.kind {
             DeclarationKind::Constant(item) => {
-                self.check_annotations(&declaration.annotations);
+                self.annotations(Place::Constant, &declaration.annotations);
                 self.declare_constant(item);
                 return None;
             }

@@ -12,6 +12,7 @@ use forebay_syntax::ast::{self, Direction};
 use forebay_syntax::codes::Code;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::known::Place;
 use forebay_syntax::source::Span;
 
 impl Checker {
@@ -28,7 +29,7 @@ impl Checker {
                 continue;
             }
             let args = self.bind_directional(action, reference);
-            let annotations = self.annotations(&reference.annotations);
+            let annotations = self.annotations(Place::ActionReference, &reference.annotations);
             table.actions.push(TableAction {
                 action,
                 args,

@@ -6,6 +6,7 @@ use crate::hir::*;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::known::Place;
 use forebay_syntax::source::Span;
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
@@ -46,7 +47,7 @@ impl Checker {
             };
             let action = self.check_action_use(&used, listed, table);
             self.check_not_default_only(action.as_ref().map(|(index, _)| *index), table, entry);
-            let annotations = self.annotations(&entry.annotations);
+            let annotations = self.annotations(Place::Entry, &entry.annotations);
             let (Some(keysets), Some((action, args))) = (keysets, action) else {
                 continue;
             };

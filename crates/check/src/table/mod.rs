@@ -10,12 +10,13 @@ use crate::text::expr_text;
 use forebay_syntax::ast::{self, TablePropertyValue};
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::known::Place;
 
 impl Checker {
     /// `table t {..}`
     pub(crate) fn declare_table(&mut self, item: &ast::Table, annotations: &[ast::Annotation]) -> Option<TableId> {
         let control = self.context.control?;
-        let annotations = self.annotations(annotations);
+        let annotations = self.annotations(Place::Table, annotations);
         self.check_distinct_properties(item);
         let mut table = Table {
             name: item.name.name.clone(),
@@ -51,7 +52,7 @@ impl Checker {
 
     fn check_distinct_properties(&mut self, item: &ast::Table) {
         for (index, property) in item.properties.iter().enumerate() {
-            self.check_annotations(&property.annotations);
+            self.annotations(Place::Property, &property.annotations);
             let earlier = item.properties[..index]
                 .iter()
                 .find(|other| other.name.name == property.name.name);
@@ -156,7 +157,7 @@ impl Checker {
             self.report(diagnostic.hint("write @name(\"...\") after the match kind, or use a variable"));
         }
         self.check_match_kind(&key.match_kind.ident);
-        let annotations = self.annotations(&key.annotations);
+        let annotations = self.annotations(Place::Key, &key.annotations);
         TableKey {
             expr,
             match_kind: key.match_kind.ident.name.clone(),
@@ -195,7 +196,7 @@ impl Checker {
                     name: name.to_string(),
                     value,
                     is_const: property.is_const,
-                    annotations: self.annotations(&property.annotations),
+                    annotations: self.annotations(Place::Property, &property.annotations),
                     span: property.span,
                 });
             }
@@ -209,7 +210,7 @@ impl Checker {
                     name: name.to_string(),
                     value,
                     is_const: property.is_const,
-                    annotations: self.annotations(&property.annotations),
+                    annotations: self.annotations(Place::Property, &property.annotations),
                     span: property.span,
                 };
                 table.properties.push(property);

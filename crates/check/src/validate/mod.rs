@@ -1,5 +1,6 @@
 //! Properties of whole declarations, checked when their parts are.
 
+mod flow;
 mod names;
 mod returns;
 mod states;
@@ -15,6 +16,8 @@ impl Checker {
         self.check_control_plane_names();
         if !self.diagnostics.has_errors() {
             self.check_out_params();
+            self.check_flow();
+            self.check_endless_states();
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::checker::Checker;
 use crate::hir::*;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 
 impl Checker {
     /// Reports a parser that can neither accept nor reject.
@@ -24,6 +25,64 @@ impl Checker {
         let message = format!("the parser {} can never reach accept or reject", name.name);
         self.error(codes::MISSING_TRANSITION, name.span, message);
     }
+}
+
+impl Checker {
+    /// Warns of states from which the parser cannot end, though it can end from others.
+    pub(crate) fn check_endless_states(&mut self) {
+        let mut endless = Vec::new();
+        for parser in &self.program.parsers {
+            if let Some(body) = &parser.body {
+                endless.extend(
+                    endless_states(body)
+                        .into_iter()
+                        .map(|index| (&parser.name, &body.states[index])),
+                );
+            }
+        }
+        let warnings = endless.into_iter().map(|(parser, state)| {
+            let message = format!("from the state `{}` the parser {parser} can never accept", state.name);
+            let warning = Diagnostic::warning(codes::ENDLESS_STATE, state.span, message);
+            warning.hint("add a transition to `accept`, or to a state that leads there")
+        });
+        let warnings: Vec<Diagnostic> = warnings.collect();
+        warnings.into_iter().for_each(|warning| self.report(warning));
+    }
+}
+
+/// The states that the start leads to, and that lead only to one another.
+fn endless_states(body: &ParserBody) -> Vec<usize> {
+    let follow = |from: Vec<usize>, next: &dyn Fn(usize) -> Vec<usize>| {
+        let mut reached = vec![false; body.states.len()];
+        let mut pending = from;
+        while let Some(index) = pending.pop() {
+            if !std::mem::replace(&mut reached[index], true) {
+                pending.extend(next(index));
+            }
+        }
+        reached
+    };
+    let after: Vec<Vec<StateTarget>> = body.states.iter().map(|state| targets(&state.transition)).collect();
+    let states = |index: usize| {
+        let next = after[index].iter().filter_map(|target| match target {
+            StateTarget::State(next) => Some(*next),
+            StateTarget::Accept | StateTarget::Reject => None,
+        });
+        next.collect::<Vec<usize>>()
+    };
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); body.states.len()];
+    (0..body.states.len()).for_each(|index| states(index).into_iter().for_each(|next| before[next].push(index)));
+    let is_end = |index: &usize| {
+        after[*index]
+            .iter()
+            .any(|target| !matches!(target, StateTarget::State(_)))
+    };
+    let ends = (0..body.states.len()).filter(is_end).collect();
+    let reached = follow(vec![body.start], &states);
+    let ending = follow(ends, &|index| before[index].clone());
+    (0..body.states.len())
+        .filter(|index| reached[*index] && !ending[*index])
+        .collect()
 }
 
 fn targets(transition: &Transition) -> Vec<StateTarget> {

@@ -17,11 +17,21 @@ pub struct Arguments {
     /// Print the messages as JSON to the standard output
     #[arg(long)]
     json: bool,
+    /// Look for more: portability (what BMv2 or Tofino would refuse)
+    #[arg(long, value_enum, value_name = "GROUP")]
+    lint: Vec<Lint>,
+}
+
+/// A group of warnings that are given on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Lint {
+    /// What other targets would refuse.
+    Portability,
 }
 
 /// Checks the program.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let report = program::check(&arguments.program)?;
+    let report = program::check(&arguments.program, arguments.lint.contains(&Lint::Portability))?;
     if arguments.json {
         output::print_json(&report.json)?;
     } else if report.messages.is_empty() {

@@ -12,6 +12,8 @@ use forebay_bits::Bits;
 use forebay_check::hir::Type;
 use forebay_ir::{CloneKind, Expr, Op, SlotId};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
 
 /// `mark_to_drop(standard_metadata)`: the drop port and no multicast group. Without an argument, of the packet at hand.
 pub fn mark_to_drop(cx: &mut Context, args: &Args) {
@@ -86,6 +88,7 @@ pub fn recirculate(cx: &mut Context, args: &Args, function: &str) {
 fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Option<Expr> {
     if function.ends_with("_preserving_field_list") {
         let list = args.scalar(cx, index);
+        warn_empty(cx, &list, args.span(index));
         let width = list.width(&cx.program);
         return Some(build::resize(list, width, 8, false));
     }
@@ -107,6 +110,18 @@ fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Opt
         return None;
     }
     anonymous_list(cx, slots, args, index)
+}
+
+/// Warns of a list that no field is in.
+fn warn_empty(cx: &mut Context, list: &Expr, span: Span) {
+    let Expr::Const(number) = list else { return };
+    let number = number.to_u64_saturating();
+    let is_empty = u32::try_from(number).is_ok_and(|number| !cx.program.field_lists.contains_key(&number));
+    if is_empty {
+        let message = format!("no metadata field is marked with @field_list({number}), so nothing is preserved");
+        cx.diagnostics
+            .push(Diagnostic::warning(codes::EMPTY_FIELD_LIST, span, message));
+    }
 }
 
 /// A field list for fields given in place: numbered from the top, where programs do not number theirs.

@@ -46,34 +46,6 @@ pub fn documentation(annotations: &[Annotation]) -> Option<Documentation> {
     })
 }
 
-/// The pairs of `@name(key = value, …)`, or of the same in brackets.
-pub fn pairs(annotation: &Annotation) -> Vec<(String, Value)> {
-    match &annotation.body {
-        ast::AnnotationBody::Unstructured(tokens) => tokens
-            .split(|token| token.text == "," && token.kind == AnnotationTokenKind::Punctuation)
-            .filter_map(pair)
-            .collect(),
-        _ => annotations::key_values(annotation)
-            .into_iter()
-            .map(|(key, value)| (key.to_string(), value))
-            .collect(),
-    }
-}
-
-/// `key = value`
-fn pair(tokens: &[AnnotationToken]) -> Option<(String, Value)> {
-    let [key, equals, value @ ..] = tokens else { return None };
-    let value = Annotation {
-        name: ast::Ident {
-            name: key.text.clone(),
-            span: key.span,
-        },
-        body: ast::AnnotationBody::Unstructured(value.to_vec()),
-        span: key.span,
-    };
-    (equals.text == "=").then_some((key.text.clone(), annotations::values(&value).into_iter().next()?))
-}
-
 /// Tokens, apart by blanks.
 fn text(tokens: &[AnnotationToken]) -> String {
     let texts: Vec<String> = tokens

@@ -314,7 +314,7 @@ impl<'a> Instances<'a> {
                 kind: StatementKind::Instance(id),
                 ..
             }) => found.push(*id),
-            Node::Call(call) => {
+            Node::Call(call, _) => {
                 if let Callee::Apply(receiver) = &call.callee
                     && let ExprKind::Instance(id) = receiver.kind
                     && program.instances[id.index()].is_direct
@@ -322,7 +322,7 @@ impl<'a> Instances<'a> {
                     found.push(id);
                 }
             }
-            Node::Statement(_) => {}
+            Node::Statement(_) | Node::Operation(_) => {}
         });
         found.into_iter().for_each(|id| self.local(id, scope));
     }

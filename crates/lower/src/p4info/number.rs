@@ -27,11 +27,7 @@ pub fn symbols(catalog: &Catalog, diagnostics: &mut Diagnostics) -> Symbols {
     let numbered = catalog.numbered();
     let mut table = SymbolTable::new();
     for object in &numbered {
-        table.add(
-            object.kind,
-            object.name,
-            user_id(object.annotations, object.span, diagnostics),
-        );
+        table.add(object.kind, object.name, user_id(object.annotations));
     }
     table.assign().unwrap_or_else(|errors| {
         for error in errors {
@@ -60,27 +56,13 @@ fn place(error: &IdError, numbered: &[Numbered]) -> Span {
 }
 
 /// The number that `@id` asks for.
-fn user_id(written: &[Annotation], span: Span, diagnostics: &mut Diagnostics) -> Option<u32> {
-    let annotation = annotations::find(written, "id")?;
-    let id = annotations::int_arg(written, "id").and_then(|id| id.to_u32());
-    if id.is_none() {
-        let message = "@id takes a number from 0 to 0xffffffff";
-        let place = if annotation.span.is_none() {
-            span
-        } else {
-            annotation.span
-        };
-        diagnostics.push(Diagnostic::error(codes::INVALID_ID, place, message));
-    }
-    id
+fn user_id(written: &[Annotation]) -> Option<u32> {
+    annotations::int_arg(written, "id").and_then(|id| id.to_u32())
 }
 
 /// Numbers of match fields, parameters or fields of a packet header: those that `@id` asks for, and free ones.
 pub fn field_ids(cx: &mut Context, fields: &[(&[Annotation], Span)]) -> Vec<u32> {
-    let mut wanted = Vec::new();
-    for (written, span) in fields {
-        wanted.push(user_id(written, *span, &mut cx.diagnostics));
-    }
+    let wanted: Vec<Option<u32>> = fields.iter().map(|(written, _)| user_id(written)).collect();
     ids::field_ids(&wanted).unwrap_or_else(|error| {
         let culprit = fields.iter().rfind(|(written, _)| annotations::has(written, "id"));
         let span = culprit.map_or(Span::NONE, |(_, span)| *span);

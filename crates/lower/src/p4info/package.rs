@@ -30,7 +30,8 @@ pub fn pkg_info(cx: &Context) -> Option<PkgInfo> {
 /// The pairs of all annotations of a name.
 fn pairs(annotations: &[Annotation], name: &str) -> Vec<(String, Value)> {
     let named = annotations.iter().filter(|annotation| annotation.name.name == name);
-    named.flat_map(annotation::pairs).collect()
+    let pairs = named.flat_map(annotations::key_values);
+    pairs.map(|(key, value)| (key.to_string(), value)).collect()
 }
 
 fn text_field<'a>(info: &'a mut PkgInfo, key: &str) -> Option<&'a mut String> {

@@ -56,8 +56,8 @@ fn check(cx: &mut Context, annotations: &[Annotation], name: &str, subject: Subj
     for annotation in annotations.iter().filter(|annotation| annotation.name.name == name) {
         let Some(strings) = strings(annotation) else {
             let message = format!("`@{name}` is not followed by a constraint in quotation marks");
-            let error = Diagnostic::error(codes::INVALID_CONSTRAINT, annotation.span, message);
-            cx.diagnostics.push(error.hint(format!("write @{name}(\"…\")")));
+            let warning = Diagnostic::warning(codes::INVALID_CONSTRAINT, annotation.span, message);
+            cx.diagnostics.push(warning.hint(format!("write @{name}(\"…\")")));
             continue;
         };
         if let Err(mistake) = Constraint::new(&joined(strings), subject, keys) {
@@ -68,7 +68,7 @@ fn check(cx: &mut Context, annotations: &[Annotation], name: &str, subject: Subj
 }
 
 fn diagnostic(mistake: Mistake, place: Span) -> Diagnostic {
-    Diagnostic::error(codes::INVALID_CONSTRAINT, place, mistake.message).options(mistake.options)
+    Diagnostic::warning(codes::INVALID_CONSTRAINT, place, mistake.message).options(mistake.options)
 }
 
 /// Where a piece of the joined strings stands in the source.
@@ -84,12 +84,39 @@ fn place(sources: &SourceMap, strings: &[AnnotationToken], piece: &Range<usize>)
     Span::NONE
 }
 
-/// A piece of one string; all of it where what stands in the source is not what was read.
+/// A piece of one string; all of it where what stands in the source is not what was read. A string in which macros were
+/// replaced and directives carried out is as it is written up to the first of them, after the last, and in lines that only
+/// one line of the source is like.
 fn inside(sources: &SourceMap, token: &AnnotationToken, start: usize, end: usize) -> Span {
     let written = sources.text(token.span);
-    if written.get(1..=token.text.len()) != Some(&token.text) {
+    let written = written.strip_prefix('"').unwrap_or(written);
+    let written = written.strip_suffix('"').unwrap_or(written);
+    let Some(from) = written_at(written, &token.text, start, end) else {
         return token.span;
-    }
+    };
     let at = |offset: usize| token.span.start + 1 + offset as u32;
-    Span::new(token.span.file, at(start), at(end.max(start)))
+    Span::new(token.span.file, at(from), at(from + end.max(start) - start))
+}
+
+/// Where the piece of `read` from `start` to `end` is written.
+fn written_at(written: &str, read: &str, start: usize, end: usize) -> Option<usize> {
+    let same = |(left, right): &(u8, u8)| left == right;
+    let alike = written.bytes().zip(read.bytes()).take_while(same).count();
+    if end <= alike {
+        return Some(start);
+    }
+    let alike_at_end = written.bytes().rev().zip(read.bytes().rev()).take_while(same).count();
+    if read.len() - start <= alike_at_end {
+        return Some(start + written.len() - read.len());
+    }
+    let line_start = read[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = read[line_start..].lines().next()?;
+    let lines = written.split_inclusive('\n').scan(0, |offset, line| {
+        let from = *offset;
+        *offset += line.len();
+        Some((from, line.trim_end_matches('\n')))
+    });
+    let mut like = lines.filter(|(_, other)| *other == line);
+    let (from, _) = like.next().filter(|_| end <= line_start + line.len())?;
+    like.next().is_none().then_some(from + start - line_start)
 }

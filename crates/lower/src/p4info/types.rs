@@ -14,7 +14,7 @@ use forebay_p4info::model::{
     P4SerializableEnumTypeSpec, P4StructTypeSpec, P4TupleTypeSpec, P4VarbitTypeSpec, Representation, SdnString,
     SdnType, SerializableEnumMember, StructMember,
 };
-use forebay_syntax::ast::{Annotation, AnnotationBody, AnnotationTokenKind, CompositeKind};
+use forebay_syntax::ast::{Annotation, CompositeKind};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use num_traits::ToPrimitive;
@@ -108,27 +108,15 @@ enum Translated {
 fn translation(program: &Program, ty: &Type) -> Option<(String, Translated)> {
     let Type::NewType(id) = ty else { return None };
     let annotation = annotations::find(&program.new_types[id.index()].annotations, TRANSLATION)?;
-    let AnnotationBody::Unstructured(tokens) = &annotation.body else {
+    let mut values = annotations::values(annotation).into_iter();
+    let Some(annotations::Value::String(uri)) = values.next() else {
         return None;
     };
-    let uri = tokens
-        .first()
-        .filter(|token| token.kind == AnnotationTokenKind::String)?
-        .text
-        .clone();
-    let is_string = tokens
-        .iter()
-        .any(|token| token.kind == AnnotationTokenKind::Identifier && token.text == "string");
-    if is_string {
-        return Some((uri, Translated::String));
-    }
-    let width = annotations::values(annotation)
-        .into_iter()
-        .find_map(|value| match value {
-            annotations::Value::Int(width) => width.to_i32(),
-            _ => None,
-        })?;
-    Some((uri, Translated::Bits(width)))
+    let translated = match values.next() {
+        Some(annotations::Value::Int(width)) => Translated::Bits(width.to_i32()?),
+        _ => Translated::String,
+    };
+    Some((uri, translated))
 }
 
 /// Describes the names in a type, and says how a message refers to it; none for a type that no message can have.

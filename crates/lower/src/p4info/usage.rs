@@ -76,7 +76,7 @@ fn inside<'a>(statement: &'a Statement, known: Known, visit: &mut dyn FnMut(&'a 
 /// Calls `visit` with each call in an expression.
 pub fn in_expression<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Call)) {
     walk::expr(expr, &mut |node| {
-        if let Node::Call(call) = node {
+        if let Node::Call(call, _) = node {
             visit(call);
         }
     });

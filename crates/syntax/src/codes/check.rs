@@ -26,9 +26,13 @@ codes! {
     E0211 DUPLICATE_ANNOTATION: "annotation given twice",
         "A structured annotation (one with square brackets) may stand only once on a declaration.";
     E0212 INVALID_ANNOTATION: "invalid annotation",
-        "The values in a structured annotation must be compile-time constants of type int, string or bool; @name takes one string.";
+        "The values in an annotation that has a meaning, and in one with square brackets, must be compile-time constants of type int, string or bool: literals, names of constants and of enum members, and operations on these. The message says what the annotation takes.";
     E0213 HIDDEN_PARAMETER: "variable hides a parameter",
         "A variable in a block has the name of a parameter around it, which could not be used any more. Choose another name.";
+    E0214 MISPLACED_ANNOTATION: "annotation at a place where it has no effect",
+        "The annotation has a meaning, but not on a declaration of this kind, so it would do nothing. The message lists where it belongs.";
+    W0202 UNKNOWN_ANNOTATION: "annotation probably misspelt",
+        "Annotations that are not known are allowed and have no effect. The name of this one, or of a key in it, is so close to one that has a meaning that it is probably a mistake.";
     W0201 SHADOWED_NAME: "declaration hides another",
         "The declaration has the name of another one in a scope around it, which cannot be used here any more.";
 
@@ -171,6 +175,16 @@ codes! {
 
     W0702 OUT_NEVER_WRITTEN: "out parameter never written",
         "No statement writes the out parameter, so its callers get an unspecified value. Headers are an exception: they begin invalid, so they need not be written.";
+    W0703 MAYBE_UNSET: "variable may be read before it is set",
+        "On some path to this place the variable, or the field of a struct, has not been given a value. P4 leaves open what is read then: this switch and BMv2 give 0, chips give what was there before.";
+    W0704 HEADER_IS_INVALID: "field of an invalid header",
+        "On every path to this place the header is invalid: it has been declared, but not extracted, assigned or made valid by setValid(), or it has been made invalid. Reading a field of an invalid header gives an unspecified value, and writing one has no effect.";
+    W0705 ENDLESS_STATE: "parser state without a way out",
+        "The state leads only to itself, or to states that lead back to it. Every packet that comes there is rejected, when its data is used up or after the largest number of steps.";
+    W0706 DEPRECATED: "deprecated function",
+        "The function is marked with @deprecated: it still works, and the message says what to use in its place.";
+    W0707 OUT_MAYBE_UNSET: "out parameter not set on every path",
+        "On some path to the end the out parameter has not been given a value, so the caller gets an unspecified one.";
     E0950 TOO_DEEP: "program nested too deeply",
         "Expressions and types may be nested up to a fixed depth, so that no program can exhaust the compiler's stack.";
     E0951 TOO_LARGE: "type or constant too large",

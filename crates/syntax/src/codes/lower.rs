@@ -33,10 +33,18 @@ codes! {
         "An action marked @tableonly cannot be the default action, one marked @defaultonly cannot be the action of an entry, and one cannot be both.";
     E0815 INVALID_KEYS: "match kinds that cannot stand together",
         "A table can have one lpm key: two longest prefixes would have no order among them. Use ternary for the others.";
-    E0816 INVALID_CONSTRAINT: "constraint that cannot be read",
-        "@entry_restriction(\"...\") on a table says what its entries must satisfy, @action_restriction(\"...\") on an action what its data must. Both are written in the language of p4-constraints: keys by their names in P4Info and their parts (`hdr.ipv4.dst::value`, `::mask`, `::prefix_length`, `::low`, `::high`), `::priority`, numbers, comparisons, `!`, `&&`, `||`, `->` and `;`.";
-    E0817 CONSTRAINT_VIOLATED: "entry that the constraint of its table or action forbids",
-        "A table's @entry_restriction holds for the entries that stand in the program too, and an action's @action_restriction for the data that the program gives it.";
+    W0816 INVALID_CONSTRAINT: "constraint that cannot be read",
+        "@entry_restriction(\"...\") on a table says what its entries must satisfy, @action_restriction(\"...\") on an action what its data must. Both are written in the language of p4-constraints: keys by their names in P4Info and their parts (`hdr.ipv4.dst::value`, `::mask`, `::prefix_length`, `::low`, `::high`), `::priority`, numbers, comparisons, `!`, `&&`, `||`, `->` and `;`. The program runs, but a controller cannot write entries of the table, or use the action.";
+    W0817 CONSTRAINT_VIOLATED: "entry that the constraint of its table or action forbids",
+        "A table's @entry_restriction holds for the entries that stand in the program too, and an action's @action_restriction for the data that the program gives it. The entry is there all the same, but a controller could not write it.";
+    W0801 EMPTY_FIELD_LIST: "no field is in this list",
+        "A packet that is cloned, resubmitted or recirculated keeps the metadata fields that are marked with @field_list and this number. None is, so it keeps nothing; if that is meant, use a number that stands for no list everywhere.";
+    W0802 WRITTEN_IN_VAIN: "metadata written where it has no effect",
+        "In ingress `egress_port` is not the packet's way out: the traffic manager sets it from `egress_spec` when the packet goes to egress, whatever ingress has written.";
+    W0851 NOT_ON_BMV2: "not portable to BMv2",
+        "`forebay check --lint portability` also lists what p4c's back end for BMv2 refuses or simple_switch stops at, though it is correct P4 and runs here.";
+    W0852 NOT_ON_TOFINO: "not portable to Tofino",
+        "`forebay check --lint portability` also lists what the match-action stages of Tofino cannot compute, though it is correct P4 and runs here. Whether a program fits the chip is what `forebay build --chip tofino` says.";
     E0911 TOO_MANY_SLOTS: "too much storage",
         "The headers, metadata and variables of the program, once all instances and stacks are flattened, are more than a packet can carry. Use smaller stacks or arrays.";
     E0912 PROGRAM_TOO_LARGE: "program too large once inlined",

@@ -1,8 +1,9 @@
 //! Annotations (P4_16 specification, "Annotations").
 
 use super::{Parsed, ProgramParser};
-use crate::ast::{Annotation, AnnotationBody, AnnotationToken, AnnotationTokenKind, Ident};
+use crate::ast::{Annotation, AnnotationArgument, AnnotationBody, AnnotationToken, AnnotationTokenKind, Ident};
 use crate::codes::source as codes;
+use crate::known::{self, Body};
 use crate::lexer::unescape;
 use crate::token::{Token, TokenKind};
 
@@ -22,14 +23,22 @@ impl ProgramParser<'_> {
     fn annotation(&mut self) -> Parsed<Annotation> {
         let start = self.bump().span;
         let name = self.annotation_name()?;
+        let first = self.next + 1;
         let body = match self.peek() {
             TokenKind::LeftParen => self.unstructured_body()?,
             TokenKind::LeftBracket => self.structured_body()?,
             _ => AnnotationBody::Empty,
         };
+        let arguments = match &body {
+            AnnotationBody::Unstructured(tokens) if !tokens.is_empty() => {
+                self.known_arguments(&name.name, first, TokenKind::RightParen)
+            }
+            _ => Vec::new(),
+        };
         Ok(Annotation {
             name,
             body,
+            arguments,
             span: self.since(start),
         })
     }
@@ -47,18 +56,60 @@ impl ProgramParser<'_> {
     fn pragma(&mut self) -> Parsed<Annotation> {
         let start = self.bump().span;
         let name = self.annotation_name()?;
+        let first = self.next;
         let mut tokens = Vec::new();
         while !matches!(self.peek(), TokenKind::EndOfPragma | TokenKind::EndOfFile) {
             let token = self.bump();
             tokens.push(self.annotation_token(token));
         }
         let span = self.since(start);
+        let arguments = match tokens.is_empty() {
+            true => Vec::new(),
+            false => self.known_arguments(&name.name, first, TokenKind::EndOfPragma),
+        };
         self.eat(TokenKind::EndOfPragma);
         Ok(Annotation {
             name,
             body: AnnotationBody::Unstructured(tokens),
+            arguments,
             span,
         })
+    }
+
+    /// Reads the body of an annotation once more, from the token `first` to the one before `close`, if its name says what
+    /// it means. A body that does not fit is reported, and has no values.
+    fn known_arguments(&mut self, name: &str, first: usize, close: TokenKind) -> Vec<AnnotationArgument> {
+        let Some(known) = known::find(name) else {
+            return Vec::new();
+        };
+        let end = std::mem::replace(&mut self.next, first);
+        let angles = std::mem::replace(&mut self.no_greater, false);
+        let read = self.arguments_of(known.body, close);
+        self.no_greater = angles;
+        self.next = end;
+        read.unwrap_or_default()
+    }
+
+    fn arguments_of(&mut self, body: Body, close: TokenKind) -> Parsed<Vec<AnnotationArgument>> {
+        let what = "a value of the annotation";
+        match body {
+            Body::Nothing | Body::MatchKind | Body::Constraint | Body::Free => Ok(Vec::new()),
+            Body::Text | Body::Number(..) | Body::Numbers(..) => self.comma_list(close, what, |parser| {
+                Ok(AnnotationArgument::Value(parser.expression()?))
+            }),
+            Body::Pairs(_) => self.comma_list(close, what, |parser| {
+                let (key, value) = parser.key_value()?;
+                Ok(AnnotationArgument::Keyed(key, value))
+            }),
+            Body::Translation => self.comma_list(close, what, Self::type_or_value),
+        }
+    }
+
+    fn type_or_value(&mut self) -> Parsed<AnnotationArgument> {
+        if self.begins_type(0) {
+            return Ok(AnnotationArgument::Type(self.type_reference()?));
+        }
+        Ok(AnnotationArgument::Value(self.expression()?))
     }
 
     /// `(tokens)`, in which parentheses must be balanced.

@@ -179,6 +179,11 @@ impl ProgramParser<'_> {
 
     fn member(&mut self, base: Expr) -> Parsed<ExprKind> {
         self.bump();
+        if matches!(base.kind, ExprKind::Int(_)) && self.at(TokenKind::Integer) {
+            let message = "P4 has no floating-point numbers";
+            let error = Diagnostic::error(codes::INVALID_INTEGER, base.span.to(self.span()), message);
+            return Err(self.report(error.hint("scale the value: count in tenths, or in fractions of a power of 2")));
+        }
         let member = self.name("the name of a member")?;
         Ok(ExprKind::Member {
             base: Box::new(base),
@@ -253,6 +258,11 @@ impl ProgramParser<'_> {
         } else {
             None
         };
+        if self.at(TokenKind::Comma) {
+            let message = "an argument is missing before this comma";
+            let error = Diagnostic::error(codes::EXPECTED_EXPRESSION, self.span(), message);
+            return Err(self.report(error.hint("give one argument for each parameter, or take the comma out")));
+        }
         let value = if self.at(TokenKind::Underscore) {
             let span = self.bump().span;
             self.height = 1;

@@ -64,12 +64,29 @@ impl ProgramParser<'_> {
                 let diagnostic = Diagnostic::error(codes::EXPECTED_STATEMENT, self.span(), message);
                 Err(self.report(diagnostic))
             }
+            _ if self.at_while() => {
+                let message = format!("P4 has no `{}` loop", self.text(self.token()));
+                let error = Diagnostic::error(codes::EXPECTED_STATEMENT, self.span(), message);
+                let hint = "use `for (init; condition; update) { ... }` or `for (bit<8> i in 0 .. 9) { ... }`; parsers loop by their transitions";
+                Err(self.report(error.hint(hint)))
+            }
             _ => {
                 let statement = self.assignment_or_call()?;
                 self.expect_semicolon("the statement")?;
                 Ok(statement)
             }
         }
+    }
+
+    /// Whether a loop of other languages begins here: `while (` or `do {`.
+    fn at_while(&self) -> bool {
+        let word = self.token();
+        word.kind == TokenKind::Identifier
+            && match self.text(word) {
+                "while" => self.peek_at(1) == TokenKind::LeftParen,
+                "do" => self.peek_at(1) == TokenKind::LeftBrace,
+                _ => false,
+            }
     }
 
     fn local(

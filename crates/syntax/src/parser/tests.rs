@@ -138,7 +138,7 @@ fn declarations_are_read() {
         "typedef struct S { bit a; } U; type bit<9> P; header H<T> { T f; varbit<(8 * 4)> v; } header_union X { H<bit> h; }",
     );
     accept("@a @b(x \" y\" (1) ') @c[1, 2] @d[k = \"v\"] @e[] const bit<8>[4] a = {1, ...};");
-    accept("@pragma name a ' b\nconst bit x = 1;");
+    accept("@pragma note a ' b\nconst bit x = 1;");
     accept("control C(in bit a)(bit b = 1, @optional bit c) { action f(inout bit x, bit y) {} apply { f(a, 1); } }");
     accept("package P<T>(T t); extern void g(); struct S { tuple<bit, list<bool>> t; bit<8> x[3]; }");
     accept("extern V { V(); abstract bit f(); } V() v = { bit f() { return 1; } V() inner; };");

@@ -14,6 +14,21 @@ const DIRECTIVES: [&str; 14] = [
     "pragma", "ident",
 ];
 
+/// Files that declare architectures of other targets.
+const OTHER_ARCHITECTURES: [&str; 11] = [
+    "tna.p4",
+    "t2na.p4",
+    "t3na.p4",
+    "tofino.p4",
+    "pna.p4",
+    "dpdk/psa.p4",
+    "dpdk/pna.p4",
+    "ebpf_model.p4",
+    "ubpf_model.p4",
+    "xdp_model.p4",
+    "xsa.p4",
+];
+
 impl Preprocessor<'_> {
     /// Carries out the directive whose `#` was just read.
     pub(super) fn directive(&mut self, hash: Token) {
@@ -56,7 +71,7 @@ impl Preprocessor<'_> {
     }
 
     /// The tokens up to the end of the line, which is read too.
-    fn rest_of_line(&mut self) -> Vec<Token> {
+    pub(super) fn rest_of_line(&mut self) -> Vec<Token> {
         let mut line = Vec::new();
         while let Some(token) = self.peek_file() {
             if token.kind == TokenKind::EndOfFile {
@@ -71,7 +86,7 @@ impl Preprocessor<'_> {
         line
     }
 
-    fn peek_file(&self) -> Option<Token> {
+    pub(super) fn peek_file(&self) -> Option<Token> {
         let frame = self.frames.last()?;
         frame.tokens.get(frame.next).copied()
     }
@@ -168,6 +183,11 @@ impl Preprocessor<'_> {
             }
             let library = ["core.p4", "v1model.p4", "psa.p4"];
             let hint = match closest_name(path, library) {
+                _ if OTHER_ARCHITECTURES.contains(&path) => {
+                    "this architecture is not built in: v1model.p4 is (programs run), and psa.p4 (programs are checked); \
+                     to check against a file of your own, name its folder with -I"
+                        .to_string()
+                }
                 Some(name) => format!("did you mean `{name}`?"),
                 None => "name the folder that contains it with -I".to_string(),
             };
@@ -394,7 +414,10 @@ impl Preprocessor<'_> {
         let mut depth = 0;
         while let Some(token) = self.peek_file() {
             if token.kind == TokenKind::EndOfFile {
-                return;
+                match self.extend_window() {
+                    true => continue,
+                    false => return,
+                }
             }
             self.advance();
             if self.spans_lines(&token) {

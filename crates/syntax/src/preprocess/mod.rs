@@ -10,7 +10,7 @@
 //!
 //! A macro is not expanded again while tokens of its own expansion are pending, and a name that was met in that
 //! time is *painted* and never expanded: this is what makes expansion end. That output stays bounded, too, is the
-//! budget's work ([`MAX_TOKENS`]): each token that is read or made is paid for, and when nothing is left the
+//! budget's work ([`MAX_TOKENS`], [`MAX_READ`]): each token that is read or made is paid for, and when nothing is left the
 //! input simply ends, with an error.
 //!
 //! A token from a macro's body carries the span of the macro's use, and a [`MacroUse`] that tells the
@@ -19,6 +19,7 @@
 mod condition;
 mod directives;
 mod expand;
+mod strings;
 
 use crate::codes::source as codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -28,8 +29,11 @@ use crate::token::{Interner, MacroUse, Symbol, Token, TokenKind};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// How many tokens may be read and made in all.
+/// How many tokens a program may have, and how many macros may make: these are kept in memory.
 pub const MAX_TOKENS: usize = 2_000_000;
+/// How many tokens may be read of files, directives and what conditions leave out included: libraries of macros have some
+/// millions, of which a program sees few.
+pub const MAX_READ: usize = 32_000_000;
 /// How deep files may include each other.
 pub const MAX_INCLUDE_DEPTH: usize = 64;
 /// How deep macro calls may stand in arguments of macro calls, and parentheses in conditions.
@@ -96,6 +100,8 @@ struct Frame {
     tokens: Rc<[Token]>,
     next: usize,
     conditionals: Vec<Conditional>,
+    /// While the tokens are those inside a string: the offset of its closing quotation mark.
+    window: Option<u32>,
 }
 
 /// An `#if` whose `#endif` has not been read yet.
@@ -141,7 +147,10 @@ struct Preprocessor<'a> {
     macros: HashMap<Symbol, Rc<Macro>>,
     disabled: HashMap<Symbol, usize>,
     macro_uses: Vec<MacroUseInfo>,
+    /// What may still be made of [`MAX_TOKENS`].
     budget: usize,
+    /// What may still be read of [`MAX_READ`].
+    readable: usize,
     /// Whether a file that is included was not found.
     missing_file: bool,
     /// Words with letters that P4 does not allow, each of which is reported once.
@@ -167,6 +176,7 @@ impl<'a> Preprocessor<'a> {
             disabled: HashMap::new(),
             macro_uses: Vec::new(),
             budget: MAX_TOKENS,
+            readable: MAX_READ,
             missing_file: false,
             foreign_words: HashSet::new(),
             last_span: Span::NONE,
@@ -206,6 +216,11 @@ impl<'a> Preprocessor<'a> {
                 kind => {
                     in_pragma |= kind == TokenKind::Pragma;
                     out.push(token);
+                    if out.len() > MAX_TOKENS {
+                        self.give_up(format!(
+                            "the program has more than {MAX_TOKENS} tokens after macro expansion"
+                        ));
+                    }
                 }
             }
         }
@@ -273,12 +288,13 @@ impl<'a> Preprocessor<'a> {
             tokens: tokens.clone(),
             next: 0,
             conditionals: Vec::new(),
+            window: None,
         });
     }
 
     /// Defines the macros of `-D` options, by reading a file of `#define` lines.
     fn define_options(&mut self, defines: &[String]) {
-        let mut text = String::from("#define __p4c__ 1\n");
+        let mut text = String::from("#define __TARGET_BMV2__ 1\n");
         for define in defines {
             let (name, value) = define.split_once('=').unwrap_or((define, "1"));
             let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -294,22 +310,40 @@ impl<'a> Preprocessor<'a> {
         self.open(file);
     }
 
-    /// Pays for tokens; false, and an end of all input, when there is nothing left to pay with.
+    /// Pays for tokens that are made; false, and an end of all input, when there is nothing left to pay with.
     fn pay(&mut self, tokens: usize) -> bool {
         if self.budget >= tokens {
             self.budget -= tokens;
             return true;
         }
-        if self.budget > 0 || tokens > 0 && !self.frames.is_empty() {
-            self.budget = 0;
-            self.frames.clear();
-            self.pending.clear();
-            let message = format!("the program has more than {MAX_TOKENS} tokens after macro expansion");
+        self.give_up(format!(
+            "the program has more than {MAX_TOKENS} tokens after macro expansion"
+        ));
+        false
+    }
+
+    /// The same for tokens that are read.
+    fn pay_reading(&mut self, tokens: usize) -> bool {
+        if self.readable >= tokens {
+            self.readable -= tokens;
+            return true;
+        }
+        self.give_up(format!(
+            "the program and what it includes have more than {MAX_READ} tokens"
+        ));
+        false
+    }
+
+    fn give_up(&mut self, message: String) {
+        if self.budget > 0 || !self.frames.is_empty() {
             let diagnostic = Diagnostic::error(codes::TOO_MANY_TOKENS, self.last_span, message);
             self.diagnostics
                 .push(diagnostic.hint("look for macros or includes that double at each step"));
         }
-        false
+        self.budget = 0;
+        self.readable = 0;
+        self.frames.clear();
+        self.pending.clear();
     }
 
     /// The next token, macros not yet expanded.
@@ -360,6 +394,7 @@ impl<'a> Preprocessor<'a> {
             };
             match token.kind {
                 TokenKind::Hash if token.starts_line => self.directive(token),
+                TokenKind::StringLiteral if self.has_lines(&token) => return self.read_lines(token),
                 TokenKind::EndOfFile => {
                     self.close_frame();
                     if !self.frames.is_empty() {
@@ -387,7 +422,7 @@ impl<'a> Preprocessor<'a> {
         let tokens = tokenize_from(frame.file, &source.text, line_end, &mut self.interner);
         let count = tokens.len();
         (frame.tokens, frame.next) = (tokens.into(), 0);
-        self.pay(count);
+        self.pay_reading(count);
     }
 
     /// The next token of the innermost file as it stands there.
@@ -399,7 +434,7 @@ impl<'a> Preprocessor<'a> {
         if token.kind == TokenKind::UnterminatedComment {
             self.report_unreadable(token);
         }
-        self.pay(1).then_some(token)
+        self.pay_reading(1).then_some(token)
     }
 
     /// Ends a file: its conditionals must be closed.

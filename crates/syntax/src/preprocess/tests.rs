@@ -175,3 +175,36 @@ fn pragma_lines_end() {
     let (out, _) = run_with(MemorySources::new(), "@pragma name a b\ntable", &[]);
     assert_eq!(out, "@pragma name a b  table");
 }
+
+#[test]
+fn strings_on_several_lines_are_text() {
+    let string = |text: &str| {
+        let out = expand(text);
+        let inside = out.strip_prefix("@ r ( ").and_then(|rest| rest.strip_suffix(" ) ;"));
+        let lines = inside.expect("one string").lines().map(str::trim);
+        lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("|")
+    };
+    assert_eq!(
+        string("#define N 5\n#define F(x) x+1\n@r(\"N\n  a == N; F(2) F;\n  // N\n  'N' N 's N;\n N\");"),
+        "\"N|a == 5; 2+1 F;|// N|'N' 5 's N;|5\""
+    );
+    assert_eq!(
+        string("@r(\"\na;\n#ifdef X\nb;\n#elif 1\nc;\n  # if 0\n d;\n # endif\n#else\ne;\n#endif\nf\");"),
+        "\"|a;|c;|f\""
+    );
+    assert_eq!(
+        string("#define X\n@r(\"\na;\n#ifdef X\nb;\n#endif\n\");"),
+        "\"|a;|b;|\""
+    );
+    assert_eq!(string("@r(\"\na;\n#define Y 7\nb == Y\n\");"), "\"|a;|b == 7|\"");
+    assert_eq!(string("@r(\"\na\n#if 0\nb\");\n#else\nc\");\n#endif\n"), "\"|a|c\"");
+    assert_eq!(expand("#define N 5\n@r(\"a N\");"), "@ r ( \"a N\" ) ;");
+    assert_eq!(expand("#define N 5\n\"a \\\n N\" N"), "\"a \\\n N\" 5");
+    assert_eq!(expand("#if 1\n\"a\n#endif\nb\" c"), "\"a\nb\" c");
+    assert_eq!(codes_of("\"a\n#include <x>\nb\""), ["E0007"]);
+}
+
+#[test]
+fn macros_of_the_compiler() {
+    assert_eq!(expand("__p4c__ __TARGET_BMV2__"), "__p4c__ 1");
+}

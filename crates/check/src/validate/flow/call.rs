@@ -1,0 +1,123 @@
+//! Calls: arguments in the directions of the parameters, actions followed into their bodies.
+
+use super::{Flow, State};
+use crate::annotations;
+use crate::hir::*;
+use forebay_syntax::ast::Direction;
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::source::Span;
+
+impl<'a> Flow<'a> {
+    pub(super) fn call(&mut self, call: &'a Call, span: Span) {
+        match &call.callee {
+            Callee::Function(id) => {
+                let function = &self.program.functions[id.index()];
+                self.warn_deprecated(&function.name, &function.annotations, span);
+                self.arguments(&function.params, &call.args);
+            }
+            Callee::Method {
+                receiver,
+                extern_type,
+                method,
+            } => {
+                let declared = &self.program.externs[extern_type.index()].methods[*method];
+                self.read(receiver);
+                self.warn_deprecated(&declared.name, &declared.annotations, span);
+                self.arguments(&declared.params, &call.args);
+            }
+            Callee::Action(id) => {
+                let action = &self.program.actions[id.index()];
+                let args = call.args.iter().map(|arg| match arg {
+                    Argument::Value(value) => Some(value),
+                    Argument::Discard | Argument::Absent => None,
+                });
+                self.action(action, args.collect());
+            }
+            Callee::TableApply(table) => self.apply_table(table),
+            Callee::Apply(receiver) => {
+                let params = match &receiver.ty {
+                    Type::Parser(id, _) => &self.program.parsers[id.index()].params,
+                    Type::Control(id, _) => &self.program.controls[id.index()].params,
+                    _ => return,
+                };
+                self.arguments(params, &call.args);
+            }
+            Callee::IsValid(_) => {}
+            Callee::SetValid(header) | Callee::SetInvalid(header) => {
+                if let Some(place) = self.place(header) {
+                    self.set_validity(&place, matches!(call.callee, Callee::SetInvalid(_)));
+                }
+            }
+            Callee::PushFront(..) | Callee::PopFront(..) => {}
+        }
+    }
+
+    fn warn_deprecated(&mut self, name: &str, written: &Annotations, span: Span) {
+        let Some(text) = annotations::string_arg(written, "deprecated") else {
+            return;
+        };
+        let message = format!("`{name}` is deprecated");
+        let hint = text.trim_end_matches('.').to_string();
+        self.warn_of(codes::DEPRECATED, span, message, &hint);
+    }
+
+    /// Arguments are read, the call happens, and results are written.
+    fn arguments(&mut self, params: &[Param], args: &'a [Argument]) {
+        let values = params.iter().zip(args).filter_map(|(param, arg)| match arg {
+            Argument::Value(value) => Some((param.direction, value)),
+            Argument::Discard | Argument::Absent => None,
+        });
+        let values: Vec<(Direction, &Expr)> = values.collect();
+        for (direction, value) in &values {
+            if *direction != Direction::Out {
+                self.read(value);
+            }
+        }
+        for (direction, value) in values {
+            if matches!(direction, Direction::Out | Direction::InOut) {
+                self.write(value);
+            }
+        }
+    }
+
+    /// An action is called.
+    fn action(&mut self, action: &'a Action, args: Vec<Option<&'a Expr>>) {
+        let pairs = || action.params.iter().zip(&args);
+        for (param, arg) in pairs() {
+            if let (Some(value), true) = (arg, param.direction != Direction::Out) {
+                self.read(value);
+            }
+            if param.direction == Direction::Out {
+                self.unset(param.var);
+            }
+        }
+        let returned = self.returned.take();
+        self.block(&action.body);
+        self.end(&action.params, &action.name);
+        self.returned = returned;
+        for (param, arg) in pairs() {
+            if let (Some(value), Direction::Out | Direction::InOut) = (arg, param.direction) {
+                self.write(value);
+            }
+        }
+    }
+
+    fn apply_table(&mut self, table: &Expr) {
+        let ExprKind::Table(id) = table.kind else { return };
+        let table = &self.program.tables[id.index()];
+        table.keys.iter().for_each(|key| self.read(&key.expr));
+        let before = self.state.take();
+        let mut after = None;
+        for listed in &table.actions {
+            self.state.clone_from(&before);
+            let action = &self.program.actions[listed.action.index()];
+            self.action(action, listed.args.iter().map(Some).collect());
+            after = State::joined(after, self.state.take());
+        }
+        self.state = if table.actions.is_empty() || table.default_action.is_none() {
+            State::joined(after, before)
+        } else {
+            after
+        };
+    }
+}

@@ -1,0 +1,184 @@
+//! Reading and writing.
+
+use super::Flow;
+use super::place::Place;
+use crate::hir::*;
+use forebay_syntax::ast::{BinaryOp, UnaryOp};
+use forebay_syntax::codes::check as codes;
+
+impl<'a> Flow<'a> {
+    /// An expression is evaluated.
+    pub(super) fn read(&mut self, expr: &'a Expr) {
+        match &expr.kind {
+            ExprKind::Call(call) => self.call(call, expr.span),
+            ExprKind::Unary(_, base) | ExprKind::Cast(base) => self.read(base),
+            ExprKind::TableHit(base) | ExprKind::TableMiss(base) => self.read(base),
+            ExprKind::Binary(op, left, right) => {
+                self.read(left);
+                let before = self.state.clone();
+                match op {
+                    BinaryOp::And => self.assume(left, true),
+                    BinaryOp::Or => self.assume(left, false),
+                    _ => {}
+                }
+                self.read(right);
+                if matches!(op, BinaryOp::And | BinaryOp::Or) {
+                    self.state = super::State::joined(self.state.take(), before);
+                }
+            }
+            ExprKind::Ternary(condition, left, right) => {
+                self.read(condition);
+                let before = self.state.clone();
+                self.assume(condition, true);
+                self.read(left);
+                let after = std::mem::replace(&mut self.state, before);
+                self.assume(condition, false);
+                self.read(right);
+                self.state = super::State::joined(self.state.take(), after);
+            }
+            ExprKind::Aggregate(elements) => elements.iter().for_each(|element| self.read(element)),
+            _ => {
+                self.read_indices(expr);
+                if let Some(place) = self.place(expr) {
+                    self.read_place(expr, &place);
+                } else if let Some(base) = base(expr) {
+                    self.read(base);
+                }
+            }
+        }
+    }
+
+    fn read_place(&mut self, expr: &'a Expr, place: &Place) {
+        if place.of_header {
+            return self.use_header(expr, place, "so its fields have no values");
+        }
+        if !place.is_inside && self.is_unset(place.var, &place.path) {
+            let name = self.name(place);
+            let var = &self.program.vars[place.var.index()];
+            let message = format!("`{name}` may be read before it is set");
+            let warning = forebay_syntax::diagnostic::Diagnostic::warning(codes::MAYBE_UNSET, expr.span, message);
+            let warning = warning.secondary(var.span, "declared here without a value");
+            self.warn(warning.hint("give it a value where it is declared, or on every path"));
+        }
+    }
+
+    /// The index expressions in a place.
+    fn read_indices(&mut self, expr: &'a Expr) {
+        match &expr.kind {
+            ExprKind::Index(base, index) => {
+                self.read_indices(base);
+                self.read(index);
+            }
+            ExprKind::PlusSlice(base, low, _) => {
+                self.read_indices(base);
+                self.read(low);
+            }
+            ExprKind::Field(base, _) | ExprKind::TupleElement(base, _) | ExprKind::Slice(base, _, _) => {
+                self.read_indices(base);
+            }
+            _ => {}
+        }
+    }
+
+    /// A field of a header is read or written, which must be valid.
+    fn use_header(&mut self, expr: &Expr, place: &Place, why: &str) {
+        let header = Place {
+            path: place.path.clone(),
+            ..*place
+        };
+        let Some(number) = self.header(&header) else { return };
+        if self.state.as_ref().is_some_and(|state| state.invalid.contains(number)) {
+            let message = format!("the header `{}` is invalid here, {why}", self.name(place));
+            let hint = "extract it, assign it or call setValid() before";
+            self.warn_of(codes::HEADER_IS_INVALID, expr.span, message, hint);
+        }
+    }
+
+    /// The variable and the fields of structs on the way to a place.
+    fn name(&self, place: &Place) -> String {
+        let var = &self.program.vars[place.var.index()];
+        let mut name = var.name.clone();
+        let mut ty = var.ty.clone();
+        for index in &place.path {
+            let Type::Composite(id, args) = &ty else { break };
+            name = format!("{name}.{}", self.program.composites[id.index()].fields[*index].name);
+            ty = self.program.field_types(*id, args)[*index].clone();
+        }
+        name
+    }
+
+    /// A place is written; the value has been evaluated.
+    pub(super) fn write(&mut self, target: &'a Expr) {
+        self.read_indices(target);
+        let Some(place) = self.place(target) else { return };
+        if place.of_header {
+            return self.use_header(target, &place, "so this writes nothing");
+        }
+        self.set(place.var, &place.path);
+    }
+
+    /// `target = value`
+    pub(super) fn assign(&mut self, target: &'a Expr, value: &'a Expr) {
+        self.read(value);
+        let is_invalid = match &value.kind {
+            ExprKind::InvalidHeader => true,
+            _ => self.place(value).is_some_and(|place| self.is_invalid(&place)),
+        };
+        self.write(target);
+        if is_invalid && let Some(place) = self.place(target).filter(|place| !place.is_inside) {
+            self.set_validity(&place, true);
+        }
+    }
+
+    fn is_invalid(&mut self, place: &Place) -> bool {
+        let number = self.header(place).filter(|_| !place.is_inside);
+        number.is_some_and(|number| self.state.as_ref().is_some_and(|state| state.invalid.contains(number)))
+    }
+
+    /// A header becomes invalid, or is not known to be.
+    pub(super) fn set_validity(&mut self, place: &Place, invalid: bool) {
+        let Some(number) = self.header(place).filter(|_| !place.is_inside) else {
+            return;
+        };
+        self.change(|state| match invalid {
+            true => state.invalid.insert(number),
+            false => state.invalid.remove(number),
+        });
+    }
+
+    /// A condition is known to be true, or to be false.
+    pub(super) fn assume(&mut self, condition: &Expr, truth: bool) {
+        match &condition.kind {
+            ExprKind::Bool(value) if *value != truth => self.state = None,
+            ExprKind::Unary(UnaryOp::Not, inner) => self.assume(inner, !truth),
+            ExprKind::Binary(BinaryOp::And, left, right) if truth => {
+                self.assume(left, true);
+                self.assume(right, true);
+            }
+            ExprKind::Binary(BinaryOp::Or, left, right) if !truth => {
+                self.assume(left, false);
+                self.assume(right, false);
+            }
+            ExprKind::Call(call) => {
+                if let Callee::IsValid(header) = &call.callee
+                    && let Some(place) = self.place(header)
+                {
+                    self.set_validity(&place, !truth);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What an expression is a part of.
+fn base(expr: &Expr) -> Option<&Expr> {
+    match &expr.kind {
+        ExprKind::Field(base, _)
+        | ExprKind::TupleElement(base, _)
+        | ExprKind::Slice(base, _, _)
+        | ExprKind::Index(base, _)
+        | ExprKind::PlusSlice(base, _, _) => Some(base),
+        _ => None,
+    }
+}

@@ -1,0 +1,307 @@
+//! What other targets of the same program refuse.
+//!
+//! The list is what p4c's back ends report: for BMv2 (`p4c-bm2-ss`, and what simple_switch stops at), and for Tofino, whose
+//! match-action stages compute with less. It looks at the typed program as it is written, used or not.
+
+use crate::walk::{self, Node};
+use forebay_check::hir::{
+    Argument, Block, Call, Callee, Control, Expr, ExprKind, KeySet, Program, Statement, StatementKind, TableId,
+    Transition, Type,
+};
+use forebay_check::size::size_in_bits;
+use forebay_syntax::ast::{BinaryOp, CompositeKind};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
+use forebay_syntax::source::Span;
+use std::collections::BTreeMap;
+
+/// Bytes that BMv2 keeps free in front of a packet.
+const BMV2_HEADROOM: u64 = 512;
+
+/// Bits of a key that Tofino can match by a range.
+const TOFINO_RANGE_BITS: u32 = 20;
+
+/// A target.
+#[derive(Clone, Copy)]
+enum Target {
+    Bmv2,
+    Tofino,
+}
+
+struct Lints<'a> {
+    program: &'a Program,
+    /// Where each table is applied.
+    applied: BTreeMap<TableId, Vec<Span>>,
+    found: Diagnostics,
+}
+
+/// Warns of what is not portable.
+pub fn lints(program: &Program) -> Diagnostics {
+    let mut lints = Lints {
+        program,
+        applied: BTreeMap::new(),
+        found: Diagnostics::new(),
+    };
+    for function in &program.functions {
+        function.body.iter().for_each(|body| lints.block(body));
+    }
+    for action in &program.actions {
+        lints.action(&action.body);
+    }
+    for parser in &program.parsers {
+        for state in parser.body.iter().flat_map(|body| &body.states) {
+            lints.statements(&state.statements);
+            if let Transition::Select { cases, .. } = &state.transition {
+                cases
+                    .iter()
+                    .flat_map(|(keysets, _, _)| keysets)
+                    .for_each(|keyset| lints.keyset(keyset));
+            }
+        }
+    }
+    for control in &program.controls {
+        lints.control(control);
+    }
+    lints.tables();
+    lints.headers();
+    lints.registers();
+    lints.found
+}
+
+impl<'a> Lints<'a> {
+    fn warn(&mut self, target: Target, span: Span, message: String, hint: &str) {
+        let (code, name) = match target {
+            Target::Bmv2 => (codes::NOT_ON_BMV2, "BMv2"),
+            Target::Tofino => (codes::NOT_ON_TOFINO, "Tofino"),
+        };
+        let warning = Diagnostic::warning(code, span, format!("not portable to {name}: {message}"));
+        self.found.push(warning.hint(hint));
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        self.statements(&block.statements);
+    }
+
+    fn statements(&mut self, statements: &'a [Statement]) {
+        let mut nodes = Vec::new();
+        walk::statements(statements, &mut |node| nodes.push(node));
+        for node in nodes {
+            match node {
+                Node::Statement(statement) => self.statement(statement),
+                Node::Call(call, span) => self.call(call, span),
+                Node::Operation(expr) => self.operation(expr),
+            }
+        }
+    }
+
+    fn action(&mut self, body: &'a Block) {
+        self.block(body);
+        let mut switches = Vec::new();
+        walk::block(body, &mut |node| {
+            if let Node::Statement(statement) = node
+                && matches!(statement.kind, StatementKind::Switch { .. })
+            {
+                switches.push(statement.span);
+            }
+        });
+        for span in switches {
+            let message = "`switch` in an action".to_string();
+            self.warn(
+                Target::Bmv2,
+                span,
+                message,
+                "write it as `if` and `else`, or outside of the action",
+            );
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        let is_constant = |expr: &Expr| matches!(expr.kind, ExprKind::Int(_));
+        let has_bounds = match &statement.kind {
+            StatementKind::ForRange { low, high, .. } => is_constant(low) && is_constant(high),
+            StatementKind::For { condition, .. } => match &condition.kind {
+                ExprKind::Binary(_, left, right) => is_constant(left) || is_constant(right),
+                _ => false,
+            },
+            _ => true,
+        };
+        if !has_bounds {
+            let message = "a loop whose bounds are known only at run time".to_string();
+            self.warn(
+                Target::Bmv2,
+                statement.span,
+                message,
+                "give it constant bounds, so that it can be unrolled",
+            );
+        }
+    }
+
+    fn call(&mut self, call: &Call, span: Span) {
+        match &call.callee {
+            Callee::TableApply(table) => {
+                if let ExprKind::Table(id) = table.kind {
+                    self.applied.entry(id).or_default().push(span);
+                }
+            }
+            Callee::Function(id) => {
+                let name = &self.program.functions[id.index()].name;
+                let index = call.args.last().filter(|_| name.ends_with("_preserving_field_list"));
+                if let Some(Argument::Value(index)) = index
+                    && !matches!(index.kind, ExprKind::Int(_))
+                {
+                    let message = "the number of a field list that is known only at run time".to_string();
+                    self.warn(Target::Bmv2, index.span, message, "write a constant");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn operation(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Binary(op, left, right) => {
+                let power = |expr: &Expr| match &expr.kind {
+                    ExprKind::Int(value) => value.magnitude().count_ones() <= 1,
+                    _ => false,
+                };
+                let constant = |expr: &Expr| matches!(expr.kind, ExprKind::Int(_));
+                let (what, hint) = match op {
+                    BinaryOp::Mul if !power(left) && !power(right) => ("multiplication", "multiply by powers of 2"),
+                    BinaryOp::Div | BinaryOp::Mod if !power(right) => ("division", "divide by powers of 2"),
+                    BinaryOp::Shl | BinaryOp::Shr if !constant(right) => (
+                        "a shift by an amount that is known only at run time",
+                        "shift by constants",
+                    ),
+                    _ => return,
+                };
+                self.warn(Target::Tofino, expr.span, what.to_string(), hint);
+            }
+            ExprKind::Index(base, index) if !matches!(index.kind, ExprKind::Int(_)) => {
+                if matches!(base.ty, Type::Stack(..)) {
+                    let message = "an index that is known only at run time".to_string();
+                    self.warn(Target::Tofino, expr.span, message, "use constants as indices");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn keyset(&mut self, keyset: &KeySet) {
+        let value = match keyset {
+            KeySet::Value(value) | KeySet::Mask(value, _) => value,
+            _ => return,
+        };
+        if matches!(value.kind, ExprKind::Var(_) | ExprKind::Field(..)) {
+            let message = "a case of a `select` that is known only at run time".to_string();
+            self.warn(
+                Target::Bmv2,
+                value.span,
+                message,
+                "write a constant, or use a value set",
+            );
+        }
+    }
+
+    fn control(&mut self, control: &'a Control) {
+        let Some(body) = &control.body else { return };
+        self.block(&body.apply);
+        let mut emitted = 0;
+        walk::block(&body.apply, &mut |node| {
+            if let Node::Call(call, _) = node {
+                emitted += self.emitted_bits(call);
+            }
+        });
+        if emitted > 8 * BMV2_HEADROOM {
+            let bytes = emitted.div_ceil(8);
+            let message = format!("the headers that `{}` emits can have {bytes} bytes", control.name);
+            let hint = "simple_switch stops when headers have more than 512 bytes more than those that were extracted";
+            self.warn(Target::Bmv2, control.span, message, hint);
+        }
+    }
+
+    /// The bits that a call of `emit` puts into the packet at most.
+    fn emitted_bits(&self, call: &Call) -> u64 {
+        let Callee::Method {
+            extern_type, method, ..
+        } = &call.callee
+        else {
+            return 0;
+        };
+        let declared = &self.program.externs[extern_type.index()];
+        if declared.name != "packet_out" || declared.methods[*method].name != "emit" {
+            return 0;
+        }
+        let values = call.args.iter().filter_map(|arg| match arg {
+            Argument::Value(value) => size_in_bits(self.program, &value.ty),
+            Argument::Discard | Argument::Absent => None,
+        });
+        values.map(|size| size.max).sum()
+    }
+
+    fn tables(&mut self) {
+        for (id, places) in std::mem::take(&mut self.applied) {
+            let table = &self.program.tables[id.index()];
+            if let [_, second, ..] = places[..] {
+                let message = format!("the table `{}` is applied in {} places", table.name, places.len());
+                let hint = "apply it in one place: a table has one successor for each of its actions";
+                self.warn(Target::Bmv2, second, message.clone(), hint);
+                self.warn(
+                    Target::Tofino,
+                    second,
+                    message,
+                    "apply it in one place, or declare it twice",
+                );
+            }
+        }
+        for table in &self.program.tables {
+            for key in table.keys.iter().filter(|key| key.match_kind == "range") {
+                let width = self.program.underlying(&key.expr.ty).width();
+                if width.is_some_and(|width| width > TOFINO_RANGE_BITS) {
+                    let message = format!("a range over more than {TOFINO_RANGE_BITS} bits");
+                    self.warn(Target::Tofino, key.span, message, "split the key, or match it ternary");
+                }
+            }
+        }
+    }
+
+    fn headers(&mut self) {
+        let headers = self
+            .program
+            .composites
+            .iter()
+            .filter(|header| header.kind == CompositeKind::Header);
+        for header in headers {
+            let varbits = header.fields.iter().filter(|field| matches!(field.ty, Type::Varbit(_)));
+            let varbits: Vec<Span> = varbits.map(|field| field.span).collect();
+            if let Some(first) = varbits.first() {
+                let message = format!("the header `{}` has a field of variable length", header.name);
+                self.warn(
+                    Target::Tofino,
+                    *first,
+                    message,
+                    "extract what varies as a stack of small headers",
+                );
+            }
+            if let Some(second) = varbits.get(1) {
+                let message = format!("the header `{}` has several fields of variable length", header.name);
+                self.warn(Target::Bmv2, *second, message, "split the header");
+            }
+        }
+    }
+
+    fn registers(&mut self) {
+        for instance in &self.program.instances {
+            let Type::Extern(id, args) = &instance.ty else { continue };
+            let is_register = self.program.externs[id.index()].name == "register";
+            if is_register && matches!(args.first(), Some(Type::Composite(..))) {
+                let message = format!("the elements of the register `{}` are structs", instance.name);
+                self.warn(
+                    Target::Bmv2,
+                    instance.span,
+                    message,
+                    "declare a register for each field",
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,2 @@
+// Numbers are integers.
+const int half = 1.5;
