@@ -18,7 +18,8 @@ help:
 	@echo "make build         $(FOREBAY)"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
 	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
-	@echo "make soak          controllers that die in mid-batch, 10,000 sessions, 1,000 idle streams, 1 GB of rubbish; needs root"
+	@echo "make soak          controllers that die in mid-batch, 10,000 sessions, 1,000 idle streams, 1 GB of rubbish; a switch"
+	@echo "                   that is killed 1,000 times while its disk is full half of the time; needs root"
 	@echo "make fuzz          10 minutes for each fuzz target (needs a nightly toolchain and cargo-fuzz)"
 	@echo "make differential  half an hour of random P4 programs in interpreter, machine code, timed chip, several workers"
 	@echo "make metamorphic  programs rewritten without a change of meaning do the same; P4C=DIR: also p4c's"
@@ -89,7 +90,7 @@ clients: build
 	FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py
 
 soak: build
-	SOAK=1 FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py soak
+	SOAK=1 FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py soak state_soak
 
 # Ten minutes for each target; what a run finds stands in fuzz/artifacts.
 fuzz:

@@ -36,6 +36,7 @@ CLIENTS = {
         "grpcio-reflection==1.48.2",
     ],
     "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
+    "state_soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
 
 # Commands that a script calls, and Debian's packages that have them.
@@ -99,7 +100,7 @@ def run(client):
     words = ["unshare", "--net", "--mount", str(python), str(script)]
     for result in ["passed", "passed at the second attempt"]:
         print(f"{client}:", flush=True)
-        if passes(words, seconds=3600 if client == "soak" else 300):
+        if passes(words, seconds=3600 if client.endswith("soak") else 300):
             return f"{client}: {result}"
     return f"{client}: FAILED"
 

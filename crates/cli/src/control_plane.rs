@@ -7,7 +7,7 @@ use crate::program::{self, CompileOptions, Engine};
 use crate::program_slot::ProgramSlot;
 use crate::saved_state::SaveOptions;
 use anyhow::{Context, Result, anyhow, bail};
-use forebay_control::{Code, Device, Now, Rejection, Settings};
+use forebay_control::{Code, Device, Keeper, Now, Rejection, Settings};
 use forebay_ir::Program;
 use forebay_p4info::Version;
 use forebay_pipeline::v1model::DROP_PORT;
@@ -16,7 +16,7 @@ use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::{Error, WriteRequest};
 use forebay_server::{
-    Address, AddressError, CpuPort, DEFAULT_PORT, DigestSender, Environment, Keeper, Link, Options, Running, Tls,
+    Address, AddressError, CpuPort, DEFAULT_PORT, DigestSender, Environment, Link, Options, Running, Tls,
 };
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -270,10 +270,11 @@ impl ControlOptions {
             Some(device) => device,
             None => self.new_device(start)?,
         };
-        if let Some(keeper) = &start.keeper {
+        if let Some(keeper) = &mut start.keeper {
             keeper
                 .keep_all(&device.snapshot())
                 .map_err(|problem| anyhow!("--save-state: {problem}"))?;
+            device.snapshot_is_kept();
         }
         Ok(device)
     }

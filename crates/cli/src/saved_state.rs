@@ -3,11 +3,10 @@
 use crate::control_plane::Start;
 use crate::output;
 use anyhow::{Context, Result, anyhow};
-use forebay_control::{Device, Now, Settings};
-use forebay_server::Keeper;
+use forebay_control::{Device, Event, Keeper, Now, Settings};
 use forebay_state::{Recovered, Store, Sync};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Options of the saved state.
@@ -43,7 +42,7 @@ impl SaveOptions {
             None => start,
         };
         Ok(Start {
-            keeper: Some(Box::new(FolderKeeper(Mutex::new(store)))),
+            keeper: Some(Box::new(FolderKeeper(store))),
             ..start
         })
     }
@@ -57,7 +56,8 @@ impl SaveOptions {
 fn restored(folder: &Path, found: Recovered, settings: Settings, start: Start) -> Result<Start> {
     if let Some(cut) = &found.cut {
         output::message(&format!(
-            "forebay: {}: the last batch was not written to its end; {} bytes from offset {} on were cut off\n",
+            "forebay: {}: the last batch was not written to its end and never acknowledged; {} bytes from offset {} on are \
+             left out\n",
             cut.path.display(),
             cut.bytes,
             cut.offset
@@ -76,21 +76,22 @@ fn restored(folder: &Path, found: Recovered, settings: Settings, start: Start) -
 }
 
 /// Keeps state in a folder.
-struct FolderKeeper(Mutex<Store>);
-
-impl FolderKeeper {
-    fn store(&self) -> std::sync::MutexGuard<'_, Store> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+struct FolderKeeper(Store);
 
 impl Keeper for FolderKeeper {
-    fn keep(&self, batch: &[u8]) -> Result<(), String> {
-        self.store().append(batch).map_err(|error| error.to_string())
+    fn keep(&mut self, batch: &[u8]) -> Result<(), String> {
+        self.0.append(batch).map_err(|error| error.to_string())
     }
 
-    fn keep_all(&self, state: &[u8]) -> Result<(), String> {
-        let kept = self.store().snapshot(state).map_err(|error| error.to_string());
-        kept.inspect_err(|problem| output::message(&format!("forebay: the state is not saved: {problem}\n")))
+    fn keep_all(&mut self, state: &[u8]) -> Result<(), String> {
+        self.0.snapshot(state).map_err(|error| error.to_string())
+    }
+
+    fn takes_batches(&self) -> bool {
+        self.0.takes_batches()
+    }
+
+    fn tell(&mut self, event: &Event) {
+        output::message(&format!("forebay: {event}\n"));
     }
 }

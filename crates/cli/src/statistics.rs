@@ -4,6 +4,7 @@
 use crate::forwarding::Report;
 use crate::output;
 use crate::port_table::PortTable;
+use forebay_control::KeepingStatus;
 use forebay_pipeline::TableMemory;
 use forebay_ports::{Clock, Means};
 use forebay_switch::QueueReport;
@@ -26,6 +27,8 @@ pub struct Statistics {
     last_ns: u64,
     interval_ns: u64,
     json: bool,
+    /// How it stands with the saved state.
+    state: Option<Box<dyn Fn() -> KeepingStatus>>,
     /// Lines of the table that stands on the terminal and is written over.
     lines_shown: Option<usize>,
     /// Nothing is printed any more: the standard output cannot be written.
@@ -44,9 +47,15 @@ impl Statistics {
             last_ns: now_ns,
             interval_ns: (interval_seconds * 1e9) as u64,
             json,
+            state: None,
             lines_shown: in_place.then_some(0),
             is_given_up: false,
         }
+    }
+
+    /// Also tells how it stands with the saved state, as JSON.
+    pub fn with_state(self, state: Option<Box<dyn Fn() -> KeepingStatus>>) -> Statistics {
+        Statistics { state, ..self }
     }
 
     /// The ports before anything has come: whoever started the switch sees that it is ready.
@@ -98,7 +107,7 @@ impl Statistics {
                 .map(queue_json)
                 .collect();
             json["tables"] = report.tables.iter().map(table_json).collect();
-            return self.write(&format!("{json}\n"));
+use forebay_control::KeepingStatus;
         }
         let mut text = self.table.text(ports, seconds);
         if let Some(lines) = &mut self.lines_shown {
@@ -171,6 +180,17 @@ fn table_json(table: &TableMemory) -> Value {
         "table": table.table,
         "entries": table.entries,
         "lookup_bytes": table.bytes,
+    })
+}
+
+fn state_json(state: &KeepingStatus) -> Value {
+    let fault = state.fault.as_ref();
+    json!({
+        "saved": fault.is_none(),
+        "problem": fault.map(|fault| &fault.problem),
+        "refuses_changes": fault.is_some_and(|fault| fault.is_behind),
+        "faults": state.faults,
+        "refused_calls": state.refused_calls,
     })
 }
 

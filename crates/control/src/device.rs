@@ -393,6 +393,7 @@ impl Device {
     pub fn keep_all(&mut self) {
         if self.settings.keeps_state {
             let snapshot = self.snapshot();
+            self.snapshot_is_kept();
             self.outputs.push(Output::KeepAll(snapshot));
         }
     }

@@ -9,6 +9,7 @@
 //!                    │             └ forebay_pipeline::Pipeline
 //!                    └ stream/                   digests, idle entries
 //!   Device ─► outputs: messages for streams, packets for the data plane, programs to run, what is to be kept (save)
+//!   Keeping ─► Keeper: keeps it, and refuses changes while that fails
 //! ```
 //!
 //! The server around it (`forebay-server`) gives it what comes from the network, from the data plane and from the clock,
@@ -28,6 +29,7 @@ mod data;
 mod device;
 mod entity;
 mod forwarding;
+mod keeping;
 mod known;
 mod ledger;
 mod pipeline_config;
@@ -39,9 +41,12 @@ mod save;
 mod schema;
 mod status;
 mod stream;
+mod summary;
 
 pub use bundle::Bundle;
 pub use device::{Device, Now, Output, Settings, StreamId};
+pub use keeping::{Changed, Event, Fault, Keeper, Keeping, KeepingStatus};
 pub use known::known;
 pub use program::{Loaded, load, load_with};
 pub use status::{Code, Error, Rejection};
+pub use summary::{ObjectSummary, ProgramSummary, Summary, summary};

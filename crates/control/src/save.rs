@@ -22,11 +22,11 @@ use std::sync::Arc;
 
 /// All of a device.
 #[derive(Clone, PartialEq, Message)]
-struct Snapshot {
+pub(crate) struct Snapshot {
     #[prost(message, optional, tag = "1")]
-    running: Option<State>,
+    pub(crate) running: Option<State>,
     #[prost(message, optional, tag = "2")]
-    saved: Option<State>,
+    pub(crate) saved: Option<State>,
     /// The program that the switch was started with, by which the next start knows that it is the same.
     #[prost(bytes = "vec", tag = "3")]
     origin: Vec<u8>,
@@ -34,18 +34,18 @@ struct Snapshot {
 
 /// A program with its forwarding state.
 #[derive(Clone, PartialEq, Message)]
-struct State {
+pub(crate) struct State {
     #[prost(message, optional, tag = "1")]
-    config: Option<ForwardingPipelineConfig>,
+    pub(crate) config: Option<ForwardingPipelineConfig>,
     #[prost(message, repeated, tag = "2")]
-    updates: Vec<Update>,
+    pub(crate) updates: Vec<Update>,
     #[prost(message, repeated, tag = "3")]
     words: Vec<Words>,
 }
 
 /// Strings of one translation, in the order of their numbers.
 #[derive(Clone, PartialEq, Message)]
-struct Words {
+pub(crate) struct Words {
     #[prost(string, tag = "1")]
     translation: String,
     #[prost(bytes = "vec", repeated, tag = "2")]
@@ -54,23 +54,33 @@ struct Words {
 
 /// Updates that were done together.
 #[derive(Clone, PartialEq, Message)]
-struct Batch {
+pub(crate) struct Batch {
     #[prost(message, repeated, tag = "1")]
-    updates: Vec<Update>,
+    pub(crate) updates: Vec<Update>,
     /// Strings that were numbered since the last batch.
     #[prost(message, repeated, tag = "2")]
     words: Vec<Words>,
 }
 
 impl Device {
-    /// All that is to be kept. What [`crate::Output::Keep`] says from now on follows it.
-    pub fn snapshot(&mut self) -> Vec<u8> {
+    /// All that is to be kept. When it is kept, [`Device::snapshot_is_kept`] must be called before anything else.
+    pub fn snapshot(&self) -> Vec<u8> {
         let snapshot = Snapshot {
-            running: self.running.as_mut().map(state),
-            saved: self.saved.as_mut().map(state),
+            running: self.running.as_ref().map(state),
+            saved: self.saved.as_ref().map(state),
             origin: self.settings.origin.clone(),
         };
         snapshot.encode_to_vec()
+    }
+
+    /// What [`crate::Output::Keep`] says from now on follows the last snapshot: strings that it has are not kept again.
+    pub fn snapshot_is_kept(&mut self) {
+        for forwarding in self.running.iter_mut().chain(&mut self.saved) {
+            for (translation, dictionary) in &forwarding.schema.dictionaries {
+                let count = dictionary.texts_from(0).len();
+                forwarding.words_kept.insert(translation.clone(), count);
+            }
+        }
     }
 
     /// A device as it was kept: the last snapshot, and the batches since then.
@@ -78,7 +88,6 @@ impl Device {
     /// # Errors
     /// When something cannot be loaded or written again; the message says what. Nothing runs then.
     pub fn restore(settings: Settings, snapshot: &[u8], batches: &[Vec<u8>], now: Now) -> Result<Device, Error> {
-        let unreadable = |error| Error::invalid(format!("what was kept cannot be read: {error}"));
         let snapshot = Snapshot::decode(snapshot).map_err(unreadable)?;
         if snapshot.origin != settings.origin && !settings.origin.is_empty() {
             return Err(Error::precondition(
@@ -94,13 +103,24 @@ impl Device {
         let running = snapshot.running.map(load).transpose()?;
         let saved = snapshot.saved.map(load).transpose()?;
         (device.running, device.saved) = (running, saved);
-        for batch in batches {
-            let Batch { updates, words } = Batch::decode(&batch[..]).map_err(unreadable)?;
-            let forwarding = device.saved.as_mut().or(device.running.as_mut());
-            let forwarding = forwarding.ok_or_else(|| Error::invalid("a batch was kept without a program"))?;
-            write_again(forwarding, &updates, &words, now)?;
+        for (number, batch) in (1..).zip(batches) {
+            device.replay(batch, now).map_err(|error| Error {
+                code: error.code,
+                message: format!("batch {number} of the log: {error}"),
+            })?;
         }
         Ok(device)
+    }
+
+    /// Does a batch again that was kept.
+    ///
+    /// # Errors
+    /// When it cannot be read or written again; the message says what. Part of it may have been done.
+    pub fn replay(&mut self, batch: &[u8], now: Now) -> Result<(), Error> {
+        let Batch { updates, words } = Batch::decode(batch).map_err(unreadable)?;
+        let forwarding = self.saved.as_mut().or(self.running.as_mut());
+        let forwarding = forwarding.ok_or_else(|| Error::invalid("it was kept without a program"))?;
+        write_again(forwarding, &updates, &words, now)
     }
 
     /// What packets go through; none without a program.
@@ -119,12 +139,20 @@ pub(crate) fn batch(forwarding: &mut Forwarding, updates: &[Update], results: &[
     batch.encode_to_vec()
 }
 
-fn state(forwarding: &mut Forwarding) -> State {
-    forwarding.words_kept.clear();
+pub(crate) fn unreadable(error: prost::DecodeError) -> Error {
+    Error::invalid(format!("what was kept cannot be read: {error}"))
+}
+
+fn state(forwarding: &Forwarding) -> State {
+    let dictionaries = forwarding.schema.dictionaries.iter();
+    let words = dictionaries.map(|(translation, dictionary)| Words {
+        translation: translation.clone(),
+        texts: dictionary.texts_from(0),
+    });
     State {
         config: Some(forwarding.config.clone()),
         updates: reconcile::changes(forwarding),
-        words: new_words(forwarding),
+        words: words.filter(|words| !words.texts.is_empty()).collect(),
     }
 }
 

@@ -30,6 +30,10 @@ pub enum Code {
     OutOfRange = 11,
     /// This switch cannot do it.
     Unimplemented = 12,
+    /// It is in force, and could not be saved for a restart.
+    Internal = 13,
+    /// Nothing was done, since it could not be saved for a restart: try again later.
+    Unavailable = 14,
 }
 
 /// Why one thing could not be done: a code, and a sentence for people that names the object of the program.
@@ -123,6 +127,22 @@ impl Rejection {
             },
             details: results.iter().map(Error::in_batch).collect(),
         })
+    }
+}
+
+impl Rejection {
+    /// The rejection of a batch of `updates` updates whose change could not be kept: those that were done say so, those
+    /// that were refused (`rejection`) keep their own errors.
+    pub fn not_kept(rejection: Option<Rejection>, error: Error, updates: usize) -> Rejection {
+        let refused = rejection.map(|rejection| rejection.details);
+        let mut details = refused.unwrap_or_else(|| vec![v1::Error::default(); updates]);
+        for detail in details
+            .iter_mut()
+            .filter(|detail| detail.canonical_code == Code::Ok as i32)
+        {
+            *detail = Error::in_batch(&Err(error.clone()));
+        }
+        Rejection { error, details }
     }
 }
 

@@ -21,6 +21,7 @@ mod link;
 mod listen;
 mod service;
 mod shared;
+mod state_report;
 mod status;
 mod tls;
 
@@ -38,10 +39,11 @@ pub use address::{Address, AddressError, DEFAULT_PORT};
 pub use generated::p4_runtime_client::P4RuntimeClient;
 pub use gnmi::interfaces::{PortInfo, PortStatus};
 pub use link::{CpuPort, DigestSender, Link, link};
-pub use shared::{Environment, Keeper};
+pub use shared::Environment;
+pub use state_report::StateReport;
 pub use tls::Tls;
 
-use forebay_control::Device;
+use forebay_control::{Device, KeepingStatus};
 use forebay_packet::PortState;
 use generated::p4_runtime_server::P4RuntimeServer;
 use generated_gnmi::g_nmi_server::GNmiServer;
@@ -102,8 +104,18 @@ impl Running {
     /// # Errors
     /// When it cannot be kept.
     pub fn keep_all(&self) -> Result<(), String> {
-        let (_, kept) = self.shared.call_and_keep(|device, _| device.keep_all());
-        kept.map_err(|status| status.message().to_string())
+        self.shared.keep_all()
+    }
+
+    /// How it stands with what is kept. It does not wait for calls.
+    pub fn keeping(&self) -> KeepingStatus {
+        self.shared.keeping()
+    }
+
+    /// The same, to be asked again and again.
+    pub fn watch_keeping(&self) -> impl Fn() -> KeepingStatus + use<> {
+        let shared = Arc::clone(&self.shared);
+        move || shared.keeping()
     }
 
     /// Tells how a port is: controllers' groups and replicas depend on whether it is up, gNMI shows all of it.
@@ -160,7 +172,7 @@ pub fn start(options: &Options, device: Device, link: Link, environment: Environ
     };
     runtime.spawn(inputs.pump(Arc::clone(&shared)));
     runtime.spawn(Arc::clone(&shared).keep_time());
-    runtime.spawn(Arc::clone(&shared).keep_all(options.keep_period));
+    runtime.spawn(Arc::clone(&shared).keep_fresh(options.keep_period));
     runtime.spawn(async move {
         let routes = about_itself(Routes::new(service).add_service(management)).await;
         let served = builder

@@ -3,7 +3,8 @@
 use crate::generated::p4_runtime_server::P4Runtime;
 use crate::shared::{Shared, ToStream};
 use crate::status::{of_error, of_rejection};
-use forebay_control::StreamId;
+use forebay_control::{Device, Rejection, StreamId};
+use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::{
     CapabilitiesRequest, CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, SetForwardingPipelineConfigResponse,
@@ -32,13 +33,19 @@ impl Service {
 impl P4Runtime for Service {
     async fn write(&self, request: Request<WriteRequest>) -> Result<Response<WriteResponse>, Status> {
         let request = request.into_inner();
-        let write = || self.shared.call_and_keep(|device, now| device.write(&request, now));
-        let (written, kept) = match request.updates.len() <= SMALL_BATCH {
+        let write = || self.shared.change(|device, now| device.write(&request, now));
+        let is_short = request.updates.len() <= SMALL_BATCH && self.shared.keeping().fault.is_none();
+        let changed = match is_short {
             true => write(),
             false => tokio::task::block_in_place(write),
         };
+        let (written, kept) = changed.map_err(|refused| of_error(&refused))?;
+        let written = match kept {
+            Ok(()) => written,
+            Err(error) => Err(Rejection::not_kept(written.err(), error, request.updates.len())),
+        };
         written.map_err(|rejection| of_rejection(&rejection))?;
-        kept.map(|()| Response::new(WriteResponse {}))
+        Ok(Response::new(WriteResponse {}))
     }
 
     type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<ReadResponse, Status>>>;
@@ -61,13 +68,15 @@ impl P4Runtime for Service {
         request: Request<SetForwardingPipelineConfigRequest>,
     ) -> Result<Response<SetForwardingPipelineConfigResponse>, Status> {
         let request = request.into_inner();
-        let set = || {
-            self.shared
-                .call_and_keep(|device, now| device.set_pipeline_config(&request, now))
+        let set = |device: &mut Device, now| device.set_pipeline_config(&request, now);
+        let set = || match request.action() {
+            Action::Verify => Ok((self.shared.call(set), Ok(()))),
+            _ => self.shared.change(set),
         };
-        let (set, kept) = tokio::task::block_in_place(set);
-        set.map_err(|error| of_error(&error))?;
-        kept.map(|()| Response::new(SetForwardingPipelineConfigResponse {}))
+        let changed = tokio::task::block_in_place(set);
+        let (set, kept) = changed.map_err(|refused| of_error(&refused))?;
+        set.and(kept).map_err(|error| of_error(&error))?;
+        Ok(Response::new(SetForwardingPipelineConfigResponse {}))
     }
 
     async fn get_forwarding_pipeline_config(
@@ -100,7 +109,9 @@ impl P4Runtime for Service {
     ) -> Result<Response<CapabilitiesResponse>, Status> {
         let request = request.into_inner();
         let capabilities = self.shared.call(|device, _| device.capabilities(request));
-        capabilities.map(Response::new).map_err(|error| of_error(&error))
+        let mut capabilities = capabilities.map_err(|error| of_error(&error))?;
+        capabilities.experimental = Some(self.shared.state_report().to_any());
+        Ok(Response::new(capabilities))
     }
 }
 

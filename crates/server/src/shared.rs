@@ -2,13 +2,14 @@
 
 use crate::gnmi::interfaces::{Interfaces, PortInfo, PortStatus};
 use crate::link::{Link, PacketsOut};
-use forebay_control::{Device, Now, Output, StreamId};
+use crate::state_report::StateReport;
+use forebay_control::{Device, Error, Keeper, Keeping, KeepingStatus, Now, Output, StreamId};
 use forebay_pipeline::{DigestMessage, Pipeline};
 use forebay_protocol::p4::v1::StreamMessageResponse;
 use forebay_protocol::p4::v1::stream_message_response::Update;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tonic::Status;
@@ -30,21 +31,6 @@ pub struct Environment {
     pub enable_port: Box<dyn Fn(u32, bool) + Send + Sync>,
 }
 
-/// Keeps the forwarding state where it survives a restart. The errors are for people.
-pub trait Keeper: Send + Sync {
-    /// Keeps a batch behind those before it; it is kept when this returns.
-    ///
-    /// # Errors
-    /// When it cannot be kept.
-    fn keep(&self, batch: &[u8]) -> Result<(), String>;
-
-    /// Keeps all of the state anew.
-    ///
-    /// # Errors
-    /// When it cannot be kept; what was kept before stays.
-    fn keep_all(&self, state: &[u8]) -> Result<(), String>;
-}
-
 /// What goes to a stream.
 #[derive(Clone)]
 pub(crate) struct ToStream {
@@ -59,6 +45,10 @@ pub(crate) struct Shared {
     environment: Environment,
     interfaces: Interfaces,
     last_stream: AtomicU64,
+    /// How it stands with what is kept; a copy, to be read without waiting for calls.
+    keeping: Mutex<KeepingStatus>,
+    /// Told when a fault has begun or ended.
+    keeping_changed: Notify,
     /// When time is looked at next, in nanoseconds since the switch started.
     planned_ns: AtomicU64,
     replan: Notify,
@@ -66,6 +56,7 @@ pub(crate) struct Shared {
 
 struct Inner {
     device: Device,
+    keeping: Keeping,
     streams: HashMap<StreamId, ToStream>,
     packets_out: PacketsOut,
 }
@@ -80,9 +71,13 @@ impl Shared {
     pub(crate) fn new(device: Device, link: Link, mut environment: Environment) -> (Arc<Shared>, Inputs) {
         let ports = std::mem::take(&mut environment.ports);
         let interfaces = Interfaces::new(ports, (environment.now)().epoch_ns);
+        let keeping = Keeping::new(environment.keeper.take());
         let shared = Shared {
+            keeping: Mutex::new(keeping.status().clone()),
+            keeping_changed: Notify::new(),
             inner: Mutex::new(Inner {
                 device,
+                keeping,
                 streams: HashMap::new(),
                 packets_out: link.packets_out,
             }),
@@ -99,35 +94,96 @@ impl Shared {
         (Arc::new(shared), inputs)
     }
 
-    /// Does something with the device, and what comes of it, before anybody else does.
+    /// Does something with the device, and what comes of it, before anybody else does. It must not change what is kept.
     pub(crate) fn call<R>(&self, action: impl FnOnce(&mut Device, Now) -> R) -> R {
-        self.call_and_keep(action).0
-    }
-
-    /// The same, and whether what came of it is kept.
-    pub(crate) fn call_and_keep<R>(&self, action: impl FnOnce(&mut Device, Now) -> R) -> (R, Result<(), Status>) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
         let now = (self.environment.now)();
         let result = action(&mut inner.device, now);
-        let mut kept = Ok(());
-        for output in inner.device.take_outputs() {
-            let done = inner.deliver(output, &self.environment);
-            kept = kept.and(done.map_err(not_kept));
+        let outputs = inner.device.take_outputs();
+        // A change that a controller does not wait for: the fault is told, and ends as all others do.
+        let (outputs, _) = inner.keeping.settle(outputs, now);
+        self.finish(inner, outputs);
+        result
+    }
+
+    /// The same for what changes the state that is kept; also whether the change is kept.
+    ///
+    /// # Errors
+    /// When it could not be kept: nothing was done.
+    pub(crate) fn change<R>(
+        &self,
+        action: impl FnOnce(&mut Device, Now) -> R,
+    ) -> Result<(R, Result<(), Error>), Error> {
+        let mut inner = self.lock();
+        let now = (self.environment.now)();
+        let Inner { device, keeping, .. } = &mut *inner;
+        let (outputs, result) = match keeping.change(device, now, action) {
+            Ok(changed) => (changed.outputs, Ok((changed.result, changed.kept))),
+            Err(refused) => (Vec::new(), Err(refused)),
+        };
+        self.finish(inner, outputs);
+        result
+    }
+
+    /// Keeps all of the state, as it is now.
+    pub(crate) fn keep_all(&self) -> Result<(), String> {
+        let mut inner = self.lock();
+        let now = (self.environment.now)();
+        let Inner { device, keeping, .. } = &mut *inner;
+        let kept = keeping.refresh(device, now);
+        self.finish(inner, Vec::new());
+        kept
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// After a call: does what it wants done, and plans what time will make due.
+    fn finish(&self, mut inner: MutexGuard<'_, Inner>, outputs: Vec<Output>) {
+        for output in outputs {
+            inner.deliver(output, &self.environment);
         }
         let next_ns = inner.device.next_tick_ns().unwrap_or(u64::MAX);
         if next_ns < self.planned_ns.load(Ordering::Relaxed) {
             self.planned_ns.store(next_ns, Ordering::Relaxed);
             self.replan.notify_one();
         }
-        (result, kept)
+        let mut seen = self.keeping.lock().unwrap_or_else(PoisonError::into_inner);
+        if *seen != *inner.keeping.status() {
+            seen.clone_from(inner.keeping.status());
+            self.keeping_changed.notify_one();
+        }
     }
 
-    /// Keeps all of the state now and then, since packets change it too.
-    pub(crate) async fn keep_all(self: Arc<Self>, period: Duration) {
+    /// How it stands with what is kept.
+    pub(crate) fn keeping(&self) -> KeepingStatus {
+        self.keeping.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The same for controllers.
+    pub(crate) fn state_report(&self) -> StateReport {
+        StateReport::new(&self.keeping(), (self.environment.now)())
+    }
+
+    /// Keeps all of the state now and then, since packets change it too, and after a fault as soon as its pause is over.
+    pub(crate) async fn keep_fresh(self: Arc<Self>, period: Duration) {
+        let mut next_ns = self.switch_ns() + period.as_nanos() as u64;
         loop {
-            tokio::time::sleep(period).await;
-            // Who reads this cannot do anything about it; the next write of a controller fails if nothing can be kept.
-            let _ = tokio::task::block_in_place(|| self.call_and_keep(|device, _| device.keep_all()));
+            let due_ns = self
+                .keeping()
+                .fault
+                .map_or(next_ns, |fault| fault.retry_ns.min(next_ns));
+            let wait = Duration::from_nanos(due_ns.saturating_sub(self.switch_ns()));
+            if tokio::time::timeout(wait, self.keeping_changed.notified())
+                .await
+                .is_ok()
+            {
+                continue;
+            }
+            // A fault is told when it begins; calls that it concerns have errors of their own.
+            let _ = tokio::task::block_in_place(|| self.keep_all());
+            next_ns = self.switch_ns() + period.as_nanos() as u64;
         }
     }
 
@@ -204,19 +260,16 @@ impl Shared {
 }
 
 impl Inner {
-    fn deliver(&mut self, output: Output, environment: &Environment) -> Result<(), String> {
-        match (output, &environment.keeper) {
-            (Output::Keep(batch), Some(keeper)) => return keeper.keep(&batch),
-            (Output::KeepAll(state), Some(keeper)) => return keeper.keep_all(&state),
-            (Output::Keep(_) | Output::KeepAll(_), None) => {}
-            (Output::Send(stream, message), _) => self.send(stream, message),
-            (Output::PacketOut(packet), _) => {
+    fn deliver(&mut self, output: Output, environment: &Environment) {
+        match output {
+            Output::Keep(_) | Output::KeepAll(_) => debug_assert!(false, "what is to be kept is settled before"),
+            Output::Send(stream, message) => self.send(stream, message),
+            Output::PacketOut(packet) => {
                 // The port counts nothing that never came to it; a controller sees no answer to a packet-out either way.
                 let _ = self.packets_out.send(packet);
             }
-            (Output::Install(pipeline), _) => tokio::task::block_in_place(|| (environment.install)(pipeline)),
+            Output::Install(pipeline) => tokio::task::block_in_place(|| (environment.install)(pipeline)),
         }
-        Ok(())
     }
 
     /// A controller that does not read loses packets and notifications; one that would miss who is primary is
@@ -230,10 +283,6 @@ impl Inner {
             sender.end.notify_one();
         }
     }
-}
-
-fn not_kept(problem: String) -> Status {
-    Status::internal(format!("it was done, but it would be lost at a restart: {problem}"))
 }
 
 impl Inputs {

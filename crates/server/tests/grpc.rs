@@ -1,6 +1,6 @@
 //! Over real connections: what the state machine says arrives, errors in the form of the specification.
 
-use forebay_control::{Device, Now, Settings};
+use forebay_control::{Device, Event, Keeper, Now, Settings};
 use forebay_packet::{Burst, Packet, Port};
 use forebay_pipeline::Pipeline;
 use forebay_protocol::google::rpc;
@@ -14,9 +14,11 @@ use forebay_protocol::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest,
 };
 use forebay_protocol::text;
-use forebay_server::{CpuPort, Environment, Keeper, Options, P4RuntimeClient, Running, link, start};
+use forebay_server::{CpuPort, Environment, Options, P4RuntimeClient, Running, link, start};
 use prost::Message;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tonic::transport::Channel;
 use tonic::{Code, Streaming};
@@ -44,8 +46,12 @@ fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
     });
     let installed = Arc::new(Mutex::new(Vec::new()));
     let list = Arc::clone(&installed);
+    let began = Instant::now();
     let environment = Environment {
-        now: Box::new(Now::default),
+        now: Box::new(move || Now {
+            switch_ns: began.elapsed().as_nanos() as u64,
+            epoch_ns: 0,
+        }),
         install: Box::new(move |pipeline| list.lock().unwrap().push(pipeline)),
         keeper,
         ports: Vec::new(),
@@ -54,7 +60,7 @@ fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
     let options = Options {
         address: "127.0.0.1:0".parse().unwrap(),
         tls: None,
-        keep_period: std::time::Duration::from_secs(60),
+        keep_period: Duration::from_secs(60),
     };
     let server = start(&options, device, link, environment).unwrap();
     Bed {
@@ -289,30 +295,113 @@ async fn messages_of_more_than_four_megabytes_are_taken() {
     client.write(request).await.unwrap();
 }
 
-/// Keeps programs, and has no room for anything else.
-struct FullDisk;
+/// A disk that is full while this is true, and what was said about it.
+#[derive(Clone, Default)]
+struct Full {
+    is_full: Arc<AtomicBool>,
+    is_behind: Arc<AtomicBool>,
+    events: Arc<Mutex<Vec<String>>>,
+}
 
-impl Keeper for FullDisk {
-    fn keep(&self, _batch: &[u8]) -> Result<(), String> {
-        Err("no space left".to_string())
-    }
-
-    fn keep_all(&self, _state: &[u8]) -> Result<(), String> {
-        Ok(())
+impl Full {
+    fn kept(&self) -> Result<(), String> {
+        let is_full = self.is_full.load(Ordering::SeqCst);
+        self.is_behind.fetch_or(is_full, Ordering::SeqCst);
+        match is_full {
+            true => Err("no space left".to_string()),
+            false => Ok(()),
+        }
     }
 }
 
+impl Keeper for Full {
+    fn keep(&mut self, _batch: &[u8]) -> Result<(), String> {
+        assert!(self.takes_batches(), "a batch follows a gap");
+        self.kept()
+    }
+
+    fn keep_all(&mut self, _state: &[u8]) -> Result<(), String> {
+        self.kept()?;
+        self.is_behind.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn takes_batches(&self) -> bool {
+        !self.is_behind.load(Ordering::SeqCst)
+    }
+
+    fn tell(&mut self, event: &Event) {
+        self.events.lock().unwrap().push(event.to_string());
+    }
+}
+
+fn delete_request() -> WriteRequest {
+    let mut request = write_request(GROUP);
+    request.updates[0].r#type = forebay_protocol::p4::v1::update::Type::Delete as i32;
+    request
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_kept_is_said() {
-    let bed = bed_with(Some(Box::new(FullDisk)));
+async fn what_cannot_be_kept_is_not_acknowledged() {
+    let disk = Full::default();
+    let bed = bed_with(Some(Box::new(disk.clone())));
     let mut client = connect(&bed).await;
     let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
     next(&mut responses).await;
     push(&mut client).await;
+    disk.is_full.store(true, Ordering::SeqCst);
     let status = client.write(write_request(GROUP)).await.unwrap_err();
     assert_eq!(status.code(), Code::Internal);
-    assert!(status.message().contains("it was done, but"), "{status}");
-    assert!(status.message().contains("no space left"), "{status}");
+    assert!(
+        status
+            .message()
+            .contains("is in force, but it is not saved: no space left"),
+        "{status}"
+    );
+    let details = rpc::Status::decode(status.details()).unwrap().details;
+    let detail = Error::decode(&details[0].value[..]).unwrap();
+    assert_eq!(
+        detail.canonical_code,
+        Code::Internal as i32,
+        "no update of the batch is acknowledged"
+    );
+    let status = client.write(delete_request()).await.unwrap_err();
+    assert_eq!(status.code(), Code::Unavailable);
+    assert!(status.message().contains("nothing was done"), "{status}");
+    let fault = bed.server.keeping().fault.unwrap();
+    assert!(fault.is_behind);
+    assert_eq!(bed.server.keeping().refused_calls, 1);
+    disk.is_full.store(false, Ordering::SeqCst);
+    client
+        .write(delete_request())
+        .await
+        .expect("the group is there, and the disk has room");
+    assert_eq!(bed.server.keeping().fault, None);
+    assert_eq!(bed.server.keeping().faults, 1);
+    let events = disk.events.lock().unwrap().clone();
+    assert_eq!(events.len(), 2, "{events:?}");
+    assert!(events[1].contains("is saved again"), "{events:?}");
+}
+
+/// No controller calls: the server tries again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_heals_by_itself() {
+    let disk = Full::default();
+    let bed = bed_with(Some(Box::new(disk.clone())));
+    let mut client = connect(&bed).await;
+    let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    disk.is_full.store(true, Ordering::SeqCst);
+    client.write(write_request(GROUP)).await.unwrap_err();
+    disk.is_full.store(false, Ordering::SeqCst);
+    for _ in 0..600 {
+        if bed.server.keeping().fault.is_none() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{:?}", bed.server.keeping());
 }
 
 /// The small version of `tests/clients/soak_client.py`.

@@ -6,26 +6,52 @@
 //!   DIR/lock                held by the switch that uses the folder
 //! ```
 //!
-//! The crate knows nothing of what it keeps: snapshots and batches are bytes.
+//! The crate does not know what it keeps: snapshots and batches are bytes. Files are made for their owner alone (0600).
+//! A file with any other name in the folder is left alone.
 //!
 //! # What is guaranteed
 //!
 //! * When [`Store::append`] has returned, the batch is there after the process is killed; with [`Sync::Disk`] also after
-//!   a power failure.
+//!   a power failure. That the files still have their names is looked at too, since they may have been removed.
 //! * A batch is there as a whole or not at all.
-//! * A log whose last record is incomplete, since the process or the machine died while it was written, is cut off behind
-//!   the last complete one, which [`Recovered::cut`] says. Nobody was told that such a batch was kept.
-//! * Any other damage is an error that names the file and the offset. Nothing is loaded then.
+//! * When a batch cannot be written, the store is *behind* what its caller has: every later batch is refused until
+//!   [`Store::snapshot`] has succeeded. So no batch follows a gap.
+//! * The last record of a log may be incomplete, since the process or the machine died while it was written. It is left
+//!   out, which [`Recovered::cut`] says; it was never acknowledged.
+//! * Any other damage, and a file that is missing, is an error that names the file. Nothing is loaded then; [`Repair`]
+//!   restores what can be.
 //!
 //! # How
 //!
-//! A new snapshot is written to a temporary file, brought to the disk and renamed, after its empty log is there; only
-//! then the old ones go. So there is one complete snapshot with its log at every moment. Every record has a checksum of
-//! its length and one of its content (`record`), so that a length that is damaged is not taken for the end of the file.
+//! Snapshot and empty log are written to temporary files and brought to the disk; then the snapshot is renamed, then the
+//! log, and the folder is brought to the disk in front of each step. From the renaming of the snapshot on it is the one
+//! that is loaded, with the temporary log if need be. Old files go last. A step that fails leaves what was there before,
+//! or, when it is unknown whether it took effect, two generations that have the same state; nothing is acknowledged
+//! before another attempt has come through. A file of which `fsync` has failed is not used again: the kernel may have
+//! dropped what was to be written, and a second `fsync` would not say so. For the same reason [`Store::open`] writes what
+//! it has read to new files.
+//!
+//! Every record has a checksum of its length and one of its content (`record`), so that a length that is damaged is not
+//! taken for the end of the file.
+//!
+//! All operations on files go through [`Files`]: the system's ([`SystemFiles`]), or a disk in memory that fails as it is
+//! told ([`memory`]). `tests/faults.rs` lets every operation of a session fail in every way.
 
 mod error;
+mod files;
+mod inspect;
+mod log;
+pub mod memory;
+mod names;
 mod record;
+mod repair;
 mod store;
+mod system;
 
 pub use error::StateError;
-pub use store::{Cut, Recovered, Store, Sync};
+pub use files::{Files, Identity, Lock, LockMode, OpenFile};
+pub use inspect::{FileReport, Generation, Inspection, Tail, inspect};
+pub use log::Cut;
+pub use repair::Repair;
+pub use store::{Recovered, Store, Sync};
+pub use system::SystemFiles;

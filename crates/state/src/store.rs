@@ -1,10 +1,15 @@
 //! The folder: what is found in it, and what is written to it.
 
 use crate::error::StateError;
-use crate::record::{self, Found, HEADER, Kind};
-use std::fs::{self, File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use crate::files::{Files, Identity, Lock, LockMode, write_all};
+use crate::inspect::Listing;
+use crate::log::{Cut, Log, check_name};
+use crate::names::{Kind, LOCK, Name};
+use crate::record::{self, Version};
+use crate::system::SystemFiles;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// When what was written is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,17 +20,6 @@ pub enum Sync {
     System,
 }
 
-/// The end of a log that was cut off, since its last record was never written to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// The log.
-    pub path: PathBuf,
-    /// Where it ends now.
-    pub offset: u64,
-    /// Bytes that were cut off.
-    pub bytes: u64,
-}
-
 /// What was found in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovered {
@@ -33,244 +27,303 @@ pub struct Recovered {
     pub snapshot: Vec<u8>,
     /// The batches since then, in order.
     pub batches: Vec<Vec<u8>>,
-    /// Whether a batch was lost that nobody was told of.
+    /// The end of the log that is left out, since its last batch was never written to its end and never acknowledged.
     pub cut: Option<Cut>,
 }
 
 /// A folder that state is kept in. It is locked while this exists.
 #[derive(Debug)]
 pub struct Store {
+    files: Arc<dyn Files>,
     folder: PathBuf,
     sync: Sync,
-    /// Of the present snapshot and its log; 0 before the first.
-    generation: u64,
-    log: Option<Log>,
-    /// Checksum and length of the present snapshot.
-    present: Option<(u32, usize)>,
-    _lock: File,
+    /// What batches are written to; none before the first snapshot.
+    current: Option<Current>,
+    /// Whether something that the caller has is not in the current log, or it is unknown which log is loaded.
+    is_behind: bool,
+    /// The generation of a snapshot of which it is unknown whether it is there.
+    uncertain: Option<u64>,
+    lock: Box<dyn Lock>,
 }
 
-/// The log that is written to.
+/// A generation that is complete on the disk.
 #[derive(Debug)]
-struct Log {
-    file: File,
-    path: PathBuf,
-    /// Bytes of complete records and the header.
-    length: u64,
-    records: u32,
-    /// Whether its end is not known to be complete.
-    is_broken: bool,
+pub(crate) struct Current {
+    generation: u64,
+    snapshot: Identity,
+    snapshot_path: PathBuf,
+    print: Option<Print>,
+    log: Log,
 }
+
+/// Tells snapshots apart: checksum, hash and length.
+type Print = (u32, u64, usize);
 
 impl Store {
-    /// Opens a folder, which is made if it does not exist. Also returns what is in it, if there is a snapshot.
+    /// Opens a folder of the system, which is made if it does not exist. Also returns what is in it, if there is a
+    /// snapshot; it is written to new files, so that everything is on the disk. When they cannot be written, the store
+    /// takes no batches before a snapshot ([`Store::takes_batches`]).
     ///
     /// # Errors
-    /// When the folder cannot be used, another switch uses it, or a file is damaged.
+    /// When the folder cannot be used, another switch uses it, or a file is damaged or missing.
     pub fn open(folder: &Path, sync: Sync) -> Result<(Store, Option<Recovered>), StateError> {
-        fs::create_dir_all(folder).map_err(StateError::io("make", folder))?;
+        Store::open_with(Arc::new(SystemFiles), folder, sync)
+    }
+
+    /// The same with other files.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_with(
+        files: Arc<dyn Files>,
+        folder: &Path,
+        sync: Sync,
+    ) -> Result<(Store, Option<Recovered>), StateError> {
+        files.make_folder(folder).map_err(StateError::io("make", folder))?;
+        let lock = lock(&*files, folder)?;
+        let listing = Listing::read(&*files, folder)?;
         let mut store = Store {
+            files,
             folder: folder.to_path_buf(),
             sync,
-            generation: 0,
-            log: None,
-            present: None,
-            _lock: lock(folder)?,
+            current: None,
+            is_behind: false,
+            uncertain: None,
+            lock,
         };
-        let Some(generation) = newest(folder)? else {
+        let Some(number) = listing.numbers().last().copied() else {
             return Ok((store, None));
         };
-        let snapshot = read_snapshot(&store.path(Kind::Snapshot, generation), generation)?;
-        let (log, batches, cut) = open_log(&store.path(Kind::Log, generation), generation)?;
-        store.generation = generation;
-        store.present = Some((crc32fast::hash(&snapshot), snapshot.len()));
-        store.log = Some(log);
-        store.remove_others()?;
-        let recovered = Recovered { snapshot, batches, cut };
+        let recovered = listing.generation(&*store.files, number)?.recovered()?;
+        store.begin_anew(number + 1, &recovered);
         Ok((store, Some(recovered)))
+    }
+
+    /// Writes what was found to new files, since it is unknown whether the old ones are on the disk: their writer may have
+    /// died before, or have been told by `fsync` that they are not. When that fails, the store takes no batches before a
+    /// snapshot.
+    fn begin_anew(&mut self, generation: u64, found: &Recovered) {
+        let place = Place::new(&*self.files, &self.folder, generation);
+        match commit(&place, &found.snapshot, &found.batches) {
+            Ok(current) => {
+                self.current = Some(current);
+                self.remove_others(generation);
+            }
+            // Not tried again under the same number: its log may hold batches that its snapshot has not.
+            Err(_) => self.is_behind = true,
+        }
     }
 
     /// Keeps a batch of changes.
     ///
     /// # Errors
-    /// When it cannot be written. The log ends before it then; if not even that can be made sure, every call fails until
-    /// there is a new snapshot.
+    /// When it cannot be kept, or the files have lost their names meanwhile. Whether the batch is there after a restart is
+    /// unknown then, and the store takes no other before a snapshot.
     pub fn append(&mut self, batch: &[u8]) -> Result<(), StateError> {
-        let sync = self.sync;
-        let log = self
-            .log
-            .as_mut()
-            .ok_or_else(|| StateError::damaged(&self.folder, 0, "there is no snapshot yet that a log could follow"))?;
-        log.append(batch, sync)
+        let Some(current) = self.current.as_mut().filter(|_| !self.is_behind) else {
+            return Err(StateError::Behind(self.folder.clone()));
+        };
+        let appended = current.log.append(batch, self.sync);
+        let appended = appended.and_then(|()| current.check_names(&*self.files));
+        self.is_behind = appended.is_err();
+        appended
+    }
+
+    /// Whether a batch can follow what is kept: there is a snapshot, and nothing has failed since.
+    pub fn takes_batches(&self) -> bool {
+        self.current.is_some() && !self.is_behind
     }
 
     /// Keeps all of the state anew, in place of what is there. Does nothing when it is what is there already.
     ///
     /// # Errors
-    /// When it cannot be written; what was there stays.
+    /// When it cannot be kept. What is loaded after a restart is what was there before, or this state.
     pub fn snapshot(&mut self, state: &[u8]) -> Result<(), StateError> {
-        let print = Some((crc32fast::hash(state), state.len()));
-        if self.present == print && self.log.as_ref().is_some_and(|log| log.records == 0 && !log.is_broken) {
+        let print = print_of(state);
+        if self.has(print) {
             return Ok(());
         }
-        let generation = self.generation + 1;
-        let log_path = self.path(Kind::Log, generation);
-        write_whole(&log_path, &record::header(Kind::Log, generation))?;
-        let mut bytes = record::header(Kind::Snapshot, generation);
-        bytes.extend(record::record(0, state));
-        let path = self.path(Kind::Snapshot, generation);
-        let temporary = path.with_extension("tmp");
-        write_whole(&temporary, &bytes)?;
-        fs::rename(&temporary, &path).map_err(StateError::io("rename", &temporary))?;
-        self.sync_folder()?;
-        let (log, ..) = open_log(&log_path, generation)?;
-        self.log = Some(log);
-        self.generation = generation;
-        self.present = print;
-        self.remove_others()
+        self.hold_folder()?;
+        let generation = self.next_generation()?;
+        let mut place = Place::new(&*self.files, &self.folder, generation);
+        place.may_exist = self.uncertain == Some(generation);
+        match commit(&place, state, &[]) {
+            Ok(current) => {
+                current
+                    .check_names(&*self.files)
+                    .inspect_err(|_| self.is_behind = true)?;
+                let print = Some(print);
+                self.current = Some(Current { print, ..current });
+                (self.is_behind, self.uncertain) = (false, None);
+                self.remove_others(generation);
+                Ok(())
+            }
+            Err(failure) => {
+                if failure.is_uncertain {
+                    (self.is_behind, self.uncertain) = (true, Some(generation));
+                }
+                Err(failure.error)
+            }
+        }
     }
 
-    fn path(&self, kind: Kind, generation: u64) -> PathBuf {
-        let name = match kind {
-            Kind::Snapshot => "snapshot",
-            Kind::Log => "log",
+    /// Whether this state is what is loaded now.
+    fn has(&self, print: Print) -> bool {
+        let current = self.current.as_ref().filter(|_| !self.is_behind);
+        current.is_some_and(|current| {
+            current.print == Some(print) && current.log.is_empty() && current.check_names(&*self.files).is_ok()
+        })
+    }
+
+    /// Makes a folder that was removed again, and locks it.
+    fn hold_folder(&mut self) -> Result<(), StateError> {
+        let (files, folder) = (&*self.files, &self.folder);
+        files.make_folder(folder).map_err(StateError::io("make", folder))?;
+        let path = folder.join(LOCK);
+        let identity = self.lock.identity().map_err(StateError::io("look at", &path))?;
+        match check_name(files, &path, identity) {
+            Err(StateError::Gone(_)) => {
+                self.lock = lock(files, folder)?;
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// The number of the next generation: higher than all that are there. One that has failed is tried again, so that
+    /// files do not become more with every attempt.
+    fn next_generation(&self) -> Result<u64, StateError> {
+        let numbers = Listing::read(&*self.files, &self.folder)?.numbers().into_iter();
+        let numbers = numbers.filter(|number| Some(*number) != self.uncertain);
+        let present = self.current.as_ref().map(|current| current.generation);
+        Ok(numbers.chain(present).max().unwrap_or(0) + 1)
+    }
+
+    /// Removes what is older than a generation, and what was never finished. What cannot be removed does no harm, and is
+    /// removed later.
+    fn remove_others(&self, generation: u64) {
+        let Ok(listing) = Listing::read(&*self.files, &self.folder) else {
+            return;
         };
-        self.folder.join(format!("{name}-{generation:08}"))
-    }
-
-    fn sync_folder(&self) -> Result<(), StateError> {
-        let folder = File::open(&self.folder).and_then(|folder| folder.sync_all());
-        folder.map_err(StateError::io("bring to the disk", &self.folder))
-    }
-
-    /// Removes snapshots and logs of other generations, and files that were never finished.
-    fn remove_others(&self) -> Result<(), StateError> {
-        let own = [Kind::Snapshot, Kind::Log].map(|kind| self.path(kind, self.generation));
-        for (path, name) in names(&self.folder)? {
-            let is_ours = name.starts_with("snapshot-") || name.starts_with("log-");
-            if is_ours && !own.contains(&path) {
-                fs::remove_file(&path).map_err(StateError::io("remove", &path))?;
-            }
+        let is_old = |name: &&Name| name.generation < generation || name.is_temporary;
+        for name in listing.ours.iter().filter(is_old) {
+            let _ = self.files.remove(&name.path(&self.folder));
         }
-        Ok(())
     }
 }
 
-impl Log {
-    fn append(&mut self, batch: &[u8], sync: Sync) -> Result<(), StateError> {
-        if self.is_broken {
-            return Err(StateError::damaged(
-                &self.path,
-                self.length as usize,
-                "an earlier write failed, so that nothing can follow before the next snapshot",
-            ));
+impl Current {
+    /// Whether the files still have their names.
+    fn check_names(&self, files: &dyn Files) -> Result<(), StateError> {
+        self.log.check_name(files)?;
+        check_name(files, &self.snapshot_path, self.snapshot)
+    }
+}
+
+/// Why a generation could not be made.
+pub(crate) struct Failure {
+    pub(crate) error: StateError,
+    /// Whether it may be there all the same.
+    pub(crate) is_uncertain: bool,
+}
+
+/// Where a generation is made.
+pub(crate) struct Place<'a> {
+    files: &'a dyn Files,
+    folder: &'a Path,
+    generation: u64,
+    /// Whether an earlier attempt may have made it.
+    may_exist: bool,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn new(files: &'a dyn Files, folder: &'a Path, generation: u64) -> Place<'a> {
+        Place {
+            files,
+            folder,
+            generation,
+            may_exist: false,
         }
-        let bytes = record::record(self.records, batch);
-        let written = self.file.write_all(&bytes).and_then(|()| match sync {
-            Sync::Disk => self.file.sync_data(),
-            Sync::System => Ok(()),
-        });
-        if let Err(error) = written {
-            let end = self
-                .file
-                .set_len(self.length)
-                .and_then(|()| self.file.seek(SeekFrom::End(0)));
-            self.is_broken = end.is_err();
-            return Err(StateError::io("write", &self.path)(error));
+    }
+
+    fn temporary(&self, kind: Kind) -> PathBuf {
+        Name::new(kind, self.generation).temporary().path(self.folder)
+    }
+
+    fn sync(&self) -> Result<(), StateError> {
+        let synced = self.files.sync_folder(self.folder);
+        synced.map_err(StateError::io("bring to the disk", self.folder))
+    }
+
+    /// Removes what was not finished: it may take the space that the next attempt needs. The log of an earlier attempt
+    /// stays, since it may belong to a snapshot that is there.
+    fn clean(&self) {
+        let _ = self.files.remove(&self.temporary(Kind::Snapshot));
+        if !self.may_exist {
+            let _ = self.files.remove(&self.temporary(Kind::Log));
         }
-        self.length += bytes.len() as u64;
-        self.records += 1;
-        Ok(())
     }
 }
 
-/// A log, its batches, and what was cut off.
-type OpenedLog = (Log, Vec<Vec<u8>>, Option<Cut>);
+/// Makes a generation that is loaded from then on.
+pub(crate) fn commit(place: &Place<'_>, state: &[u8], batches: &[Vec<u8>]) -> Result<Current, Failure> {
+    let prepared = prepare(place, state, batches);
+    let (log, snapshot) = prepared.inspect_err(|_| place.clean()).map_err(|error| Failure {
+        error,
+        is_uncertain: place.may_exist,
+    })?;
+    let from = place.temporary(Kind::Snapshot);
+    let path = Name::new(Kind::Snapshot, place.generation).path(place.folder);
+    let renamed = place
+        .files
+        .rename(&from, &path)
+        .map_err(StateError::io("rename", &from));
+    let finished = renamed
+        .and_then(|()| place.sync())
+        .and_then(|()| log.finish(place.files))
+        .and_then(|()| place.sync());
+    finished.map_err(|error| Failure {
+        error,
+        is_uncertain: true,
+    })?;
+    Ok(Current {
+        generation: place.generation,
+        snapshot,
+        snapshot_path: path,
+        print: None,
+        log,
+    })
+}
 
-fn lock(folder: &Path) -> Result<File, StateError> {
-    let path = folder.join("lock");
-    let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    let file = opened.map_err(StateError::io("open", &path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(fs::TryLockError::WouldBlock) => Err(StateError::InUse(folder.to_path_buf())),
-        Err(fs::TryLockError::Error(error)) => Err(StateError::io("lock", &path)(error)),
+/// Both files under their temporary names, on the disk.
+fn prepare(place: &Place<'_>, state: &[u8], batches: &[Vec<u8>]) -> Result<(Log, Identity), StateError> {
+    let log = Log::create(place.files, place.folder, place.generation, batches)?;
+    let path = place.temporary(Kind::Snapshot);
+    let head = record::head(Version::NEWEST, 0, state.len() as u64).ok_or_else(|| StateError::TooLong {
+        path: path.clone(),
+        bytes: state.len() as u64,
+    })?;
+    let failed = StateError::io("write", &path);
+    let mut file = place.files.create(&path).map_err(&failed)?;
+    let header = [record::header(Kind::Snapshot, place.generation), head].concat();
+    for part in [&header[..], state, &record::tail(state)] {
+        write_all(&mut *file, part).map_err(&failed)?;
     }
+    file.sync().map_err(&failed)?;
+    let identity = file.identity().map_err(&failed)?;
+    place.sync()?;
+    Ok((log, identity))
 }
 
-/// Files of a folder with their names.
-fn names(folder: &Path) -> Result<Vec<(PathBuf, String)>, StateError> {
-    let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
-    let entries = entries.map_err(StateError::io("read", folder))?;
-    let named = entries.into_iter().map(|entry| {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        (entry.path(), name)
-    });
-    Ok(named.collect())
+pub(crate) fn lock(files: &dyn Files, folder: &Path) -> Result<Box<dyn Lock>, StateError> {
+    let path = folder.join(LOCK);
+    let locked = files.lock(&path, LockMode::Alone);
+    let locked = locked.map_err(StateError::io("lock", &path))?;
+    locked.ok_or_else(|| StateError::InUse(folder.to_path_buf()))
 }
 
-/// The generation of the newest snapshot.
-fn newest(folder: &Path) -> Result<Option<u64>, StateError> {
-    let names = names(folder)?.into_iter();
-    let generations = names.filter_map(|(_, name)| name.strip_prefix("snapshot-")?.parse().ok());
-    Ok(generations.max())
-}
-
-fn read_snapshot(path: &Path, generation: u64) -> Result<Vec<u8>, StateError> {
-    let bytes = fs::read(path).map_err(StateError::io("read", path))?;
-    record::check_header(path, &bytes, Kind::Snapshot, generation)?;
-    match record::find(&bytes, HEADER, 0) {
-        Found::Record(state, end) if end == bytes.len() => Ok(state.to_vec()),
-        Found::Record(_, end) => Err(StateError::damaged(path, end, "something follows the snapshot")),
-        Found::End | Found::Torn => Err(StateError::damaged(path, bytes.len(), "the snapshot is not complete")),
-        Found::Damaged(offset, problem) => Err(StateError::damaged(path, offset, problem)),
-    }
-}
-
-/// A log with its batches; an end that was never finished is cut off.
-fn open_log(path: &Path, generation: u64) -> Result<OpenedLog, StateError> {
-    let bytes = fs::read(path).map_err(StateError::io("read", path))?;
-    record::check_header(path, &bytes, Kind::Log, generation)?;
-    let mut batches = Vec::new();
-    let mut offset = HEADER;
-    let is_torn = loop {
-        match record::find(&bytes, offset, batches.len() as u32) {
-            Found::Record(batch, end) => {
-                batches.push(batch.to_vec());
-                offset = end;
-            }
-            Found::End => break false,
-            Found::Torn => break true,
-            Found::Damaged(offset, problem) => return Err(StateError::damaged(path, offset, problem)),
-        }
-    };
-    let opened = OpenOptions::new().write(true).open(path);
-    let mut file = opened.map_err(StateError::io("open", path))?;
-    if is_torn {
-        let cut = file.set_len(offset as u64).and_then(|()| file.sync_all());
-        cut.map_err(StateError::io("cut off the end of", path))?;
-    }
-    file.seek(SeekFrom::End(0)).map_err(StateError::io("open", path))?;
-    let log = Log {
-        file,
-        path: path.to_path_buf(),
-        length: offset as u64,
-        records: batches.len() as u32,
-        is_broken: false,
-    };
-    let cut = is_torn.then(|| Cut {
-        path: path.to_path_buf(),
-        offset: offset as u64,
-        bytes: (bytes.len() - offset) as u64,
-    });
-    Ok((log, batches, cut))
-}
-
-/// Writes a file and brings it to the disk.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StateError> {
-    let written = File::create(path).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.map_err(StateError::io("write", path))
+fn print_of(state: &[u8]) -> Print {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(state);
+    (crc32fast::hash(state), hasher.finish(), state.len())
 }

@@ -10,6 +10,7 @@ mod explain;
 mod run;
 mod sim;
 pub mod simple_switch;
+mod state;
 mod test;
 mod trace;
 mod traffic;
@@ -54,6 +55,8 @@ pub enum Command {
     SimpleSwitch(Box<crate::simple_switch::Arguments>),
     /// Control a running switch: tables, counters, registers, groups, packets
     Ctl(ctl::Arguments),
+    /// Look at what --save-state has written, and repair it
+    State(state::Arguments),
     /// Show step by step what a program does with packets
     Trace(trace::Arguments),
     /// Measure how fast packets go through a program, beside the same function written by hand
@@ -80,6 +83,7 @@ impl Command {
             Command::Run(arguments) => run::run(&arguments),
             Command::SimpleSwitch(arguments) => simple_switch::run(&arguments),
             Command::Ctl(arguments) => ctl::run(&arguments),
+            Command::State(arguments) => state::run(&arguments),
             Command::Trace(arguments) => trace::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Demo(arguments) => demo::run(&arguments),

@@ -14,6 +14,7 @@ use crate::statistics::Statistics;
 use crate::stf_file;
 use crate::switch_options::SwitchOptions;
 use anyhow::{Context, Result, anyhow, bail};
+use forebay_control::KeepingStatus;
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{Port, PortState};
@@ -198,7 +199,10 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
             .map(|seconds| clock.now_ns() + (seconds * 1e9) as u64),
         busy_poll: arguments.busy_poll,
     };
-    let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means);
+    let state = control_plane
+        .as_ref()
+        .map(|control_plane| -> Box<dyn Fn() -> KeepingStatus> { Box::new(control_plane.server.watch_keeping()) });
+    let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means).with_state(state);
     let watch = |reports: &[PortReport]| {
         let server = control_plane.as_ref().map(|control_plane| &control_plane.server);
         for (server, report) in server
@@ -222,13 +226,13 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     };
     wait(extras.delay, &until);
     let forwarded = forward(&controlled, ports, config, &workers, clock, &until, &mut statistics)?;
-    if let Some(control_plane) = &control_plane {
-        control_plane
-            .server
-            .keep_all()
-            .map_err(|problem| anyhow!("{problem}"))?;
-    }
+    let kept = control_plane
+        .as_ref()
+        .map(|control_plane| control_plane.server.keep_all());
     statistics.last(&forwarded.report);
+    if let Some(Err(problem)) = kept {
+        bail!("the state is not saved: {problem}");
+    }
     check_ports(&forwarded)?;
     Ok(Status::Good)
 }

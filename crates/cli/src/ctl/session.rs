@@ -9,8 +9,9 @@ use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseTy
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{Entity, Update};
+use forebay_server::StateReport;
 use forebay_server::client::{CallError, Client, ClientOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Updates that go to the switch in one batch.
 const BATCH: usize = 1_000;
@@ -78,6 +79,7 @@ impl Session {
             Command::Help(text) => output::print(&text)?,
             Command::Show(records) => self.format.records(&records)?,
             Command::Capabilities => self.capabilities()?,
+            Command::State => self.state()?,
             Command::PipelineShow => pipeline::show(self)?,
             Command::PipelinePush(push) => pipeline::push(self, &push)?,
             Command::PipelineGet(file) => pipeline::get(self, &file)?,
@@ -126,6 +128,16 @@ impl Session {
         self.format.fact(&format!("P4Runtime {version}"), &object)
     }
 
+    fn state(&mut self) -> Result<()> {
+        let Some(report) = self.client.state()? else {
+            let object = json!({ "keeps_state": null });
+            return self
+                .format
+                .fact("the switch does not say whether its state is saved", &object);
+        };
+        self.format.fact(&sentence(&report), &state_json(&report))
+    }
+
     fn read(&mut self, reading: Reading) -> Result<()> {
         let mut found = self.client.read(reading.entities)?;
         found.truncate(reading.limit.unwrap_or(usize::MAX));
@@ -165,6 +177,49 @@ impl Session {
         let found = self.client.read(entities)?;
         Ok(change.updates(&self.catalog, found))
     }
+}
+
+/// Whether the state of a switch is saved, in words.
+fn sentence(report: &StateReport) -> String {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let StateReport {
+        problem, refused_calls, ..
+    } = report;
+    if !report.keeps_state {
+        return "not saved: the switch runs without --save-state".to_string();
+    }
+    if problem.is_empty() {
+        return match report.faults {
+            0 => "saved".to_string(),
+            faults => format!("saved; faults since the start: {faults}, calls refused meanwhile: {refused_calls}"),
+        };
+    }
+    let since = seconds(report.fault_ns);
+    let next = seconds(report.next_try_ns);
+    match report.refuses_changes {
+        true => format!(
+            "NOT SAVED for {since:.1} s: {problem}\nchanges are refused until it is ({refused_calls} calls so far); packets go \
+             on; next try in {next:.1} s"
+        ),
+        false => format!(
+            "no new snapshot for {since:.1} s: {problem}\nwhat controllers write is saved, what packets write is not; next \
+             try in {next:.1} s"
+        ),
+    }
+}
+
+fn state_json(report: &StateReport) -> Value {
+    let is_sound = report.problem.is_empty();
+    json!({
+        "keeps_state": report.keeps_state,
+        "saved": report.keeps_state && is_sound,
+        "problem": (!is_sound).then_some(&report.problem),
+        "refuses_changes": report.refuses_changes,
+        "fault_seconds": report.fault_ns as f64 / 1e9,
+        "next_try_seconds": report.next_try_ns as f64 / 1e9,
+        "faults": report.faults,
+        "refused_calls": report.refused_calls,
+    })
 }
 
 /// Whether an error leaves the connection as it was.

@@ -93,7 +93,7 @@ impl Keeping {
     }
 
     fn expect_same(&mut self) {
-        let mut restarted = self.restarted();
+        let restarted = self.restarted();
         assert_eq!(restarted.everything(), self.switch.everything());
         assert_eq!(restarted.device.snapshot(), self.switch.device.snapshot());
     }

@@ -37,6 +37,8 @@ pub enum Command {
     Show(Vec<Record>),
     /// Ask for the version of the protocol.
     Capabilities,
+    /// Tell whether the state of the switch is saved.
+    State,
     /// Tell which program runs.
     PipelineShow,
     /// Run another program.

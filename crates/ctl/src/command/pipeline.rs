@@ -1,4 +1,4 @@
-//! `info`, `capabilities` and `pipeline …`: the program.
+//! `info`, `capabilities`, `state` and `pipeline …`: the program and the switch.
 
 use super::{Command, Form, Place, Push, counter, meter, profile, register, table, value_set};
 use crate::arguments::Arguments;
@@ -22,6 +22,14 @@ pub(super) const FORMS: &[Form] = &[
         places: &[],
         options: &[],
         read: |_, arguments| arguments.at_most(0).map(|()| Command::Capabilities),
+    },
+    Form {
+        words: "state",
+        arguments: "",
+        about: "whether what controllers wrote is saved for a restart (--save-state)",
+        places: &[],
+        options: &[],
+        read: |_, arguments| arguments.at_most(0).map(|()| Command::State),
     },
     Form {
         words: "pipeline show",

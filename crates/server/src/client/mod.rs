@@ -12,14 +12,15 @@ pub use error::CallError;
 
 use crate::address::Address;
 use crate::generated::p4_runtime_client::P4RuntimeClient;
+use crate::state_report::StateReport;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{
-    CapabilitiesRequest, Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest,
-    SetForwardingPipelineConfigRequest, Uint128, Update, WriteRequest,
+    CapabilitiesRequest, CapabilitiesResponse, Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
+    ReadRequest, SetForwardingPipelineConfigRequest, Uint128, Update, WriteRequest,
 };
 use std::time::Duration;
 use stream::Stream;
@@ -100,11 +101,23 @@ impl Client {
     /// # Errors
     /// When the switch refuses or is gone.
     pub fn capabilities(&mut self) -> Result<String, CallError> {
+        Ok(self.capabilities_answer()?.p4runtime_api_version)
+    }
+
+    /// Whether the state of the switch is saved for a restart; none when the switch does not say.
+    ///
+    /// # Errors
+    /// When the switch refuses or is gone.
+    pub fn state(&mut self) -> Result<Option<StateReport>, CallError> {
+        Ok(StateReport::of(&self.capabilities_answer()?))
+    }
+
+    fn capabilities_answer(&mut self) -> Result<CapabilitiesResponse, CallError> {
         let request = CapabilitiesRequest {
             device_id: self.options.device_id,
         };
         let answer = self.runtime.block_on(self.service.capabilities(request))?;
-        Ok(answer.into_inner().p4runtime_api_version)
+        Ok(answer.into_inner())
     }
 
     /// Entities as they are.
