@@ -200,7 +200,7 @@ class Session:
         expect_quietly(now in self.possible, f"{now} is none of {self.possible} after {self.counts}")
         self.counts["loaded with a call that was not acknowledged"] += now != self.possible[0]
         self.possible = [now]
-        killer = threading.Timer(random.uniform(0.0, 0.25), process.send_signal, [signal.SIGKILL])
+        killer = threading.Timer(random.uniform(0.0, 0.4), process.send_signal, [signal.SIGKILL])
         killer.start()
         try:
             self.work(controller, now)
