@@ -107,7 +107,7 @@ impl Statistics {
                 .map(queue_json)
                 .collect();
             json["tables"] = report.tables.iter().map(table_json).collect();
-use forebay_control::KeepingStatus;
+            use forebay_control::KeepingStatus;
         }
         let mut text = self.table.text(ports, seconds);
         if let Some(lines) = &mut self.lines_shown {
