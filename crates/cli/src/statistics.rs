@@ -107,7 +107,11 @@ impl Statistics {
                 .map(queue_json)
                 .collect();
             json["tables"] = report.tables.iter().map(table_json).collect();
-            use forebay_control::KeepingStatus;
+            let state = self.state.as_ref().map(|state| state());
+            if let Some(state) = state.filter(|state| state.keeps_state) {
+                json["state"] = state_json(&state);
+            }
+            return self.write(&format!("{json}\n"));
         }
         let mut text = self.table.text(ports, seconds);
         if let Some(lines) = &mut self.lines_shown {
