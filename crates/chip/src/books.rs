@@ -32,6 +32,8 @@ losses! {
     RecirculationBufferFull = "recirculation_buffer_full",
     /// The buffer of resubmitted packets before the parser channel was full.
     ResubmitBufferFull = "resubmit_buffer_full",
+    /// The program resubmitted the packet more often than the chip permits.
+    ResubmittedTooOften = "resubmitted_too_often",
     /// Too many copies waited for the bus of the replication engine.
     ReplicationBufferFull = "replication_buffer_full",
     /// The queue had as many bytes as it may ever have.

@@ -172,7 +172,7 @@ impl Chip {
                     self.replica(packet, replicas, port, context);
                 }
                 IngressDecision::Enqueue(packet) => self.enqueue(packet, port, context),
-                IngressDecision::Resubmit(packet) => self.arrive(port, Origin::Resubmitted, packet, context),
+                IngressDecision::Resubmit(packet) => self.resubmit(port, packet, context),
                 IngressDecision::Digest(message) => self.keep_digest(*message),
                 IngressDecision::Drop(reason) => self.drop_by_program(port, tag, reason, context),
             }
@@ -183,6 +183,15 @@ impl Chip {
             others = others.saturating_sub(1);
         }
         self.books.copies += fates - 1;
+    }
+
+    /// A packet goes back to its port's parser channel, as often as the chip permits.
+    fn resubmit<O: Observer>(&mut self, port: u16, packet: IngressPacket, context: &mut Context<'_, O>) {
+        let limit = self.spec.parser.max_resubmissions;
+        if limit > 0 && packet.passes().resubmissions > limit {
+            return self.lose_arrived(port, packet, Loss::ResubmittedTooOften, context);
+        }
+        self.arrive(port, Origin::Resubmitted, packet, context);
     }
 
     /// The first copy goes as any packet does, the others over the bus.

@@ -60,4 +60,4 @@ pub use network::{Connection, Network, NetworkError, NoObserver, Observer, Place
 pub use pacer::{Pacer, Picos};
 pub use port::{PortConfig, PortReport, QueueConfig, QueueSample};
 pub use scheduler::Service;
-pub use spec::{ChipSpec, SpecError};
+pub use spec::{ChipSpec, Constant, Origin, SpecError};

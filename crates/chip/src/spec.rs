@@ -1,8 +1,10 @@
 //! What a kind of chip is: sizes, rates and delays, read from TOML.
 //!
-//! A specification never changes during a simulation. The files in `chips/` say for each value where it comes from.
+//! A specification never changes during a simulation. The files in `chips/` say for each value where it comes from: see
+//! [`Origin`].
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A kind of chip. A rate of 0 means: without a limit.
@@ -25,6 +27,39 @@ pub struct ChipSpec {
     pub buffer: Buffer,
     /// The packet replication engine.
     pub replication: Replication,
+    /// The match-action stages that programs must fit, by the name that `forebay build --chip` knows; none when every
+    /// program runs.
+    #[serde(default)]
+    pub stages: Option<String>,
+    /// Where each value comes from, by table and key; values of a file that does not say are left out.
+    #[serde(default)]
+    pub from: BTreeMap<String, BTreeMap<String, Origin>>,
+    /// The values as they are written, by `table.key`.
+    #[serde(skip)]
+    values: BTreeMap<String, String>,
+}
+
+/// Where a value of a specification comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// A standard, a publication or a data sheet gives it.
+    Source(String),
+    /// It was chosen so that the model agrees with these published values.
+    Fitted(String),
+    /// Nothing says so; it was taken as likely, for this reason.
+    Assumed(String),
+}
+
+/// A value of a specification that no source gives.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Constant {
+    /// `table.key` of the specification.
+    pub name: String,
+    /// The value.
+    pub value: String,
+    /// What it was fitted to, or why it was assumed.
+    pub because: String,
 }
 
 /// Ports, numbered from 0, each pipeline's together.
@@ -81,6 +116,10 @@ pub struct Parser {
     pub resubmit_buffer_packets: u32,
     /// Recirculated packets that may wait, in bytes.
     pub recirculation_buffer_bytes: u64,
+    /// How often a packet may be resubmitted between two arrivals at a port; a further time it is lost. 0: without a
+    /// limit.
+    #[serde(default)]
+    pub max_resubmissions: u32,
 }
 
 /// The packet buffer that all queues share.
@@ -141,11 +180,13 @@ impl ChipSpec {
     /// # Errors
     /// When the text is no TOML, a key is missing or unknown, or a value is impossible.
     pub fn from_toml(text: &str) -> Result<ChipSpec, SpecError> {
-        let spec: ChipSpec = toml::from_str(text).map_err(|error| SpecError {
+        let wrong = |error: toml::de::Error| SpecError {
             line: error.span().map(|span| 1 + text[..span.start].matches('\n').count()),
             message: error.message().to_string(),
-        })?;
-        match spec.problem() {
+        };
+        let mut spec: ChipSpec = toml::from_str(text).map_err(wrong)?;
+        spec.values = values(&toml::from_str(text).map_err(wrong)?);
+        match spec.problem().or_else(|| spec.origin_of_nothing()) {
             None => Ok(spec),
             Some(message) => Err(SpecError { line: None, message }),
         }
@@ -160,6 +201,16 @@ impl ChipSpec {
     /// The names of chips that are built in.
     pub fn known_names() -> impl Iterator<Item = &'static str> {
         KNOWN.iter().map(|(name, _)| *name)
+    }
+
+    /// An origin that is given for no value.
+    fn origin_of_nothing(&self) -> Option<String> {
+        let mut names = self
+            .from
+            .iter()
+            .flat_map(|(table, keys)| keys.keys().map(move |key| format!("{table}.{key}")));
+        let unknown = names.find(|name| !self.values.contains_key(name))?;
+        Some(format!("from.{unknown}: there is no value {unknown}"))
     }
 
     fn problem(&self) -> Option<String> {
@@ -183,6 +234,47 @@ impl ChipSpec {
     pub fn wire_bytes(&self, frame_bytes: u32) -> u64 {
         self.framing.wire_bytes(frame_bytes)
     }
+
+    /// Values that were fitted to published results.
+    pub fn fitted(&self) -> Vec<Constant> {
+        self.constants(|origin| match origin {
+            Origin::Fitted(to) => Some(to),
+            _ => None,
+        })
+    }
+
+    /// Values that were assumed.
+    pub fn assumed(&self) -> Vec<Constant> {
+        self.constants(|origin| match origin {
+            Origin::Assumed(why) => Some(why),
+            _ => None,
+        })
+    }
+
+    fn constants(&self, chosen: impl Fn(&Origin) -> Option<&String>) -> Vec<Constant> {
+        let entries = self.from.iter().flat_map(|(table, keys)| {
+            let named = move |(key, origin)| (format!("{table}.{key}"), origin);
+            keys.iter().map(named)
+        });
+        let constant = |(name, origin): (String, &Origin)| {
+            let because = chosen(origin)?.clone();
+            let value = self.values.get(&name).cloned().unwrap_or_default();
+            Some(Constant { name, value, because })
+        };
+        entries.filter_map(constant).collect()
+    }
+}
+
+/// The values of a specification's tables, by `table.key`; those about origins are not among them.
+fn values(text: &toml::Table) -> BTreeMap<String, String> {
+    let tables = text.iter().filter(|(name, _)| *name != "from");
+    let tables = tables.filter_map(|(name, value)| Some((name, value.as_table()?)));
+    tables
+        .flat_map(|(name, table)| {
+            let of_table = move |(key, value): (&String, &toml::Value)| (format!("{name}.{key}"), value.to_string());
+            table.iter().map(of_table)
+        })
+        .collect()
 }
 
 impl Framing {
@@ -207,8 +299,44 @@ mod tests {
     }
 
     #[test]
+    fn every_value_of_a_chip_that_is_built_in_says_where_it_comes_from() {
+        for name in ChipSpec::known_names() {
+            let spec = ChipSpec::known(name).unwrap();
+            for value in spec.values.keys() {
+                let (table, key) = value.split_once('.').unwrap();
+                let origin = spec.from.get(table).and_then(|keys| keys.get(key));
+                let words = match origin {
+                    Some(Origin::Source(words) | Origin::Fitted(words) | Origin::Assumed(words)) => words.as_str(),
+                    None => "",
+                };
+                assert!(words.len() > 4, "{name}: {value} does not say where it comes from");
+            }
+        }
+    }
+
+    #[test]
+    fn fitted_values_are_known_by_name() {
+        let spec = ChipSpec::known("tofino").unwrap();
+        let names: Vec<String> = spec.fitted().into_iter().map(|constant| constant.name).collect();
+        let expected = [
+            "parser.bits_per_second",
+            "parser.packets_per_second",
+            "parser.short_packet_bytes",
+            "pipelines.egress_latency_ps",
+            "pipelines.ingress_latency_ps",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(spec.fitted()[2].value, "76");
+        let wrong = KNOWN[0]
+            .1
+            .replace("[from.parser]", "[from.parser]\nbit_per_second = { source = \"none\" }");
+        let said = ChipSpec::from_toml(&wrong).unwrap_err().message;
+        assert!(said.contains("there is no value parser.bit_per_second"), "{said}");
+    }
+
+    #[test]
     fn an_unknown_key_is_named_with_its_line() {
-        let text = KNOWN[0].1.replace("cell_bytes", "cel_bytes");
+        let text = KNOWN[0].1.replacen("cell_bytes", "cel_bytes", 1);
         let error = ChipSpec::from_toml(&text).unwrap_err();
         assert!(
             error

@@ -155,6 +155,8 @@ fn small_chip() -> impl Strategy<Value = ChipSpec> {
             spec.parser.bits_per_second = bits;
             spec.parser.packets_per_second = packets / 100;
             spec.parser.resubmit_buffer_packets = resubmit;
+            // Half of the chips permit the second resubmission of PUBLISHED_ROUNDS.
+            spec.parser.max_resubmissions = resubmit % 2;
             spec.parser.recirculation_buffer_bytes = input;
             spec.replication.bits_per_second = bus;
             spec.replication.buffer_packets = resubmit;
@@ -246,7 +248,8 @@ proptest! {
 /// A little over the limit N-packets lose some of their messages, far over it also all of them (Wang et al. 2019, section 9).
 #[test]
 fn too_many_n_packets_are_lost_in_part_and_as_a_whole() {
-    let spec = ChipSpec::known("tofino").unwrap();
+    let mut spec = ChipSpec::known("tofino").unwrap();
+    spec.parser.max_resubmissions = 0;
     let losses = |load: f64| {
         let mut network = Network::new();
         network
@@ -270,6 +273,27 @@ fn too_many_n_packets_are_lost_in_part_and_as_a_whole() {
     assert!(part > 0, "{whole} {part}");
     let (whole, part, _) = losses(3.5);
     assert!(whole > 0 && part > 0, "{whole} {part}");
+}
+
+/// The rule of the chip: each N-packet wants a second resubmission, and is lost there with one message out.
+#[test]
+fn a_packet_is_resubmitted_as_often_as_the_chip_permits() {
+    let lost = |max_resubmissions| {
+        let mut spec = ChipSpec::known("tofino").unwrap();
+        spec.parser.max_resubmissions = max_resubmissions;
+        let mut network = Network::new();
+        network
+            .add_chip(config(&spec, PUBLISHED_ROUNDS, Engine::Interpreter, 1_500))
+            .unwrap();
+        for tag in 0..10 {
+            network.arrive(Place { chip: 0, port: 0 }, &N_PACKET, tag, &mut NoObserver);
+            network.settle(Picos::MAX, &mut NoObserver);
+        }
+        network.audit().unwrap();
+        network.books(0).lost(Loss::ResubmittedTooOften)
+    };
+    assert_eq!(ChipSpec::known("tofino").unwrap().parser.max_resubmissions, 1);
+    assert_eq!((lost(1), lost(2), lost(0)), (10, 0, 0));
 }
 
 #[test]
