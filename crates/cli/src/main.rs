@@ -3,7 +3,7 @@
 //! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`files`,
 //! `numbers`), loading a program (`program`), reading an STF file (`stf_file`), finding tests (`test_suite`) and telling
 //! how they went (`test_report`), showing a packet's way (`trace_printer`, `event_words`, `value_words`, `source_lines`),
-//! bringing what scenarios name (`library`), working on all processors (`parallel`), moving packets (`forwarding`), closing ports (`gates`), counting ports (`port_table`, `statistics`), choosing what is measured (`bench_rows`),
+//! bringing what scenarios name (`library`), showing how far simulations are (`simulation_progress`), working on all processors (`parallel`), moving packets (`forwarding`), closing ports (`gates`), counting ports (`port_table`, `statistics`), choosing what is measured (`bench_rows`),
 //! speaking with switches (`ctl`),
 //! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`). What the commands *do* is in the other crates.
 //!
@@ -30,6 +30,7 @@ mod program;
 mod program_slot;
 mod saved_state;
 mod simple_switch;
+mod simulation_progress;
 mod source_lines;
 mod statistics;
 mod stf_file;

@@ -1,7 +1,9 @@
 //! The published values: a file of comma-separated values.
 //!
-//! The columns `metric`, `published`, `basis` and `quick` have a meaning of their own; every other column is a parameter of
-//! the scenario. An empty `published` asks for the model's value alone; `quick` is `no` for cells left out in a quick run.
+//! The columns `metric`, `published`, `bound`, `basis` and `quick` have a meaning of their own; every other column is a
+//! parameter of the scenario. An empty `published` asks for the model's value alone; `quick` is `no` for cells left out in a
+//! quick run. `bound` is `about` when the value is published as a round one, `at-most` or `at-least` when it is published as
+//! a bound, which the model keeps or misses; a bound has no relative error.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +17,44 @@ pub enum Basis {
     Calibrated,
     /// It was not.
     Predicted,
-    /// It could hardly be otherwise; left out of the mean error.
+    /// It could hardly be otherwise; left out of the mean error as long as it is right.
     Trivial,
+}
+
+/// How a published value is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// As it is printed.
+    Exact,
+    /// A round number.
+    About,
+    /// Not more than this.
+    AtMost,
+    /// Not less than this.
+    AtLeast,
+}
+
+impl Bound {
+    const ALL: [Bound; 4] = [Bound::Exact, Bound::About, Bound::AtMost, Bound::AtLeast];
+
+    /// In `cells.csv`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Exact => "",
+            Bound::About => "about",
+            Bound::AtMost => "at-most",
+            Bound::AtLeast => "at-least",
+        }
+    }
+
+    /// Whether a value keeps the bound; none for a value that is no bound.
+    pub fn keeps(self, published: f64, model: f64) -> Option<bool> {
+        match self {
+            Bound::Exact | Bound::About => None,
+            Bound::AtMost => Some(model <= published),
+            Bound::AtLeast => Some(model >= published),
+        }
+    }
 }
 
 impl Basis {
@@ -39,6 +77,8 @@ pub struct Cell {
     pub metric: String,
     /// The value.
     pub published: Option<f64>,
+    /// How it is meant.
+    pub bound: Bound,
     /// How the model's value came about.
     pub basis: Basis,
     pub(crate) skipped_when_quick: bool,
@@ -67,6 +107,7 @@ fn cell(columns: &[&str], line: &str) -> Result<Cell, String> {
         parameters: BTreeMap::new(),
         metric: String::new(),
         published: None,
+        bound: Bound::Exact,
         basis: Basis::Predicted,
         skipped_when_quick: false,
     };
@@ -75,6 +116,7 @@ fn cell(columns: &[&str], line: &str) -> Result<Cell, String> {
             "metric" => cell.metric = field.to_string(),
             "published" if field.is_empty() => {}
             "published" => cell.published = Some(field.parse().map_err(|_| format!("{field:?} is no number"))?),
+            "bound" => cell.bound = bound(field)?,
             "basis" => cell.basis = basis(field)?,
             "quick" => cell.skipped_when_quick = field == "no",
             parameter => {
@@ -90,6 +132,11 @@ fn basis(field: &str) -> Result<Basis, String> {
     all.into_iter()
         .find(|basis| basis.name() == field)
         .ok_or_else(|| format!("{field:?} is no basis: calibrated, predicted or trivial"))
+}
+
+fn bound(field: &str) -> Result<Bound, String> {
+    let known = Bound::ALL.into_iter().find(|bound| bound.name() == field);
+    known.ok_or_else(|| format!("{field:?} is no bound: about, at-most, at-least or nothing"))
 }
 
 #[cfg(test)]
@@ -116,6 +163,7 @@ mod tests {
                 .unwrap_err()
                 .starts_with("cells.csv:2: there are 2 columns")
         );
+        assert!(read("bound\nless\n").unwrap_err().contains("\"less\" is no bound"));
         assert!(read("published\nmany\n").unwrap_err().contains("\"many\" is no number"));
     }
 }

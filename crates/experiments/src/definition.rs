@@ -17,14 +17,19 @@ pub struct Definition {
     /// Whether the highest load without loss is searched; a single run otherwise.
     #[serde(default)]
     pub search: bool,
+    /// Runs, or searches, of each combination of parameters, with seeds that follow one another: the value is their mean.
+    #[serde(default = "one_seed")]
+    pub seeds: u64,
     /// What the model's values are multiplied with, before they are compared: units that are all alike.
     #[serde(default = "one")]
     pub scale: f64,
-    /// The closed formula printed beside the simulation.
+    /// Closed formulas printed beside the simulation, by name.
     #[serde(default)]
-    pub formula: String,
-    /// The parameter along the chart's horizontal axis, and those that make its lines.
+    pub formulas: Vec<String>,
+    /// The parameter along the charts' horizontal axis.
     pub x: String,
+    /// What that parameter is, with its unit.
+    pub x_label: String,
     /// Parameters that tell lines apart.
     #[serde(default)]
     pub lines: Vec<String>,
@@ -34,17 +39,56 @@ pub struct Definition {
     pub columns: String,
     /// The unit of the values.
     pub unit: String,
+    /// Whether a chart shows the rates that went in and came out over time, of the first run.
+    #[serde(default)]
+    pub over_time: bool,
+    /// Parameters of the scenario that were fitted to published values.
+    #[serde(default)]
+    pub fitted: Vec<Fitted>,
+    /// Parameters of the scenario, or properties of it, that no publication gives.
+    #[serde(default)]
+    pub assumed: Vec<Assumed>,
     /// Parameters for a quick run.
     #[serde(default)]
     pub quick: BTreeMap<String, String>,
+}
+
+/// A parameter that was fitted.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fitted {
+    /// Its name in the scenario.
+    pub parameter: String,
+    /// What it is.
+    pub what: String,
+    /// The published values that it was fitted to.
+    pub to: String,
+}
+
+/// Something that was assumed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assumed {
+    /// What it is.
+    pub what: String,
+    /// Why, or that nothing is published.
+    pub because: String,
 }
 
 fn one() -> f64 {
     1.0
 }
 
+fn one_seed() -> u64 {
+    1
+}
+
 impl Definition {
-    pub(crate) fn read(text: &str) -> Result<Definition, String> {
+    /// Reads `experiment.toml`.
+    ///
+    /// # Errors
+    /// What is wrong, with its line.
+    pub fn read(text: &str) -> Result<Definition, String> {
         toml::from_str(text).map_err(|error| {
             let line = error
                 .span()

@@ -1,114 +1,193 @@
 //! Closed formulas for what is simulated.
 //!
 //! Those of aggregation and disaggregation say how much of the wire N-packets may take (messages, for a ring), in Gbps.
-//! With L(N) the bytes of an N-packet on the wire:
+//! With L(N) the bytes of an N-packet on the wire, W the rate of a port, B and M the bits and packets a second of a parser
+//! channel, R the rate of the replication bus:
 //!
 //! | name | formula | what limits |
 //! |---|---|---|
-//! | `aggregate` | min(100, M·8·L(1)) | parser channel, in packets |
-//! | `theory` | 100·L(N)/(N·L(1)) | the output port |
+//! | `aggregate` | min(W, M·8·L(1)) | parser channel, in packets |
+//! | `theory` | W·L(N)/(N·L(1)) | the output port |
 //! | `resubmit` | min(B, M·8·L(N))/(N + 1) | parser channel: N + 1 passes |
-//! | `multicast` | min(`theory`, 100/(N − 1)) | replication bus: N − 1 copies |
-//! | `ring-resubmit`, `ring-multicast` | min(`aggregate`, C/(`theory`/100)) | whichever of both switches |
+//! | `multicast` | min(`theory`, R/(N − 1)) | replication bus: N − 1 copies |
+//! | `ring-resubmit`, `ring-multicast` | min(`aggregate`, C/(`theory`/W)) | whichever of both switches |
+//! | `naive-P` | P·W/(n + 1) | P ports, for recirculation of whole packets |
+//! | `payload-recirculations` | the analytical model of a rendezvous unit (`unit_model`), read with n + 1 passes of a header | |
+//! | `payload-recirculations-printed` | the same as Equation VI.1 is printed, with n | |
 //!
-//! `payload-recirculations` is the analytical model of a rendezvous unit (`unit_model`), and `naive-P`: P·100/(n + 1) for recirculation of whole packets with P ports.
+//! All constants are those of the chip's specification that the simulation reads, so a formula that reads a fitted one is
+//! no evidence of its own: see [`constants`].
 
-use crate::unit_model::Unit;
+use crate::unit_model::{HEADER_BYTES, Reading, Unit};
+use forebay_sim::ChipSpec;
 use std::collections::BTreeMap;
 
-/// Rate of a port, in Gbps.
-const LINE: f64 = 100.0;
-
-/// Parser channel of `tofino`, in Gbps and in packets per nanosecond; packets up to so many bytes are not counted.
-const PARSER_GBPS: f64 = 105.0;
-const PARSER_PACKETS_PER_NS: f64 = 0.115;
-const SHORT_PACKET_BYTES: usize = 76;
-
 /// The value of a formula; none when there is no formula of this name, or a parameter is missing.
-pub(crate) fn value(name: &str, parameters: &BTreeMap<String, String>) -> Option<f64> {
+pub(crate) fn value(name: &str, parameters: &BTreeMap<String, String>, spec: &ChipSpec) -> Option<f64> {
     let number = |key: &str| parameters.get(key)?.parse::<usize>().ok();
+    let chip = Chip(spec);
     if let Some(ports) = name.strip_prefix("naive-") {
         let recirculations = number("n")? as f64;
-        return Some(ports.parse::<f64>().ok()? * LINE / (recirculations + 1.0));
+        return Some(ports.parse::<f64>().ok()? * chip.line() / (recirculations + 1.0));
     }
-    if name == "payload-recirculations" {
-        return unit(parameters)?.payload_recirculations();
-    }
-    let (count, payload) = (number("N")?, number("S")? - 6);
     match name {
-        "aggregate" => Some(aggregate(payload)),
-        "theory" => Some(theory(payload, count)),
-        "resubmit" => Some(resubmit(payload, count)),
-        "multicast" => Some(multicast(payload, count)),
-        "ring-resubmit" => Some(ring(payload, count, resubmit(payload, count))),
-        "ring-multicast" => Some(ring(payload, count, multicast(payload, count))),
+        "payload-recirculations" => return unit(parameters, spec, Reading::Extended)?.payload_recirculations(),
+        "payload-recirculations-printed" => return unit(parameters, spec, Reading::Printed)?.payload_recirculations(),
+        _ => {}
+    }
+    let (count, payload) = (number("N")?, number("S")?.checked_sub(FLAG_BYTES)?);
+    match name {
+        "aggregate" => Some(chip.aggregate(payload)),
+        "theory" => Some(chip.theory(payload, count)),
+        "resubmit" => Some(chip.resubmit(payload, count)),
+        "multicast" => Some(chip.multicast(payload, count)),
+        "ring-resubmit" => Some(chip.ring(payload, count, chip.resubmit(payload, count))),
+        "ring-multicast" => Some(chip.ring(payload, count, chip.multicast(payload, count))),
         _ => None,
     }
 }
 
-fn unit(parameters: &BTreeMap<String, String>) -> Option<Unit> {
+/// Whether there is a formula of this name.
+pub(crate) fn is_known(name: &str) -> bool {
+    let ports = name.strip_prefix("naive-").map(|ports| ports.parse::<u32>().is_ok());
+    ports.unwrap_or_else(|| NAMES.contains(&name))
+}
+
+/// Formulas by name, but for `naive-P`.
+pub(crate) const NAMES: [&str; 8] = [
+    "aggregate",
+    "theory",
+    "resubmit",
+    "multicast",
+    "ring-resubmit",
+    "ring-multicast",
+    "payload-recirculations",
+    "payload-recirculations-printed",
+];
+
+/// The constants of the chip's specification that a formula reads, beside the rate of ports and the framing.
+pub(crate) fn constants(name: &str) -> &'static [&'static str] {
+    const PARSER: [&str; 3] = [
+        "parser.bits_per_second",
+        "parser.packets_per_second",
+        "parser.short_packet_bytes",
+    ];
+    const BUS: [&str; 1] = ["replication.bits_per_second"];
+    const BOTH: [&str; 4] = [PARSER[0], PARSER[1], PARSER[2], BUS[0]];
+    match name {
+        "aggregate" | "resubmit" | "ring-resubmit" => &PARSER,
+        "multicast" => &BUS,
+        "ring-multicast" => &BOTH,
+        _ => &[],
+    }
+}
+
+/// Bytes of the flag header in S, the length of a message.
+const FLAG_BYTES: usize = 6;
+
+fn unit(parameters: &BTreeMap<String, String>, spec: &ChipSpec, reading: Reading) -> Option<Unit> {
     let number = |key: &str| parameters.get(key)?.parse::<f64>().ok();
     Some(Unit {
         n: number("n")?,
         gbps: number("GBPS")?,
-        weight: WEIGHT,
-        packet_bytes: PACKET_BYTES,
+        weight: number("QUANTUM")? / HEADER_BYTES,
+        packet_bytes: number("BYTES")?,
+        port_gbps: Chip(spec).line(),
+        framing_bytes: (spec.wire_bytes(PLAIN_BYTES) - u64::from(PLAIN_BYTES)) as f64,
+        reading,
     })
 }
 
-/// Headers for each payload, and the length of packets, in the figures of the analytical model.
-const WEIGHT: f64 = 20.0;
-const PACKET_BYTES: f64 = 1500.0;
+/// A frame that is longer than the shortest.
+const PLAIN_BYTES: u32 = 1500;
 
-/// What a parser channel takes, in Gbps, of frames of this length.
-fn parser(frame_bytes: usize) -> f64 {
-    let bits = 8.0 * forebay_traffic::wire::wire_bytes(frame_bytes) as f64;
-    match frame_bytes > SHORT_PACKET_BYTES {
-        true => PARSER_GBPS.min(PARSER_PACKETS_PER_NS * bits),
-        false => PARSER_GBPS,
+/// The formulas for a chip; rates in Gbps, 0 in the specification means without a limit.
+struct Chip<'a>(&'a ChipSpec);
+
+impl Chip<'_> {
+    fn line(&self) -> f64 {
+        limit(self.0.ports.bits_per_second)
+    }
+
+    /// What a parser channel takes, of frames of this length.
+    fn parser(&self, frame_bytes: usize) -> f64 {
+        let parser = &self.0.parser;
+        let bits = 8.0 * self.0.wire_bytes(frame_bytes as u32) as f64;
+        let by_packets = match parser.packets_per_second {
+            0 => f64::INFINITY,
+            packets => packets as f64 / 1e9 * bits,
+        };
+        match frame_bytes > parser.short_packet_bytes as usize {
+            true => limit(parser.bits_per_second).min(by_packets),
+            false => limit(parser.bits_per_second),
+        }
+    }
+
+    fn aggregate(&self, payload: usize) -> f64 {
+        let frame = forebay_traffic::wire::aggregate_frame_bytes(payload, 1);
+        self.line().min(self.parser(frame))
+    }
+
+    fn theory(&self, payload: usize, count: usize) -> f64 {
+        self.line() * forebay_traffic::wire::aggregation_ratio(payload, count)
+    }
+
+    fn resubmit(&self, payload: usize, count: usize) -> f64 {
+        let passes = if count == 1 { 1.0 } else { count as f64 + 1.0 };
+        let frame = forebay_traffic::wire::aggregate_frame_bytes(payload, count);
+        self.line().min(self.parser(frame) / passes)
+    }
+
+    fn multicast(&self, payload: usize, count: usize) -> f64 {
+        let bus = limit(self.0.replication.bits_per_second);
+        self.theory(payload, count).min(bus / (count as f64 - 1.0).max(1.0))
+    }
+
+    fn ring(&self, payload: usize, count: usize, disaggregation: f64) -> f64 {
+        let of_messages = disaggregation * self.line() / self.theory(payload, count);
+        self.aggregate(payload).min(of_messages)
     }
 }
 
-fn aggregate(payload: usize) -> f64 {
-    LINE.min(parser(forebay_traffic::wire::aggregate_frame_bytes(payload, 1)))
-}
-
-fn theory(payload: usize, count: usize) -> f64 {
-    LINE * forebay_traffic::wire::aggregation_ratio(payload, count)
-}
-
-fn resubmit(payload: usize, count: usize) -> f64 {
-    let passes = if count == 1 { 1.0 } else { count as f64 + 1.0 };
-    let frame = forebay_traffic::wire::aggregate_frame_bytes(payload, count);
-    LINE.min(parser(frame) / passes)
-}
-
-fn multicast(payload: usize, count: usize) -> f64 {
-    theory(payload, count).min(LINE / (count as f64 - 1.0).max(1.0))
-}
-
-fn ring(payload: usize, count: usize, disaggregation: f64) -> f64 {
-    aggregate(payload).min(disaggregation * LINE / theory(payload, count))
+fn limit(bits_per_second: u64) -> f64 {
+    match bits_per_second {
+        0 => f64::INFINITY,
+        bits => bits as f64 / 1e9,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(name: &str, count: usize, message: usize, spec: &ChipSpec) -> f64 {
+        let parameters = BTreeMap::from([("N", count), ("S", message)]);
+        let parameters = parameters
+            .into_iter()
+            .map(|(key, value)| (key.to_string(), value.to_string()));
+        (10.0 * value(name, &parameters.collect(), spec).unwrap()).round() / 10.0
+    }
+
     #[test]
     fn the_formulas_give_what_stands_in_the_documents() {
-        let of = |name, count: usize, message: usize| {
-            let parameters = BTreeMap::from([("N", count), ("S", message)]);
-            let parameters = parameters
-                .into_iter()
-                .map(|(key, value)| (key.to_string(), value.to_string()));
-            (10.0 * value(name, &parameters.collect()).unwrap()).round() / 10.0
-        };
-        assert_eq!(of("theory", 8, 46), 43.8);
-        assert_eq!(of("resubmit", 2, 22), 31.9);
-        assert_eq!(of("resubmit", 2, 46), 35.0);
-        assert_eq!(of("multicast", 4, 22), 33.3);
-        assert_eq!(of("ring-multicast", 4, 22), 86.3);
-        assert_eq!(value("none", &BTreeMap::new()), None);
+        let tofino = ChipSpec::known("tofino").unwrap();
+        assert_eq!(of("theory", 8, 46, &tofino), 43.8);
+        assert_eq!(of("resubmit", 2, 22, &tofino), 31.9);
+        assert_eq!(of("resubmit", 2, 46, &tofino), 35.0);
+        assert_eq!(of("multicast", 4, 22, &tofino), 33.3);
+        assert_eq!(of("ring-multicast", 4, 22, &tofino), 86.3);
+        assert_eq!(value("none", &BTreeMap::new(), &tofino), None);
+        assert!(NAMES.iter().all(|name| is_known(name)) && is_known("naive-30") && !is_known("none"));
+    }
+
+    #[test]
+    fn the_formulas_read_the_chips_specification() {
+        let mut chip = ChipSpec::known("tofino").unwrap();
+        chip.parser.bits_per_second = 60_000_000_000;
+        assert_eq!(of("resubmit", 2, 46, &chip), 20.0);
+        chip.replication.bits_per_second = 0;
+        assert_eq!(of("multicast", 8, 22, &chip), 28.4);
+        chip.ports.bits_per_second = 400_000_000_000;
+        assert_eq!(of("theory", 8, 46, &chip), 175.0);
     }
 }

@@ -1,53 +1,241 @@
 //! What of a simulation is compared, by name.
 
-use forebay_sim::{QueueResults, Results, SearchResults};
+use forebay_sim::{Measures, QueueResults, Results, SearchResults, SourceResults, suggestion};
 
 /// What a simulation or a search has found.
 pub(crate) struct Found {
-    max_gbps: Option<f64>,
-    results: Option<Results>,
+    /// What was searched, if it was.
+    pub(crate) search: Option<SearchResults>,
+    /// The run that is looked at: of a search that at the highest load without loss.
+    pub(crate) results: Option<Results>,
+}
+
+/// A value of the model, and what it is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Value {
+    pub(crate) value: f64,
+    /// The search ended at its highest load: the value is at least this.
+    pub(crate) at_least: bool,
 }
 
 impl Found {
     pub(crate) fn of_run(results: Results) -> Found {
         Found {
-            max_gbps: None,
+            search: None,
             results: Some(results),
         }
     }
 
-    pub(crate) fn of_search(search: SearchResults) -> Found {
+    pub(crate) fn of_search(mut search: SearchResults) -> Found {
         Found {
-            max_gbps: Some(search.max_gbps),
-            results: search.best,
+            results: search.best.take(),
+            search: Some(search),
         }
     }
 
-    /// The value of a metric; none when it is unknown or there is nothing to take it from.
-    pub(crate) fn metric(&self, name: &str) -> Option<f64> {
+    /// Whether a search has found no load without loss.
+    pub(crate) fn nothing_found(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| !search.found)
+    }
+
+    /// The value of a metric; none when there is nothing to take it from.
+    pub(crate) fn metric(&self, name: &str) -> Option<Value> {
+        let at_least = self.search.as_ref().is_some_and(|search| search.at_least);
         if name == "max_gbps" {
-            return self.max_gbps;
+            let value = self.search.as_ref()?.max_gbps?;
+            return Some(Value { value, at_least });
         }
         let results = self.results.as_ref()?;
-        let source = results.sources.first()?;
-        match name {
-            "thirty_ports_gbps" => Some(THIRTY_PORTS * results.output_gbps() / ports_needed(results)),
-            "payload_recirculations" => payload_recirculations(results),
-            "settled_us" => settled_us(results),
-            "lost" => Some(results.lost() as f64),
-            "delivered_share" => Some(results.delivered() as f64 / results.sent().max(1) as f64),
-            "output_gbps" => Some(results.output_gbps()),
-            "latency_min_ns" => Some(source.latency.min_ns),
-            "latency_mean_ns" => Some(source.latency.mean_ns),
-            "extent_max" => Some(source.reordering.extent_max as f64),
-            "reordered_ratio" => Some(source.reordering.reordered_ratio),
-            "buffer_max_bytes" => results.chips.first().map(|chip| chip.buffer_max_bytes as f64),
-            _ => percentile(results, name)
-                .or_else(|| messages(results, name))
-                .or_else(|| distance(results, name))
-                .or_else(|| queue(results, name)),
+        let value = of_results(results, name)?;
+        Some(Value {
+            value,
+            at_least: at_least && name == "output_gbps",
+        })
+    }
+}
+
+/// What a metric is, for the axis of a chart: quantity and unit.
+pub(crate) struct Quantity {
+    pub(crate) what: String,
+    pub(crate) unit: &'static str,
+}
+
+/// A metric with a fixed name: quantity, unit, and how it is taken.
+type Fixed = (&'static str, &'static str, &'static str, fn(&Results) -> Option<f64>);
+
+const FIXED: &[Fixed] = &[
+    ("thirty_ports_gbps", "rate with 30 ports full", "Gbps", |results| {
+        Some(THIRTY_PORTS * results.output_gbps() / ports_needed(results))
+    }),
+    (
+        "payload_recirculations",
+        "recirculations of a payload, mean",
+        "",
+        payload_recirculations,
+    ),
+    (
+        "settled_us",
+        "time until the output has the new rate, longest",
+        "µs",
+        settled_us,
+    ),
+    ("lost", "packets lost by the chip", "", |results| {
+        Some(results.lost() as f64)
+    }),
+    ("lost_share", "packets lost by the chip, of those sent", "", |results| {
+        Some(results.lost() as f64 / results.sent().max(1) as f64)
+    }),
+    ("delivered_share", "packets delivered, of those sent", "", |results| {
+        Some(results.delivered() as f64 / results.sent().max(1) as f64)
+    }),
+    ("output_gbps", "rate of all outputs", "Gbps", |results| {
+        Some(results.output_gbps())
+    }),
+    ("latency_min_ns", "delay, smallest", "ns", |results| {
+        first(results).map(|source| source.latency.min_ns)
+    }),
+    ("latency_mean_ns", "delay, mean", "ns", |results| {
+        first(results).map(|source| source.latency.mean_ns)
+    }),
+    ("extent_max", "reordering extent, largest", "packets", |results| {
+        first(results).map(|source| source.reordering.extent_max as f64)
+    }),
+    ("reordered_ratio", "share of packets reordered", "", |results| {
+        first(results).map(|source| source.reordering.reordered_ratio)
+    }),
+    ("buffer_max_bytes", "packet buffer in use, most", "bytes", |results| {
+        results.chips.first().map(|chip| chip.buffer_max_bytes as f64)
+    }),
+    ("messages_sent", "messages sent", "", |results| {
+        results.messages.as_ref().map(|messages| messages.sent as f64)
+    }),
+    ("messages_missing", "messages missing", "", |results| {
+        results.messages.as_ref().map(|messages| messages.missing as f64)
+    }),
+    ("messages_unexpected", "messages damaged or unexpected", "", |results| {
+        let unexpected = |messages: &forebay_sim::MessageResults| (messages.unexpected + messages.damaged) as f64;
+        results.messages.as_ref().map(unexpected)
+    }),
+    ("messages_per_frame", "messages in a frame, mean", "", |results| {
+        results.messages.as_ref().map(|messages| messages.messages_per_frame)
+    }),
+    ("wait_mean_us", "wait of a message, mean", "µs", |results| {
+        results.messages.as_ref().map(|messages| messages.wait.mean_ns / 1e3)
+    }),
+    ("wait_max_us", "wait of a message, longest", "µs", |results| {
+        results.messages.as_ref().map(|messages| messages.wait.max_ns / 1e3)
+    }),
+];
+
+/// Percentiles of delays that runs have.
+const PERCENTILES: [&str; 7] = ["5", "25", "50", "75", "95", "99", "99.9"];
+
+/// What is known of a queue.
+const OF_QUEUES: [(&str, &str, &str); 3] = [
+    ("wait_ns", "wait, mean", "ns"),
+    ("mean_bytes", "length, mean", "bytes"),
+    ("max_bytes", "length, most", "bytes"),
+];
+
+/// A metric as its name says.
+enum Named<'a> {
+    Max,
+    Fixed(&'static Fixed),
+    /// `latency_p50_ns`.
+    Percentile(&'a str),
+    /// `reordered_at_100`.
+    Distance(u32),
+    /// `queue1_wait_ns`, and what it is.
+    Queue(usize, &'static (&'static str, &'static str, &'static str)),
+}
+
+fn named(name: &str) -> Option<Named<'_>> {
+    if name == "max_gbps" {
+        return Some(Named::Max);
+    }
+    if let Some(fixed) = FIXED.iter().find(|fixed| fixed.0 == name) {
+        return Some(Named::Fixed(fixed));
+    }
+    if let Some(percent) = name.strip_prefix("latency_p").and_then(|rest| rest.strip_suffix("_ns")) {
+        return PERCENTILES.contains(&percent).then_some(Named::Percentile(percent));
+    }
+    if let Some(distance) = name.strip_prefix("reordered_at_") {
+        return distance.parse().ok().map(Named::Distance);
+    }
+    let (number, what) = name.strip_prefix("queue")?.split_once('_')?;
+    let what = OF_QUEUES.iter().find(|known| known.0 == what)?;
+    Some(Named::Queue(number.parse().ok()?, what))
+}
+
+/// Whether a metric can be taken from what a scenario measures.
+///
+/// # Errors
+/// Why not, in words.
+pub(crate) fn check(name: &str, searched: bool, sampled: bool, measures: Measures<'_>) -> Result<(), String> {
+    let needs = |there: bool, what: &str| match there {
+        true => Ok(()),
+        false => Err(format!("metric {name} needs {what}")),
+    };
+    match named(name) {
+        None => {
+            let families = ["max_gbps", "latency_p50_ns", "reordered_at_100", "queue0_wait_ns"];
+            let known = FIXED.iter().map(|fixed| fixed.0).chain(families);
+            Err(format!("there is no metric {name:?}{}", suggestion(name, known)))
+        }
+        Some(Named::Max) => needs(searched, "search = true in experiment.toml"),
+        Some(Named::Distance(distance)) => needs(
+            measures.distances.contains(&distance),
+            &format!("{distance} among reordering_distances of [measure]"),
+        ),
+        Some(Named::Queue(..)) => needs(measures.queues, "queues in [measure]"),
+        Some(Named::Fixed((name, ..))) => match *name {
+            "payload_recirculations" => needs(measures.queues, "queues in [measure]"),
+            "settled_us" => needs(sampled, "sample_us in [measure]"),
+            _ if name.starts_with("messages_") || name.starts_with("wait_") => {
+                needs(measures.messages, "messages = true in [measure]")
+            }
+            _ => Ok(()),
+        },
+        Some(Named::Percentile(_)) => Ok(()),
+    }
+}
+
+/// Quantity and unit of a metric that is known.
+pub(crate) fn quantity(name: &str) -> Quantity {
+    let of = |what: String, unit| Quantity { what, unit };
+    match named(name) {
+        Some(Named::Max) => of("highest load without loss".to_string(), "Gbps"),
+        Some(Named::Fixed((_, what, unit, _))) => of(what.to_string(), unit),
+        Some(Named::Percentile(percent)) => of(format!("delay, {percent} % of packets at most"), "ns"),
+        Some(Named::Distance(distance)) => of(format!("share reordered, every {distance}th packet of a flow"), ""),
+        Some(Named::Queue(queue, (_, what, unit))) => of(format!("queue {queue}: {what}"), unit),
+        None => of(name.to_string(), ""),
+    }
+}
+
+fn of_results(results: &Results, name: &str) -> Option<f64> {
+    match named(name)? {
+        Named::Max => None,
+        Named::Fixed((_, _, _, take)) => take(results),
+        Named::Percentile(percent) => first(results)?.latency.percentiles_ns.get(percent).copied(),
+        Named::Distance(distance) => {
+            let ratios = &first(results)?.reordering.ratio_at_distance;
+            ratios.get(&distance).copied()
+        }
+        Named::Queue(number, (what, ..)) => {
+            let queues = &results.chips.first()?.queues;
+            let queue: &QueueResults = queues.iter().find(|queue| queue.queue == number)?;
+            Some(match *what {
+                "wait_ns" => queue.mean_wait_ns,
+                "mean_bytes" => queue.mean_bytes,
+                _ => queue.max_bytes as f64,
+            })
         }
     }
+}
+
+fn first(results: &Results) -> Option<&SourceResults> {
+    results.sources.first()
 }
 
 /// Ports of the published comparison, and of what it compares.
@@ -70,70 +258,79 @@ fn payload_recirculations(results: &Results) -> Option<f64> {
     Some(taken as f64 / results.sent().max(1) as f64)
 }
 
-/// The longest time after a change of the rate until the output is, and stays, what it is at the end of the same step.
-fn settled_us(results: &Results) -> Option<f64> {
-    let samples = &results.outputs.first()?.samples_gbps;
-    let steps = samples.chunks(SAMPLES_OF_STEP).skip(1);
-    let unsettled = steps.filter_map(|step| {
-        let last = step.last()?;
-        Some(
-            step.iter()
-                .rposition(|rate| (rate - last).abs() > SETTLED_GBPS)
-                .map_or(0, |place| place + 1),
-        )
-    });
-    Some(unsettled.max()? as f64 * SAMPLE_US)
-}
-
-/// The scenario of the figure: samples of 100 us, steps of four.
-const SAMPLE_US: f64 = 100.0;
-const SAMPLES_OF_STEP: usize = 4;
-
 /// What arrivals and their delays make the rate of a sample differ by.
 const SETTLED_GBPS: f64 = 5.0;
 
-/// `latency_p50_ns`.
-fn percentile(results: &Results, name: &str) -> Option<f64> {
-    let percent = name.strip_prefix("latency_p")?.strip_suffix("_ns")?;
-    results.sources.first()?.latency.percentiles_ns.get(percent).copied()
+/// The longest time after a change of the rate until the output is, and stays, within [`SETTLED_GBPS`] of the new rate;
+/// a change after which that never happens counts until the next.
+fn settled_us(results: &Results) -> Option<f64> {
+    let samples = &results.outputs.first()?.samples_gbps;
+    let rates = &first(results)?.rates_gbps;
+    let sample_us = results.sample_us;
+    let index = |time: f64| ((time / sample_us).round() as usize).min(samples.len());
+    let steps = rates.windows(2).skip(1);
+    let settled = steps.map(|step| {
+        let [(begins, rate), (ends, _)] = step else { return 0 };
+        let of_step = &samples[index(*begins)..index(*ends)];
+        let last_off = of_step.iter().rposition(|out| (out - rate).abs() > SETTLED_GBPS);
+        last_off.map_or(0, |place| place + 1)
+    });
+    Some(settled.max()? as f64 * sample_us)
 }
 
-/// `messages_missing` and others: of IoT messages that are followed one by one.
-fn messages(results: &Results, name: &str) -> Option<f64> {
-    let messages = results.messages.as_ref()?;
-    match name {
-        "messages_sent" => Some(messages.sent as f64),
-        "messages_missing" => Some(messages.missing as f64),
-        "messages_unexpected" => Some((messages.unexpected + messages.damaged) as f64),
-        "messages_per_frame" => Some(messages.messages_per_frame),
-        "wait_mean_us" => Some(messages.wait.mean_ns / 1e3),
-        "wait_max_us" => Some(messages.wait.max_ns / 1e3),
-        _ => None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_sim::OutputResults;
+
+    fn check_run(name: &str) -> Result<(), String> {
+        let measures = Measures {
+            queues: false,
+            messages: false,
+            distances: &[50],
+        };
+        check(name, false, false, measures)
     }
-}
 
-/// `reordered_at_100`: the share of packets reordered in flows that take turns at that distance.
-fn distance(results: &Results, name: &str) -> Option<f64> {
-    let distance = name.strip_prefix("reordered_at_")?.parse().ok()?;
-    results
-        .sources
-        .first()?
-        .reordering
-        .ratio_at_distance
-        .get(&distance)
-        .copied()
-}
+    #[test]
+    fn a_metric_must_exist_and_be_measured() {
+        assert_eq!(check_run("reordered_at_50"), Ok(()));
+        assert_eq!(check_run("latency_p99.9_ns"), Ok(()));
+        for (name, expected) in [
+            ("los", "there is no metric \"los\"; did you mean lost?"),
+            ("reordered_at_51", "needs 51 among reordering_distances"),
+            ("queue0_wait_ns", "needs queues"),
+            ("wait_max_us", "needs messages = true"),
+            ("settled_us", "needs sample_us"),
+            ("max_gbps", "needs search = true"),
+            ("latency_p51_ns", "there is no metric"),
+        ] {
+            let said = check_run(name).unwrap_err();
+            assert!(said.contains(expected), "{name}: {said}");
+        }
+    }
 
-/// `queue1_wait_ns`, `queue1_mean_bytes`, `queue1_max_bytes`: of the first port whose queues are followed.
-fn queue(results: &Results, name: &str) -> Option<f64> {
-    let (number, what) = name.strip_prefix("queue")?.split_once('_')?;
-    let number: usize = number.parse().ok()?;
-    let queues = &results.chips.first()?.queues;
-    let queue: &QueueResults = queues.iter().find(|queue| queue.queue == number)?;
-    match what {
-        "wait_ns" => Some(queue.mean_wait_ns),
-        "mean_bytes" => Some(queue.mean_bytes),
-        "max_bytes" => Some(queue.max_bytes as f64),
-        _ => None,
+    /// Steps of two samples: from 20 to 70 and back.
+    fn stepped(samples: &[f64]) -> Results {
+        Results {
+            sample_us: 100.0,
+            sources: vec![SourceResults {
+                rates_gbps: vec![(0.0, 20.0), (200.0, 70.0), (400.0, 20.0), (600.0, 0.0)],
+                ..SourceResults::default()
+            }],
+            outputs: vec![OutputResults {
+                samples_gbps: samples.to_vec(),
+                ..OutputResults::default()
+            }],
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn an_output_has_settled_when_it_has_the_new_rate() {
+        assert_eq!(settled_us(&stepped(&[20.0, 20.0, 70.0, 70.0, 20.0, 20.0])), Some(0.0));
+        assert_eq!(settled_us(&stepped(&[20.0, 20.0, 60.0, 70.0, 20.0, 20.0])), Some(100.0));
+        // Steady, but at a rate that is not the new one.
+        assert_eq!(settled_us(&stepped(&[20.0, 20.0, 40.0, 40.0, 20.0, 20.0])), Some(200.0));
     }
 }

@@ -1,14 +1,16 @@
 //! A table with a column for each value of a parameter, for experiments that compare methods.
 
+use crate::definition::Definition;
 use crate::report::{Row, number};
 use std::collections::BTreeMap;
 
 /// What rows have in common that differ in one parameter alone: the metric, and the other parameters.
 type Common<'r> = (&'r str, BTreeMap<&'r str, &'r str>);
 
-/// The rows in Markdown: formula, then published and model's value for each value of `parameter`, in order of appearance. Of
-/// the other parameters those in `shown`.
-pub(crate) fn side_by_side(rows: &[Row], parameter: &str, shown: &[String]) -> String {
+/// The rows in Markdown: formulas, then published and model's value for each value of the definition's parameter, in order
+/// of appearance. Of the other parameters those in `shown`.
+pub(crate) fn side_by_side(rows: &[Row], definition: &Definition, shown: &[String]) -> String {
+    let parameter = definition.columns.as_str();
     let mut values: Vec<&str> = Vec::new();
     let mut lines: Vec<(Common<'_>, Vec<&Row>)> = Vec::new();
     for row in rows {
@@ -27,10 +29,7 @@ pub(crate) fn side_by_side(rows: &[Row], parameter: &str, shown: &[String]) -> S
     let names = lines.first().into_iter().flat_map(|((_, first), _)| first.keys());
     let mut header: Vec<String> = names.map(|name| name.to_string()).collect();
     header.push("metric".to_string());
-    let has_formula = rows.iter().any(|row| row.formula.is_some());
-    if has_formula {
-        header.push("formula".to_string());
-    }
+    header.extend(definition.formulas.iter().map(|name| format!("formula `{name}`")));
     let has_published = rows.iter().any(|row| row.published.is_some());
     for value in &values {
         if has_published {
@@ -42,15 +41,13 @@ pub(crate) fn side_by_side(rows: &[Row], parameter: &str, shown: &[String]) -> S
     for ((metric, parameters), rows) in &lines {
         let mut fields: Vec<String> = parameters.values().map(|value| value.to_string()).collect();
         fields.push(metric.to_string());
-        if has_formula {
-            fields.push(number(rows[0].formula));
-        }
+        fields.extend(rows[0].formulas.iter().map(|value| number(*value)));
         for value in &values {
             let row = rows.iter().find(|row| row.parameters[parameter] == *value);
             if has_published {
-                fields.push(number(row.and_then(|row| row.published)));
+                fields.push(row.map_or(String::new(), |row| row.published_text()));
             }
-            fields.push(number(row.and_then(|row| row.model)));
+            fields.push(row.map_or(String::new(), |row| row.model_text()));
         }
         text.push_str(&format!("| {} |\n", fields.join(" | ")));
     }
@@ -67,7 +64,7 @@ fn common<'r>(row: &'r Row, parameter: &str, shown: &[String]) -> Common<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Basis;
+    use crate::cells::{Basis, Bound};
 
     fn row(method: &str, n: &str, model: f64) -> Row {
         let parameters = [("METHOD", method), ("N", n)];
@@ -77,8 +74,12 @@ mod tests {
                 .into(),
             metric: "max_gbps".to_string(),
             published: None,
+            bound: Bound::Exact,
             model: Some(model),
-            formula: Some(50.0),
+            range: None,
+            at_least: false,
+            nothing_found: false,
+            formulas: vec![Some(50.0)],
             basis: Basis::Predicted,
         }
     }
@@ -86,9 +87,15 @@ mod tests {
     #[test]
     fn a_line_for_what_rows_have_in_common() {
         let rows = [row("a", "2", 1.0), row("b", "2", 2.0), row("b", "4", 3.0)];
-        let text = side_by_side(&rows, "METHOD", &["METHOD".to_string(), "N".to_string()]);
+        let definition =
+            "title = ''\nsource = ''\nformulas = ['theory']\nx = 'N'\nx_label = ''\nunit = ''\ncolumns = 'METHOD'";
+        let definition = Definition::read(definition).unwrap();
+        let text = side_by_side(&rows, &definition, &["METHOD".to_string(), "N".to_string()]);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "| N | metric | formula | METHOD=a model | METHOD=b model |");
+        assert_eq!(
+            lines[0],
+            "| N | metric | formula `theory` | METHOD=a model | METHOD=b model |"
+        );
         assert_eq!(
             lines[2..],
             ["| 2 | max_gbps | 50 | 1 | 2 |", "| 4 | max_gbps | 50 |  | 3 |"]

@@ -2,7 +2,7 @@
 
 use crate::scenario::{ChipEntry, Scenario, TrafficEntry};
 use crate::setup::{Reader, Setup, picos, queue_configs};
-use forebay_chip::{ChipSpec, Network, NoObserver, Picos, Place, PortConfig};
+use forebay_chip::{ChipSpec, Loss, Network, NoObserver, Picos, Place, PortConfig};
 use std::collections::BTreeSet;
 
 /// The most queues of a port: `standard_metadata.priority` has three bits.
@@ -57,8 +57,44 @@ pub(crate) fn numbers(scenario: &Scenario, reader: &mut Reader<'_>) {
             message: "there is no chip; a scenario has at least one [[chip]]".to_string(),
         });
     }
+    if scenario.traffic.is_empty() && scenario.timer.is_empty() {
+        reader.problems.push(crate::Problem {
+            line: None,
+            message: "there is no traffic; a scenario has at least one [[traffic]] or [[timer]]".to_string(),
+        });
+    }
+    let messages = &scenario.measure.messages;
+    let carries_messages = |entry: &TrafficEntry| entry.frame.get_ref().udp.is_none();
+    if *messages.get_ref() && !scenario.traffic.iter().any(carries_messages) {
+        reader.wrong(
+            messages.span(),
+            "no stream carries messages to follow; their frames are message, n-packet or pcap",
+        );
+    }
     links_and_traffic(scenario, reader);
     search(scenario, reader);
+}
+
+/// A stream cannot be faster than its port.
+pub(crate) fn fits_the_line(
+    entry: &TrafficEntry,
+    port: &str,
+    rates: &[(Picos, u64)],
+    spec: &ChipSpec,
+    reader: &mut Reader<'_>,
+) {
+    let line = spec.ports.bits_per_second;
+    if let Some((_, rate)) = rates.iter().find(|(_, rate)| line > 0 && *rate > line) {
+        reader.wrong(
+            entry.gbps.span(),
+            format!(
+                "{} Gbps do not fit into {port}: a port of {} takes {} Gbps; list several ports in `to`",
+                *rate as f64 / 1e9,
+                spec.name,
+                line as f64 / 1e9
+            ),
+        );
+    }
 }
 
 fn links_and_traffic(scenario: &Scenario, reader: &mut Reader<'_>) {
@@ -194,7 +230,22 @@ pub(crate) fn trial(setup: &Setup, reader: &mut Reader<'_>) {
             reader.wrong(entry.program.span(), message);
         }
     }
+    ceiling(setup, reader);
     loops(setup, &mut network, reader);
+}
+
+/// A search must not offer more than a port takes.
+fn ceiling(setup: &Setup, reader: &mut Reader<'_>) {
+    let (Some(search), Some(line)) = (&setup.scenario.search, setup.line_gbps()) else {
+        return;
+    };
+    let most = *search.to_gbps.get_ref();
+    if line > 0.0 && most > line {
+        reader.wrong(
+            search.to_gbps.span(),
+            format!("to_gbps is {most}; the port of the first stream takes {line} Gbps"),
+        );
+    }
 }
 
 /// Sends the first frame of each stream alone through the network: does it ever come to an end?
@@ -202,9 +253,19 @@ fn loops(setup: &Setup, network: &mut Network, reader: &mut Reader<'_>) {
     let entries = setup.scenario.traffic.iter();
     let entries = entries.flat_map(|entry| entry.to.get_ref().iter().map(move |_| entry));
     for (stream, entry) in setup.streams.iter().zip(entries) {
-        if let Some(frame) = stream.frames.first()
-            && goes_round(network, stream.place, frame)
-        {
+        let Some(frame) = stream.frames.first() else { continue };
+        let goes_round = goes_round(network, stream.place, frame);
+        if let Some(chip) = (0..network.chips()).find(|chip| network.books(*chip).lost(Loss::ResubmittedTooOften) > 0) {
+            let spec = &setup.chips[usize::from(chip)].spec;
+            let message = format!(
+                "a frame of {:?} is resubmitted more often than {} permits (max_resubmissions = {}); max_resubmissions of the [[chip]] lifts the rule, with a max_resubmissions_reason",
+                entry.name.get_ref(),
+                spec.name,
+                spec.parser.max_resubmissions
+            );
+            return reader.wrong(setup.scenario.chip[usize::from(chip)].program.span(), message);
+        }
+        if goes_round {
             let message = format!(
                 "a frame of {:?} goes round for ever: alone in the network it has passed ingress {LOOP_PASSES} times",
                 entry.name.get_ref()

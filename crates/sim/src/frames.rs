@@ -1,8 +1,8 @@
 //! The frames that a stream repeats.
 
-use crate::scenario::{FrameEntry, SizeEntry};
+use crate::scenario::{FrameEntry, MessageEntry, NPacketEntry, SizeEntry, UdpEntry};
 use forebay_packet::SplitMix64;
-use forebay_traffic::{FrameSpec, MessageFormat, MessageId, Network, Transport};
+use forebay_traffic::{FrameSpec, MessageFormat, MessageId, Network, Transport, VlanTag};
 use std::net::Ipv4Addr;
 
 /// Frames that are made before the simulation when there are fewer flows: enough to tell messages apart.
@@ -20,70 +20,169 @@ const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 /// Sizes of "simple IMIX" without check sequence, in its proportions of 7 : 4 : 1.
 const IMIX: [usize; 12] = [60, 60, 590, 60, 60, 590, 60, 1514, 590, 60, 60, 590];
 
-/// UDP and the headers before it.
+/// UDP and the headers before it, without a VLAN tag.
 const UDP_HEADERS: usize = 14 + 20 + 8;
+
+/// Bytes of a VLAN tag.
+const TAG_BYTES: usize = 4;
+
+/// The largest VLAN identifier (IEEE 802.1Q, 9.6: 0xfff is reserved).
+const VLAN_MAX: u16 = 4094;
 
 /// The frames of an entry, in order.
 ///
 /// # Errors
-/// When a length is impossible, in words; a capture file is the caller's business.
+/// When a length or an address is impossible, in words; a capture file is the caller's business.
 pub(crate) fn frames(
     entry: &FrameEntry,
     read: impl Fn(&str) -> Result<Vec<Vec<u8>>, String>,
 ) -> Result<Vec<Vec<u8>>, String> {
-    match entry {
-        FrameEntry::Udp {
-            bytes,
-            flows,
-            destination_port,
-            destination,
-        } => {
-            let sizes = sizes(bytes)?;
-            let flow = |index: u32| udp_spec((index % (*flows).max(1)) as u16, *destination, *destination_port);
-            let count = (*flows).max(sizes.len() as u32 * FRAMES.div_ceil(sizes.len() as u32));
-            let frame = |index: u32| {
-                let size = sizes[index as usize % sizes.len()];
-                flow(index).build(&filling(index, size - UDP_HEADERS))
-            };
-            Ok((0..count).map(frame).collect())
+    let ethernet = Ethernet::of(entry)?;
+    match (&entry.udp, &entry.message, &entry.n_packet, &entry.pcap) {
+        (Some(udp), None, None, None) => udp_frames(udp, &ethernet),
+        (None, Some(message), None, None) => message_frames(message, &ethernet),
+        (None, None, Some(packet), None) => n_packets(packet, &ethernet),
+        (None, None, None, Some(_)) if ethernet != Ethernet::default() => {
+            Err("the frames of a capture file are sent as they are: give them no MAC address and no VLAN".to_string())
         }
-        FrameEntry::Message { payload_bytes, flows } => {
-            let formats = payload_sizes(payload_bytes)?.into_iter().map(format);
-            let formats: Vec<MessageFormat> = formats.collect::<Result<_, _>>()?;
-            let flows = (*flows).max(1);
-            let message = |index: u32| {
-                let id = MessageId {
-                    flow: index % flows,
-                    sequence: index / flows,
-                };
-                let mut datagram = Vec::new();
-                // Sizes change within a flow as well.
-                let size = (index + index / flows) as usize % formats.len();
-                formats[size].write_message(id, &mut datagram);
-                iot_spec(id.flow).build(&datagram)
-            };
-            let all_sizes = flows.saturating_mul(formats.len() as u32).min(FRAMES_MAX);
-            Ok((0..FRAMES.max(flows).max(all_sizes)).map(message).collect())
+        (None, None, None, Some(pcap)) => read(&pcap.file),
+        _ => {
+            Err("a frame is exactly one of udp, message, n-packet and pcap, as in { udp = { bytes = 64 } }".to_string())
         }
-        FrameEntry::NPacket {
-            payload_bytes,
-            messages,
-        } => {
-            let format = format(*payload_bytes)?;
-            let packet = |index: u32| {
-                let id = |sequence: usize| MessageId {
-                    flow: 0,
-                    sequence: index * *messages as u32 + sequence as u32,
-                };
-                let ids: Vec<MessageId> = (0..*messages).map(id).collect();
-                let mut datagram = Vec::new();
-                format.write_aggregate(&ids, &mut datagram);
-                iot_spec(0).build(&datagram)
-            };
-            Ok((0..FRAMES).map(packet).collect())
-        }
-        FrameEntry::Pcap { file } => read(file),
     }
+}
+
+/// The lengths of the payloads of an entry's messages when all are alike: what N-packets of them are split by.
+pub(crate) fn payload_bytes(entry: &FrameEntry) -> Option<usize> {
+    let of_message = entry.message.as_ref().and_then(|message| match message.payload_bytes {
+        SizeEntry::Fixed(size) => Some(size),
+        _ => None,
+    });
+    of_message.or(entry.n_packet.as_ref().map(|packet| packet.payload_bytes))
+}
+
+/// The Ethernet header of an entry's frames.
+#[derive(Clone, Debug, PartialEq)]
+struct Ethernet {
+    source_mac: [u8; 6],
+    destination_mac: [u8; 6],
+    vlan: Option<u16>,
+}
+
+impl Default for Ethernet {
+    fn default() -> Ethernet {
+        Ethernet {
+            source_mac: [2, 0, 0, 0, 0, 1],
+            destination_mac: [2, 0, 0, 0, 0, 0xfe],
+            vlan: None,
+        }
+    }
+}
+
+impl Ethernet {
+    fn of(entry: &FrameEntry) -> Result<Ethernet, String> {
+        let default = Ethernet::default();
+        let address = |text: &Option<String>, default| text.as_deref().map_or(Ok(default), mac);
+        if let Some(vlan) = entry.vlan.filter(|vlan| *vlan > VLAN_MAX) {
+            return Err(format!("vlan is {vlan}; an identifier is 0 to {VLAN_MAX}"));
+        }
+        Ok(Ethernet {
+            source_mac: address(&entry.source_mac, default.source_mac)?,
+            destination_mac: address(&entry.destination_mac, default.destination_mac)?,
+            vlan: entry.vlan,
+        })
+    }
+
+    /// UDP and the headers before it.
+    fn headers(&self) -> usize {
+        UDP_HEADERS + self.vlan.map_or(0, |_| TAG_BYTES)
+    }
+
+    fn udp_spec(&self, flow: u16, destination: Ipv4Addr, destination_port: u16) -> FrameSpec {
+        let [high, low] = flow.to_be_bytes();
+        FrameSpec {
+            source_mac: self.source_mac,
+            destination_mac: self.destination_mac,
+            vlan: self.vlan.map(|identifier| VlanTag {
+                identifier,
+                priority: 0,
+            }),
+            network: Network::Ipv4 {
+                source: Ipv4Addr::new(10, 1, high, low),
+                destination,
+                time_to_live: 64,
+                identification: flow,
+                traffic_class: 0,
+            },
+            transport: Transport::Udp {
+                source: 10_000,
+                destination: destination_port,
+            },
+        }
+    }
+
+    fn iot_spec(&self, device: u32) -> FrameSpec {
+        self.udp_spec(device as u16, SERVER, IOT_PORT)
+    }
+}
+
+/// `02:00:00:00:00:01`.
+fn mac(text: &str) -> Result<[u8; 6], String> {
+    let bytes: Option<Vec<u8>> = text
+        .split(':')
+        .map(|byte| u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() == 2))
+        .collect();
+    bytes
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| format!("{text:?} is no MAC address; write one as \"02:00:00:00:00:01\""))
+}
+
+fn udp_frames(entry: &UdpEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, String> {
+    let sizes = sizes(&entry.bytes, ethernet.headers())?;
+    let flows = entry.flows.max(1);
+    let flow = |index: u32| ethernet.udp_spec((index % flows) as u16, entry.destination, entry.destination_port);
+    let count = entry
+        .flows
+        .max(sizes.len() as u32 * FRAMES.div_ceil(sizes.len() as u32));
+    let frame = |index: u32| {
+        let size = sizes[index as usize % sizes.len()];
+        flow(index).build(&filling(index, size - ethernet.headers()))
+    };
+    Ok((0..count).map(frame).collect())
+}
+
+fn message_frames(entry: &MessageEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, String> {
+    let formats = payload_sizes(&entry.payload_bytes)?.into_iter().map(format);
+    let formats: Vec<MessageFormat> = formats.collect::<Result<_, _>>()?;
+    let flows = entry.flows.max(1);
+    let message = |index: u32| {
+        let id = MessageId {
+            flow: index % flows,
+            sequence: index / flows,
+        };
+        let mut datagram = Vec::new();
+        // Sizes change within a flow as well.
+        let size = (index + index / flows) as usize % formats.len();
+        formats[size].write_message(id, &mut datagram);
+        ethernet.iot_spec(id.flow).build(&datagram)
+    };
+    let all_sizes = flows.saturating_mul(formats.len() as u32).min(FRAMES_MAX);
+    Ok((0..FRAMES.max(flows).max(all_sizes)).map(message).collect())
+}
+
+fn n_packets(entry: &NPacketEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, String> {
+    let format = format(entry.payload_bytes)?;
+    let packet = |index: u32| {
+        let id = |sequence: usize| MessageId {
+            flow: 0,
+            sequence: index * entry.messages as u32 + sequence as u32,
+        };
+        let ids: Vec<MessageId> = (0..entry.messages).map(id).collect();
+        let mut datagram = Vec::new();
+        format.write_aggregate(&ids, &mut datagram);
+        ethernet.iot_spec(0).build(&datagram)
+    };
+    Ok((0..FRAMES).map(packet).collect())
 }
 
 fn format(payload_bytes: usize) -> Result<MessageFormat, String> {
@@ -101,7 +200,8 @@ fn payload_sizes(entry: &SizeEntry) -> Result<Vec<usize>, String> {
     }
 }
 
-fn sizes(entry: &SizeEntry) -> Result<Vec<usize>, String> {
+/// Lengths of frames with so many bytes of headers.
+fn sizes(entry: &SizeEntry, headers: usize) -> Result<Vec<usize>, String> {
     let sizes = match entry {
         SizeEntry::Fixed(size) => vec![*size],
         SizeEntry::Several(sizes) => sizes.clone(),
@@ -112,8 +212,8 @@ fn sizes(entry: &SizeEntry) -> Result<Vec<usize>, String> {
             ));
         }
     };
-    match sizes.iter().find(|size| !(UDP_HEADERS..=9_000).contains(*size)) {
-        Some(size) => Err(format!("a UDP frame has {UDP_HEADERS} to 9000 bytes, not {size}")),
+    match sizes.iter().find(|size| !(headers..=9_000).contains(*size)) {
+        Some(size) => Err(format!("a UDP frame has {headers} to 9000 bytes, not {size}")),
         None if sizes.is_empty() => Err("a list of sizes has at least one".to_string()),
         None => Ok(sizes),
     }
@@ -125,73 +225,67 @@ fn filling(index: u32, length: usize) -> Vec<u8> {
     (0..length).map(|_| random.next_u64() as u8).collect()
 }
 
-fn udp_spec(flow: u16, destination: Ipv4Addr, destination_port: u16) -> FrameSpec {
-    let [high, low] = flow.to_be_bytes();
-    FrameSpec {
-        source_mac: [2, 0, 0, 0, 0, 1],
-        destination_mac: [2, 0, 0, 0, 0, 0xfe],
-        vlan: None,
-        network: Network::Ipv4 {
-            source: Ipv4Addr::new(10, 1, high, low),
-            destination,
-            time_to_live: 64,
-            identification: flow,
-            traffic_class: 0,
-        },
-        transport: Transport::Udp {
-            source: 10_000,
-            destination: destination_port,
-        },
-    }
-}
-
-fn iot_spec(device: u32) -> FrameSpec {
-    udp_spec(device as u16, SERVER, IOT_PORT)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lengths(entry: FrameEntry) -> Vec<usize> {
-        let frames = frames(&entry, |_| Err(String::new())).unwrap();
+    fn entry(text: &str) -> FrameEntry {
+        toml::from_str(text).unwrap()
+    }
+
+    fn lengths(text: &str) -> Vec<usize> {
+        let frames = frames(&entry(text), |_| Err(String::new())).unwrap();
         frames.iter().map(Vec::len).collect()
+    }
+
+    fn mistake(text: &str) -> String {
+        frames(&entry(text), |_| Ok(Vec::new())).unwrap_err()
     }
 
     #[test]
     fn frames_have_the_lengths_that_are_asked_for() {
-        let message = lengths(FrameEntry::Message {
-            payload_bytes: SizeEntry::Fixed(16),
-            flows: 1,
-        });
+        let message = lengths("message = { payload_bytes = 16 }");
         assert!(message.iter().all(|length| *length == 64));
-        let mixed = lengths(FrameEntry::Message {
-            payload_bytes: SizeEntry::Several(vec![12, 20, 31]),
-            flows: 100,
-        });
+        let mixed = lengths("message = { payload_bytes = [12, 20, 31], flows = 100 }");
         let of_length = |length: usize| mixed.iter().filter(|other| **other == 48 + length).count();
         assert_eq!((mixed.len(), of_length(12), of_length(20)), (300, 100, 100));
-        let packet = lengths(FrameEntry::NPacket {
-            payload_bytes: 16,
-            messages: 8,
-        });
+        let packet = lengths("n-packet = { payload_bytes = 16, messages = 8 }");
         assert!(packet.iter().all(|length| *length == 48 + 8 * 16));
-        let udp = |bytes| FrameEntry::Udp {
-            bytes,
-            flows: 1,
-            destination_port: 9,
-            destination: SERVER,
-        };
-        assert!(
-            lengths(udp(SizeEntry::Fixed(1500)))
-                .iter()
-                .all(|length| *length == 1500)
-        );
-        assert!(
-            lengths(udp(SizeEntry::Named("imix".to_string())))
-                .len()
-                .is_multiple_of(12)
-        );
-        assert!(frames(&udp(SizeEntry::Named("big".to_string())), |_| Err(String::new())).is_err());
+        let fixed = lengths("udp = { bytes = 1500 }");
+        assert!(fixed.iter().all(|length| *length == 1500));
+        assert!(lengths("udp = { bytes = \"imix\" }").len().is_multiple_of(12));
+    }
+
+    #[test]
+    fn frames_have_the_addresses_that_are_asked_for() {
+        let text = "udp = { bytes = 100 }\nsource_mac = \"02:00:00:00:00:0a\"\ndestination_mac = \"ff:ff:ff:ff:ff:ff\"\nvlan = 7";
+        let frames = frames(&entry(text), |_| Err(String::new())).unwrap();
+        assert_eq!(frames[0][..6], [0xff; 6]);
+        assert_eq!(frames[0][6..16], [2, 0, 0, 0, 0, 0x0a, 0x81, 0x00, 0x00, 0x07]);
+        assert_eq!(frames[0].len(), 100, "the tag counts");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, expected) in [
+            ("udp = { bytes = \"big\" }", "\"big\" is no size"),
+            (
+                "udp = { bytes = 45 }\nvlan = 1",
+                "a UDP frame has 46 to 9000 bytes, not 45",
+            ),
+            (
+                "udp = { bytes = 64 }\nvlan = 4095",
+                "vlan is 4095; an identifier is 0 to 4094",
+            ),
+            (
+                "udp = { bytes = 64 }\nsource_mac = \"2:0\"",
+                "\"2:0\" is no MAC address",
+            ),
+            ("vlan = 1", "exactly one of udp, message, n-packet and pcap"),
+            ("pcap = { file = \"a\" }\nvlan = 1", "are sent as they are"),
+        ] {
+            let said = mistake(text);
+            assert!(said.contains(expected), "{text}: {said}");
+        }
     }
 }

@@ -3,9 +3,9 @@
 //! ```text
 //!  scenario.toml ─► parameters ─► scenario ─► Setup ─► run ─► Results ─► table, JSON, plots
 //!                   ${N} put in   read, all    programs  │
-//!                                 mistakes     compiled  └─ search: the highest load without loss
-//!                                 named with             └─ sweep: every combination of parameters, on all cores
-//!                                 their lines
+//!                                 mistakes     compiled, └─ search: the highest load without loss
+//!                                 named with   rules of  └─ sweep: every combination of parameters, on all cores
+//!                                 their lines  chips kept
 //! ```
 //!
 //! * [`expand`] gives a text for each combination of parameters; [`Setup::new`] reads one and finds whatever is wrong before
@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod expression;
 mod frames;
 mod measure;
 mod messages;
@@ -26,21 +27,26 @@ mod parameters;
 pub mod plot;
 mod reordering;
 mod results;
+mod rules;
 mod run;
 mod scenario;
 mod search;
 mod setup;
 mod source;
+mod suggestion;
 mod table;
 mod timer;
+mod words;
 
-pub use parameters::{Case, expand};
+pub use forebay_chip::{ChipSpec, Constant};
+pub use parameters::{Case, Put, expand};
 pub use results::{
-    ChipResults, LatencyResults, MessageResults, OutputResults, PortResults, QueueResults, ReorderingResults, Results,
-    SourceResults,
+    ChipResults, LatencyResults, Lifted, MessageResults, OutputResults, PortResults, QueueResults, ReorderingResults,
+    Results, SourceResults,
 };
 pub use run::{Progress, Run, Silent};
-pub use scenario::{Problem, Scenario};
+pub use scenario::{Measures, Problem, Scenario};
 pub use search::{Search, SearchResults, Trial, find_max};
 pub use setup::{Library, Setup};
-pub use table::text as results_text;
+pub use suggestion::{nearest, suggestion};
+pub use table::{search_text, text as results_text};

@@ -4,6 +4,7 @@ use crate::messages::Messages;
 use crate::reordering::Reordering;
 use crate::results::{LatencyResults, ReorderingResults};
 use forebay_chip::{Loss, Observer, Picos, Place};
+use forebay_pipeline::DropReason;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -21,10 +22,25 @@ struct StreamMeter {
     /// Time of arrival by sequence number modulo [`REMEMBERED`].
     arrived: Vec<Picos>,
     next: u64,
+    /// A bit for each sequence number modulo [`REMEMBERED`]: whether a frame of it has come out.
+    seen: Vec<u64>,
     delivered: u64,
+    copies: u64,
+    lost: Counts<Loss>,
+    dropped: Counts<DropReason>,
     latency: Histogram<u64>,
     reordering: Reordering,
     sent_measured_bits: u64,
+}
+
+/// How often something happened, by place and reason. There are few, so a list is searched faster than a tree.
+type Counts<R> = Vec<((Place, R), u64)>;
+
+fn count<R: PartialEq>(counts: &mut Counts<R>, key: (Place, R)) {
+    match counts.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, count)) => *count += 1,
+        None => counts.push((key, 1)),
+    }
 }
 
 /// A port that leads outside.
@@ -55,7 +71,11 @@ impl Meter {
         let stream = |_| StreamMeter {
             arrived: vec![0; REMEMBERED],
             next: 0,
+            seen: vec![0; REMEMBERED / 64],
             delivered: 0,
+            copies: 0,
+            lost: Vec::new(),
+            dropped: Vec::new(),
             latency: histogram(),
             reordering: Reordering::new(distances),
             sent_measured_bits: 0,
@@ -72,9 +92,9 @@ impl Meter {
         }
     }
 
-    /// From now on messages are followed one by one.
-    pub(crate) fn follow_messages(&mut self) {
-        self.messages = Some(Messages::new(histogram()));
+    /// From now on messages are followed one by one; the lengths of payloads by stream, where all are alike.
+    pub(crate) fn follow_messages(&mut self, payload_bytes: Vec<Option<usize>>) {
+        self.messages = Some(Messages::new(histogram(), payload_bytes));
     }
 
     fn measures(&self, time: Picos) -> bool {
@@ -88,6 +108,8 @@ impl Meter {
         let sequence = meter.next;
         meter.next += 1;
         meter.arrived[sequence as usize % REMEMBERED] = now;
+        let (word, bit) = meter.seen_bit(sequence);
+        meter.seen[word] &= !bit;
         if measured {
             meter.sent_measured_bits += 8 * (self.wire_bytes)(bytes) as u64;
         }
@@ -106,6 +128,20 @@ impl Meter {
         self.streams[stream].delivered
     }
 
+    pub(crate) fn copies(&self, stream: usize) -> u64 {
+        self.streams[stream].copies
+    }
+
+    /// What chips lost of a stream.
+    pub(crate) fn lost_of(&self, stream: usize) -> impl Iterator<Item = ((Place, Loss), u64)> + '_ {
+        self.streams[stream].lost.iter().copied()
+    }
+
+    /// What programs dropped of a stream.
+    pub(crate) fn dropped_of(&self, stream: usize) -> impl Iterator<Item = ((Place, DropReason), u64)> + '_ {
+        self.streams[stream].dropped.iter().cloned()
+    }
+
     pub(crate) fn latency(&self, stream: usize) -> LatencyResults {
         latency_results(&self.streams[stream].latency)
     }
@@ -120,6 +156,28 @@ impl Meter {
             extent_max,
             ratio_at_distance: reordering.by_distance().collect(),
         }
+    }
+}
+
+impl StreamMeter {
+    /// Where it is noted that a frame of a sequence number has come out.
+    fn seen_bit(&self, sequence: u64) -> (usize, u64) {
+        let place = sequence as usize % REMEMBERED;
+        (place / 64, 1 << (place % 64))
+    }
+
+    /// A frame comes out. Of a packet that was sent so long ago that it is forgotten it counts as the first.
+    fn deliver(&mut self, sequence: u64) {
+        let (word, bit) = self.seen_bit(sequence);
+        let remembered = self.next - sequence <= REMEMBERED as u64;
+        if remembered && self.seen[word] & bit != 0 {
+            self.copies += 1;
+            return;
+        }
+        if remembered {
+            self.seen[word] |= bit;
+        }
+        self.delivered += 1;
     }
 }
 
@@ -170,7 +228,7 @@ impl Observer for Meter {
             output.measured_bits += bits;
         }
         if let Some(messages) = &mut self.messages {
-            messages.departed(frame, time);
+            messages.departed(frame, (tag >> SEQUENCE_BITS) as usize, time);
         }
         let stream = (tag >> SEQUENCE_BITS) as usize;
         let sequence = tag & ((1 << SEQUENCE_BITS) - 1);
@@ -178,7 +236,7 @@ impl Observer for Meter {
         let Some(meter) = self.streams.get_mut(stream) else {
             return;
         };
-        meter.delivered += 1;
+        meter.deliver(sequence);
         if !measured {
             return;
         }
@@ -189,7 +247,16 @@ impl Observer for Meter {
         }
     }
 
-    fn lost(&mut self, place: Place, loss: Loss, _tag: u64, _time: Picos) {
+    fn lost(&mut self, place: Place, loss: Loss, tag: u64, _time: Picos) {
         *self.lost.entry((place, loss)).or_insert(0) += 1;
+        if let Some(meter) = self.streams.get_mut((tag >> SEQUENCE_BITS) as usize) {
+            count(&mut meter.lost, (place, loss));
+        }
+    }
+
+    fn dropped(&mut self, place: Place, reason: DropReason, tag: u64, _time: Picos) {
+        if let Some(meter) = self.streams.get_mut((tag >> SEQUENCE_BITS) as usize) {
+            count(&mut meter.dropped, (place, reason));
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! What became of each IoT message: whether it came out, alone or in an N-packet, and how long it waited.
 //!
-//! A message is known by its payload. Payloads that are sent again are told apart by their order: the first that comes out
+//! A message is known by its payload. An N-packet of messages that are all alike does not say how long they are: its
+//! stream does. Payloads that are sent again are told apart by their order: the first that comes out
 //! is the first that came in.
 
 use crate::results::MessageResults;
 use forebay_chip::Picos;
-use forebay_traffic::{inspect, mixed};
+use forebay_traffic::{MessageFormat, inspect, mixed};
 use hdrhistogram::Histogram;
 use std::collections::{HashMap, VecDeque};
 
@@ -13,22 +14,34 @@ pub(crate) struct Messages {
     /// By payload: when those came in that have not come out.
     inside: HashMap<Vec<u8>, VecDeque<Picos>>,
     wait: Histogram<u64>,
+    /// By stream, where all its messages are alike.
+    payload_bytes: Vec<Option<usize>>,
     results: MessageResults,
 }
 
+/// The payloads in what UDP carries, `bytes` each where N-packets do not say.
+fn payloads(datagram: &[u8], bytes: Option<usize>) -> Option<Vec<&[u8]>> {
+    if let Ok(payloads) = mixed::payloads(datagram) {
+        return Some(payloads);
+    }
+    let format = MessageFormat::new(bytes?).ok()?;
+    Some(format.split(datagram).ok()?.collect())
+}
+
 impl Messages {
-    pub(crate) fn new(wait: Histogram<u64>) -> Messages {
+    pub(crate) fn new(wait: Histogram<u64>, payload_bytes: Vec<Option<usize>>) -> Messages {
         Messages {
             inside: HashMap::new(),
             wait,
+            payload_bytes,
             results: MessageResults::default(),
         }
     }
 
-    /// A frame comes in; what is no message is passed over.
-    pub(crate) fn sent(&mut self, frame: &[u8], now: Picos) {
+    /// A frame comes in; what carries no messages is passed over.
+    pub(crate) fn sent(&mut self, frame: &[u8], bytes: Option<usize>, now: Picos) {
         let Ok(inspected) = inspect(frame) else { return };
-        let Ok(payloads) = mixed::payloads(&frame[inspected.payload]) else {
+        let Some(payloads) = payloads(&frame[inspected.payload], bytes) else {
             return;
         };
         for payload in payloads {
@@ -40,13 +53,14 @@ impl Messages {
         }
     }
 
-    /// A frame goes out.
-    pub(crate) fn departed(&mut self, frame: &[u8], now: Picos) {
+    /// A frame of a stream goes out.
+    pub(crate) fn departed(&mut self, frame: &[u8], stream: usize, now: Picos) {
         let Ok(inspected) = inspect(frame) else {
             self.results.damaged += 1;
             return;
         };
-        let Ok(payloads) = mixed::payloads(&frame[inspected.payload]) else {
+        let bytes = self.payload_bytes.get(stream).copied().flatten();
+        let Some(payloads) = payloads(&frame[inspected.payload], bytes) else {
             return;
         };
         self.results.frames += 1;

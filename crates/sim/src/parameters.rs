@@ -2,14 +2,18 @@
 //!
 //! ```toml
 //! [parameters]
-//! N = [2, 4, 8]      # three scenarios
+//! N = [2, 4, 8]             # three scenarios
 //! S = 22
+//! RESUBMISSIONS = "${N}"    # derived: follows N
 //! ```
 //!
-//! Everywhere else in the file `${N}` stands for the value, as it is written. That is done with the text, before it is
-//! read, and lines stay what they are.
+//! Everywhere in the file `${N}` stands for the value, as it is written, and `${N - 1}` for what is computed with it (see
+//! [`crate::expression`]). That is done with the text, before it is read; lines stay what they are. Comments are left alone.
 
+use crate::expression::evaluate;
 use crate::scenario::Problem;
+use crate::suggestion::suggestion;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// A scenario with one value for each parameter.
@@ -19,6 +23,19 @@ pub struct Case {
     pub values: BTreeMap<String, String>,
     /// The scenario's text.
     pub text: String,
+    /// What was put into the text.
+    pub put: Vec<Put>,
+}
+
+/// A place of the text where a parameter, or an expression of some, was put in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Put {
+    /// The line, from 1.
+    pub line: usize,
+    /// What stands there in the file, without `${` and `}`.
+    pub expression: String,
+    /// What it stands for.
+    pub value: String,
 }
 
 impl Case {
@@ -40,16 +57,12 @@ const CASES_MAX: usize = 100_000;
 /// file says.
 ///
 /// # Errors
-/// When the parameters cannot be read, when one is given that there is none of, or when one has no value.
+/// When the parameters cannot be read, when one is given or used that does not exist, or when one has no value.
 pub fn expand(text: &str, given: &[(String, String)]) -> Result<Vec<Case>, Problem> {
     let mut parameters = declared(text)?;
     for (name, value) in given {
         if !parameters.contains_key(name) {
-            let known: Vec<&str> = parameters.keys().map(String::as_str).collect();
-            return Err(Problem::new(
-                None,
-                format!("there is no parameter {name}; there are: {}", known.join(", ")),
-            ));
+            return Err(Problem::new(None, unknown(name, &parameters)));
         }
         parameters.insert(
             name.clone(),
@@ -63,8 +76,15 @@ pub fn expand(text: &str, given: &[(String, String)]) -> Result<Vec<Case>, Probl
             format!("more than {CASES_MAX} combinations of parameters"),
         ));
     }
+    combinations(&parameters)
+        .into_iter()
+        .map(|written| case(text, &written, &parameters))
+        .collect()
+}
+
+fn combinations(parameters: &BTreeMap<String, Vec<String>>) -> Vec<BTreeMap<String, String>> {
     let mut cases = vec![BTreeMap::new()];
-    for (name, values) in &parameters {
+    for (name, values) in parameters {
         let with = |case: &BTreeMap<String, String>, value: &String| {
             let mut case = case.clone();
             case.insert(name.clone(), value.clone());
@@ -75,11 +95,65 @@ pub fn expand(text: &str, given: &[(String, String)]) -> Result<Vec<Case>, Probl
             .flat_map(|case| values.iter().map(move |value| with(case, value)))
             .collect();
     }
-    let case = |values: BTreeMap<String, String>| Case {
-        text: substitute(text, &values),
-        values,
+    cases
+}
+
+/// One combination: derived values are computed, then all are put into the text.
+fn case(
+    text: &str,
+    written: &BTreeMap<String, String>,
+    parameters: &BTreeMap<String, Vec<String>>,
+) -> Result<Case, Problem> {
+    let values = Values {
+        written,
+        pending: RefCell::new(Vec::new()),
+        unknown: &|name| unknown(name, parameters),
     };
-    Ok(cases.into_iter().map(case).collect())
+    let mut computed = BTreeMap::new();
+    for name in written.keys() {
+        let value = values.of(name).map_err(|message| {
+            let line = text
+                .lines()
+                .position(|line| line.trim_start().starts_with(name.as_str()));
+            Problem::new(line.map(|line| line + 1), message)
+        })?;
+        computed.insert(name.clone(), value);
+    }
+    let (text, put) = substitute(text, &|expression| evaluate(expression, &|name| values.of(name)))?;
+    Ok(Case {
+        values: computed,
+        text,
+        put,
+    })
+}
+
+fn unknown(name: &str, parameters: &BTreeMap<String, Vec<String>>) -> String {
+    let known = parameters.keys().map(String::as_str);
+    format!("there is no parameter {name}{}", suggestion(name, known))
+}
+
+/// The values of a combination, which may depend on one another.
+struct Values<'a> {
+    written: &'a BTreeMap<String, String>,
+    /// Names whose values are being computed.
+    pending: RefCell<Vec<String>>,
+    unknown: &'a dyn Fn(&str) -> String,
+}
+
+impl Values<'_> {
+    fn of(&self, name: &str) -> Result<String, String> {
+        let written = self.written.get(name).ok_or_else(|| (self.unknown)(name))?;
+        if !written.contains("${") {
+            return Ok(written.clone());
+        }
+        if self.pending.borrow().iter().any(|pending| pending == name) {
+            return Err(format!("parameter {name} depends on itself"));
+        }
+        self.pending.borrow_mut().push(name.to_string());
+        let value = put_all(written, &|expression| evaluate(expression, &|name| self.of(name)));
+        self.pending.borrow_mut().pop();
+        Ok(value?.0)
+    }
 }
 
 /// The lines of the table `[parameters]`, with those around it blank, so that errors have the right line.
@@ -88,7 +162,7 @@ fn declared(text: &str) -> Result<BTreeMap<String, Vec<String>>, Problem> {
     let mut section = String::new();
     for line in text.lines() {
         if line.trim_start().starts_with('[') {
-            inside = line.trim() == "[parameters]" || (line.trim_start().starts_with("[parameters]"));
+            inside = line.trim_start().starts_with("[parameters]");
         } else if inside {
             section.push_str(line);
         }
@@ -117,14 +191,96 @@ fn written(value: &toml::Value) -> String {
     }
 }
 
-fn substitute(text: &str, values: &BTreeMap<String, String>) -> String {
-    let put = |text: String, (name, value): (&String, &String)| text.replace(&format!("${{{name}}}"), value);
-    values.iter().fold(text.to_string(), put)
+/// What an expression stands for.
+type Evaluate<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+
+/// Puts values into a scenario's text, comments left alone.
+fn substitute(text: &str, value: &Evaluate<'_>) -> Result<(String, Vec<Put>), Problem> {
+    let mut out = String::new();
+    let mut put = Vec::new();
+    let mut quoting = Quoting::None;
+    for (number, line) in (1..).zip(text.lines()) {
+        let comment = quoting.comment(line);
+        let (code, comment) = line.split_at(comment);
+        let (code, found) = put_all(code, value).map_err(|message| Problem::new(Some(number), message))?;
+        put.extend(found.into_iter().map(|(expression, value)| Put {
+            line: number,
+            expression,
+            value,
+        }));
+        out.push_str(&code);
+        out.push_str(comment);
+        out.push('\n');
+    }
+    Ok((out, put))
+}
+
+/// Puts values into a text, and says which.
+fn put_all(text: &str, value: &Evaluate<'_>) -> Result<(String, Vec<(String, String)>), String> {
+    let (mut out, mut put) = (String::new(), Vec::new());
+    let mut rest = text;
+    while let Some((before, from)) = rest.split_once("${") {
+        let (expression, behind) = from
+            .split_once('}')
+            .ok_or_else(|| format!("`}}` is missing behind `${{{from}`"))?;
+        let value = value(expression)?;
+        out.push_str(before);
+        out.push_str(&value);
+        put.push((expression.trim().to_string(), value));
+        rest = behind;
+    }
+    out.push_str(rest);
+    Ok((out, put))
+}
+
+/// Within which kind of TOML string a line begins.
+#[derive(Clone, Copy, PartialEq)]
+enum Quoting {
+    None,
+    /// Between these marks: `"`, `'`, or three of them.
+    Within(&'static str),
+}
+
+impl Quoting {
+    /// Where a comment begins in a line; its length when there is none. Becomes what the next line begins within.
+    fn comment(&mut self, line: &str) -> usize {
+        let mut at = 0;
+        while at < line.len() {
+            let rest = &line[at..];
+            match *self {
+                Quoting::None if rest.starts_with('#') => return at,
+                Quoting::None => {
+                    let marks = ["\"\"\"", "'''", "\"", "'"];
+                    let mark = marks.into_iter().find(|mark| rest.starts_with(mark));
+                    *self = mark.map_or(Quoting::None, Quoting::Within);
+                    at += mark.map_or(1, str::len);
+                }
+                Quoting::Within(mark) if rest.starts_with(mark) => {
+                    *self = Quoting::None;
+                    at += mark.len();
+                }
+                Quoting::Within(mark) if mark.starts_with('"') && rest.starts_with('\\') => at += 2,
+                Quoting::Within(_) => at += 1,
+            }
+            while at < line.len() && !line.is_char_boundary(at) {
+                at += 1;
+            }
+        }
+        // A string between single marks ends with its line.
+        if matches!(self, Quoting::Within(mark) if mark.len() == 1) {
+            *self = Quoting::None;
+        }
+        line.len()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn given(name: &str, value: &str) -> Vec<(String, String)> {
+        vec![(name.to_string(), value.to_string())]
+    }
 
     #[test]
     fn every_combination_is_a_case() {
@@ -133,18 +289,43 @@ mod tests {
         let names: Vec<String> = cases.iter().map(Case::name).collect();
         assert_eq!(names, ["KIND=x N=1", "KIND=x N=2", "KIND=y N=1", "KIND=y N=2"]);
         assert!(cases[3].text.contains("a = 2\n") && cases[3].text.contains("b = \"y2\""));
+        assert_eq!((cases[3].put[0].line, cases[3].put[0].value.as_str()), (1, "2"));
     }
 
     #[test]
     fn given_values_replace_the_files() {
-        let cases = expand("[parameters]\nN = 1\n", &[("N".to_string(), "4,8".to_string())]).unwrap();
+        let cases = expand("[parameters]\nN = 1\n", &given("N", "4,8")).unwrap();
         assert_eq!(cases.iter().map(Case::name).collect::<Vec<_>>(), ["N=4", "N=8"]);
-        let wrong = expand("[parameters]\nN = 1\n", &[("M".to_string(), "4".to_string())]);
+        let wrong = expand("[parameters]\nN = 1\n", &given("M", "4"));
         assert!(wrong.unwrap_err().message.contains("no parameter M"));
+    }
+
+    #[test]
+    fn derived_values_follow_what_they_depend_on() {
+        let text = "a = ${ROUNDS}\n[parameters]\nN = 2\nROUNDS = \"${N > 1 ? N : 0}\"\nTWICE = \"${2 * ROUNDS}\"\n";
+        let names = |given: &[(String, String)]| -> Vec<String> {
+            expand(text, given).unwrap().iter().map(Case::name).collect()
+        };
+        assert_eq!(
+            names(&given("N", "1,8")),
+            ["N=1 ROUNDS=0 TWICE=0", "N=8 ROUNDS=8 TWICE=16"]
+        );
+        assert_eq!(names(&given("ROUNDS", "7")), ["N=2 ROUNDS=7 TWICE=14"]);
+        let circle = expand("[parameters]\nA = \"${B}\"\nB = \"${A}\"\n", &[]).unwrap_err();
+        assert!(circle.message.contains("depends on itself"), "{circle}");
     }
 
     #[test]
     fn a_mistake_has_its_line() {
         assert_eq!(expand("x = 1\n[parameters]\nN = \n", &[]).unwrap_err().line, Some(3));
+        let unknown = expand("a = 1\nb = ${LAOD}\n[parameters]\nLOAD = 1\n", &[]).unwrap_err();
+        assert_eq!(unknown.to_string(), "2: there is no parameter LAOD; did you mean LOAD?");
+    }
+
+    #[test]
+    fn comments_are_left_alone() {
+        let text = "a = \"# ${N}\" # ${M}\nc = \"\"\"\n# ${N}\n\"\"\"\n[parameters]\nN = 1\n";
+        let cases = expand(text, &[]).unwrap();
+        assert!(cases[0].text.starts_with("a = \"# 1\" # ${M}\nc = \"\"\"\n# 1\n"));
     }
 }

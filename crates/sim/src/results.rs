@@ -1,5 +1,6 @@
 //! What a run has shown.
 
+use forebay_chip::Constant;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -13,6 +14,8 @@ pub struct Results {
     pub seed: u64,
     /// Time over which rates are averaged.
     pub measured_us: f64,
+    /// Time between samples; 0 when none were taken.
+    pub sample_us: f64,
     /// What the model had to do: events, and passes of packets through ingress or egress.
     pub events: u64,
     /// Passes through a pipeline, ingress and egress together counted once: the larger of both numbers.
@@ -58,8 +61,14 @@ pub struct SourceResults {
     pub to: String,
     /// Frames.
     pub sent: u64,
-    /// Frames that came out with this stream's mark: copies count, so there may be more.
+    /// Packets of which a frame came out, so at most as many as were sent.
     pub delivered: u64,
+    /// Frames that came out of packets of which one had come out before: copies that the program makes.
+    pub copies: u64,
+    /// Packets of this stream, copies included, that ended inside: where and why, and how many.
+    pub ends: BTreeMap<String, u64>,
+    /// The rate that was asked for: from when, in microseconds, and Gbps on the wire.
+    pub rates_gbps: Vec<(f64, f64)>,
     /// On the wire, with framing, after the warm-up.
     pub offered_gbps: f64,
     /// From the last byte in to the last byte out.
@@ -111,6 +120,15 @@ pub struct OutputResults {
     pub samples_gbps: Vec<f64>,
 }
 
+/// A rule of a chip that does not hold in a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Lifted {
+    /// Which rule, and what holds in its place.
+    pub rule: String,
+    /// Why, in the scenario's words.
+    pub reason: String,
+}
+
 /// A chip.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChipResults {
@@ -118,6 +136,10 @@ pub struct ChipResults {
     pub name: String,
     /// What kind.
     pub spec: String,
+    /// Rules of the chip that the scenario lifts.
+    pub lifted: Vec<Lifted>,
+    /// Constants of the chip's model that were fitted to published results.
+    pub fitted: Vec<Constant>,
     /// Frames from outside.
     pub received: u64,
     /// Copies made.
@@ -187,9 +209,29 @@ impl Results {
         self.sources.iter().map(|source| source.sent).sum()
     }
 
-    /// Frames that came out.
+    /// Packets of which a frame came out.
     pub fn delivered(&self) -> u64 {
         self.sources.iter().map(|source| source.delivered).sum()
+    }
+
+    /// Frames that came out, copies included.
+    pub fn frames_out(&self) -> u64 {
+        self.sources.iter().map(|source| source.delivered + source.copies).sum()
+    }
+
+    /// What chips have lost, by reason.
+    pub fn losses(&self) -> BTreeMap<String, u64> {
+        let mut losses = BTreeMap::new();
+        for (place, count) in self.chips.iter().flat_map(|chip| &chip.lost) {
+            let reason = place.split_once('.').map_or(place.as_str(), |(_, reason)| reason);
+            *losses.entry(reason.to_string()).or_insert(0) += count;
+        }
+        losses
+    }
+
+    /// Packets that programs have dropped.
+    pub fn dropped(&self) -> u64 {
+        self.chips.iter().flat_map(|chip| chip.dropped.values()).sum()
     }
 
     /// On the wire, all streams together.

@@ -7,6 +7,7 @@ use crate::setup::{Setup, picos};
 use crate::source::{MICROSECOND, Source};
 use crate::timer::Timer;
 use forebay_chip::{Books, Network, Picos, Place, PortReport, QueueSample, Stop};
+use std::collections::BTreeMap;
 
 /// Is told how far a run has come.
 pub trait Progress {
@@ -105,8 +106,9 @@ impl<'a> Simulation<'a> {
             })
         });
         let mut meter = Meter::new(setup.streams.len(), window, sample, distances);
-        if scenario.measure.messages {
-            meter.follow_messages();
+        if *scenario.measure.messages.get_ref() {
+            let lengths = setup.streams.iter().map(|stream| stream.payload_bytes);
+            meter.follow_messages(lengths.collect());
         }
         Simulation {
             setup,
@@ -187,8 +189,9 @@ impl<'a> Simulation<'a> {
         };
         let now = self.network.now();
         let tag = self.meter.sent(index, frame.len(), now);
+        let payload_bytes = self.setup.streams[index].payload_bytes;
         if let Some(messages) = &mut self.meter.messages {
-            messages.sent(frame, now);
+            messages.sent(frame, payload_bytes, now);
         }
         let place = self.setup.streams[index].place;
         self.network.arrive(place, frame, tag, &mut self.meter);
@@ -225,6 +228,7 @@ impl<'a> Simulation<'a> {
             description: self.setup.scenario.description.clone(),
             seed,
             measured_us: self.measured_us(),
+            sample_us: self.setup.scenario.measure.sample_us,
             events: self.network.events(),
             packet_passes: chips.clone().map(|chip| passes(self.network.books(chip))).sum(),
             sources: (0..self.sources.len()).map(|index| self.source(index)).collect(),
@@ -253,10 +257,38 @@ impl<'a> Simulation<'a> {
             to: self.name(stream.place),
             sent: self.meter.sent_frames(index),
             delivered: self.meter.delivered(index),
+            copies: self.meter.copies(index),
+            ends: self.ends(index),
+            rates_gbps: self.rates(index),
             offered_gbps: self.gbps(self.meter.sent_measured_bits(index)),
             latency: self.meter.latency(index),
             reordering: self.meter.reordering(index),
         }
+    }
+
+    /// Where packets of a stream, and copies of them, have ended inside.
+    fn ends(&self, stream: usize) -> BTreeMap<String, u64> {
+        let lost = self.meter.lost_of(stream).map(|((place, loss), count)| {
+            let name = format!("lost at {}: {}", self.name(place), loss.name());
+            (name, count)
+        });
+        let dropped = self.meter.dropped_of(stream).map(|((place, reason), count)| {
+            let errors = &self.setup.chips[usize::from(place.chip)].program.errors;
+            let name = format!(
+                "dropped by the program at {}: {}",
+                self.name(place),
+                reason.label(errors)
+            );
+            (name, count)
+        });
+        lost.chain(dropped).collect()
+    }
+
+    /// The rates that a stream was given: from when, in microseconds, and Gbps.
+    fn rates(&self, stream: usize) -> Vec<(f64, f64)> {
+        let rates = self.setup.streams[stream].rates.iter();
+        let rate = |&(time, bits): &(Picos, u64)| (time as f64 / MICROSECOND, bits as f64 * self.scale / 1e9);
+        rates.map(rate).collect()
     }
 
     fn outputs(&self) -> Vec<OutputResults> {
@@ -281,6 +313,8 @@ impl<'a> Simulation<'a> {
         ChipResults {
             name: setup.name.clone(),
             spec: setup.spec.name.clone(),
+            lifted: setup.lifted.clone(),
+            fitted: setup.spec.fitted(),
             received: books.received,
             copies: books.copies,
             transmitted: books.transmitted,

@@ -1,5 +1,6 @@
 //! What stands in a scenario file.
 
+use crate::parameters::Put;
 use forebay_chip::Service;
 use serde::Deserialize;
 use std::fmt;
@@ -27,7 +28,7 @@ impl Problem {
 
     pub(crate) fn of_toml(text: &str, error: &toml::de::Error) -> Problem {
         let line = error.span().map(|span| line_of(text, span.start));
-        let message = error.message().trim();
+        let message = crate::words::plain(error.message());
         let written = line.and_then(|line| text.lines().nth(line - 1)).map(str::trim);
         match written {
             // With the values of parameters put in, which the file does not show.
@@ -35,6 +36,20 @@ impl Problem {
                 Problem::new(line, format!("{message}: `{written}`"))
             }
             _ => Problem::new(line, message),
+        }
+    }
+}
+
+impl Problem {
+    /// Says which values were put into its line.
+    pub(crate) fn say_values(&mut self, put: &[Put]) {
+        let of_line = put.iter().filter(|put| Some(put.line) == self.line);
+        let mut values: Vec<String> = of_line
+            .map(|put| format!("{} is {}", put.expression, put.value))
+            .collect();
+        values.dedup();
+        if !values.is_empty() {
+            self.message = format!("{} ({})", self.message, values.join(", "));
         }
     }
 }
@@ -104,10 +119,30 @@ impl Scenario {
         self.measure.sample_us
     }
 
+    /// What the experiment that compares it must know: which measures the scenario takes.
+    pub fn measures(&self) -> Measures<'_> {
+        Measures {
+            queues: !self.measure.queues.is_empty(),
+            messages: *self.measure.messages.get_ref(),
+            distances: &self.measure.reordering_distances,
+        }
+    }
+
     /// Whether the scenario does not say how to search.
     pub fn search_is_missing(&self) -> bool {
         self.search.is_none()
     }
+}
+
+/// Measures that a scenario takes beside those that are always taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Measures<'a> {
+    /// Whether queues are followed.
+    pub queues: bool,
+    /// Whether IoT messages are followed.
+    pub messages: bool,
+    /// Distances of flows that take turns.
+    pub distances: &'a [u32],
 }
 
 fn drain_us() -> f64 {
@@ -115,7 +150,7 @@ fn drain_us() -> f64 {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[chip]]")]
 pub(crate) struct ChipEntry {
     pub(crate) name: Spanned<String>,
     /// Name of a known chip, or a file.
@@ -130,6 +165,13 @@ pub(crate) struct ChipEntry {
     pub(crate) commands: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) engine: EngineEntry,
+    /// Runs a program that does not fit the chip, for the reason that must be given.
+    #[serde(default)]
+    pub(crate) ignore_fit: bool,
+    pub(crate) ignore_fit_reason: Option<Spanned<String>>,
+    /// In place of the chip's own rule; 0: as often as the program likes.
+    pub(crate) max_resubmissions: Option<Spanned<u32>>,
+    pub(crate) max_resubmissions_reason: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) port: Vec<PortEntry>,
 }
@@ -143,7 +185,7 @@ pub(crate) enum EngineEntry {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[chip.port]]")]
 pub(crate) struct PortEntry {
     /// Ports that are alike.
     pub(crate) numbers: Spanned<Vec<u16>>,
@@ -156,7 +198,10 @@ pub(crate) struct PortEntry {
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a queue, as in { quantum_bytes = 1500, capacity_bytes = 88_000 },"
+)]
 pub(crate) struct QueueEntry {
     /// Bytes a turn of deficit weighted round robin; strict priority when it is not there.
     pub(crate) quantum_bytes: Option<u32>,
@@ -171,7 +216,7 @@ impl QueueEntry {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[link]]")]
 pub(crate) struct LinkEntry {
     /// `chip:port`.
     pub(crate) from: Spanned<String>,
@@ -185,7 +230,7 @@ pub(crate) struct LinkEntry {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[traffic]]")]
 pub(crate) struct TrafficEntry {
     pub(crate) name: Spanned<String>,
     /// Ports, each with a stream of its own: `chip:port`.
@@ -206,7 +251,7 @@ pub(crate) struct TrafficEntry {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[fault]]")]
 pub(crate) struct FaultEntry {
     /// On the wire of which port, a loopback port or one with a link: `chip:port`.
     pub(crate) port: Spanned<String>,
@@ -228,7 +273,7 @@ fn any_length() -> (u32, u32) {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[timer]]")]
 pub(crate) struct TimerEntry {
     /// Where its packets come in: `chip:port`.
     pub(crate) port: Spanned<String>,
@@ -257,39 +302,109 @@ pub(crate) enum ArrivalsEntry {
     },
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum FrameEntry {
-    /// IPv4 and UDP, with right checksums.
-    Udp {
-        bytes: SizeEntry,
-        #[serde(default = "one")]
-        flows: u32,
-        #[serde(default = "discard_port")]
-        destination_port: u16,
-        #[serde(default = "destination")]
-        destination: std::net::Ipv4Addr,
-    },
-    /// IoT messages: see `forebay_traffic::message`.
-    Message {
-        payload_bytes: SizeEntry,
-        #[serde(default = "one")]
-        flows: u32,
-    },
-    /// N-packets of such messages.
-    NPacket { payload_bytes: usize, messages: usize },
-    /// The frames of a capture file, again and again.
-    Pcap { file: String },
+/// What the frames of a stream are: exactly one of the first four.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a frame, as in { udp = { bytes = 64 } },")]
+pub(crate) struct FrameEntry {
+    pub(crate) udp: Option<UdpEntry>,
+    pub(crate) message: Option<MessageEntry>,
+    #[serde(rename = "n-packet")]
+    pub(crate) n_packet: Option<NPacketEntry>,
+    pub(crate) pcap: Option<PcapEntry>,
+    /// `02:00:00:00:00:01`.
+    pub(crate) source_mac: Option<String>,
+    pub(crate) destination_mac: Option<String>,
+    /// An IEEE 802.1Q tag with this identifier.
+    pub(crate) vlan: Option<u16>,
 }
 
+/// IPv4 and UDP, with right checksums.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(deny_unknown_fields, expecting = "a table, as in { bytes = 64, flows = 100 },")]
+pub(crate) struct UdpEntry {
+    pub(crate) bytes: SizeEntry,
+    #[serde(default = "one")]
+    pub(crate) flows: u32,
+    #[serde(default = "discard_port")]
+    pub(crate) destination_port: u16,
+    #[serde(default = "destination")]
+    pub(crate) destination: std::net::Ipv4Addr,
+}
+
+/// IoT messages: see `forebay_traffic::message`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table, as in { payload_bytes = 16, flows = 100 },"
+)]
+pub(crate) struct MessageEntry {
+    pub(crate) payload_bytes: SizeEntry,
+    #[serde(default = "one")]
+    pub(crate) flows: u32,
+}
+
+/// N-packets of messages that are all alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table, as in { payload_bytes = 16, messages = 8 },"
+)]
+pub(crate) struct NPacketEntry {
+    pub(crate) payload_bytes: usize,
+    pub(crate) messages: usize,
+}
+
+/// The frames of a capture file, again and again.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table, as in { file = \"frames.pcap\" },")]
+pub(crate) struct PcapEntry {
+    pub(crate) file: String,
+}
+
+/// Lengths in bytes.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SizeEntry {
-    /// All alike, in bytes without check sequence.
+    /// All alike.
     Fixed(usize),
-    /// Some sizes in turn, or `imix`.
+    /// By name: `imix`.
     Named(String),
+    /// Some in turn.
     Several(Vec<usize>),
+}
+
+impl<'de> Deserialize<'de> for SizeEntry {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<SizeEntry, D::Error> {
+        deserializer.deserialize_any(SizeVisitor)
+    }
+}
+
+struct SizeVisitor;
+
+impl<'de> serde::de::Visitor<'de> for SizeVisitor {
+    type Value = SizeEntry;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a number of bytes, a list of them, or \"imix\"")
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, bytes: i64) -> Result<SizeEntry, E> {
+        let bytes = usize::try_from(bytes);
+        bytes
+            .map(SizeEntry::Fixed)
+            .map_err(|_| E::custom("a length is not negative"))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<SizeEntry, E> {
+        Ok(SizeEntry::Named(name.to_string()))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut elements: A) -> Result<SizeEntry, A::Error> {
+        let mut sizes = Vec::new();
+        while let Some(size) = elements.next_element()? {
+            sizes.push(size);
+        }
+        Ok(SizeEntry::Several(sizes))
+    }
 }
 
 fn one() -> u32 {
@@ -304,8 +419,23 @@ fn destination() -> std::net::Ipv4Addr {
     std::net::Ipv4Addr::new(10, 0, 2, 2)
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+fn not() -> Spanned<bool> {
+    Spanned::new(0..0, false)
+}
+
+impl Default for MeasureEntry {
+    fn default() -> MeasureEntry {
+        MeasureEntry {
+            sample_us: 0.0,
+            queues: Vec::new(),
+            reordering_distances: Vec::new(),
+            messages: not(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table [measure]")]
 pub(crate) struct MeasureEntry {
     /// How often queues and buffers are looked at, and over what time rates are averaged; never when 0.
     #[serde(default)]
@@ -317,12 +447,12 @@ pub(crate) struct MeasureEntry {
     #[serde(default)]
     pub(crate) reordering_distances: Vec<u32>,
     /// Whether IoT messages are followed one by one: see `messages`.
-    #[serde(default)]
-    pub(crate) messages: bool,
+    #[serde(default = "not")]
+    pub(crate) messages: Spanned<bool>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [search]")]
 pub(crate) struct SearchEntry {
     /// The least and the highest load that are tried, in Gbps of each stream.
     pub(crate) from_gbps: f64,

@@ -3,6 +3,9 @@
 //! A load is good when in no run of it, with any of the seeds, a chip loses a packet and, if the scenario says how many
 //! frames come out for each that goes in, as many do. The search keeps a good and a bad load and
 //! tries the middle, until both are within the tolerance: the method of RFC 2544, §26.1, with simulated trials.
+//!
+//! Two ends of a search are no results, and are marked as what they are: the highest load that may be tried is good, so
+//! the limit lies at or above it; or even the least load loses, so nothing was found.
 
 use crate::results::Results;
 use crate::run::{Progress, Run};
@@ -21,6 +24,8 @@ pub struct Search {
 pub struct Trial {
     /// Gbps of each stream.
     pub gbps: f64,
+    /// Frames that were sent.
+    pub sent: u64,
     /// Packets that chips have lost.
     pub lost: u64,
     /// Frames that should have come out and did not.
@@ -32,10 +37,16 @@ pub struct Trial {
 /// What a search has found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SearchResults {
-    /// The highest load without loss that was found, in Gbps of each stream; the least one when even that loses.
-    pub max_gbps: f64,
+    /// The highest load without loss that was found, in Gbps of each stream; none when even the least one loses.
+    pub max_gbps: Option<f64>,
     /// Whether any load was good.
     pub found: bool,
+    /// Whether the highest load that may be tried was good: the limit is at least `max_gbps`.
+    pub at_least: bool,
+    /// Whether that highest load is the rate of the port, so that no more can be offered.
+    pub ceiling_is_line_rate: bool,
+    /// The least and the highest load that may be tried.
+    pub range_gbps: (f64, f64),
     /// How long each trial was, in microseconds of simulated time.
     pub trial_us: f64,
     /// How close good and bad came.
@@ -46,6 +57,8 @@ pub struct SearchResults {
     pub trials: Vec<Trial>,
     /// The run at the highest good load.
     pub best: Option<Results>,
+    /// The run at the lowest load that lost something.
+    pub lowest_loss: Option<Results>,
     /// Passes of packets through pipelines in all trials.
     pub packet_passes: u64,
 }
@@ -53,21 +66,27 @@ pub struct SearchResults {
 /// Searches as the scenario says; none when it says nothing about a search.
 pub fn find_max(setup: &Setup, search: Search, progress: &mut dyn Progress) -> Option<SearchResults> {
     let entry = setup.scenario.search.as_ref()?;
-    let (mut good, mut bad) = (entry.from_gbps, *entry.to_gbps.get_ref());
+    let (least, most) = (entry.from_gbps, *entry.to_gbps.get_ref());
     let tolerance = *entry.tolerance_gbps.get_ref();
     let mut results = SearchResults {
-        max_gbps: good,
+        max_gbps: None,
         found: false,
+        at_least: false,
+        ceiling_is_line_rate: setup.line_gbps().is_some_and(|line| most >= line),
+        range_gbps: (least, most),
         trial_us: *setup.scenario.duration_us.get_ref(),
         tolerance_gbps: tolerance,
         seeds: entry.seeds,
         trials: Vec::new(),
         best: None,
+        lowest_loss: None,
         packet_passes: 0,
     };
-    if results.attempt(setup, bad, search, progress) {
+    if results.attempt(setup, most, search, progress) {
+        results.at_least = true;
         return Some(results);
     }
+    let (mut good, mut bad) = (least, most);
     while bad - good > tolerance {
         let middle = (good + bad) / 2.0;
         if results.attempt(setup, middle, search, progress) {
@@ -76,12 +95,16 @@ pub fn find_max(setup: &Setup, search: Search, progress: &mut dyn Progress) -> O
             bad = middle;
         }
     }
+    if !results.found && bad > least {
+        results.attempt(setup, least, search, progress);
+    }
     Some(results)
 }
 
 impl SearchResults {
     /// Tries a load with all seeds.
     fn attempt(&mut self, setup: &Setup, gbps: f64, search: Search, progress: &mut dyn Progress) -> bool {
+        let mut last = None;
         for offset in 0..u64::from(self.seeds.max(1)) {
             let run = Run {
                 seed: search.seed + offset,
@@ -93,15 +116,24 @@ impl SearchResults {
             let good = trial.good;
             self.trials.push(trial);
             if !good {
+                // Loads that lose are tried in falling order.
+                self.lowest_loss = Some(results);
                 return false;
             }
-            if gbps >= self.max_gbps {
-                self.max_gbps = gbps;
-                self.found = true;
-                self.best = Some(results);
-            }
+            last = Some(results);
+        }
+        if self.max_gbps.is_none_or(|max| gbps >= max) {
+            self.max_gbps = Some(gbps);
+            self.found = true;
+            self.best = last;
         }
         true
+    }
+
+    /// The trial with the lowest load that lost something.
+    pub fn lowest_bad(&self) -> Option<&Trial> {
+        let bad = self.trials.iter().filter(|trial| !trial.good);
+        bad.min_by(|a, b| a.gbps.total_cmp(&b.gbps))
     }
 }
 
@@ -109,10 +141,11 @@ fn judge(setup: &Setup, gbps: f64, results: &Results) -> Trial {
     let lost = results.lost();
     let search = setup.scenario.search.as_ref().expect("a search is going on");
     let expected = search.delivered_per_sent.map(|ratio| results.sent() as f64 * ratio);
-    let missing = expected.map_or(0.0, |expected| expected - results.delivered() as f64);
+    let missing = expected.map_or(0.0, |expected| expected - results.frames_out() as f64);
     let allowed = expected.map_or(0.0, |expected| expected * search.missing_share);
     Trial {
         gbps,
+        sent: results.sent(),
         lost,
         missing: missing.round() as i64,
         good: lost == 0 && missing.abs() <= allowed + 0.5,

@@ -2,6 +2,9 @@
 
 use crate::check;
 use crate::frames;
+use crate::parameters::Case;
+use crate::results::Lifted;
+use crate::rules;
 use crate::scenario::{ChipEntry, EngineEntry, FaultEntry, LinkEntry, Problem, Scenario, TrafficEntry, line_of};
 use crate::source::{MICROSECOND, Stream};
 use crate::timer::TimerSetup;
@@ -41,6 +44,8 @@ pub(crate) struct ChipSetup {
     engine: Engine,
     entries: Vec<Test>,
     ports: Vec<PortConfig>,
+    /// Rules of the chip that do not hold here.
+    pub(crate) lifted: Vec<Lifted>,
 }
 
 /// A scenario that can be run.
@@ -59,6 +64,7 @@ pub struct Setup {
 pub(crate) struct Reader<'a> {
     text: &'a str,
     library: &'a dyn Library,
+    ignore_fit: Option<&'a str>,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -76,10 +82,27 @@ impl Setup {
     /// # Errors
     /// Everything that is wrong, in the order of the text as far as possible.
     pub fn new(text: &str, library: &dyn Library) -> Result<Setup, Vec<Problem>> {
+        Setup::read(text, library, None)
+    }
+
+    /// Reads a scenario with one value for each parameter, as [`Setup::new`] does. `ignore_fit` is a reason to run
+    /// programs that do not fit their chip.
+    ///
+    /// # Errors
+    /// Everything that is wrong; where a parameter was put in, its value is said too.
+    pub fn of_case(case: &Case, library: &dyn Library, ignore_fit: Option<&str>) -> Result<Setup, Vec<Problem>> {
+        Setup::read(&case.text, library, ignore_fit).map_err(|mut problems| {
+            problems.iter_mut().for_each(|problem| problem.say_values(&case.put));
+            problems
+        })
+    }
+
+    fn read(text: &str, library: &dyn Library, ignore_fit: Option<&str>) -> Result<Setup, Vec<Problem>> {
         let scenario: Scenario = toml::from_str(text).map_err(|error| vec![Problem::of_toml(text, &error)])?;
         let mut reader = Reader {
             text,
             library,
+            ignore_fit,
             problems: Vec::new(),
         };
         check::numbers(&scenario, &mut reader);
@@ -104,6 +127,22 @@ impl Setup {
             true => Ok(setup),
             false => Err(reader.problems),
         }
+    }
+
+    /// The kinds of chips, in the order of the scenario, as the rules that it lifts leave them.
+    pub fn specs(&self) -> impl Iterator<Item = &ChipSpec> {
+        self.chips.iter().map(|chip| &chip.spec)
+    }
+
+    /// The rules of chips that the scenario lifts.
+    pub fn lifted(&self) -> impl Iterator<Item = &Lifted> {
+        self.chips.iter().flat_map(|chip| &chip.lifted)
+    }
+
+    /// The rate of the port that the first stream goes to, in Gbps.
+    pub(crate) fn line_gbps(&self) -> Option<f64> {
+        let stream = self.streams.first()?;
+        Some(stream.line_bits_per_second as f64 / 1e9)
     }
 
     /// What the scenario says.
@@ -216,7 +255,7 @@ impl ChipSetup {
 
 impl Reader<'_> {
     fn chip(&mut self, entry: &ChipEntry) -> Option<ChipSetup> {
-        let spec = self.spec(entry.spec.get_ref(), entry.spec.span())?;
+        let mut spec = self.spec(entry.spec.get_ref(), entry.spec.span())?;
         let program = match self.library.program(entry.program.get_ref(), &entry.defines) {
             Ok(program) => program,
             Err(message) => {
@@ -235,6 +274,7 @@ impl Reader<'_> {
             entries.extend(self.commands(commands.get_ref(), commands.span()));
         }
         let ports = check::ports(entry, &spec, self);
+        let lifted = rules::lifted(entry, &mut spec, &program, self.ignore_fit, self);
         Some(ChipSetup {
             name: entry.name.get_ref().clone(),
             engine: match entry.engine {
@@ -245,6 +285,7 @@ impl Reader<'_> {
             program,
             entries,
             ports,
+            lifted,
         })
     }
 
@@ -291,16 +332,20 @@ impl Reader<'_> {
             }
         };
         let rates = check::rates(entry, duration_us);
+        let payload_bytes = frames::payload_bytes(entry.frame.get_ref());
         let mut streams = Vec::new();
         for text in entry.to.get_ref() {
             if let Some(place) = self.place(chips, text, entry.to.span()) {
+                let spec = &chips[usize::from(place.chip)].spec;
+                check::fits_the_line(entry, text, &rates, spec, self);
                 streams.push(Stream {
                     name: entry.name.get_ref().clone(),
                     place,
                     frames: Arc::clone(&frames),
                     arrivals: entry.arrivals,
                     rates: rates.clone(),
-                    line_bits_per_second: chips[usize::from(place.chip)].spec.ports.bits_per_second,
+                    line_bits_per_second: spec.ports.bits_per_second,
+                    payload_bytes,
                 });
             }
         }

@@ -19,6 +19,8 @@ pub(crate) struct Stream {
     /// Times and rates in bits a second, the first at its start; the last rate is 0.
     pub(crate) rates: Vec<(Picos, u64)>,
     pub(crate) line_bits_per_second: u64,
+    /// Bytes of the payload of each of its messages, when all are alike.
+    pub(crate) payload_bytes: Option<usize>,
 }
 
 /// A stream at some time of its simulation.
@@ -127,6 +129,7 @@ mod tests {
             arrivals,
             rates,
             line_bits_per_second: 100_000_000_000,
+            payload_bytes: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Results for people.
 
-use crate::results::{ChipResults, MessageResults, Results};
+use crate::results::{ChipResults, MessageResults, Results, SourceResults};
+use crate::search::SearchResults;
 use std::fmt::Write;
 
 /// The results in a few tables.
@@ -15,6 +16,51 @@ pub fn text(results: &Results) -> String {
     text
 }
 
+/// What a search has found, in a line or two; what it has not found is said too.
+pub fn search_text(search: &SearchResults) -> String {
+    let how = format!(
+        "trials of {} us, within {} Gbps, {} seeds, {} trials",
+        search.trial_us,
+        search.tolerance_gbps,
+        search.seeds,
+        search.trials.len()
+    );
+    let (_, most) = search.range_gbps;
+    match search.max_gbps {
+        None => format!("nothing found: {} ({how})", lowest_loss(search)),
+        Some(max) if search.at_least => {
+            let why = match search.ceiling_is_line_rate {
+                true => "the port takes no more",
+                false => "the search goes no higher: to_gbps",
+            };
+            format!("at least {max:.3} Gbps without loss: {why} ({how})")
+        }
+        Some(max) => format!("{max:.3} Gbps without loss (up to {most} Gbps, {how})"),
+    }
+}
+
+/// The losses at the lowest load that was tried and lost something.
+fn lowest_loss(search: &SearchResults) -> String {
+    let Some(trial) = search.lowest_bad() else {
+        return "no load was tried".to_string();
+    };
+    let reasons = search.lowest_loss.iter().flat_map(Results::losses);
+    let reasons: Vec<String> = reasons.map(|(reason, count)| format!("{reason} {count}")).collect();
+    let reasons = match reasons.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", reasons.join(", ")),
+    };
+    let missing = match trial.missing {
+        0 => String::new(),
+        missing if missing > 0 => format!(", {missing} frames missing at the outputs"),
+        surplus => format!(", {} frames more than expected at the outputs", -surplus),
+    };
+    format!(
+        "at {:.3} Gbps, the lowest load tried, {} of {} frames are lost{reasons}{missing}",
+        trial.gbps, trial.lost, trial.sent
+    )
+}
+
 /// Writing to a string has no errors.
 macro_rules! line {
     ($text:expr, $($argument:tt)*) => {
@@ -25,39 +71,71 @@ macro_rules! line {
 fn sources(results: &Results, text: &mut String) {
     line!(
         text,
-        "{:<12} {:>8} {:>11} {:>11} {:>9} {:>11} {:>11} {:>11} {:>10} {:>7}",
+        "{:<12} {:>8} {:>11} {:>11} {:>9} {:>12} {:>10} {:>10} {:>10} {:>10} {:>7}",
         "stream",
         "to",
         "sent",
         "delivered",
-        "Gbps",
+        "copies",
+        "offered Gbps",
         "min ns",
         "median ns",
         "99 % ns",
         "reordered",
         "extent"
     );
-    for source in &results.sources {
-        let percentile = |name| source.latency.percentiles_ns.get(name).copied().unwrap_or(0.0);
-        line!(
-            text,
-            "{:<12} {:>8} {:>11} {:>11} {:>9.3} {:>11.0} {:>11.0} {:>11.0} {:>8.3} % {:>7}",
-            source.name,
-            source.to,
-            source.sent,
-            source.delivered,
-            source.offered_gbps,
-            source.latency.min_ns,
-            percentile("50"),
-            percentile("99"),
-            100.0 * source.reordering.reordered_ratio,
-            source.reordering.extent_max
-        );
+    results.sources.iter().for_each(|source| self::source(source, text));
+    line!(
+        text,
+        "  delivered: packets of which a frame came out; copies: further frames of them. Gbps: on the wire, framing included,\n  \
+         behind the warm-up. Delays: last byte in to last byte out. Extent: by how many packets one is late (RFC 4737)."
+    );
+}
+
+fn source(source: &SourceResults, text: &mut String) {
+    let delay = |value: Option<f64>| match value {
+        Some(value) if source.latency.count > 0 => format!("{value:.0}"),
+        _ => "–".to_string(),
+    };
+    let percentile = |name| delay(source.latency.percentiles_ns.get(name).copied());
+    let (reordered, extent) = match source.reordering.arrived {
+        0 => ("–".to_string(), "–".to_string()),
+        _ => (
+            format!("{:.3} %", 100.0 * source.reordering.reordered_ratio),
+            source.reordering.extent_max.to_string(),
+        ),
+    };
+    line!(
+        text,
+        "{:<12} {:>8} {:>11} {:>11} {:>9} {:>12.3} {:>10} {:>10} {:>10} {:>10} {:>7}",
+        source.name,
+        source.to,
+        source.sent,
+        source.delivered,
+        source.copies,
+        source.offered_gbps,
+        delay(Some(source.latency.min_ns)),
+        percentile("50"),
+        percentile("99"),
+        reordered,
+        extent
+    );
+    if source.delivered < source.sent {
+        for (end, count) in &source.ends {
+            line!(text, "  ends inside, {end}: {count}");
+        }
     }
 }
 
 fn outputs(results: &Results, text: &mut String) {
-    line!(text, "\n{:<12} {:>11} {:>9} {:>9}", "output", "frames", "Gbps", "Mpps");
+    line!(
+        text,
+        "\n{:<12} {:>11} {:>9} {:>9}",
+        "output",
+        "frames",
+        "Gbps out",
+        "Mpps"
+    );
     for output in &results.outputs {
         line!(
             text,
@@ -68,16 +146,20 @@ fn outputs(results: &Results, text: &mut String) {
             output.mpps
         );
     }
+    if results.outputs.is_empty() {
+        line!(text, "  nothing left the network");
+    }
 }
 
 fn messages(messages: &MessageResults, text: &mut String) {
     line!(
         text,
-        "\nmessages: {} in, {} out, {} missing, {} unexpected; {:.2} in a frame; they wait {:.1} us on average, {:.1} us at most",
+        "\nmessages: {} in, {} out, {} missing, {} unexpected, {} frames that are none; {:.2} in a frame; they wait {:.1} us on average, {:.1} us at most",
         messages.sent,
         messages.delivered,
         messages.missing,
         messages.unexpected,
+        messages.damaged,
         messages.messages_per_frame,
         messages.wait.mean_ns / 1e3,
         messages.wait.max_ns / 1e3
@@ -97,12 +179,36 @@ fn chip(chip: &ChipResults, text: &mut String) {
         chip.dropped.values().sum::<u64>(),
         chip.inside
     );
+    for lifted in &chip.lifted {
+        line!(text, "  rule lifted: {}; reason: {}", lifted.rule, lifted.reason);
+    }
     for (reason, count) in &chip.lost {
         line!(text, "  lost at port {}: {count}", reason.replacen('.', ", ", 1));
     }
     for (reason, count) in &chip.dropped {
         line!(text, "  dropped by the program, {reason}: {count}");
     }
+    ports(chip, text);
+    let busiest = chip.replication_bus_utilisation.iter().copied().fold(0.0, f64::max);
+    line!(
+        text,
+        "  packet buffer at most {} bytes, replication bus {:.1} %",
+        chip.buffer_max_bytes,
+        100.0 * busiest
+    );
+    if !chip.fitted.is_empty() {
+        let names: Vec<&str> = chip.fitted.iter().map(|constant| constant.name.as_str()).collect();
+        line!(
+            text,
+            "  the model of {} has {} constants fitted to published results: {}",
+            chip.spec,
+            names.len(),
+            names.join(", ")
+        );
+    }
+}
+
+fn ports(chip: &ChipResults, text: &mut String) {
     line!(
         text,
         "  {:>5} {:>11} {:>11} {:>8} {:>8}",
@@ -134,11 +240,4 @@ fn chip(chip: &ChipResults, text: &mut String) {
             queue.max_bytes
         );
     }
-    let busiest = chip.replication_bus_utilisation.iter().copied().fold(0.0, f64::max);
-    line!(
-        text,
-        "  packet buffer at most {} bytes, replication bus {:.1} %",
-        chip.buffer_max_bytes,
-        100.0 * busiest
-    );
 }

@@ -2,11 +2,13 @@
 
 use super::Status;
 use crate::library::Folder;
+use crate::simulation_progress::Simulations;
 use crate::{files, output, parallel};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Subcommand;
-use forebay_experiments::{Experiment, Report};
-use forebay_sim::{Library, Silent};
+use forebay_experiments::{Definition, Experiment, Report};
+use forebay_sim::Library;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -28,7 +30,11 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum What {
     /// What there is
-    List,
+    List {
+        /// Print the list as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Simulate, and write result.md, result.json and charts into the experiment's folder
     Run {
         /// Names of experiments
@@ -37,28 +43,54 @@ enum What {
         /// Shorter trials and fewer cells: print the table, write nothing
         #[arg(long)]
         quick: bool,
+        /// Time programs that do not fit the chip, too
+        #[arg(long)]
+        ignore_fit: bool,
+        /// Print the results as JSON
+        #[arg(long)]
+        json: bool,
     },
 }
+
+/// The reason that results show when the command line lifts the rule.
+const IGNORED_FIT: &str = "--ignore-fit on the command line";
 
 /// Does what was asked for.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     match &arguments.what {
-        What::List => list(&arguments.folder),
-        What::Run { names, quick } => {
+        What::List { json } => list(&arguments.folder, *json),
+        What::Run {
+            names,
+            quick,
+            ignore_fit,
+            json,
+        } => {
+            let mut reports = Vec::new();
             for name in names {
-                run_one(&arguments.folder, name, *quick)?;
+                let report = run_one(&arguments.folder, name, *quick, *ignore_fit, *json)?;
+                reports.push(json!({ "name": name, "report": report.json() }));
+            }
+            if *json {
+                output::print_json(&Value::Array(reports))?;
             }
             Ok(Status::Good)
         }
     }
 }
 
-fn list(folder: &Path) -> Result<Status> {
+fn list(folder: &Path, json: bool) -> Result<Status> {
+    let mut listed = Vec::new();
     for name in names(folder)? {
-        let definition = Folder::new(folder.join(&name)).text("experiment.toml");
-        let definition = definition.map_err(|error| anyhow!(error))?;
-        let title = definition.lines().find_map(|line| line.strip_prefix("title = "));
-        output::print(&format!("{name:<24} {}\n", title.unwrap_or_default().trim_matches('"')))?;
+        let text = Folder::new(folder.join(&name)).text("experiment.toml");
+        let wrong = |error: String| anyhow!("{}: {error}", folder.join(&name).display());
+        let definition = text.and_then(|text| Definition::read(&text)).map_err(wrong)?;
+        if !json {
+            output::print(&format!("{name:<24} {}\n", definition.title))?;
+        }
+        listed.push(json!({ "name": name, "title": definition.title, "source": definition.source }));
+    }
+    if json {
+        output::print_json(&Value::Array(listed))?;
     }
     Ok(Status::Good)
 }
@@ -82,7 +114,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn run_one(folder: &Path, name: &str, quick: bool) -> Result<()> {
+fn run_one(folder: &Path, name: &str, quick: bool, ignore_fit: bool, json: bool) -> Result<Report> {
     let known = names(folder)?;
     if !known.iter().any(|known| known == name) {
         bail!(
@@ -95,33 +127,38 @@ fn run_one(folder: &Path, name: &str, quick: bool) -> Result<()> {
     let folder = folder.join(name);
     let library = Folder::new(&folder);
     let wrong = |message: String| anyhow!("{}: {message}", folder.display());
-    let experiment = Experiment::new(&library, quick).map_err(wrong)?;
+    let ignore_fit = ignore_fit.then_some(IGNORED_FIT);
+    let experiment = Experiment::new(&library, quick, ignore_fit).map_err(wrong)?;
     let runs: Vec<usize> = (0..experiment.runs()).collect();
     let mut outcomes = Vec::new();
-    let work = |run: &usize| experiment.simulate(*run, &mut Silent);
+    let progress = Simulations::new(runs.len());
+    let work = |run: &usize| {
+        let outcome = experiment.simulate(*run, &mut progress.one());
+        progress.finish_one();
+        outcome
+    };
     parallel::in_order(&runs, work, |_, outcome| {
         outcomes.push(outcome);
         Ok(())
     })?;
     let report = experiment.report(&outcomes);
     let command = format!("forebay experiment run {name}");
-    output::print(&report.markdown(&command))?;
-    output::print(&format!(
-        "({} simulations, {:.1} s)\n\n",
-        runs.len(),
-        started.elapsed().as_secs_f64()
-    ))?;
+    if !json {
+        output::print(&report.markdown(&command))?;
+        let seconds = started.elapsed().as_secs_f64();
+        output::print(&format!("({} simulations, {seconds:.1} s)\n\n", runs.len()))?;
+    }
     if !quick {
         write(&folder, &report, &command)?;
     }
-    Ok(())
+    Ok(report)
 }
 
 fn write(folder: &Path, report: &Report, command: &str) -> Result<()> {
     let mut text = report.markdown(command);
     for (metric, chart) in report.charts() {
-        let svg = chart.svg().map_err(|error| anyhow!("cannot draw: {error}"))?;
-        files::write(&folder.join(format!("{metric}.svg")), svg)?;
+        files::write(&folder.join(format!("{metric}.svg")), chart.svg())?;
+        files::write(&folder.join(format!("{metric}.pdf")), chart.pdf())?;
         text.push_str(&format!("\n![{metric}]({metric}.svg)\n"));
     }
     files::write(&folder.join("result.md"), text)?;

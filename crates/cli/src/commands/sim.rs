@@ -2,13 +2,12 @@
 
 use super::Status;
 use crate::library::Folder;
+use crate::simulation_progress::Simulations;
 use crate::{files, output, parallel, parquet_table};
 use anyhow::{Context, Result, anyhow, bail};
-use forebay_sim::{Case, Progress, Results, Run, Search, SearchResults, Setup, Silent};
-use indicatif::{ProgressBar, ProgressStyle};
+use forebay_sim::{Case, Results, Run, Search, SearchResults, Setup};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Arguments of `forebay sim`.
 #[derive(clap::Args)]
@@ -18,7 +17,8 @@ Examples:
   forebay sim scenario.toml --out results          and write results.json and plots
   forebay sim scenario.toml --parquet r.parquet    and write every number into a table
   forebay sim scenario.toml --find-max             the highest load without loss
-  forebay sim scenario.toml --set N=2,4,8          every value of a parameter, on all processors")]
+  forebay sim scenario.toml --set N=2,4,8          every value of a parameter, on all processors
+Exit codes: 1 when --find-max finds nothing for a case. Every key of a scenario: docs/scenarios.md")]
 pub struct Arguments {
     /// The scenario
     #[arg(value_name = "SCENARIO.toml")]
@@ -41,7 +41,13 @@ pub struct Arguments {
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
+    /// Time programs that do not fit the chip, too
+    #[arg(long)]
+    ignore_fit: bool,
 }
+
+/// The reason that results show when the command line lifts the rule.
+const IGNORED_FIT: &str = "--ignore-fit on the command line";
 
 fn parameter(text: &str) -> Result<(String, String)> {
     let (name, values) = text.split_once('=').context("write NAME=VALUE")?;
@@ -51,7 +57,7 @@ fn parameter(text: &str) -> Result<(String, String)> {
 /// What a case has given.
 enum Found {
     Run(Results),
-    Search(SearchResults),
+    Search(Box<SearchResults>),
 }
 
 /// Simulates.
@@ -63,17 +69,17 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let library = Folder::new(path.parent().unwrap_or(Path::new("")));
     let setups = cases
         .iter()
-        .map(|case| prepare(path, case, &library))
+        .map(|case| prepare(path, case, &library, arguments))
         .collect::<Result<Vec<_>>>()?;
     if arguments.find_max && setups.iter().any(|(_, setup)| setup.scenario().search_is_missing()) {
         bail!("{}: --find-max needs a table [search] in the scenario", path.display());
     }
     let mut found = Vec::new();
-    let one = setups.len() == 1;
-    let work = |(_, setup): &(&Case, Setup)| simulate(setup, arguments, one);
+    let progress = Simulations::new(setups.len());
+    let work = |(_, setup): &(&Case, Setup)| simulate(setup, arguments, &progress);
     parallel::in_order(&setups, work, |(case, _), result| {
         if !arguments.json {
-            print(case, &result)?;
+            progress.suspend(|| print(case, &result))?;
         }
         found.push((case.name(), result));
         Ok(())
@@ -89,11 +95,16 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         let sample_us = setups.iter().map(|(_, setup)| setup.scenario().sample_us());
         write(folder, &json, &found, sample_us)?;
     }
-    Ok(Status::Good)
+    let nothing = |(_, found): &(String, Found)| matches!(found, Found::Search(search) if !search.found);
+    Ok(match found.iter().any(nothing) {
+        true => Status::Bad,
+        false => Status::Good,
+    })
 }
 
-fn prepare<'a>(path: &Path, case: &'a Case, library: &Folder) -> Result<(&'a Case, Setup)> {
-    let setup = Setup::new(&case.text, library).map_err(|problems| {
+fn prepare<'a>(path: &Path, case: &'a Case, library: &Folder, arguments: &Arguments) -> Result<(&'a Case, Setup)> {
+    let ignore_fit = arguments.ignore_fit.then_some(IGNORED_FIT);
+    let setup = Setup::of_case(case, library, ignore_fit).map_err(|problems| {
         let lines = problems.iter().map(|problem| format!("{}:{problem}", path.display()));
         let lines: Vec<String> = lines.collect();
         anyhow!("{}", lines.join("\n"))
@@ -101,15 +112,17 @@ fn prepare<'a>(path: &Path, case: &'a Case, library: &Folder) -> Result<(&'a Cas
     Ok((case, setup))
 }
 
-fn simulate(setup: &Setup, arguments: &Arguments, one: bool) -> Found {
+fn simulate(setup: &Setup, arguments: &Arguments, progress: &Simulations) -> Found {
     let seed = arguments.seed.unwrap_or(setup.scenario().seed);
-    let mut bar = Bar::new();
-    let progress: &mut dyn Progress = if one { &mut bar } else { &mut Silent };
-    if arguments.find_max {
-        let found = forebay_sim::find_max(setup, Search { seed }, progress);
-        return Found::Search(found.expect("every scenario says how to search"));
-    }
-    Found::Run(setup.run(Run { seed, gbps: None }, progress))
+    let mut one = progress.one();
+    let found = if arguments.find_max {
+        let found = forebay_sim::find_max(setup, Search { seed }, &mut one);
+        Found::Search(Box::new(found.expect("every scenario says how to search")))
+    } else {
+        Found::Run(setup.run(Run { seed, gbps: None }, &mut one))
+    };
+    progress.finish_one();
+    found
 }
 
 fn print(case: &Case, found: &Found) -> Result<()> {
@@ -117,16 +130,11 @@ fn print(case: &Case, found: &Found) -> Result<()> {
     match found {
         Found::Run(results) if name.is_empty() => output::print(&forebay_sim::results_text(results)),
         Found::Run(results) => output::print(&format!("== {name}\n{}\n", forebay_sim::results_text(results))),
-        Found::Search(search) => output::print(&format!(
-            "{}{}{:.3} Gbps without loss (trials of {} us, within {} Gbps, {} seeds, {} trials)\n",
-            name,
-            if name.is_empty() { "" } else { ": " },
-            search.max_gbps,
-            search.trial_us,
-            search.tolerance_gbps,
-            search.seeds,
-            search.trials.len()
-        )),
+        Found::Search(search) => {
+            let found = forebay_sim::search_text(search);
+            let colon = if name.is_empty() { "" } else { ": " };
+            output::print(&format!("{name}{colon}{found}\n"))
+        }
     }
 }
 
@@ -147,8 +155,9 @@ fn write(folder: &Path, json: &Value, found: &[(String, Found)], sample_us: impl
         let differing = differing(name, &all);
         for (kind, chart) in forebay_sim::plot::of_results(results, sample_us) {
             let name = format!("{differing}{kind}");
-            let svg = chart.svg().map_err(|error| anyhow!("cannot draw: {error}"))?;
-            files::write(&folder.join(format!("{}.svg", name.replace([' ', '='], "_"))), svg)?;
+            let name = name.replace([' ', '='], "_");
+            files::write(&folder.join(format!("{name}.svg")), chart.svg())?;
+            files::write(&folder.join(format!("{name}.pdf")), chart.pdf())?;
         }
     }
     Ok(())
@@ -159,36 +168,4 @@ fn differing(name: &str, all: &[&str]) -> String {
     let is_in_all = |value: &str| all.iter().all(|other| other.split(' ').any(|own| own == value));
     let values = name.split(' ').filter(|value| !is_in_all(value));
     values.map(|value| format!("{value} ")).collect()
-}
-
-/// Simulated time and events a second, on the terminal.
-struct Bar {
-    bar: ProgressBar,
-    started: Instant,
-}
-
-impl Bar {
-    fn new() -> Bar {
-        let style = ProgressStyle::with_template("{wide_bar} {msg}").expect("a template that can be read");
-        Bar {
-            bar: ProgressBar::new(1).with_style(style),
-            started: Instant::now(),
-        }
-    }
-}
-
-impl Progress for Bar {
-    fn at(&mut self, now: u64, end: u64, events: u64) {
-        let rate = events as f64 / self.started.elapsed().as_secs_f64().max(1e-9) / 1e6;
-        self.bar.set_length(end);
-        self.bar.set_position(now);
-        self.bar.set_message(format!(
-            "{:.0} of {:.0} us, {rate:.1} million events/s",
-            now as f64 / 1e6,
-            end as f64 / 1e6
-        ));
-        if now >= end {
-            self.bar.finish_and_clear();
-        }
-    }
 }

@@ -1,0 +1,180 @@
+//! What was lost in the runs that an experiment looks at.
+
+use crate::metrics::Found;
+use crate::report::put;
+use forebay_sim::Results;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The packets of a run, or of a search: its run at the highest load without loss.
+#[derive(Clone, Debug, Serialize)]
+pub struct Losses {
+    /// For which parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// Which of several seeds, from 0.
+    pub seed: u64,
+    /// Counts; none when a search found no load without loss.
+    pub run: Option<Counts>,
+    /// Of a search: the lowest load that lost something.
+    pub lowest_loss: Option<LowestLoss>,
+}
+
+/// Packets by what became of them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Counts {
+    /// Sent by all streams.
+    pub sent: u64,
+    /// Of which a frame came out.
+    pub delivered: u64,
+    /// Further frames of these.
+    pub copies: u64,
+    /// Dropped by programs, copies included.
+    pub dropped: u64,
+    /// Lost by chips, by reason.
+    pub lost: BTreeMap<String, u64>,
+}
+
+/// The lowest load of a search that lost something.
+#[derive(Clone, Debug, Serialize)]
+pub struct LowestLoss {
+    /// Gbps of each stream.
+    pub gbps: f64,
+    /// Frames sent.
+    pub sent: u64,
+    /// Lost by chips, by reason.
+    pub lost: BTreeMap<String, u64>,
+    /// Frames that should have come out and did not.
+    pub missing: i64,
+}
+
+impl Losses {
+    pub(crate) fn of(parameters: &BTreeMap<String, String>, seed: u64, found: &Found) -> Losses {
+        let counts = |results: &Results| Counts {
+            sent: results.sent(),
+            delivered: results.delivered(),
+            copies: results.frames_out() - results.delivered(),
+            dropped: results.dropped(),
+            lost: results.losses(),
+        };
+        let search = found.search.as_ref();
+        let lowest_loss = search.and_then(|search| {
+            let trial = search.lowest_bad()?;
+            Some(LowestLoss {
+                gbps: trial.gbps,
+                sent: trial.sent,
+                lost: search.lowest_loss.as_ref().map(Results::losses).unwrap_or_default(),
+                missing: trial.missing,
+            })
+        });
+        Losses {
+            parameters: parameters.clone(),
+            seed,
+            run: found.results.as_ref().map(counts),
+            lowest_loss,
+        }
+    }
+}
+
+/// A row for each run, in Markdown; of the parameters those in `shown`.
+pub(crate) fn losses_table(losses: &[Losses], shown: &[String]) -> String {
+    let seeds = losses.iter().any(|losses| losses.seed > 0);
+    let searched = losses
+        .iter()
+        .any(|losses| losses.lowest_loss.is_some() || losses.run.is_none());
+    let mut header: Vec<&str> = shown.iter().map(String::as_str).collect();
+    if seeds {
+        header.push("seed");
+    }
+    header.extend([
+        "sent",
+        "delivered",
+        "copies",
+        "dropped by the program",
+        "lost by the chip",
+    ]);
+    if searched {
+        header.push("at the lowest load that loses");
+    }
+    let mut text = format!("| {} |\n|{}\n", header.join(" | "), "---|".repeat(header.len()));
+    for losses in losses {
+        let value = |name: &String| losses.parameters.get(name).cloned().unwrap_or_default();
+        let mut fields: Vec<String> = shown.iter().map(value).collect();
+        if seeds {
+            fields.push(losses.seed.to_string());
+        }
+        match &losses.run {
+            Some(run) => fields.extend([
+                run.sent.to_string(),
+                run.delivered.to_string(),
+                run.copies.to_string(),
+                run.dropped.to_string(),
+                reasons(&run.lost),
+            ]),
+            None => fields.extend(["nothing found", "", "", "", ""].map(String::from)),
+        }
+        if searched {
+            fields.push(losses.lowest_loss.as_ref().map_or(String::new(), lowest));
+        }
+        put(&mut text, &format!("| {} |\n", fields.join(" | ")));
+    }
+    text
+}
+
+fn reasons(lost: &BTreeMap<String, u64>) -> String {
+    let reasons: Vec<String> = lost.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    match reasons.is_empty() {
+        true => "0".to_string(),
+        false => reasons.join(", "),
+    }
+}
+
+fn lowest(loss: &LowestLoss) -> String {
+    let missing = match loss.missing {
+        0 => String::new(),
+        missing => format!(", {missing} frames missing"),
+    };
+    format!(
+        "{:.2} Gbps: {} of {} sent{missing}",
+        loss.gbps,
+        reasons(&loss.lost),
+        loss.sent
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_run_has_its_losses() {
+        let losses = Losses {
+            parameters: BTreeMap::from([("n".to_string(), "8".to_string())]),
+            seed: 0,
+            run: Some(Counts {
+                sent: 100,
+                delivered: 97,
+                copies: 0,
+                dropped: 800,
+                lost: BTreeMap::from([("queue_full".to_string(), 3)]),
+            }),
+            lowest_loss: None,
+        };
+        let nothing = Losses {
+            run: None,
+            lowest_loss: Some(LowestLoss {
+                gbps: 1.0,
+                sent: 50,
+                lost: BTreeMap::new(),
+                missing: 7,
+            }),
+            ..losses.clone()
+        };
+        let text = losses_table(&[losses, nothing], &["n".to_string()]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[2], "| 8 | 100 | 97 | 0 | 800 | 3 queue_full |  |");
+        assert_eq!(
+            lines[3],
+            "| 8 | nothing found |  |  |  |  | 1.00 Gbps: 0 of 50 sent, 7 frames missing |"
+        );
+    }
+}

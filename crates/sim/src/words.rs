@@ -1,0 +1,128 @@
+//! What the TOML reader says, in the words of a person who writes scenarios.
+
+use crate::suggestion::nearest;
+
+/// A message of the TOML reader in plain words; one that is not known stays as it is.
+pub(crate) fn plain(message: &str) -> String {
+    let message = message.trim();
+    if let Some(rest) = message.strip_prefix("unknown field ") {
+        return unknown_key(rest);
+    }
+    if let Some(rest) = message.strip_prefix("unknown variant ") {
+        let names = quoted(rest);
+        let (found, known) = names
+            .split_first()
+            .map_or(("", &[][..]), |(first, rest)| (*first, rest));
+        return format!("{found:?} is none of: {}", known.join(", "));
+    }
+    if let Some(name) = message.strip_prefix("missing field ") {
+        return format!("the key {name} is missing");
+    }
+    for kind in ["invalid type: ", "invalid value: "] {
+        if let Some((found, expected)) = message
+            .strip_prefix(kind)
+            .and_then(|rest| rest.split_once(", expected "))
+        {
+            return format!(
+                "{} is expected here, not {}",
+                expected_words(expected),
+                found_words(found)
+            );
+        }
+    }
+    if [
+        "string values must be quoted",
+        "expected `false`",
+        "expected `true`",
+        "expected `nan`",
+        "expected `inf`",
+    ]
+    .iter()
+    .any(|known| message.contains(known))
+    {
+        return "this is neither a number, nor true or false, nor a text in quotes".to_string();
+    }
+    message.to_string()
+}
+
+fn unknown_key(rest: &str) -> String {
+    let names = quoted(rest);
+    let (found, known) = names
+        .split_first()
+        .map_or(("", &[][..]), |(first, rest)| (*first, rest));
+    match nearest(found, known.iter().copied()) {
+        Some(meant) => format!("there is no key `{found}` here; did you mean `{meant}`?"),
+        None => format!("there is no key `{found}` here; there are: {}", known.join(", ")),
+    }
+}
+
+/// What stands between backticks.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+fn expected_words(expected: &str) -> &str {
+    match expected {
+        "f64" | "f32" => "a number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "a boolean" => "true or false",
+        "a string" => "a text in quotes",
+        "a sequence" => "a list in brackets",
+        "a map" => "a table",
+        other => other,
+    }
+}
+
+fn found_words(found: &str) -> String {
+    let number = found
+        .strip_prefix("integer ")
+        .or_else(|| found.strip_prefix("floating point "))
+        .or_else(|| found.strip_prefix("boolean "));
+    match (number, found.strip_prefix("string ")) {
+        (Some(number), _) => number.trim_matches('`').to_string(),
+        (_, Some(text)) => format!("the text {text}"),
+        _ if found == "sequence" => "a list".to_string(),
+        _ if found == "map" => "a table".to_string(),
+        _ => found.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_plain_words() {
+        for (said, expected) in [
+            (
+                "unknown field `quantum`, expected `quantum_bytes` or `capacity_bytes`",
+                "there is no key `quantum` here; there are: quantum_bytes, capacity_bytes",
+            ),
+            (
+                "unknown field `quantum_byte`, expected `quantum_bytes` or `capacity_bytes`",
+                "there is no key `quantum_byte` here; did you mean `quantum_bytes`?",
+            ),
+            ("missing field `description`", "the key `description` is missing"),
+            (
+                "invalid type: string \"fast\", expected f64",
+                "a number is expected here, not the text \"fast\"",
+            ),
+            (
+                "invalid value: integer `-1`, expected u32",
+                "a whole number that is not negative is expected here, not -1",
+            ),
+            (
+                "unknown variant `normal`, expected one of `constant`, `poisson`, `bursts`",
+                "\"normal\" is none of: constant, poisson, bursts",
+            ),
+            (
+                "expected `false`",
+                "this is neither a number, nor true or false, nor a text in quotes",
+            ),
+            ("something else", "something else"),
+        ] {
+            assert_eq!(plain(said), expected);
+        }
+    }
+}
