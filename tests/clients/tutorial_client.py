@@ -151,7 +151,9 @@ def in_the_file_system(folder):
     """A socket that only its owner may use."""
     path = folder / "switch.sock"
     process = start(FOREBAY, "run", "--grpc", f"unix://{path}", "--stats-interval", "0")
-    stub = p4runtime_pb2_grpc.P4RuntimeStub(grpc.insecure_channel(f"unix://{path}"))
+    # This client would send the path as the name of the host, percent-encoded, which is no name of a host.
+    options = [("grpc.default_authority", "localhost")]
+    stub = p4runtime_pb2_grpc.P4RuntimeStub(grpc.insecure_channel(f"unix://{path}", options))
     answer = stub.Capabilities(p4runtime_pb2.CapabilitiesRequest(), wait_for_ready=True, timeout=30)
     expect(answer.p4runtime_api_version == "1.5.0", "a socket in the file system")
     expect(stat.S_IMODE(path.stat().st_mode) == 0o600, "it is its owner's")

@@ -117,7 +117,7 @@ fn tcp(text: &str) -> Result<Address, AddressError> {
         return Err(wrong(text, &format!("`{host}` is no host")));
     }
     Ok(Address::Tcp {
-        host: (!host.is_empty()).then(|| host.to_string()),
+        host: (!["", "*"].contains(&host)).then(|| host.to_string()),
         port: port(text, number)?,
     })
 }
@@ -154,6 +154,7 @@ mod tests {
             ("ipv6:[::]:7", "[::]:7"),
             ("9559", "127.0.0.1:9559"),
             (":9559", "*:9559"),
+            ("*:9559", "*:9559"),
             ("unix:/run/s", "unix:/run/s"),
             ("unix:///run/s", "unix:/run/s"),
             ("unix:here", "unix:here"),

@@ -98,7 +98,7 @@ fn the_name_decides_about_grpc() {
     );
     let asked = plan_as(Kind::Plain, "simple_switch -i 1@a l3.json -- --grpc-server-addr :7");
     assert!(
-        asked.lines.words.join(" ").contains("--grpc :7 "),
+        asked.lines.words.join(" ").contains("--grpc *:7 "),
         "{:?}",
         asked.lines.words
     );
