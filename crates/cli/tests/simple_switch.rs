@@ -1,7 +1,5 @@
 //! `simple_switch` and `simple_switch_grpc` are names of this program: they take BMv2's command lines and write its log.
 
-mod support;
-
 use forebay_packet::pcap::{TimestampUnit, Writer, read_all};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,10 +7,15 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use support::folder;
+use tempfile::TempDir;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs/portfwd/portfwd.p4");
 const ENTRIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs/portfwd/entries.stf");
+
+/// A folder that goes away with the test.
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
 
 /// A command under one of BMv2's names, in a folder.
 fn named(folder: &Path, name: &str) -> Command {
