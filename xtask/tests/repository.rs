@@ -7,6 +7,7 @@ use std::process::Command;
 /// The crates from left to right: each may depend only on crates that stand before it.
 const ORDER: &[&str] = &[
     "forebay-bits",
+    "forebay-budget",
     "forebay-packet",
     "forebay-syntax",
     "forebay-check",
@@ -45,13 +46,14 @@ const ORDER: &[&str] = &[
 /// Crates that know nothing of programs: they may use only these of ours.
 const ISOLATED: &[(&str, &[&str])] = &[
     ("forebay-bits", &[]),
+    ("forebay-budget", &[]),
     ("forebay-packet", &[]),
-    ("forebay-syntax", &[]),
+    ("forebay-syntax", &["forebay-budget"]),
     ("forebay-tables", &["forebay-bits"]),
     ("forebay-ports", &["forebay-packet"]),
     ("forebay-handwritten", &["forebay-packet"]),
     ("forebay-traffic", &["forebay-packet"]),
-    ("forebay-ir", &["forebay-bits"]),
+    ("forebay-ir", &["forebay-bits", "forebay-budget"]),
     ("forebay-resources", &["forebay-ir"]),
     ("forebay-interp", &["forebay-bits", "forebay-ir", "forebay-tables"]),
 ];

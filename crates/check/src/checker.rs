@@ -222,6 +222,7 @@ impl Checker {
 
     /// Runs `work` one level deeper, or reports that the program is nested too deeply and returns none.
     pub(crate) fn nested<T>(&mut self, span: Span, work: impl FnOnce(&mut Checker) -> T) -> Option<T> {
+        forebay_budget::check();
         if self.depth >= NESTING_LIMIT {
             self.error(codes::TOO_DEEP, span, "the program is nested too deeply here");
             return None;

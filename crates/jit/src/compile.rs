@@ -350,6 +350,7 @@ impl<'m> Compiler<'m> {
 
     /// Translates a unit.
     fn function<'a>(&mut self, environment: &mut Environment<'a>, unit: Unit<'a>, id: FuncId) {
+        forebay_budget::check();
         let mut context = self.module.make_context();
         context.func.signature = body_signature(self.module.isa().default_call_conv());
         context.func.name = UserFuncName::user(0, id.as_u32());
@@ -420,8 +421,12 @@ fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), 
     };
     let queue = Mutex::new(functions.iter_mut());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let budget = forebay_budget::of_thread();
     let work = || {
         while let Some(function) = next() {
+            if budget.as_ref().is_some_and(|budget| budget.is_stopped()) {
+                break;
+            }
             let context = &mut function.context;
             unused_loads::remove(&mut context.func);
             if function.makes_copies {
@@ -434,14 +439,17 @@ fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), 
         }
         Ok(())
     };
-    thread::scope(|scope| {
+    let generated = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut result = work();
         for other in others {
             result = result.and(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         result
-    })
+    });
+    // Functions are missing when the budget is exceeded.
+    forebay_budget::check();
+    generated
 }
 
 /// Puts the code of a function into the module; how many bytes it has.

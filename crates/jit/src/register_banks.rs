@@ -75,6 +75,19 @@ impl RegisterBanks {
         Ok(arrays.into_iter().map(|(_, array)| array).collect())
     }
 
+    /// Bytes that each register takes, by [`RegisterId`]: those of a bank bear its gaps alike.
+    pub fn bytes(&self, program: &Program) -> Vec<u64> {
+        let mut bytes = vec![0; program.registers.len()];
+        for bank in self.iter() {
+            let stride = RegisterArray::stride_of(&widths(program, bank)) as u64 * 8;
+            for register in bank {
+                let all = program.registers[register.index()].size.saturating_mul(stride);
+                bytes[register.index()] = all.div_ceil(bank.len() as u64);
+            }
+        }
+        bytes
+    }
+
     /// The registers of each bank, in the order in which they lie there.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[RegisterId]> {
         self.banks.iter().map(Vec::as_slice)

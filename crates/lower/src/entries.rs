@@ -26,6 +26,7 @@ pub fn lower(
     let priorities = priorities(cx, table, keys);
     let mut entries = Vec::new();
     for (entry, priority) in table.entries.iter().zip(priorities) {
+        forebay_budget::check();
         let mut matches = Vec::new();
         for (key, keyset) in keys.iter().zip(&entry.keysets) {
             if key.match_kind != MatchKind::Selector {

@@ -47,6 +47,7 @@ fn bounded(cx: &mut Context, scalar: Expr, expr: &hir::Expr) -> Expr {
 }
 
 fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
+    forebay_budget::check();
     if place::is_stored(cx, expr) {
         let place = place::place(cx, expr);
         return place::read(cx, &place, &expr.ty);

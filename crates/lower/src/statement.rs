@@ -45,6 +45,7 @@ pub fn atomically(cx: &mut Context, annotations: &Annotations, inner: impl FnOnc
 /// Lowers statements in order; what cannot be reached is left out.
 pub fn statements(cx: &mut Context, statements: &[Statement]) {
     for statement in statements {
+        forebay_budget::check();
         if cx.aborted || !graph::is_reachable(cx) || !limits::check_size(cx, statement.span) {
             return;
         }

@@ -58,6 +58,7 @@ impl Translator<'_> {
     }
 
     fn table_node(&mut self, table: &Table, nodes: &Nodes) -> Result<()> {
+        forebay_budget::check();
         self.body.start(nodes.block(Some(&table.name))?);
         self.locate(&table.source);
         match self.is_hidden(table) {

@@ -20,6 +20,7 @@ impl Translator<'_> {
         let largest = entries.iter().map(|entry| entry.priority).max().unwrap_or(0);
         let has_priorities = keys.iter().any(|key| needs_priority(key.match_kind));
         let translated = entries.iter().map(|entry| {
+            forebay_budget::check();
             let action = self.action_call(entry.action, &entry.data, listed).at(&entry.at)?;
             Ok(TableEntry {
                 matches: matches(entry, keys).at(&entry.at)?,

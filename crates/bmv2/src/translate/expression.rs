@@ -19,6 +19,7 @@ pub struct Number {
 impl Translator<'_> {
     /// The lowest `width` bits of a number.
     pub(super) fn low(&mut self, operand: &Operand, width: u32) -> Result<Expr> {
+        forebay_budget::check();
         let shape = self.shape(operand)?;
         // A value that fits into fewer bits is computed there: adding two bytes for a word takes nine bits.
         let inner = width.min(shape.bits);

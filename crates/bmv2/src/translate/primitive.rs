@@ -17,6 +17,7 @@ impl Translator<'_> {
     pub(super) fn primitives(&mut self, primitives: &[Primitive]) -> Result<()> {
         let targets = self.jump_targets(primitives)?;
         for (index, primitive) in primitives.iter().enumerate() {
+            forebay_budget::check();
             if let Some(block) = targets.get(&index) {
                 self.body.jump(*block);
                 self.body.start(*block);

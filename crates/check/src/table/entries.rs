@@ -34,6 +34,7 @@ impl Checker {
             .any(|key| !matches!(key.match_kind.as_str(), "exact" | "lpm"));
         let types: Vec<Type> = table.keys.iter().map(|key| key.expr.ty.clone()).collect();
         for entry in entries {
+            forebay_budget::check();
             let keysets = self.check_keysets(&entry.keyset, &types);
             let priority = entry
                 .priority
@@ -125,6 +126,7 @@ impl Checker {
         let mut seen = std::collections::HashMap::new();
         let mut repeated = Vec::new();
         for entry in &table.entries {
+            forebay_budget::check();
             let values: Option<Vec<String>> = entry.keysets.iter().map(literal_text).collect();
             if let Some(values) = values
                 && let Some(earlier) = seen.insert(values, entry.span)

@@ -16,6 +16,7 @@ pub fn propagate_copies(program: &mut Program) -> bool {
 }
 
 fn propagate_in_block(block: &mut Block, program: &Program) -> bool {
+    forebay_budget::check();
     let mut copies = Copies::default();
     let mut changed = false;
     for statement in &mut block.statements {

@@ -21,6 +21,7 @@ pub fn remove_dead_stores(program: &mut Program) -> bool {
     let mut bodies = std::mem::take(&mut program.bodies);
     let mut changed = false;
     for (index, body) in bodies.iter_mut().enumerate() {
+        forebay_budget::check();
         changed |= remove_unread(body, &uses);
         changed |= remove_overwritten(body);
         changed |= Liveness::new(BodyId(index as u32), program, &uses).remove_from(body);

@@ -14,6 +14,7 @@ pub fn thread_jumps(program: &mut Program) -> bool {
 }
 
 pub(super) fn thread_body(body: &mut Body) -> bool {
+    forebay_budget::check();
     let destinations: Vec<BlockId> = (0..body.blocks.len() as u32)
         .map(|id| destination(body, BlockId(id)))
         .collect();

@@ -13,6 +13,7 @@ pub fn merge_blocks(program: &mut Program) -> bool {
 }
 
 pub(super) fn merge_body(body: &mut Body) -> bool {
+    forebay_budget::check();
     let mut predecessors = vec![0u32; body.blocks.len()];
     for block in &body.blocks {
         for target in block.terminator.successors() {

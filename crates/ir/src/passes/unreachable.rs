@@ -14,6 +14,7 @@ pub fn remove_unreachable_blocks(program: &mut Program) -> bool {
 }
 
 pub(super) fn remove_from(body: &mut Body) -> bool {
+    forebay_budget::check();
     let order = reverse_post_order(body, jumps::destination(body, BlockId(0)));
     if order.len() == body.blocks.len() && order.is_sorted() {
         return false;

@@ -37,6 +37,7 @@ impl Cursor {
 
     /// The token here; moves on, but never past the end.
     pub(super) fn advance(&mut self) -> Token {
+        forebay_budget::check();
         let token = self.peek().clone();
         if token != Token::End {
             self.at += 1;

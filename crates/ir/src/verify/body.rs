@@ -15,6 +15,7 @@ impl Verifier<'_> {
         self.go_to(id, body, None, None);
         self.require(!body.blocks.is_empty(), Rule::EmptyBody, || "no blocks".to_owned());
         for (index, block) in body.blocks.iter().enumerate() {
+            forebay_budget::check();
             self.block(id, body, BlockId(index as u32), block);
         }
         for block in unreachable_blocks(body) {

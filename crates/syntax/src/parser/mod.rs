@@ -289,6 +289,7 @@ impl ProgramParser<'_> {
 
     /// Runs a function that may recurse, unless it is nested too deeply already.
     fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        forebay_budget::check();
         if self.depth >= NESTING_LIMIT {
             return Err(self.report_depth());
         }

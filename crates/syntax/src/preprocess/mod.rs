@@ -312,6 +312,7 @@ impl<'a> Preprocessor<'a> {
 
     /// Pays for tokens that are made; false, and an end of all input, when there is nothing left to pay with.
     fn pay(&mut self, tokens: usize) -> bool {
+        forebay_budget::check();
         if self.budget >= tokens {
             self.budget -= tokens;
             return true;
