@@ -1,6 +1,7 @@
 //! Errors of loading a program and of control-plane requests. Every message names the P4 object and says what would be
 //! right.
 
+use crate::memory::{Demand, readable};
 use std::fmt;
 
 /// Why a program cannot be loaded.
@@ -16,6 +17,15 @@ pub enum LoadError {
         name: String,
         /// Size asked for.
         size: u64,
+    },
+    /// Everything together needs more than the limit.
+    TooMuchMemory {
+        /// Bytes that the program's state needs.
+        needed: u64,
+        /// Bytes that it may have.
+        limit: u64,
+        /// The largest objects, the largest first.
+        largest: Vec<Demand>,
     },
     /// The program cannot be turned into machine code.
     Compile(forebay_jit::CompileError),
@@ -38,6 +48,25 @@ impl fmt::Display for LoadError {
                     f,
                     "`{name}` has size {size}, which needs more memory than one object may take"
                 )
+            }
+            LoadError::TooMuchMemory { needed, limit, largest } => {
+                write!(
+                    f,
+                    "its state needs {} of memory, and may have {} (--memory-limit); the largest objects: ",
+                    readable(*needed),
+                    readable(*limit)
+                )?;
+                for (index, demand) in largest.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    write!(
+                        f,
+                        "{separator}{} `{}` {}",
+                        demand.kind,
+                        demand.name,
+                        readable(demand.bytes)
+                    )?;
+                }
+                Ok(())
             }
             LoadError::Compile(error) => error.fmt(f),
             LoadError::Entry { table, error } => write!(f, "entry of table `{table}`: {error}"),
@@ -193,6 +222,13 @@ pub enum ControlError {
         /// How many it holds.
         size: u64,
     },
+    /// No memory: with another entry the state would need more than its limit.
+    NoMemory {
+        /// P4 name of the table.
+        name: String,
+        /// Bytes that the program's state may have.
+        limit: u64,
+    },
     /// The member is used by an entry or a group.
     InUse {
         /// P4 name of the object.
@@ -255,6 +291,11 @@ impl fmt::Display for ControlError {
             ControlError::AlreadyExists { name, what } => write!(f, "`{name}` has already {what}"),
             ControlError::NotFound { name, what } => write!(f, "`{name}` has no {what}"),
             ControlError::Full { name, size } => write!(f, "`{name}` is full: its size is {size}"),
+            ControlError::NoMemory { name, limit } => write!(
+                f,
+                "`{name}`: there is no memory for another entry; the program's state may have {} (--memory-limit)",
+                readable(*limit)
+            ),
             ControlError::InUse { name, what } => write!(f, "`{name}`: {what} is in use"),
             ControlError::OutOfRange { name, index, size } => {
                 write!(f, "`{name}` has {size} elements, so there is no index {index}")

@@ -4,6 +4,7 @@ use crate::control::convert;
 use crate::error::{ControlError, LoadError};
 use crate::layout::Layout;
 use crate::machine_code::MachineCode;
+use crate::memory;
 use crate::objects::{Control, CustomCrcs, LookupPlan, Snapshot, Stateful};
 use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
@@ -57,6 +58,10 @@ pub struct Options {
     pub packet_limit: u32,
     /// When machine code of the short way is made.
     pub short_way: ShortWay,
+    /// Bytes that registers, counters, meters and table entries may need together; none for any number.
+    pub memory_limit: Option<u64>,
+    /// Threads that move packets: each counts in memory of its own.
+    pub workers: u32,
 }
 
 impl Default for Options {
@@ -69,6 +74,8 @@ impl Default for Options {
             clone_limit: 100,
             packet_limit: 65_535,
             short_way: ShortWay::BeforePackets,
+            memory_limit: None,
+            workers: 1,
         }
     }
 }
@@ -102,6 +109,7 @@ impl Pipeline {
     /// Loads a program, which has passed the verifier of `forebay-ir`: tables with the entries that stand in the
     /// program, registers with their first values, everything else empty.
     pub fn load_with(mut program: Program, options: Options) -> Result<Pipeline, LoadError> {
+        let state_bytes = memory::check(&program, &options)?;
         let sections = sections::place(&mut program);
         let layout = Layout::new(&program)?;
         let readers = Domain::new();
@@ -129,7 +137,11 @@ impl Pipeline {
             plan: LookupPlan::new(&program),
             stateful: load_stateful(&program, sections.locks)?,
             published: Published::new(&readers, Arc::clone(&snapshot)),
-            control: Mutex::new(Control { tables, snapshot }),
+            control: Mutex::new(Control {
+                tables,
+                snapshot,
+                state_bytes,
+            }),
             readers,
             drops: DropCounters::new(program.errors.len()),
             program,
@@ -196,6 +208,7 @@ fn load_table(program: &Program, index: usize, memo: bool, readers: &Arc<Domain>
     let declared = &program.tables[index];
     let mut table = Table::in_domain(table_spec(program, declared, memo), readers);
     for entry in &declared.entries {
+        forebay_budget::check();
         insert_program_entry(program, declared, &mut table, entry).map_err(|error| LoadError::Entry {
             table: declared.name.clone(),
             error,
@@ -231,14 +244,7 @@ fn table_spec(program: &Program, table: &forebay_ir::Table, memo: bool) -> Table
         Some(_) => Implementation::Profile,
     };
     TableSpec {
-        keys: table
-            .keys
-            .iter()
-            .map(|key| KeySpec {
-                width: key.width,
-                kind: match_kind(key.match_kind),
-            })
-            .collect(),
+        keys: table.keys.iter().map(key_spec).collect(),
         size: table_size(table),
         actions: table
             .actions
@@ -264,6 +270,14 @@ fn action_spec(program: &Program, listed: &forebay_ir::TableAction) -> ActionSpe
         .map(|param| param.width)
         .collect();
     ActionSpec::new(forebay_tables::ActionId(listed.action.0), widths, scope)
+}
+
+/// A field of a key in the words of `forebay-tables`.
+pub(crate) fn key_spec(key: &forebay_ir::TableKey) -> KeySpec {
+    KeySpec {
+        width: key.width,
+        kind: match_kind(key.match_kind),
+    }
 }
 
 /// The match kind in the words of `forebay-tables`.
@@ -321,11 +335,15 @@ fn load_counter(program: &Program, index: usize) -> Result<CounterArray, LoadErr
         Unit::Bytes => CounterKind::Bytes,
         Unit::PacketsAndBytes => CounterKind::PacketsAndBytes,
     };
-    let of_table = |table: &&forebay_ir::Table| table.direct_counter.is_some_and(|id| id.index() == index);
-    let size = counter
-        .size
-        .unwrap_or_else(|| direct_size(program.tables.iter().filter(of_table)));
+    let size = counter_size(program, index);
     sized(&counter.name, size, |size| CounterArray::new(kind, size).ok())
+}
+
+/// Elements of a counter.
+pub(crate) fn counter_size(program: &Program, index: usize) -> u64 {
+    let of_table = |table: &&forebay_ir::Table| table.direct_counter.is_some_and(|id| id.index() == index);
+    let size = program.counters[index].size;
+    size.unwrap_or_else(|| direct_size(program.tables.iter().filter(of_table)))
 }
 
 fn load_meter(program: &Program, index: usize) -> Result<MeterArray, LoadError> {
@@ -334,11 +352,15 @@ fn load_meter(program: &Program, index: usize) -> Result<MeterArray, LoadError> 
         Unit::Bytes => MeterKind::Bytes,
         Unit::Packets | Unit::PacketsAndBytes => MeterKind::Packets,
     };
-    let of_table = |table: &&forebay_ir::Table| table.direct_meter.is_some_and(|direct| direct.meter.index() == index);
-    let size = meter
-        .size
-        .unwrap_or_else(|| direct_size(program.tables.iter().filter(of_table)));
+    let size = meter_size(program, index);
     sized(&meter.name, size, |size| MeterArray::new(kind, size).ok())
+}
+
+/// Elements of a meter.
+pub(crate) fn meter_size(program: &Program, index: usize) -> u64 {
+    let of_table = |table: &&forebay_ir::Table| table.direct_meter.is_some_and(|direct| direct.meter.index() == index);
+    let size = program.meters[index].size;
+    size.unwrap_or_else(|| direct_size(program.tables.iter().filter(of_table)))
 }
 
 /// Elements of a direct counter or meter: one for each slot of its table, and one for the default entry.

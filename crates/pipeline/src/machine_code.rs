@@ -79,7 +79,12 @@ impl MachineCode {
         };
         let compiling = short_way.as_ref().ok().map(|compiled| {
             let compiled = Arc::clone(compiled);
-            thread::spawn(move || compiled.compile(Order::Cached))
+            let budget = forebay_budget::of_thread();
+            thread::spawn(move || match budget {
+                None => compiled.compile(Order::Cached),
+                // When the budget is exceeded the program is not wanted any more.
+                Some(budget) => drop(budget.run(|| compiled.compile(Order::Cached))),
+            })
         });
         let machine_code = MachineCode {
             bodies: compile(program, Some(&v1model::halves(program, layout)), options.step_limit)?,

@@ -31,6 +31,8 @@ pub(crate) struct Control {
     pub(crate) tables: Vec<Table>,
     /// The snapshot that is published, but for the counts of references in its profiles, which no packet needs.
     pub(crate) snapshot: Arc<Snapshot>,
+    /// What all of the program's state needs: see [`crate::memory`].
+    pub(crate) state_bytes: u64,
 }
 
 /// What the control plane writes, as workers read it. A clone shares everything with its original.

@@ -60,6 +60,9 @@ pub struct CounterArray {
 }
 
 impl CounterArray {
+    /// Bytes of an element, in the base and in each shard.
+    pub const ELEMENT_BYTES: u64 = 16;
+
     /// `len` counters, all zero.
     pub fn new(kind: CounterKind, len: usize) -> Result<CounterArray, ArrayTooLarge> {
         Ok(CounterArray {

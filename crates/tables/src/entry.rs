@@ -1,11 +1,13 @@
 //! Table entries and the actions they name.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_bits::Bits;
 
-use crate::key::KeyMatch;
+use crate::key::{KeyMatch, KeySpec};
+use crate::packed::{PackedKey, pack, unpack};
 
 macro_rules! identifiers {
     ($($(#[$meta:meta])* $name:ident($number:ty);)*) => {$(
@@ -94,7 +96,8 @@ pub struct NewEntry {
     pub is_const: bool,
     /// Nanoseconds without a hit after which the entry is idle; 0 for never.
     pub idle_timeout_ns: u64,
-    /// The time of the insertion, from which idleness is counted at first.
+    /// The time of the insertion, from which idleness is counted at first. When it is 0 and there is no timeout, hits are not
+    /// noted.
     pub inserted_ns: u64,
 }
 
@@ -112,37 +115,57 @@ impl NewEntry {
     }
 }
 
-/// An entry in a table. All snapshots of the table share it, and so its time of the last hit.
+/// An entry in a table. All snapshots of the table share it, and so its time of the last hit. There may be millions: what
+/// few entries have is apart.
 #[derive(Debug)]
 pub struct Entry {
     id: EntryId,
+    key: PackedKey,
+    /// Shared by entries that do the same.
+    action: Arc<EntryAction>,
+    /// None when nobody asks for the time.
+    hits: Option<Box<Hits>>,
     slot: u32,
-    key: Box<[KeyMatch]>,
     priority: i32,
-    action: EntryAction,
     is_const: bool,
+}
+
+/// When packets have hit an entry.
+#[derive(Debug)]
+struct Hits {
     idle_timeout_ns: u64,
-    last_hit_ns: AtomicU64,
+    last_ns: AtomicU64,
+}
+
+impl Hits {
+    /// For entries that may become idle, or whose insertion had a time.
+    fn new(idle_timeout_ns: u64, last_ns: u64) -> Option<Box<Hits>> {
+        (idle_timeout_ns > 0 || last_ns > 0).then(|| {
+            Box::new(Hits {
+                idle_timeout_ns,
+                last_ns: AtomicU64::new(last_ns),
+            })
+        })
+    }
 }
 
 impl Entry {
-    /// The entry that `new` describes, with its key already canonical.
-    pub(crate) fn new(id: EntryId, slot: u32, new: NewEntry) -> Entry {
+    /// The entry that `new` describes, with its key already canonical. The action may be shared.
+    pub(crate) fn new(id: EntryId, slot: u32, new: &NewEntry, action: Arc<EntryAction>) -> Entry {
         Entry {
             id,
             slot,
-            key: new.key.into(),
+            key: pack(&new.key),
             priority: new.priority,
-            action: new.action,
+            action,
             is_const: new.is_const,
-            idle_timeout_ns: new.idle_timeout_ns,
-            last_hit_ns: AtomicU64::new(new.inserted_ns),
+            hits: Hits::new(new.idle_timeout_ns, new.inserted_ns),
         }
     }
 
     /// This entry with another action, and with another idle timeout that is counted from a given time.
-    pub(crate) fn with_action(&self, action: EntryAction, timeout: Option<(u64, u64)>) -> Entry {
-        let (idle_timeout_ns, last_hit_ns) = timeout.unwrap_or((self.idle_timeout_ns, self.last_hit_ns()));
+    pub(crate) fn with_action(&self, action: Arc<EntryAction>, timeout: Option<(u64, u64)>) -> Entry {
+        let (idle_timeout_ns, last_ns) = timeout.unwrap_or((self.idle_timeout_ns(), self.last_hit_ns()));
         Entry {
             id: self.id,
             slot: self.slot,
@@ -150,8 +173,7 @@ impl Entry {
             priority: self.priority,
             action,
             is_const: self.is_const,
-            idle_timeout_ns,
-            last_hit_ns: AtomicU64::new(last_hit_ns),
+            hits: Hits::new(idle_timeout_ns, last_ns),
         }
     }
 
@@ -168,8 +190,13 @@ impl Entry {
         self.slot as usize
     }
 
-    /// One condition per matched key field, in canonical form.
-    pub fn key(&self) -> &[KeyMatch] {
+    /// One condition per matched key field, in canonical form. `keys` are those of the table.
+    pub fn key(&self, keys: &[KeySpec]) -> Vec<KeyMatch> {
+        unpack(&self.key, keys)
+    }
+
+    /// The key as words that are equal for equal keys.
+    pub(crate) fn packed_key(&self) -> &[u64] {
         &self.key
     }
 
@@ -190,21 +217,25 @@ impl Entry {
 
     /// Nanoseconds without a hit after which the entry is idle; 0 for never.
     pub fn idle_timeout_ns(&self) -> u64 {
-        self.idle_timeout_ns
+        self.hits.as_ref().map_or(0, |hits| hits.idle_timeout_ns)
     }
 
-    /// The time of the latest [`Entry::record_hit`], or of the insertion.
+    /// The time of the latest [`Entry::record_hit`], or of the insertion; 0 when it is not kept.
     pub fn last_hit_ns(&self) -> u64 {
-        self.last_hit_ns.load(Ordering::Relaxed)
+        self.hits
+            .as_ref()
+            .map_or(0, |hits| hits.last_ns.load(Ordering::Relaxed))
     }
 
-    /// Notes that a packet matched the entry at `now_ns`. Time does not go back.
+    /// Notes that a packet matched the entry at `now_ns`, if it was inserted with a time or a timeout. Time does not go back.
     pub fn record_hit(&self, now_ns: u64) {
-        self.last_hit_ns.fetch_max(now_ns, Ordering::Relaxed);
+        if let Some(hits) = &self.hits {
+            hits.last_ns.fetch_max(now_ns, Ordering::Relaxed);
+        }
     }
 
     /// Whether the entry has an idle timeout and saw no packet for that long.
     pub fn is_idle(&self, now_ns: u64) -> bool {
-        self.idle_timeout_ns > 0 && now_ns.saturating_sub(self.last_hit_ns()) >= self.idle_timeout_ns
+        self.idle_timeout_ns() > 0 && now_ns.saturating_sub(self.last_hit_ns()) >= self.idle_timeout_ns()
     }
 }

@@ -61,6 +61,24 @@ impl<T> Array<T> {
         }
     }
 
+    /// `count` elements, all bytes of which are zero; of a large array, a page takes memory when it is first used.
+    ///
+    /// # Safety
+    ///
+    /// All bytes zero is a value of the type.
+    pub(crate) unsafe fn zeroed_on_use(count: usize) -> Array<T> {
+        let bytes = count * size_of::<T>();
+        match (bytes >= HUGE_PAGE).then(|| map(bytes, false)).flatten() {
+            Some((address, mapped)) => Array {
+                first: address.cast(),
+                count,
+                memory: Memory::Mapped(mapped),
+            },
+            // SAFETY: zero is a value of the elements, as the caller promises.
+            None => Array::from(unsafe { Box::<[T]>::new_zeroed_slice(count).assume_init() }),
+        }
+    }
+
     /// `count` default elements.
     pub(crate) fn defaults(count: usize) -> Array<T>
     where
@@ -76,7 +94,7 @@ impl<T> Array<T> {
 
     fn uninit(count: usize) -> Array<MaybeUninit<T>> {
         let bytes = count * size_of::<T>();
-        match (bytes >= HUGE_PAGE).then(|| map(bytes)).flatten() {
+        match (bytes >= HUGE_PAGE).then(|| map(bytes, true)).flatten() {
             Some((address, mapped)) => Array {
                 first: address.cast(),
                 count,
@@ -156,9 +174,10 @@ unsafe impl<T: Send> Send for Array<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Array<T> {}
 
-/// A new mapping of so many bytes at least, with its length; nothing when there is none to be had, or only in another way.
+/// A new mapping of so many bytes at least, in huge pages if they are wanted, with its length; nothing when there is none to
+/// be had, or only in another way.
 #[cfg(all(target_os = "linux", not(miri)))]
-fn map(bytes: usize) -> Option<(NonNull<u8>, usize)> {
+fn map(bytes: usize, in_huge_pages: bool) -> Option<(NonNull<u8>, usize)> {
     let mapped = bytes.next_multiple_of(HUGE_PAGE);
     // SAFETY: a new mapping, of which the parts before and behind a huge page's boundaries are given back.
     unsafe {
@@ -181,14 +200,16 @@ fn map(bytes: usize) -> Option<(NonNull<u8>, usize)> {
         if before < HUGE_PAGE {
             libc::munmap(first.byte_add(mapped), HUGE_PAGE - before);
         }
-        // Without huge pages it is merely slower.
-        libc::madvise(first, mapped, libc::MADV_HUGEPAGE);
+        if in_huge_pages {
+            // Without them it is merely slower.
+            libc::madvise(first, mapped, libc::MADV_HUGEPAGE);
+        }
         Some((NonNull::new(first.cast())?, mapped))
     }
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-fn map(_: usize) -> Option<(NonNull<u8>, usize)> {
+fn map(_: usize, _: bool) -> Option<(NonNull<u8>, usize)> {
     None
 }
 

@@ -30,10 +30,14 @@
 //! Each element has a lock of its own. Packets that arrive with times out of order are metered
 //! as if they came at the latest time seen.
 
+use std::cell::UnsafeCell;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::AtomicU64;
 
 use crate::counter::CounterValue;
+use crate::memory::Array;
+use crate::section::Lock;
 use crate::storage::{ArrayTooLarge, check_size};
 
 /// What a token stands for.
@@ -121,16 +125,23 @@ impl ColorCounts {
 #[derive(Debug)]
 pub struct MeterArray {
     kind: MeterKind,
-    elements: Box<[Element]>,
+    elements: Array<Element>,
 }
 
-/// An element, alone in its cache line.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Element(Mutex<State>);
+/// An element, alone in its cache line. All bytes are 0 before it is used, so that unused elements need no memory.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Element {
+    lock: AtomicU64,
+    state: UnsafeCell<State>,
+}
 
 const _: () = assert!(size_of::<Element>() == 64);
 
+// SAFETY: the state is accessed under the lock only.
+unsafe impl Sync for Element {}
+
+/// All bytes 0 is a value: no meter, and nothing counted.
 #[derive(Debug, Default)]
 struct State {
     /// `None` until configured, boxed since few elements of a large array are.
@@ -149,10 +160,14 @@ impl State {
 }
 
 impl MeterArray {
+    /// Bytes of an element.
+    pub const ELEMENT_BYTES: u64 = size_of::<Element>() as u64;
+
     /// `len` meters that are not configured.
     pub fn new(kind: MeterKind, len: usize) -> Result<MeterArray, ArrayTooLarge> {
         check_size(len, size_of::<Element>())?;
-        let elements = (0..len).map(|_| Element::default()).collect();
+        // SAFETY: all bytes 0 is a free lock and the default state.
+        let elements = unsafe { Array::zeroed_on_use(len) };
         Ok(MeterArray { kind, elements })
     }
 
@@ -228,9 +243,35 @@ impl MeterArray {
         }
     }
 
-    fn lock(&self, index: u64) -> Option<MutexGuard<'_, State>> {
+    fn lock(&self, index: u64) -> Option<Locked<'_>> {
         let element = self.elements.get(usize::try_from(index).ok()?)?;
-        Some(element.0.lock().unwrap_or_else(PoisonError::into_inner))
+        Lock::in_word(&element.lock).acquire();
+        Some(Locked(element))
+    }
+}
+
+/// The state of an element, whose lock is held.
+struct Locked<'a>(&'a Element);
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        // SAFETY: nobody else has the lock.
+        unsafe { &*self.0.state.get() }
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        // SAFETY: nobody else has the lock, and this guard is borrowed mutably.
+        unsafe { &mut *self.0.state.get() }
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        Lock::in_word(&self.0.lock).release();
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::atomic::AtomicU64;
 
+use crate::memory::Array;
+
 /// The most bytes that one array may take.
 const ARRAY_BYTES_MAX: u128 = 1 << 32;
 
@@ -48,7 +50,7 @@ pub(crate) fn zeroed_words(count: usize, words_per_element: usize) -> Result<Box
 /// Words that share no cache line with anything else, nor with the line next to it.
 #[derive(Debug)]
 pub(crate) struct SeparateWords {
-    chunks: Box<[Chunk]>,
+    chunks: Array<Chunk>,
     len: usize,
 }
 
@@ -61,10 +63,9 @@ struct Chunk([AtomicU64; CHUNK_WORDS]);
 impl SeparateWords {
     /// So many words, all zero; like [`zeroed_words`].
     pub(crate) fn zeroed(len: usize) -> SeparateWords {
-        let chunks = Box::<[Chunk]>::new_zeroed_slice(len.div_ceil(CHUNK_WORDS));
         SeparateWords {
             // SAFETY: an `AtomicU64` is a `u64` in memory, and all-zero bytes are the number 0.
-            chunks: unsafe { chunks.assume_init() },
+            chunks: unsafe { Array::zeroed_on_use(len.div_ceil(CHUNK_WORDS)) },
             len,
         }
     }

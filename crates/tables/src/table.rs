@@ -14,7 +14,6 @@
 //! An entry is named by its key and, where priorities count, by its priority: a second one of the
 //! same name is a [`TableError::Duplicate`].
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -26,6 +25,8 @@ use crate::engine::{EngineEntry, EngineWriter};
 use crate::entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, NewEntry};
 use crate::key::{KeyError, KeyMatch, KeySpec, MatchKind};
 use crate::layout::NO_SLOT;
+use crate::order::Order;
+use crate::packed::pack;
 use crate::reclaim::{Domain, Limbo, Pin};
 use crate::view::{DefaultAction, TableView};
 
@@ -238,10 +239,11 @@ pub struct Table {
     sealed: bool,
     slots: Vec<Option<Slot>>,
     free_slots: Vec<u32>,
-    /// In order of insertion.
-    by_id: BTreeMap<EntryId, u32>,
-    /// Slots by canonical key and priority.
-    by_name: HashTable<u32>,
+    order: Order,
+    /// By canonical key and priority.
+    by_name: HashTable<Named>,
+    /// What entries do, as far as several do the same.
+    actions: HashTable<Arc<EntryAction>>,
     hasher: RandomState,
     next_id: u64,
     gone: Limbo<Gone>,
@@ -254,6 +256,34 @@ struct Slot {
     entry: Arc<Entry>,
     record: u32,
 }
+
+/// A slot by the name of its entry.
+#[derive(Clone, Copy, Debug)]
+struct Named {
+    slot: u32,
+    /// Of the hash, so that to make room no entry has to be looked at.
+    hash: u32,
+}
+
+impl Named {
+    fn new(slot: u32, hash: u64) -> Named {
+        Named {
+            slot,
+            hash: (hash >> 32) as u32,
+        }
+    }
+
+    /// The hash by which it is found.
+    fn spread(self) -> u64 {
+        u64::from(self.hash).wrapping_mul(SPREAD)
+    }
+}
+
+/// Spreads a half of a hash over all bits.
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Different actions that are looked for to be shared: where each entry does something else, sharing is given up.
+const SHARED_ACTIONS_MAX: usize = 4096;
 
 /// What readers may still look at.
 #[derive(Debug)]
@@ -284,8 +314,9 @@ impl Table {
             sealed: false,
             slots: Vec::new(),
             free_slots: Vec::new(),
-            by_id: BTreeMap::new(),
+            order: Order::default(),
             by_name: HashTable::new(),
+            actions: HashTable::new(),
             hasher: RandomState::new(),
             next_id: 0,
             gone: Limbo::default(),
@@ -338,24 +369,41 @@ impl Table {
         new.key = self.canonical_key(new.key)?;
         new.priority = self.stored_priority(new.priority);
         self.check_entry_action(&new.action)?;
-        if let Some(existing) = self.named(&new.key, new.priority) {
+        if let Some(existing) = self.named(&pack(&new.key), new.priority) {
             return Err(TableError::Duplicate(existing.id()));
         }
         let slot = self.take_slot()?;
         let id = EntryId(self.next_id);
         self.next_id += 1;
-        let entry = Arc::new(Entry::new(id, slot, new));
+        let action = self.shared(&new.action);
+        let entry = Arc::new(Entry::new(id, slot, &new, action));
         prepare(slot as usize);
         let change = self.view.domain().begin_change();
-        self.publish(&entry);
+        self.publish(&entry, &new.key);
         drop(change);
-        let (slots, hasher) = (&self.slots, &self.hasher);
-        self.by_name.insert_unique(name_hash(hasher, &entry), slot, |&slot| {
-            let entry = slots[slot as usize].as_ref().map(|slot| &*slot.entry);
-            entry.map_or(0, |entry| name_hash(hasher, entry))
-        });
-        self.by_id.insert(id, slot);
+        let named = Named::new(slot, name_hash(&self.hasher, entry.packed_key(), entry.priority()));
+        self.by_name
+            .insert_unique(named.spread(), named, |named| named.spread());
+        self.order.push(id, slot);
         Ok(id)
+    }
+
+    /// An action, which other entries may have too.
+    fn shared(&mut self, action: &EntryAction) -> Arc<EntryAction> {
+        let hash = self.hasher.hash_one(action);
+        if let Some(known) = self.actions.find(hash, |known| **known == *action) {
+            return Arc::clone(known);
+        }
+        let action = Arc::new(action.clone());
+        if self.actions.len() >= SHARED_ACTIONS_MAX {
+            self.actions.retain(|known| Arc::strong_count(known) > 1);
+        }
+        if self.actions.len() < SHARED_ACTIONS_MAX {
+            let hasher = &self.hasher;
+            self.actions
+                .insert_unique(hash, Arc::clone(&action), |known| hasher.hash_one(&**known));
+        }
+        action
     }
 
     /// Gives an entry another action; its key, slot and idle time stay.
@@ -374,9 +422,11 @@ impl Table {
         let entry = Arc::clone(self.changeable(id)?);
         self.check_entry_action(&action)?;
         self.collect();
+        let action = self.shared(&action);
         let modified = Arc::new(entry.with_action(action, timeout));
         let record = self.encode(&modified);
-        let entry_of_engine = engine_entry(&modified, &record);
+        let key = modified.key(&self.spec().keys);
+        let entry_of_engine = engine_entry(&modified, &key, &record);
         let Some(slot) = self.slots[modified.slot()].as_mut() else {
             return Err(TableError::NotFound);
         };
@@ -394,17 +444,17 @@ impl Table {
     pub fn delete(&mut self, id: EntryId) -> Result<Arc<Entry>, TableError> {
         self.changeable(id)?;
         self.collect();
-        let slot = self.by_id.remove(&id).ok_or(TableError::NotFound)?;
+        let slot = self.order.remove(id).ok_or(TableError::NotFound)?;
         let Slot { entry, record } = self.slots[slot as usize].take().ok_or(TableError::NotFound)?;
-        if let Ok(named) = self
-            .by_name
-            .find_entry(name_hash(&self.hasher, &entry), |&named| named == slot)
-        {
-            named.remove();
+        let named = Named::new(slot, name_hash(&self.hasher, entry.packed_key(), entry.priority()));
+        if let Ok(found) = self.by_name.find_entry(named.spread(), |found| found.slot == slot) {
+            found.remove();
         }
+        let key = entry.key(&self.spec().keys);
         let _change = self.view.domain().begin_change();
         let (engine, layout) = (self.view.engine(), self.view.key_layout());
-        self.writer.remove(engine, layout, engine_entry(&entry, &[]), record);
+        self.writer
+            .remove(engine, layout, engine_entry(&entry, &key, &[]), record);
         self.gone.retire(self.view.domain(), Gone::Deleted(slot));
         Ok(entry)
     }
@@ -416,19 +466,19 @@ impl Table {
 
     /// An entry by its id.
     pub fn get(&self, id: EntryId) -> Option<&Arc<Entry>> {
-        self.entry_of_slot(*self.by_id.get(&id)?)
+        self.entry_of_slot(self.order.slot(id)?)
     }
 
     /// The entry with this key and priority, as a control plane names it.
     pub fn find(&self, key: Vec<KeyMatch>, priority: i32) -> Result<&Arc<Entry>, TableError> {
         let key = self.canonical_key(key)?;
-        let named = self.named(&key, self.stored_priority(priority));
+        let named = self.named(&pack(&key), self.stored_priority(priority));
         named.ok_or(TableError::NotFound)
     }
 
     /// All entries in the order in which they were inserted.
     pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.by_id.values().filter_map(|&slot| self.entry_of_slot(slot))
+        self.order.slots().filter_map(|slot| self.entry_of_slot(slot))
     }
 
     /// Whether an entry has this slot.
@@ -438,12 +488,12 @@ impl Table {
 
     /// How many entries there are.
     pub fn len(&self) -> usize {
-        self.by_id.len()
+        self.order.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.by_id.is_empty()
+        self.len() == 0
     }
 
     /// Bytes of memory that lookups read: the engine with its records, and a pointer per slot. Entries as the control
@@ -482,11 +532,11 @@ impl Table {
     }
 
     /// Lets readers find an entry whose slot is empty.
-    fn publish(&mut self, entry: &Arc<Entry>) {
+    fn publish(&mut self, entry: &Arc<Entry>, key: &[KeyMatch]) {
         let record = self.encode(entry);
         self.view.set_entry(entry);
         let (engine, layout) = (self.view.engine(), self.view.key_layout());
-        let record = self.writer.insert(engine, layout, engine_entry(entry, &record));
+        let record = self.writer.insert(engine, layout, engine_entry(entry, key, &record));
         self.slots[entry.slot()] = Some(Slot {
             entry: Arc::clone(entry),
             record,
@@ -503,13 +553,15 @@ impl Table {
     }
 
     /// The entry with this canonical key and stored priority.
-    fn named(&self, key: &[KeyMatch], priority: i32) -> Option<&Arc<Entry>> {
-        let has_name = |&slot: &u32| {
-            let entry = self.entry_of_slot(slot);
-            entry.is_some_and(|entry| entry.key() == key && entry.priority() == priority)
+    fn named(&self, key: &[u64], priority: i32) -> Option<&Arc<Entry>> {
+        let wanted = Named::new(NO_SLOT, name_hash(&self.hasher, key, priority));
+        let has_name = |named: &Named| {
+            let entry = self.entry_of_slot(named.slot);
+            named.hash == wanted.hash
+                && entry.is_some_and(|entry| entry.packed_key() == key && entry.priority() == priority)
         };
-        let slot = self.by_name.find(self.hasher.hash_one((key, priority)), has_name)?;
-        self.entry_of_slot(*slot)
+        let found = self.by_name.find(wanted.spread(), has_name)?;
+        self.entry_of_slot(found.slot)
     }
 
     /// A pin for lookups that the borrow of `self` protects from writes.
@@ -620,12 +672,14 @@ impl Clone for Table {
         copy.publish_default(self.default_action.clone());
         copy.sealed = self.sealed;
         copy.slots = vec![None; self.slots.len()];
-        let entries = self.slots.iter().flatten();
-        entries.for_each(|slot| copy.publish(&slot.entry));
+        for Slot { entry, .. } in self.slots.iter().flatten() {
+            copy.publish(entry, &entry.key(&self.spec().keys));
+        }
         let is_free = |slot: &u32| self.slots[*slot as usize].is_none();
         copy.free_slots = (0..self.slots.len() as u32).rev().filter(is_free).collect();
-        copy.by_id = self.by_id.clone();
+        copy.order = self.order.clone();
         copy.by_name = self.by_name.clone();
+        copy.actions = self.actions.clone();
         copy.hasher = self.hasher.clone();
         copy.next_id = self.next_id;
         copy
@@ -640,17 +694,17 @@ impl Drop for Table {
     }
 }
 
-fn engine_entry<'a>(entry: &'a Entry, record: &'a [u64]) -> EngineEntry<'a> {
+fn engine_entry<'a>(entry: &'a Entry, key: &'a [KeyMatch], record: &'a [u64]) -> EngineEntry<'a> {
     EngineEntry {
         id: entry.id().0,
-        key: entry.key(),
+        key,
         priority: entry.priority(),
         record,
     }
 }
 
-fn name_hash(hasher: &RandomState, entry: &Entry) -> u64 {
-    hasher.hash_one((entry.key(), entry.priority()))
+fn name_hash(hasher: &RandomState, key: &[u64], priority: i32) -> u64 {
+    hasher.hash_one((key, priority))
 }
 
 fn check_arguments(widths: &[u32], args: &[Bits]) -> Result<(), ActionError> {

@@ -30,7 +30,9 @@
 //! that is inserted begin anew; when an atomic batch deletes an entry and inserts another in its place, packets that hit
 //! the old one while the batch is being published may be counted for the new one.
 
+use crate::error::ControlError;
 use crate::load::Pipeline;
+use crate::memory::entry_bytes;
 use crate::objects::{Control, Snapshot};
 use forebay_ir::TableId;
 use forebay_tables::{EntryId, NewEntry, Table, TableError};
@@ -51,6 +53,8 @@ struct Draft {
     snapshot: Arc<Snapshot>,
     /// By [`TableId`]: clones of the tables that the batch has touched.
     tables: Vec<Option<Table>>,
+    /// See [`Control::state_bytes`].
+    state_bytes: u64,
     /// Slots that held another entry before the batch: their direct objects begin anew when it is published.
     reused_slots: Vec<(TableId, usize)>,
 }
@@ -77,6 +81,7 @@ impl Pipeline {
         let draft = Draft {
             snapshot: Arc::clone(&control.snapshot),
             tables: control.tables.iter().map(|_| None).collect(),
+            state_bytes: control.state_bytes,
             reused_slots: Vec::new(),
         };
         let mut batch = Batch {
@@ -152,6 +157,41 @@ impl Batch<'_> {
         Ok(entry)
     }
 
+    /// Makes sure that there is memory for another entry.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn claim_entry(&mut self, id: TableId) -> Result<(), ControlError> {
+        let program = &self.pipeline.program;
+        let table = &program.tables[id.index()];
+        let needed = self.state_bytes_mut().saturating_add(entry_bytes(program, table));
+        match self.pipeline.options.memory_limit {
+            Some(limit) if needed > limit => Err(ControlError::NoMemory {
+                name: table.name.clone(),
+                limit,
+            }),
+            _ => {
+                *self.state_bytes_mut() = needed;
+                Ok(())
+            }
+        }
+    }
+
+    /// An entry that was claimed is not there any more.
+    pub(super) fn disclaim_entry(&mut self, id: TableId) {
+        let program = &self.pipeline.program;
+        let bytes = entry_bytes(program, &program.tables[id.index()]);
+        let state_bytes = self.state_bytes_mut();
+        *state_bytes = state_bytes.saturating_sub(bytes);
+    }
+
+    fn state_bytes_mut(&mut self) -> &mut u64 {
+        match &mut self.draft {
+            None => &mut self.control.state_bytes,
+            Some(draft) => &mut draft.state_bytes,
+        }
+    }
+
     fn publish(&self) {
         self.pipeline.published.publish(Arc::clone(&self.control.snapshot));
         // An entry that is inserted later and names what is new now must find it in every burst.
@@ -172,6 +212,7 @@ impl Batch<'_> {
             self.pipeline.reset_direct_objects(table, slot as u64);
         }
         self.control.snapshot = draft.snapshot;
+        self.control.state_bytes = draft.state_bytes;
         self.publish();
     }
 }

@@ -4,6 +4,7 @@
 use crate::control::names::resolve;
 use crate::control::{Entry, EntryAction};
 use crate::error::{ControlError, ObjectKind};
+use crate::load::key_spec;
 use forebay_bits::Bits;
 use forebay_ir::{EntryMatch, MatchKind, Program, Table, TableKey};
 use forebay_tables::{
@@ -152,7 +153,9 @@ pub(crate) fn action_from_control(
 }
 
 pub(crate) fn entry_to_control(program: &Program, table: &Table, entry: &forebay_tables::Entry) -> Entry {
-    let fields = matched_fields(table).zip(entry.key());
+    let keys: Vec<_> = table.keys.iter().map(key_spec).collect();
+    let key = entry.key(&keys);
+    let fields = matched_fields(table).zip(&key);
     Entry {
         matches: fields
             .map(|(field, condition)| condition_to_control(condition, field.width))

@@ -7,7 +7,7 @@ use crate::control::{Batch, Entry, MeterRates};
 use crate::error::ControlError;
 use crate::load::{Pipeline, default_slot};
 use forebay_ir::{EntryMatch, TableId};
-use forebay_tables::{ColorCounts, CounterValue, NewEntry};
+use forebay_tables::{ColorCounts, CounterValue, EntryId, NewEntry};
 
 /// A table entry and what the data plane remembers of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,24 @@ impl Pipeline {
     pub fn record(&self, table: TableId, matches: &[EntryMatch], priority: i64) -> Result<Record, ControlError> {
         let entry = self.find(&self.control().tables[table.index()], table, matches, priority)?;
         Ok(self.record_of(table, &entry))
+    }
+
+    /// How many entries a table has.
+    pub fn entry_count(&self, table: TableId) -> usize {
+        self.control().tables[table.index()].len()
+    }
+
+    /// An entry by its [`Record::id`].
+    pub fn record_by_id(&self, table: TableId, id: u64) -> Option<Record> {
+        let control = self.control();
+        let entry = control.tables[table.index()].get(EntryId(id))?;
+        Some(self.record_of(table, entry))
+    }
+
+    /// When an entry is idle, by its [`Record::id`].
+    pub fn idle_time(&self, table: TableId, id: u64) -> Option<IdleTime> {
+        let control = self.control();
+        Some(idle_time(control.tables[table.index()].get(EntryId(id))?))
     }
 
     /// Each entry that may become idle, by its [`Record::id`].
@@ -144,14 +162,10 @@ impl Batch<'_> {
         let key = convert::key_from_control(declared, &entry.matches)?;
         let priority = convert::priority(declared, entry.priority)?;
         let action = convert::action_from_control(&self.pipeline.program, declared, &entry.action)?;
-        self.acquire(table, action.as_ref())?;
-        let mut new = NewEntry::new(key, priority, action.clone());
+        let mut new = NewEntry::new(key, priority, action);
         new.idle_timeout_ns = idle.timeout_ns;
         new.inserted_ns = idle.last_hit_ns;
-        let inserted = self.insert(table, new).map_err(|error| {
-            self.release(table, action.as_ref());
-            convert::table_error(&self.pipeline.program, declared, error)
-        })?;
+        let inserted = self.add(table, new)?;
         let slot = self.table(table).get(inserted).map_or(0, |entry| entry.slot() as u64);
         Ok((inserted.0, slot))
     }

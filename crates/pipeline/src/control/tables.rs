@@ -7,7 +7,7 @@ use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
 use forebay_bits::Bits;
 use forebay_ir::{ActionProfileId, EntryMatch, TableId};
-use forebay_tables::{ActionRef, NewEntry, Table};
+use forebay_tables::{ActionRef, EntryId, NewEntry, Table};
 use std::sync::Arc;
 
 impl Pipeline {
@@ -120,12 +120,28 @@ impl Batch<'_> {
         let key = convert::key_from_control(declared, &entry.matches)?;
         let priority = convert::priority(declared, entry.priority)?;
         let action = convert::action_from_control(&self.pipeline.program, declared, &entry.action)?;
+        let new = NewEntry::new(key, priority, action);
+        self.add(id, new).map(drop)
+    }
+
+    /// Adds an entry, and notes what it uses.
+    pub(super) fn add(&mut self, id: TableId, mut new: NewEntry) -> Result<EntryId, ControlError> {
+        let declared = &self.pipeline.program.tables[id.index()];
+        // Times of hits are kept where a controller may ask for them.
+        new.inserted_ns = match declared.supports_timeout {
+            true => new.inserted_ns.max(1),
+            false => 0,
+        };
+        let action = new.action.clone();
         self.acquire(id, action.as_ref())?;
-        let new = NewEntry::new(key, priority, action.clone());
-        self.insert(id, new).map(drop).map_err(|error| {
-            self.release(id, action.as_ref());
-            convert::table_error(&self.pipeline.program, declared, error)
-        })
+        let claimed = self.claim_entry(id);
+        let inserted = claimed.and_then(|()| {
+            self.insert(id, new).map_err(|error| {
+                self.disclaim_entry(id);
+                convert::table_error(&self.pipeline.program, declared, error)
+            })
+        });
+        inserted.inspect_err(|_| self.release(id, action.as_ref()))
     }
 
     /// See [`Pipeline::modify_entry`].
@@ -187,6 +203,7 @@ impl Batch<'_> {
             .delete(entry)
             .map_err(|error| convert::table_error(&self.pipeline.program, declared, error))?;
         self.release(id, removed.action().as_ref());
+        self.disclaim_entry(id);
         Ok(())
     }
 

@@ -1,0 +1,122 @@
+//! What a program's state needs of memory, known before any of it is allocated.
+//!
+//! Registers, counters and meters count with all of their elements, whether packets use them or not: packets decide that
+//! later. The system gives memory where it is used first, so that an array of which little is used costs little meanwhile.
+//! Table entries count as they come.
+
+use crate::error::{LoadError, ObjectKind};
+use crate::load::{Options, counter_size, meter_size};
+use forebay_ir::{Program, Table};
+use forebay_jit::RegisterBanks;
+use forebay_tables::{CounterArray, MeterArray};
+
+/// Bytes that every entry takes: its place in the engine, in the lists of the control plane, and their room to grow.
+const ENTRY_BYTES: u64 = 160;
+/// Bytes of a word of its key, or of its action's data.
+const WORD_BYTES: u64 = 24;
+
+/// Objects that a message names.
+const NAMED_MAX: usize = 3;
+
+/// What an object needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// What it is.
+    pub kind: ObjectKind,
+    /// P4 name.
+    pub name: String,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// What each object of a program needs at the start, tables with the entries that stand in the program. `workers` is how
+/// many threads count packets.
+pub fn demands(program: &Program, workers: u32) -> Vec<Demand> {
+    let demand = |kind, name: &String, bytes| Demand {
+        kind,
+        name: name.clone(),
+        bytes,
+    };
+    let registers = program.registers.iter().zip(RegisterBanks::of(program).bytes(program));
+    let registers = registers.map(|(register, bytes)| demand(ObjectKind::Register, &register.name, bytes));
+    let counters = program.counters.iter().enumerate().map(|(index, counter)| {
+        let bytes = counter_size(program, index).saturating_mul(CounterArray::ELEMENT_BYTES);
+        demand(
+            ObjectKind::Counter,
+            &counter.name,
+            bytes.saturating_mul(1 + u64::from(workers)),
+        )
+    });
+    let meters = program.meters.iter().enumerate().map(|(index, meter)| {
+        let bytes = meter_size(program, index).saturating_mul(MeterArray::ELEMENT_BYTES);
+        demand(ObjectKind::Meter, &meter.name, bytes)
+    });
+    let tables = program.tables.iter().map(|table| {
+        let bytes = entry_bytes(program, table).saturating_mul(table.entries.len() as u64);
+        demand(ObjectKind::Table, &table.name, bytes)
+    });
+    registers.chain(counters).chain(meters).chain(tables).collect()
+}
+
+/// Bytes that an entry of a table takes, about.
+pub(crate) fn entry_bytes(program: &Program, table: &Table) -> u64 {
+    let words = |bits: u32| u64::from(bits.div_ceil(u64::BITS)).max(1);
+    let key: u64 = table.keys.iter().map(|key| words(key.width)).sum();
+    let data = table.actions.iter().map(|listed| {
+        let params = &program.actions[listed.action.index()].params;
+        params.iter().map(|param| words(param.width)).sum::<u64>()
+    });
+    ENTRY_BYTES + WORD_BYTES * (key + data.max().unwrap_or(0))
+}
+
+/// Bytes of everything; refuses a program that needs more than it may.
+///
+/// # Errors
+/// Names the largest objects.
+pub(crate) fn check(program: &Program, options: &Options) -> Result<u64, LoadError> {
+    let mut demands = demands(program, options.workers);
+    let needed = demands
+        .iter()
+        .fold(0u64, |sum, demand| sum.saturating_add(demand.bytes));
+    match options.memory_limit {
+        Some(limit) if needed > limit => {
+            demands.sort_by_key(|demand| std::cmp::Reverse(demand.bytes));
+            demands.truncate(NAMED_MAX);
+            Err(LoadError::TooMuchMemory {
+                needed,
+                limit,
+                largest: demands,
+            })
+        }
+        _ => Ok(needed),
+    }
+}
+
+/// A number of bytes for people.
+pub(crate) fn readable(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match value < 10.0 && unit > 0 {
+        true => format!("{value:.1} {}", UNITS[unit]),
+        false => format!("{value:.0} {}", UNITS[unit]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_readable() {
+        assert_eq!(readable(0), "0 bytes");
+        assert_eq!(readable(999), "999 bytes");
+        assert_eq!(readable(1500), "1.5 kB");
+        assert_eq!(readable(67_108_864), "67 MB");
+        assert_eq!(readable(u64::MAX), "18446744 TB");
+    }
+}

@@ -1,0 +1,87 @@
+//! Entries in the order in which they were inserted, which is that of their ids.
+
+use crate::entry::EntryId;
+use crate::layout::NO_SLOT;
+
+/// Fewer gaps than this are left as they are.
+const GAPS_MAX: usize = 64;
+
+/// The slot of each entry. An entry that was deleted leaves a gap; when there are more gaps than entries, they are closed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Order {
+    /// Ascending.
+    ids: Vec<u64>,
+    /// Beside the ids; [`NO_SLOT`] for a gap.
+    slots: Vec<u32>,
+    gaps: usize,
+}
+
+impl Order {
+    /// Adds an entry, whose id is above all others.
+    pub(crate) fn push(&mut self, id: EntryId, slot: u32) {
+        self.ids.push(id.0);
+        self.slots.push(slot);
+    }
+
+    /// The slot of an entry.
+    pub(crate) fn slot(&self, id: EntryId) -> Option<u32> {
+        let slot = self.slots[self.ids.binary_search(&id.0).ok()?];
+        (slot != NO_SLOT).then_some(slot)
+    }
+
+    /// Removes an entry; gives its slot.
+    pub(crate) fn remove(&mut self, id: EntryId) -> Option<u32> {
+        let at = self.ids.binary_search(&id.0).ok()?;
+        let slot = std::mem::replace(&mut self.slots[at], NO_SLOT);
+        if slot == NO_SLOT {
+            return None;
+        }
+        self.gaps += 1;
+        if self.gaps > GAPS_MAX && self.gaps > self.len() {
+            self.close_gaps();
+        }
+        Some(slot)
+    }
+
+    fn close_gaps(&mut self) {
+        let slots = &self.slots;
+        let mut at = 0;
+        self.ids.retain(|_| {
+            at += 1;
+            slots[at - 1] != NO_SLOT
+        });
+        self.slots.retain(|slot| *slot != NO_SLOT);
+        self.gaps = 0;
+    }
+
+    /// The slots of all entries.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
+        self.slots.iter().copied().filter(|slot| *slot != NO_SLOT)
+    }
+
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len() - self.gaps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_closed() {
+        let mut order = Order::default();
+        (0..1000).for_each(|number| order.push(EntryId(number * 3), number as u32));
+        assert_eq!(order.remove(EntryId(1)), None);
+        for number in (0..1000).filter(|number| number % 10 != 0) {
+            assert_eq!(order.remove(EntryId(number * 3)), Some(number as u32));
+            assert_eq!(order.remove(EntryId(number * 3)), None);
+        }
+        assert!(order.ids.len() < 300 && order.len() == 100);
+        assert!(order.slots().eq((0..1000).step_by(10)));
+        assert_eq!((order.slot(EntryId(30)), order.slot(EntryId(33))), (Some(10), None));
+        order.push(EntryId(5000), 7);
+        assert_eq!(order.slots().last(), Some(7));
+    }
+}

@@ -1,0 +1,127 @@
+//! Canonical keys as words, for tables with millions of entries: nearly all need no memory of their own then.
+//!
+//! | kind of the field | words |
+//! |---|---|
+//! | exact | value |
+//! | lpm | value, length of the prefix |
+//! | ternary | value, mask |
+//! | range | lower bound, upper bound |
+//! | optional | 1 and the value, or 0 |
+//!
+//! Equal keys of one table are equal words, and different ones are different words.
+
+use forebay_bits::Bits;
+use smallvec::SmallVec;
+
+use crate::key::{KeyMatch, KeySpec, MatchKind};
+
+/// See the [module](self).
+pub(crate) type PackedKey = SmallVec<[u64; 2]>;
+
+/// The words of a canonical key.
+pub(crate) fn pack(key: &[KeyMatch]) -> PackedKey {
+    let mut words = PackedKey::new();
+    for field in key {
+        match field {
+            KeyMatch::Exact(value) => words.extend(value.limbs()),
+            KeyMatch::Lpm { value, prefix_len } => {
+                words.extend(value.limbs());
+                words.push((*prefix_len).into());
+            }
+            KeyMatch::Ternary {
+                value: first,
+                mask: second,
+            }
+            | KeyMatch::Range { lo: first, hi: second } => {
+                words.extend(first.limbs());
+                words.extend(second.limbs());
+            }
+            KeyMatch::Optional(value) => {
+                words.push(value.is_some().into());
+                words.extend(value.iter().flat_map(Bits::limbs));
+            }
+            KeyMatch::DontCare => unreachable!("a canonical key has the conditions of its fields' kinds"),
+        }
+    }
+    words
+}
+
+/// The key with these words, of a table with such keys.
+pub(crate) fn unpack(words: &[u64], keys: &[KeySpec]) -> Vec<KeyMatch> {
+    let mut rest = words;
+    let fields = keys.iter().filter(|key| key.kind != MatchKind::Selector);
+    fields.map(|field| unpack_field(&mut rest, *field)).collect()
+}
+
+fn unpack_field(rest: &mut &[u64], field: KeySpec) -> KeyMatch {
+    let mut take = |count: usize| {
+        let (taken, behind) = rest.split_at(count);
+        *rest = behind;
+        taken
+    };
+    let limbs = field.width.div_ceil(u64::BITS) as usize;
+    let mut value = || Bits::from_limbs(field.width, take(limbs));
+    match field.kind {
+        MatchKind::Exact => KeyMatch::Exact(value()),
+        MatchKind::Lpm => KeyMatch::Lpm {
+            value: value(),
+            prefix_len: take(1)[0] as u32,
+        },
+        MatchKind::Ternary => KeyMatch::Ternary {
+            value: value(),
+            mask: value(),
+        },
+        MatchKind::Range => KeyMatch::Range {
+            lo: value(),
+            hi: value(),
+        },
+        MatchKind::Optional => match take(1)[0] {
+            0 => KeyMatch::Optional(None),
+            _ => KeyMatch::Optional(Some(Bits::from_limbs(field.width, take(limbs)))),
+        },
+        MatchKind::Selector => unreachable!("selectors are not matched"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_back() {
+        for width in [0, 1, 48, 64, 65, 128, 200] {
+            let (some, ones) = (Bits::new(width, 0x1234_5678_9ABC), Bits::ones(width));
+            let fields = [
+                (MatchKind::Exact, KeyMatch::Exact(some.clone())),
+                (MatchKind::Selector, KeyMatch::DontCare),
+                (
+                    MatchKind::Lpm,
+                    KeyMatch::Lpm {
+                        value: some.clone(),
+                        prefix_len: width / 2,
+                    },
+                ),
+                (
+                    MatchKind::Ternary,
+                    KeyMatch::Ternary {
+                        value: some.clone(),
+                        mask: ones.clone(),
+                    },
+                ),
+                (
+                    MatchKind::Range,
+                    KeyMatch::Range {
+                        lo: some.clone(),
+                        hi: ones,
+                    },
+                ),
+                (MatchKind::Optional, KeyMatch::Optional(None)),
+                (MatchKind::Optional, KeyMatch::Optional(Some(some))),
+            ];
+            let specs: Vec<KeySpec> = fields.iter().map(|(kind, _)| KeySpec { width, kind: *kind }).collect();
+            let matched = fields.iter().filter(|(kind, _)| *kind != MatchKind::Selector);
+            let key: Vec<KeyMatch> = matched.map(|(_, condition)| condition.clone()).collect();
+            assert_eq!(unpack(&pack(&key), &specs), key, "{width} bits");
+        }
+    }
+}
