@@ -10,7 +10,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build demo lint test conformance clients soak fuzz differential metamorphic memcheck concurrency bench clean
+.PHONY: help system build demo lint test conformance clients soak siege fuzz differential metamorphic memcheck concurrency bench clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -20,6 +20,7 @@ help:
 	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
 	@echo "make soak          controllers that die in mid-batch, 10,000 sessions, 1,000 idle streams, 1 GB of rubbish; a switch"
 	@echo "                   that is killed 1,000 times while its disk is full half of the time; needs root"
+	@echo "make siege         one controller that tries to push a switch over for all others; needs root"
 	@echo "make fuzz          10 minutes for each fuzz target (needs a nightly toolchain and cargo-fuzz)"
 	@echo "make differential  half an hour of random P4 programs in interpreter, machine code, timed chip, several workers"
 	@echo "make metamorphic  programs rewritten without a change of meaning do the same; P4C=DIR: also p4c's"
@@ -91,6 +92,9 @@ clients: build
 
 soak: build
 	SOAK=1 FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py soak state_soak
+
+siege: build
+	SIEGE=1 SIEGE_RESULTS=$(abspath docs/siege.json) FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py siege
 
 # Ten minutes for each target; what a run finds stands in fuzz/artifacts.
 fuzz:

@@ -37,6 +37,7 @@ CLIENTS = {
     ],
     "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "state_soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
+    "siege": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
 
 # Commands that a script calls, and Debian's packages that have them.

@@ -3,21 +3,26 @@
 use crate::compiled;
 use crate::files;
 use crate::gates::Gates;
-use crate::program::{self, CompileOptions, Engine};
+use crate::limits::{MemoryOptions, ServerLimits};
+use crate::output;
+use crate::program::{self, CompileOptions};
 use crate::program_slot::ProgramSlot;
+use crate::sandbox::SandboxOptions;
 use crate::saved_state::SaveOptions;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_control::{Code, Device, Keeper, Now, Rejection, Settings};
 use forebay_ir::Program;
 use forebay_p4info::Version;
+use forebay_pipeline::Pipeline;
 use forebay_pipeline::v1model::DROP_PORT;
-use forebay_pipeline::{Pipeline, ShortWay};
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::{Error, WriteRequest};
 use forebay_server::{
-    Address, AddressError, CpuPort, DEFAULT_PORT, DigestSender, Environment, Link, Options, Running, Tls,
+    Access, Address, AddressError, CpuPort, DEFAULT_PORT, DigestSender, Environment, Grant, Link, Options, Running, Tls,
 };
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -54,6 +59,16 @@ pub struct ControlOptions {
     /// Give controllers a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
     #[arg(long, value_name = "VERSION", default_value = "1.5")]
     pub p4info_version: Version,
+    /// What somebody may do, as SUBJECT=RIGHT or SUBJECT=RIGHT:ROLE,ROLE; may be repeated. SUBJECT is a name in a certificate,
+    /// uid:N or anyone; RIGHT is read, write, push or admin, each with those before it. Without any, all may do everything
+    #[arg(long, value_name = "GRANT")]
+    pub grant: Vec<Grant>,
+    #[command(flatten)]
+    pub memory: MemoryOptions,
+    #[command(flatten)]
+    pub limits: ServerLimits,
+    #[command(flatten)]
+    pub sandbox: SandboxOptions,
     #[command(flatten)]
     pub save: SaveOptions,
 }
@@ -112,12 +127,17 @@ impl Start {
 ///
 /// # Errors
 /// When it cannot be read or loaded. None when it has mistakes, which have been printed.
-pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, with_p4info: bool) -> Result<Option<Start>> {
+pub fn load(
+    path: Option<&Path>,
+    options: &CompileOptions,
+    loading: forebay_pipeline::Options,
+    with_p4info: bool,
+) -> Result<Option<Start>> {
     let Some(path) = path else {
         let program = forebay_control::load(NO_PROGRAM.as_bytes())
             .map_err(|error| anyhow!("{error}"))?
             .program;
-        let pipeline = engine.load(program, ShortWay::BesidePackets)?;
+        let pipeline = program::load(program, loading)?;
         return Ok(Some(Start::new(pipeline, None)));
     };
     let compilation = program::compile_file(path, options)?;
@@ -130,7 +150,7 @@ pub fn load(path: Option<&Path>, options: &CompileOptions, engine: Engine, with_
         (true, Some(info)) => Some((forebay_protocol::p4info::from_compiler(info), blob(path, &program)?)),
         (true, None) => Some((p4info_of(path)?, blob(path, &program)?)),
     };
-    let pipeline = engine.load(program, ShortWay::BesidePackets)?;
+    let pipeline = program::load(program, loading)?;
     Ok(Some(Start::new(pipeline, known)))
 }
 
@@ -223,11 +243,14 @@ impl ControlOptions {
         };
         let (digests, link) = join;
         let device = self.device(&mut start)?;
-        let slot = Arc::clone(slot);
+        let sandbox = self.sandbox.clone();
+        let (slot, installed) = (Arc::clone(slot), Arc::clone(slot));
         let ports = std::mem::take(&mut gates.ports);
         let environment = Environment {
             now: Box::new(move || now(&clock, start_ns)),
             install: Box::new(move |pipeline| slot.install(pipeline)),
+            wait_installed: Box::new(move || installed.wait()),
+            confine: Box::new(move || sandbox.enter().map_err(|error| format!("{error:#}"))),
             keeper: start.keeper,
             ports,
             enable_port: Box::new(move |port, is_enabled| gates.set(port, is_enabled)),
@@ -236,6 +259,8 @@ impl ControlOptions {
             address,
             tls: self.tls()?,
             keep_period: self.save.period(),
+            limits: self.limits.limits(&self.memory),
+            access: self.access()?,
         };
         let server = forebay_server::start(&options, device, link, environment)?;
         Ok(ControlPlane { server, digests })
@@ -303,10 +328,32 @@ impl ControlOptions {
         Ok(())
     }
 
+    /// Who may do what. Says on the way what protects nobody.
+    fn access(&self) -> Result<Access> {
+        let access = Access::new(self.grant.clone());
+        if access.needs_certificates() && self.grpc_client_ca.is_none() {
+            bail!("--grant with the name of a certificate needs --grpc-client-ca, by which certificates are verified");
+        }
+        let is_reachable = self.address().is_some_and(|address| is_of_other_machines(&address));
+        if is_reachable && self.grpc_client_ca.is_none() && access.is_open() {
+            output::message(
+                "forebay: warning: whoever reaches the address of --grpc may do everything: see --grpc-client-ca and \
+                 --grant\n",
+            );
+        }
+        Ok(access)
+    }
+
     fn tls(&self) -> Result<Option<Tls>> {
         let (Some(certificate), Some(key)) = (&self.grpc_cert, &self.grpc_key) else {
             return Ok(None);
         };
+        if let Some(mode) = open_mode(key) {
+            output::message(&format!(
+                "forebay: warning: others can read the key {} (its mode is {mode:04o}): chmod 600 it\n",
+                key.display()
+            ));
+        }
         let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
         Ok(Some(Tls {
             certificate: read(certificate)?,
@@ -337,6 +384,24 @@ fn refused(rejection: &Rejection) -> String {
             lines.concat()
         ),
     }
+}
+
+/// Whether other machines may reach an address.
+fn is_of_other_machines(address: &Address) -> bool {
+    match address {
+        Address::Unix(_) => false,
+        Address::Tcp { host: None, .. } => true,
+        Address::Tcp { host: Some(host), .. } => {
+            let number = host.trim_matches(['[', ']']).parse::<IpAddr>();
+            host != "localhost" && !number.is_ok_and(|number| number.is_loopback())
+        }
+    }
+}
+
+/// The mode of a file that is not its owner's alone.
+fn open_mode(path: &Path) -> Option<u32> {
+    let mode = std::fs::metadata(path).ok()?.mode() & 0o777;
+    (mode & 0o077 != 0).then_some(mode)
 }
 
 fn now(clock: &Clock, start_ns: u64) -> Now {

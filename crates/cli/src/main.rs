@@ -5,7 +5,8 @@
 //! how they went (`test_report`), showing a packet's way (`trace_printer`, `event_words`, `value_words`, `source_lines`),
 //! bringing what scenarios name (`library`), showing how far simulations are (`simulation_progress`), working on all processors (`parallel`), moving packets (`forwarding`), closing ports (`gates`), counting ports (`port_table`, `statistics`), choosing what is measured (`bench_rows`),
 //! speaking with switches (`ctl`),
-//! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`). What the commands *do* is in the other crates.
+//! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`), what a switch
+//! spends at most (`limits`) and gives up (`sandbox`). What the commands *do* is in the other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
 //! program has errors, a test failed), 2 it could not be asked (usage, files, interfaces, rights).
@@ -20,6 +21,7 @@ mod files;
 mod forwarding;
 mod gates;
 mod library;
+mod limits;
 mod numbers;
 mod output;
 mod packet_log;
@@ -28,6 +30,7 @@ mod parquet_table;
 mod port_table;
 mod program;
 mod program_slot;
+mod sandbox;
 mod saved_state;
 mod simple_switch;
 mod simulation_progress;
@@ -42,6 +45,10 @@ mod value_words;
 
 use clap::Parser;
 use std::process::ExitCode;
+
+/// Counts what a program that is pushed takes of memory.
+#[global_allocator]
+static ALLOCATOR: forebay_budget::Counting = forebay_budget::Counting;
 
 /// A P4 platform: check, test and run data planes written in P4_16.
 #[derive(Parser)]

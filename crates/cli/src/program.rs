@@ -70,9 +70,17 @@ impl Engine {
             short_way,
             ..Default::default()
         };
-        let pipeline = Pipeline::load_with(program, options).context("the program cannot be loaded")?;
-        Ok(Arc::new(pipeline))
+        load(program, options)
     }
+}
+
+/// Loads a program.
+///
+/// # Errors
+/// When the program cannot be loaded.
+pub fn load(program: Program, options: forebay_pipeline::Options) -> Result<Arc<Pipeline>> {
+    let pipeline = Pipeline::load_with(program, options).context("the program cannot be loaded")?;
+    Ok(Arc::new(pipeline))
 }
 
 /// Why packets do not go the short way of machine code, as a sentence for people; nothing when they do.

@@ -35,14 +35,16 @@ impl ProgramSlot {
         Arc::clone(&self.present.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Lets all workers run another program, and waits until they do.
+    /// Lets all workers run another program, soon.
     pub fn install(&self, pipeline: Arc<Pipeline>) {
-        {
-            let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
-            *present = pipeline;
-            self.arrived.store(0, Ordering::Release);
-            self.version.fetch_add(1, Ordering::Release);
-        }
+        let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        *present = pipeline;
+        self.arrived.store(0, Ordering::Release);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Waits until all workers run the program that was installed.
+    pub fn wait(&self) {
         let since = Instant::now();
         while self.arrived.load(Ordering::Acquire) < self.workers && since.elapsed() < WAIT {
             std::thread::sleep(Duration::from_micros(200));

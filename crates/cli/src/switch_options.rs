@@ -81,6 +81,11 @@ impl SwitchOptions {
         Ok(queues)
     }
 
+    /// Threads that process packets.
+    pub fn worker_count(&self) -> u32 {
+        self.workers as u32
+    }
+
     /// How ports are shared between workers.
     pub fn workers(&self, pipeline: &Pipeline) -> Result<LaneConfig> {
         let spread = match self.rss.is_empty() {

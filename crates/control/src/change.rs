@@ -4,6 +4,7 @@ use crate::ledger::Ledger;
 use crate::ports::Ports;
 use crate::roles::RoleConfig;
 use crate::schema::Schema;
+use crate::stream::idle::IdleTimers;
 use forebay_bits::Bits;
 use forebay_ir::TableId;
 use forebay_pipeline::{Batch, ColorCounts, CounterValue, MeterRates, Pipeline};
@@ -25,6 +26,7 @@ pub(crate) struct Change<'a, 'p> {
     pub(crate) schema: &'a Schema,
     pub(crate) writer: Writer<'a>,
     pub(crate) ledger: &'a mut Ledger,
+    pub(crate) timers: &'a mut IdleTimers,
     pub(crate) batch: &'a mut Batch<'p>,
     /// Writes of what packets share; they follow when all of the batch has succeeded.
     pub(crate) later: &'a mut Vec<Later>,

@@ -11,7 +11,7 @@ use crate::roles::RoleConfig;
 use crate::save;
 use crate::status::{Error, Rejection};
 use crate::stream::digests::{Digests, Times};
-use crate::stream::idle::IdleScan;
+use crate::stream::idle;
 use forebay_p4info::Version;
 use forebay_pipeline::{DigestMessage, Options, Pipeline};
 use forebay_protocol::p4::config::v1::P4Info;
@@ -71,10 +71,23 @@ pub enum Output {
     PacketOut(Vec<u8>),
     /// Run this program from now on.
     Install(Arc<Pipeline>),
+    /// Drop this where nobody waits for it.
+    Retire(Retired),
     /// Keep this batch, behind those before it, until the next [`Output::KeepAll`].
     Keep(Vec<u8>),
     /// Keep this in place of all that was kept.
     KeepAll(Vec<u8>),
+}
+
+/// A program that the device does not use any more. To free all of its entries may take a while.
+#[derive(Debug)]
+pub struct Retired(Forwarding);
+
+impl Retired {
+    /// Whether workers still use the program: the last one to let go of it frees it, and should be none of them.
+    pub fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.0.pipeline) > 1
+    }
 }
 
 /// See the [module](self).
@@ -88,7 +101,6 @@ pub struct Device {
     /// What was saved and is not yet committed: reads and writes are about it already.
     pub(crate) saved: Option<Forwarding>,
     pub(crate) digests: Digests,
-    pub(crate) idle: IdleScan,
     outputs: Vec<Output>,
     /// Packets for controllers that were shorter than their header.
     short_packets: u64,
@@ -107,7 +119,6 @@ impl Device {
             running: None,
             saved: None,
             digests: Digests::default(),
-            idle: IdleScan::default(),
             outputs: Vec::new(),
             short_packets: 0,
         }
@@ -135,16 +146,18 @@ impl Device {
     /// When to call [`Device::tick`] again, in nanoseconds since the switch started; none when nothing is planned.
     pub fn next_tick_ns(&self) -> Option<u64> {
         let running = self.running.as_ref()?;
-        let idle = self.idle.next_ns(running);
+        let idle = running.timers.next_ns();
         let digests = self.digests.next_ns(running.ledger.digests());
         idle.into_iter().chain(digests).min()
     }
 
-    /// Does what time has made due: lists of digests, idle entries.
+    /// Does what time has made due: lists of digests, idle entries. It does a bounded part: when more is due, [`Device::next_tick_ns`]
+    /// says that the next time is now.
     pub fn tick(&mut self, now: Now) {
-        let Some(running) = &self.running else { return };
+        let Some(running) = &mut self.running else { return };
         let lists = self.digests.tick(&running.schema, running.ledger.digests(), times(now));
-        let idle = self.idle.scan(running, now.switch_ns, now.epoch_ns);
+        let is_heard = |table| self.arbitration.primaries().any(|(_, role)| role.hears_of(table));
+        let idle = idle::look(running, now.switch_ns, now.epoch_ns, is_heard);
         for list in lists {
             self.notify(list.digest_id, Response::Digest(list));
         }
@@ -218,6 +231,13 @@ impl Device {
             return Err(Error::denied("only a primary controller may send packets"));
         }
         let running = self.running.as_ref().ok_or_else(no_program)?;
+        let limit = self.settings.options.packet_limit;
+        if packet.payload.len() > limit as usize {
+            return Err(Error::invalid(format!(
+                "a packet has at most {limit} bytes, not {}",
+                packet.payload.len()
+            )));
+        }
         if self.settings.cpu_port.is_none() {
             return Err(Error::precondition(
                 "the switch runs without a port for controllers (--cpu-port)",
@@ -320,7 +340,6 @@ impl Device {
         if is_running {
             self.digests.forget_deleted(&request.updates, &results);
         }
-        self.idle.hurry(now.switch_ns);
         if self.settings.keeps_state && results.iter().any(Result::is_ok) {
             let batch = save::batch(forwarding, &request.updates, &results);
             self.outputs.push(Output::Keep(batch));
@@ -384,9 +403,15 @@ impl Device {
     /// Runs another program; what was gathered for controllers of the old one is forgotten.
     pub(crate) fn run(&mut self, forwarding: Forwarding) {
         self.outputs.push(Output::Install(Arc::clone(&forwarding.pipeline)));
-        self.running = Some(forwarding);
+        if let Some(old) = self.running.replace(forwarding) {
+            self.retire(old);
+        }
         self.digests = Digests::default();
-        self.idle = IdleScan::default();
+    }
+
+    /// A program is not used by the device any more.
+    pub(crate) fn retire(&mut self, forwarding: Forwarding) {
+        self.outputs.push(Output::Retire(Retired(forwarding)));
     }
 
     /// Says that everything is to be kept anew, if anything is kept.

@@ -8,6 +8,7 @@ use crate::ports::Ports;
 use crate::program;
 use crate::schema::Schema;
 use crate::status::Error;
+use crate::stream::idle::IdleTimers;
 use forebay_ir::Program;
 use forebay_pipeline::{Options, Pipeline};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
@@ -24,6 +25,8 @@ pub(crate) struct Forwarding {
     pub(crate) schema: Schema,
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) ledger: Ledger,
+    /// Of entries with idle time-outs.
+    pub(crate) timers: IdleTimers,
     /// Strings of each translation that have been kept ([`crate::save`]).
     pub(crate) words_kept: BTreeMap<String, usize>,
 }
@@ -55,6 +58,7 @@ impl Forwarding {
         let schema = Schema::new(info, pipeline.program())?;
         Ok(Forwarding {
             ledger: adopt::ledger(&schema, &pipeline)?,
+            timers: IdleTimers::of(&schema, &pipeline),
             schema,
             config,
             pipeline,
@@ -75,6 +79,7 @@ impl Forwarding {
             schema,
             pipeline: Arc::new(pipeline),
             ledger: Ledger::default(),
+            timers: IdleTimers::default(),
             words_kept: BTreeMap::new(),
         })
     }
@@ -87,13 +92,15 @@ impl Forwarding {
         atomicity: Atomicity,
         writer: Writer<'_>,
     ) -> Vec<Result<(), Error>> {
-        match atomicity {
+        let results = match atomicity {
             Atomicity::ContinueOnError => {
                 let each = updates.iter();
                 each.map(|update| self.write_one(update, writer)).collect()
             }
             Atomicity::RollbackOnError | Atomicity::DataplaneAtomic => self.write_atomically(updates, writer),
-        }
+        };
+        self.timers.tidy(&self.schema, &self.pipeline);
+        results
     }
 
     fn write_one(&mut self, update: &Update, writer: Writer<'_>) -> Result<(), Error> {
@@ -101,6 +108,7 @@ impl Forwarding {
             schema,
             ledger,
             pipeline,
+            timers,
             ..
         } = self;
         writer.role.check_write(update, schema)?;
@@ -110,6 +118,7 @@ impl Forwarding {
                 schema,
                 writer,
                 ledger,
+                timers,
                 batch,
                 later: &mut later,
             };
@@ -124,6 +133,7 @@ impl Forwarding {
             schema,
             ledger,
             pipeline,
+            timers,
             ..
         } = self;
         let before = ledger.clone();
@@ -133,6 +143,7 @@ impl Forwarding {
                 schema,
                 writer,
                 ledger,
+                timers,
                 batch,
                 later: &mut later,
             };

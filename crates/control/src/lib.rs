@@ -44,9 +44,10 @@ mod stream;
 mod summary;
 
 pub use bundle::Bundle;
-pub use device::{Device, Now, Output, Settings, StreamId};
+pub use device::{Device, Now, Output, Retired, Settings, StreamId};
 pub use keeping::{Changed, Event, Fault, Keeper, Keeping, KeepingStatus};
 pub use known::known;
+pub use pipeline_config::NewProgram;
 pub use program::{Loaded, load, load_with};
 pub use status::{Code, Error, Rejection};
 pub use summary::{ObjectSummary, ProgramSummary, Summary, summary};

@@ -4,6 +4,7 @@ use crate::device::{Device, Now};
 use crate::forwarding::Forwarding;
 use crate::reconcile;
 use crate::status::Error;
+use forebay_pipeline::Options;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::{
@@ -15,66 +16,110 @@ use forebay_protocol::p4info;
 /// The version of the protocol that is spoken.
 const API_VERSION: &str = "1.5.0";
 
+/// A program that was compiled and loaded, with tables as it begins with them.
+#[derive(Debug)]
+pub struct NewProgram(Forwarding);
+
+impl NewProgram {
+    /// Compiles and loads the program of a request, which takes as long as the program wants: it needs no device, so that
+    /// others can be served meanwhile, and it ends when the budget of the thread does (`forebay-budget`).
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it cannot be realised, with the reason.
+    pub fn load(request: &SetForwardingPipelineConfigRequest, options: Options) -> Result<NewProgram, Error> {
+        let config = request
+            .config
+            .as_ref()
+            .ok_or_else(|| Error::invalid("there is no config"))?;
+        Forwarding::load(config, options).map(NewProgram)
+    }
+}
+
 impl Device {
-    /// Checks, saves or runs a program.
+    /// Checks, saves or runs a program, all in one call.
     ///
     /// # Errors
     /// See P4Runtime §14. Nothing has changed then.
     pub fn set_pipeline_config(&mut self, request: &SetForwardingPipelineConfigRequest, now: Now) -> Result<(), Error> {
-        let role = self
-            .arbitration
-            .primary_role(request.device_id, &request.role, request.election_id)?;
-        role.check_push()?;
-        self.change_program(request.action(), request.config.as_ref(), now)?;
+        let options = self.begin_push(request)?;
+        let program = options.map(|options| NewProgram::load(request, options)).transpose()?;
+        self.finish_push(request, program, now)
+    }
+
+    /// The first step of a push: whether the sender may do it, and whether the request makes sense. Gives how the program
+    /// is to be [loaded](NewProgram::load) before [`Device::finish_push`]; nothing when none is needed.
+    ///
+    /// # Errors
+    /// See P4Runtime §14.
+    pub fn begin_push(&self, request: &SetForwardingPipelineConfigRequest) -> Result<Option<Options>, Error> {
+        self.check_pusher(request)?;
+        match (request.action(), &request.config) {
+            (Action::Unspecified, _) => Err(Error::invalid(
+                "say what to do with the program: VERIFY, VERIFY_AND_COMMIT, …",
+            )),
+            (Action::Commit, Some(_)) => Err(Error::invalid("COMMIT runs what was saved: leave out config")),
+            (Action::Commit, None) => Ok(None),
+            (_, None) => Err(Error::invalid("there is no config")),
+            (_, Some(_)) => Ok(Some(self.settings.options)),
+        }
+    }
+
+    /// The last step of a push, after [`Device::begin_push`]: saves or runs the program. Much may have happened since the
+    /// first, so that it is asked anew whether the sender may do it.
+    ///
+    /// # Errors
+    /// See P4Runtime §14. Nothing has changed then.
+    pub fn finish_push(
+        &mut self,
+        request: &SetForwardingPipelineConfigRequest,
+        program: Option<NewProgram>,
+        now: Now,
+    ) -> Result<(), Error> {
+        self.check_pusher(request)?;
+        self.change_program(request.action(), program.map(|program| program.0), now)?;
         if request.action() != Action::Verify {
             self.keep_all();
         }
         Ok(())
     }
 
-    fn change_program(
-        &mut self,
-        action: Action,
-        config: Option<&ForwardingPipelineConfig>,
-        now: Now,
-    ) -> Result<(), Error> {
-        match action {
-            Action::Unspecified => Err(Error::invalid(
-                "say what to do with the program: VERIFY, VERIFY_AND_COMMIT, …",
-            )),
-            Action::Verify => self.load(config).map(drop),
-            Action::VerifyAndSave => {
-                self.saved = Some(self.load(config)?);
-                Ok(())
-            }
-            Action::VerifyAndCommit => {
-                let forwarding = self.load(config)?;
-                self.saved = None;
+    fn check_pusher(&self, request: &SetForwardingPipelineConfigRequest) -> Result<(), Error> {
+        let role = self
+            .arbitration
+            .primary_role(request.device_id, &request.role, request.election_id)?;
+        role.check_push()
+    }
+
+    fn change_program(&mut self, action: Action, loaded: Option<Forwarding>, now: Now) -> Result<(), Error> {
+        match (action, loaded) {
+            (Action::Verify, Some(forwarding)) => self.retire(forwarding),
+            (Action::VerifyAndSave, Some(forwarding)) => self.save(Some(forwarding)),
+            (Action::VerifyAndCommit, Some(forwarding)) => {
+                self.save(None);
                 self.run(forwarding);
-                Ok(())
             }
-            Action::Commit if config.is_some() => Err(Error::invalid("COMMIT runs what was saved: leave out config")),
-            Action::Commit => {
-                let saved = self.saved.take();
-                let saved = saved.ok_or_else(|| Error::not_found("nothing was saved: VERIFY_AND_SAVE comes first"))?;
-                self.run(saved);
-                Ok(())
-            }
-            Action::ReconcileAndCommit => {
-                let mut forwarding = self.load(config)?;
+            (Action::ReconcileAndCommit, Some(mut forwarding)) => {
                 if let Some(running) = &self.running {
                     reconcile::carry_over(running, &mut forwarding, self.ports(), now.switch_ns)?;
                 }
-                self.saved = None;
+                self.save(None);
                 self.run(forwarding);
-                Ok(())
             }
+            (Action::Commit, None) => {
+                let saved = self.saved.take();
+                let saved = saved.ok_or_else(|| Error::not_found("nothing was saved: VERIFY_AND_SAVE comes first"))?;
+                self.run(saved);
+            }
+            (action, _) => return Err(Error::internal(format!("{} without its program", action.as_str_name()))),
         }
+        Ok(())
     }
 
-    fn load(&self, config: Option<&ForwardingPipelineConfig>) -> Result<Forwarding, Error> {
-        let config = config.ok_or_else(|| Error::invalid("there is no config"))?;
-        Forwarding::load(config, self.settings.options)
+    /// Puts a program beside the running one, or nothing.
+    fn save(&mut self, forwarding: Option<Forwarding>) {
+        if let Some(old) = std::mem::replace(&mut self.saved, forwarding) {
+            self.retire(old);
+        }
     }
 
     /// The program, as it was pushed, or parts of it.

@@ -10,10 +10,14 @@ use std::fmt;
 pub enum Code {
     /// Done.
     Ok = 0,
+    /// The caller does not want it any more.
+    Cancelled = 1,
     /// Some of the updates or requests of a batch failed; each has its own code.
     Unknown = 2,
     /// The request does not fit the program, whatever the state of the switch is.
     InvalidArgument = 3,
+    /// It took longer than it may.
+    DeadlineExceeded = 4,
     /// There is no such device, object or entity.
     NotFound = 5,
     /// The entity exists already.
@@ -30,7 +34,7 @@ pub enum Code {
     OutOfRange = 11,
     /// This switch cannot do it.
     Unimplemented = 12,
-    /// It is in force, and could not be saved for a restart.
+    /// A bug of the switch, or what is in force could not be saved for a restart.
     Internal = 13,
     /// Nothing was done, since it could not be saved for a restart: try again later.
     Unavailable = 14,
@@ -72,6 +76,8 @@ impl Error {
         out_of_range = OutOfRange;
         /// See [`Code::Unimplemented`].
         unimplemented = Unimplemented;
+        /// See [`Code::Internal`].
+        internal = Internal;
     }
 
     /// That an update was undone, or not done, since another one of its batch failed.
@@ -170,7 +176,7 @@ impl From<ControlError> for Error {
             ControlError::ValueTooWide { .. } | ControlError::OutOfRange { .. } => Code::OutOfRange,
             ControlError::ActionNotAllowed { .. } | ControlError::Constant { .. } => Code::PermissionDenied,
             ControlError::AlreadyExists { .. } => Code::AlreadyExists,
-            ControlError::Full { .. } => Code::ResourceExhausted,
+            ControlError::Full { .. } | ControlError::NoMemory { .. } => Code::ResourceExhausted,
             ControlError::InUse { .. } => Code::FailedPrecondition,
             _ => Code::InvalidArgument,
         };

@@ -17,7 +17,8 @@
 //!
 //! A name alone is an existing interface, opened the fastest way that it supports; [`Means`] says which and why. An interface that
 //! is deleted and made again comes back by itself.
-//! [`Poller`] waits for several ports at once, [`Clock`] tells the time.
+//! [`Poller`] waits for several ports at once, [`Clock`] tells the time. [`confine`] gives up what is not
+//! needed once all is open.
 //!
 //! # Invariants
 //! Unsafe code is in `system` and `thread` only, each block
@@ -27,6 +28,7 @@
 
 mod choose;
 mod clock;
+mod confine;
 mod error;
 mod interfaces;
 mod interval;
@@ -44,6 +46,7 @@ mod xdp;
 
 pub use choose::Means;
 pub use clock::Clock;
+pub use confine::{ConfineError, confine};
 pub use error::OpenError;
 pub use interfaces::{Link, interface_names, link};
 pub use open::{MEMORY_QUEUE_PACKETS, OpenOptions, OpenedPort, open, open_shares};

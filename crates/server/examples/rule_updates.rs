@@ -67,6 +67,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             epoch_ns: 0,
         }),
         install: Box::new(drop),
+        wait_installed: Box::new(|| ()),
+        confine: Box::new(|| Ok(())),
         keeper: None,
         ports: Vec::new(),
         enable_port: Box::new(|_, _| ()),
@@ -75,6 +77,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         address: "127.0.0.1:0".parse()?,
         tls: None,
         keep_period: std::time::Duration::from_secs(60),
+        limits: forebay_server::Limits::default(),
+        access: forebay_server::Access::default(),
     };
     let server = start(&options, device, link, environment)?;
     let observed = Arc::new(Observed::default());

@@ -14,11 +14,18 @@
 //! * [`client`] is the other end, for `forebay ctl`.
 //! * Everything that P4Runtime means is in `forebay_control::Device`, behind one lock that the data plane never takes.
 
+mod access;
 mod address;
+mod calls;
+mod certificate;
 pub mod client;
+mod connections;
 mod gnmi;
+mod limits;
 mod link;
 mod listen;
+mod outbox;
+mod push;
 mod service;
 mod shared;
 mod state_report;
@@ -35,14 +42,17 @@ mod generated_gnmi {
     tonic::include_proto!("gnmi");
 }
 
+pub use access::{Access, Grant, Right, Subject};
 pub use address::{Address, AddressError, DEFAULT_PORT};
 pub use generated::p4_runtime_client::P4RuntimeClient;
 pub use gnmi::interfaces::{PortInfo, PortStatus};
+pub use limits::Limits;
 pub use link::{CpuPort, DigestSender, Link, link};
 pub use shared::Environment;
 pub use state_report::StateReport;
 pub use tls::Tls;
 
+use calls::CallLimits;
 use forebay_control::{Device, KeepingStatus};
 use forebay_packet::PortState;
 use generated::p4_runtime_server::P4RuntimeServer;
@@ -58,8 +68,15 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tonic::service::Routes;
 
-/// Bytes that a message from a controller may have (P4Runtime, appendix on message sizes).
-const MESSAGE_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// Threads that serve. More than processors: reading a message of a hundred megabytes keeps one busy for a while.
+const THREADS: usize = 4;
+
+/// Bytes that a connection may send before any of them is read, for one call and for all.
+const STREAM_WINDOW_BYTES: u32 = 256 << 10;
+const CONNECTION_WINDOW_BYTES: u32 = 512 << 10;
+
+/// Bytes of a call's headers.
+const HEADER_BYTES_MAX: u32 = 16 << 10;
 
 /// Where and how to listen.
 #[derive(Clone, Debug)]
@@ -70,6 +87,10 @@ pub struct Options {
     pub tls: Option<Tls>,
     /// How often all of the state is kept anew, for what packets have changed.
     pub keep_period: Duration,
+    /// What is spent on controllers at most.
+    pub limits: Limits,
+    /// Who may do what.
+    pub access: Access,
 }
 
 /// Why the server could not be started.
@@ -118,6 +139,11 @@ impl Running {
         move || shared.keeping()
     }
 
+    /// Messages that had no room on their way to a controller that does not read.
+    pub fn messages_dropped(&self) -> u64 {
+        self.shared.messages_dropped()
+    }
+
     /// Tells how a port is: controllers' groups and replicas depend on whether it is up, gNMI shows all of it.
     pub fn port_seen(&self, port: u32, status: PortStatus) {
         let is_up = status.state == PortState::Up;
@@ -142,25 +168,41 @@ impl Drop for Running {
 ///
 /// # Errors
 /// When the address cannot be listened on, the certificates cannot be used, or threads cannot be started.
-pub fn start(options: &Options, device: Device, link: Link, environment: Environment) -> Result<Running, StartError> {
+pub fn start(
+    options: &Options,
+    device: Device,
+    link: Link,
+    mut environment: Environment,
+) -> Result<Running, StartError> {
     let failed = |what: &str, error: &dyn fmt::Display| StartError(format!("{what}: {error}"));
     let listening = Listening::on(&options.address)
         .map_err(|error| failed(&format!("cannot listen on {}", options.address), &error))?;
     let address = listening.address().clone();
+    let confine = std::mem::replace(&mut environment.confine, Box::new(|| Ok(())));
+    confine().map_err(StartError)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(THREADS)
         .thread_name("grpc")
         .enable_all()
         .build()
         .map_err(|error| failed("cannot start threads for gRPC", &error))?;
-    let (shared, inputs) = Shared::new(device, link, environment);
-    let service = P4RuntimeServer::new(Service::new(Arc::clone(&shared)))
-        .max_decoding_message_size(MESSAGE_BYTES_MAX)
+    let (shared, inputs) = Shared::new(device, link, environment, options.limits);
+    let access = Arc::new(options.access.clone());
+    let service = P4RuntimeServer::new(Service::new(Arc::clone(&shared), options.limits, Arc::clone(&access)))
+        .max_decoding_message_size(options.limits.message_bytes)
         .max_encoding_message_size(usize::MAX);
-    let management = GNmiServer::new(GnmiService::new(Arc::clone(&shared)));
-    let mut builder = tonic::transport::Server::builder();
+    let management = GNmiServer::new(GnmiService::new(Arc::clone(&shared), access));
+    let limits = &options.limits;
+    let mut builder = tonic::transport::Server::builder()
+        .max_concurrent_streams(limits.calls_per_connection)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .http2_max_header_list_size(HEADER_BYTES_MAX)
+        .http2_keepalive_interval(Some(limits.keepalive))
+        .http2_keepalive_timeout(Some(limits.keepalive))
+        .layer(CallLimits::new(limits));
     if let Some(tls) = &options.tls {
-        let config = tls.config();
+        let config = tls.config().timeout(limits.handshake_time);
         builder = builder
             .tls_config(config)
             .map_err(|error| failed("the certificates cannot be used", &error))?;
@@ -168,7 +210,8 @@ pub fn start(options: &Options, device: Device, link: Link, environment: Environ
     let (stop, stopped) = oneshot::channel::<()>();
     let (incoming, file) = {
         let _inside = runtime.enter();
-        listening.accept().map_err(|error| failed("cannot listen", &error))?
+        let (incoming, file) = listening.accept().map_err(|error| failed("cannot listen", &error))?;
+        (connections::limited(incoming, options.limits), file)
     };
     runtime.spawn(inputs.pump(Arc::clone(&shared)));
     runtime.spawn(Arc::clone(&shared).keep_time());

@@ -8,11 +8,16 @@ use forebay_pipeline::DigestMessage;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use tokio::sync::mpsc;
 
 /// Packets that may wait in each direction.
 const PACKETS_MAX: usize = 4096;
+
+/// Bytes of packets that may wait in each direction.
+const BYTES_MAX: usize = 16 << 20;
 
 /// Digests that may wait for the server.
 const DIGESTS_MAX: usize = 65_536;
@@ -20,9 +25,49 @@ const DIGESTS_MAX: usize = 65_536;
 /// The port of the controllers: what the switch sends to it becomes a packet-in, a packet-out is received from it.
 pub struct CpuPort {
     to_server: mpsc::Sender<Vec<u8>>,
+    to_server_bytes: Bytes,
     from_server: Receiver<Vec<u8>>,
+    from_server_bytes: Bytes,
     wake: UnixStream,
     counters: PortCounters,
+}
+
+/// Bytes of packets that wait.
+#[derive(Clone, Debug, Default)]
+struct Bytes(Arc<AtomicUsize>);
+
+impl Bytes {
+    /// Notes a packet; false when there is no room for it.
+    fn add(&self, packet: usize) -> bool {
+        let before = self.0.fetch_add(packet, Ordering::Relaxed);
+        let has_room = before + packet <= BYTES_MAX;
+        if !has_room {
+            self.remove(packet);
+        }
+        has_room
+    }
+
+    fn remove(&self, packet: usize) {
+        self.0.fetch_sub(packet, Ordering::Relaxed);
+    }
+}
+
+/// Packets on their way to controllers.
+pub(crate) struct PacketsIn {
+    packets: mpsc::Receiver<Vec<u8>>,
+    bytes: Bytes,
+}
+
+impl PacketsIn {
+    /// Waits for packets, and appends at most so many of them; 0 when none can come any more.
+    pub(crate) async fn receive(&mut self, packets: &mut Vec<Vec<u8>>, max: usize) -> usize {
+        let first = packets.len();
+        let received = self.packets.recv_many(packets, max).await;
+        packets[first..]
+            .iter()
+            .for_each(|packet| self.bytes.remove(packet.len()));
+        received
+    }
 }
 
 /// Takes digests of a switch.
@@ -38,7 +83,7 @@ impl DigestSender {
 
 /// The server's side.
 pub struct Link {
-    pub(crate) packets_in: mpsc::Receiver<Vec<u8>>,
+    pub(crate) packets_in: PacketsIn,
     pub(crate) digests: mpsc::Receiver<DigestMessage>,
     pub(crate) packets_out: PacketsOut,
 }
@@ -46,13 +91,21 @@ pub struct Link {
 /// Packets of controllers, on their way to the switch.
 pub(crate) struct PacketsOut {
     to_port: SyncSender<Vec<u8>>,
+    bytes: Bytes,
     wake: UnixStream,
 }
 
 impl PacketsOut {
     /// Hands a packet over; false when there is no room.
     pub(crate) fn send(&self, packet: Vec<u8>) -> bool {
+        let bytes = packet.len();
+        if !self.bytes.add(bytes) {
+            return false;
+        }
         let sent = self.to_port.try_send(packet).is_ok();
+        if !sent {
+            self.bytes.remove(bytes);
+        }
         // A full pipe will wake the worker just as well.
         let _ = (&self.wake).write(&[0]);
         sent
@@ -70,13 +123,24 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
     let (sender, wake) = UnixStream::pair()?;
     sender.set_nonblocking(true)?;
     wake.set_nonblocking(true)?;
+    let (to_server_bytes, from_server_bytes) = (Bytes::default(), Bytes::default());
+    let packets_in = PacketsIn {
+        packets: packets_in,
+        bytes: to_server_bytes.clone(),
+    };
+    let packets_out = PacketsOut {
+        to_port,
+        bytes: from_server_bytes.clone(),
+        wake: sender,
+    };
     let port = CpuPort {
         to_server,
+        to_server_bytes,
         from_server,
+        from_server_bytes,
         wake,
         counters: PortCounters::default(),
     };
-    let packets_out = PacketsOut { to_port, wake: sender };
     let link = Link {
         packets_in,
         digests,
@@ -94,6 +158,7 @@ impl Port for CpuPort {
         let mut received = 0;
         while received < max.min(burst.room()) {
             let Ok(frame) = self.from_server.try_recv() else { break };
+            self.from_server_bytes.remove(frame.len());
             let mut packet = Packet::from_bytes(&frame);
             packet.timestamp_ns = now_ns;
             packet.original_length = packet.len() as u32;
@@ -110,12 +175,11 @@ impl Port for CpuPort {
     fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
         let mut accepted = 0;
         for packet in burst.as_mut_slice() {
-            match self.to_server.try_send(packet.data().to_vec()) {
-                Ok(()) => {
-                    self.counters.count_sent(packet.len());
-                    accepted += 1;
-                }
-                Err(_) => self.counters.count_drops(DropReason::QueueFull, 1),
+            if self.hand_over(packet.data()) {
+                self.counters.count_sent(packet.len());
+                accepted += 1;
+            } else {
+                self.counters.count_drops(DropReason::QueueFull, 1);
             }
         }
         burst.clear();
@@ -132,6 +196,18 @@ impl Port for CpuPort {
 }
 
 impl CpuPort {
+    /// Hands a packet to the server; false when there is no room.
+    fn hand_over(&self, packet: &[u8]) -> bool {
+        if !self.to_server_bytes.add(packet.len()) {
+            return false;
+        }
+        let is_sent = self.to_server.try_send(packet.to_vec()).is_ok();
+        if !is_sent {
+            self.to_server_bytes.remove(packet.len());
+        }
+        is_sent
+    }
+
     /// Takes what has woken the worker.
     fn be_quiet(&mut self) {
         let mut bytes = [0; 256];
@@ -151,7 +227,23 @@ mod tests {
         assert!(link.packets_out.send(vec![1; 60]));
         assert_eq!(port.receive(&mut burst, 8, 7), Ok(1));
         assert_eq!(port.send(&mut burst, 7), Ok(1));
-        assert_eq!(link.packets_in.try_recv().unwrap(), vec![1; 60]);
+        assert_eq!(link.packets_in.packets.try_recv().unwrap(), vec![1; 60]);
+    }
+
+    #[test]
+    fn long_packets_need_more_room() {
+        let (mut port, _, link) = link().unwrap();
+        let mut burst = Burst::new(1);
+        for _ in 0..300 {
+            burst.push_exchange(&mut Packet::from_bytes(&[0; 60_000]));
+            port.send(&mut burst, 0).unwrap();
+        }
+        assert_eq!(
+            port.counters().drops(DropReason::QueueFull),
+            300 - (BYTES_MAX / 60_000) as u64
+        );
+        let sent = (0..300).filter(|_| link.packets_out.send(vec![0; 60_000])).count();
+        assert_eq!(sent, BYTES_MAX / 60_000);
     }
 
     #[test]

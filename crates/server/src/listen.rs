@@ -12,7 +12,6 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::wrappers::{TcpListenerStream, UnixListenerStream};
 use tokio_stream::{Stream, StreamExt};
-use tonic::transport::server::{Connected, TcpConnectInfo, UdsConnectInfo};
 
 /// Permissions of a socket in the file system: its owner alone may connect.
 const SOCKET_MODE: u32 = 0o600;
@@ -158,21 +157,12 @@ pub(crate) enum Connection {
     Unix(tokio::net::UnixStream),
 }
 
-/// What is known of the other end of a connection.
-#[derive(Clone, Debug)]
-#[allow(dead_code, reason = "for those that look at who is connected")]
-pub(crate) enum Peer {
-    Tcp(TcpConnectInfo),
-    Unix(UdsConnectInfo),
-}
-
-impl Connected for Connection {
-    type ConnectInfo = Peer;
-
-    fn connect_info(&self) -> Peer {
+impl Connection {
+    /// The user of this machine at the other end; none when it may be another machine.
+    pub(crate) fn user(&self) -> Option<u32> {
         match self {
-            Connection::Tcp(stream) => Peer::Tcp(stream.connect_info()),
-            Connection::Unix(stream) => Peer::Unix(stream.connect_info()),
+            Connection::Tcp(_) => None,
+            Connection::Unix(stream) => Some(stream.peer_cred().ok()?.uid()),
         }
     }
 }

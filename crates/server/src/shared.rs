@@ -1,28 +1,41 @@
 //! The device and those who take part in it: streams, the data plane, time.
 
 use crate::gnmi::interfaces::{Interfaces, PortInfo, PortStatus};
-use crate::link::{Link, PacketsOut};
+use crate::limits::Limits;
+use crate::link::{Link, PacketsIn, PacketsOut};
+use crate::outbox::{Outbox, Responses, outbox};
+use crate::push::lower_priority;
 use crate::state_report::StateReport;
-use forebay_control::{Device, Error, Keeper, Keeping, KeepingStatus, Now, Output, StreamId};
+use forebay_control::{Device, Error, Keeper, Keeping, KeepingStatus, Now, Output, Retired, StreamId};
 use forebay_pipeline::{DigestMessage, Pipeline};
 use forebay_protocol::p4::v1::StreamMessageResponse;
 use forebay_protocol::p4::v1::stream_message_response::Update;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
-use tonic::Status;
 
-/// Messages that may wait for a controller that does not read.
-const MESSAGES_MAX: usize = 1024;
+/// Packets and digests of the data plane that are handed to the device before others have their turn.
+const INPUTS_MAX: usize = 64;
+
+/// Time for others when much is due at once.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How long workers may take to let go of a program.
+const RETIRING_MAX: Duration = Duration::from_secs(60);
 
 /// What the server asks of the program that it runs in.
 pub struct Environment {
     /// The time.
     pub now: Box<dyn Fn() -> Now + Send + Sync>,
-    /// Runs another program; returns when packets go through it.
+    /// Lets another program run soon.
     pub install: Box<dyn Fn(Arc<Pipeline>) + Send + Sync>,
+    /// Returns when packets go through the program that was installed.
+    pub wait_installed: Box<dyn Fn() + Send + Sync>,
+    /// Gives up what the process does not need any more; called once it listens, before it has threads that serve.
+    pub confine: Box<dyn FnOnce() -> Result<(), String> + Send + Sync>,
     /// Keeps what must survive a restart; none when nothing must.
     pub keeper: Option<Box<dyn Keeper>>,
     /// The ports of the switch that are interfaces.
@@ -31,17 +44,14 @@ pub struct Environment {
     pub enable_port: Box<dyn Fn(u32, bool) + Send + Sync>,
 }
 
-/// What goes to a stream.
-#[derive(Clone)]
-pub(crate) struct ToStream {
-    pub(crate) messages: mpsc::Sender<Result<StreamMessageResponse, Status>>,
-    /// Told when the controller is to be disconnected.
-    pub(crate) end: Arc<Notify>,
-}
-
 /// See the [module](self).
 pub(crate) struct Shared {
+    /// Whoever waits for `inner` holds it, so that who has just had `inner` does not have it again at once.
+    next: Mutex<()>,
     inner: Mutex<Inner>,
+    limits: Limits,
+    /// Messages that had no room on their way to a controller.
+    messages_dropped: AtomicU64,
     environment: Environment,
     interfaces: Interfaces,
     last_stream: AtomicU64,
@@ -57,22 +67,30 @@ pub(crate) struct Shared {
 struct Inner {
     device: Device,
     keeping: Keeping,
-    streams: HashMap<StreamId, ToStream>,
+    streams: HashMap<StreamId, Outbox>,
     packets_out: PacketsOut,
 }
 
 /// What comes from the data plane.
 pub(crate) struct Inputs {
-    packets_in: mpsc::Receiver<Vec<u8>>,
+    packets_in: PacketsIn,
     digests: mpsc::Receiver<DigestMessage>,
 }
 
 impl Shared {
-    pub(crate) fn new(device: Device, link: Link, mut environment: Environment) -> (Arc<Shared>, Inputs) {
+    pub(crate) fn new(
+        device: Device,
+        link: Link,
+        mut environment: Environment,
+        limits: Limits,
+    ) -> (Arc<Shared>, Inputs) {
         let ports = std::mem::take(&mut environment.ports);
         let interfaces = Interfaces::new(ports, (environment.now)().epoch_ns);
         let keeping = Keeping::new(environment.keeper.take());
         let shared = Shared {
+            next: Mutex::new(()),
+            limits,
+            messages_dropped: AtomicU64::new(0),
             keeping: Mutex::new(keeping.status().clone()),
             keeping_changed: Notify::new(),
             inner: Mutex::new(Inner {
@@ -135,14 +153,24 @@ impl Shared {
         kept
     }
 
+    /// The device, when those before have had it. A thread that has others to serve lets another one do so meanwhile.
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        if let Ok(_next) = self.next.try_lock()
+            && let Ok(inner) = self.inner.try_lock()
+        {
+            return inner;
+        }
+        tokio::task::block_in_place(|| {
+            let _next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+            self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        })
     }
 
     /// After a call: does what it wants done, and plans what time will make due.
     fn finish(&self, mut inner: MutexGuard<'_, Inner>, outputs: Vec<Output>) {
+        let is_installed = outputs.iter().any(|output| matches!(output, Output::Install(_)));
         for output in outputs {
-            inner.deliver(output, &self.environment);
+            self.deliver(&mut inner, output);
         }
         let next_ns = inner.device.next_tick_ns().unwrap_or(u64::MAX);
         if next_ns < self.planned_ns.load(Ordering::Relaxed) {
@@ -153,6 +181,10 @@ impl Shared {
         if *seen != *inner.keeping.status() {
             seen.clone_from(inner.keeping.status());
             self.keeping_changed.notify_one();
+        }
+        drop((seen, inner));
+        if is_installed {
+            tokio::task::block_in_place(|| (self.environment.wait_installed)());
         }
     }
 
@@ -214,31 +246,16 @@ impl Shared {
     }
 
     /// A number for a new stream, and what is to be sent to it.
-    pub(crate) fn open_stream(
-        &self,
-    ) -> (
-        StreamId,
-        mpsc::Receiver<Result<StreamMessageResponse, Status>>,
-        ToStream,
-    ) {
+    pub(crate) fn open_stream(&self) -> (StreamId, Responses, Outbox) {
         let stream = StreamId(self.last_stream.fetch_add(1, Ordering::Relaxed) + 1);
-        let (messages, receiver) = mpsc::channel(MESSAGES_MAX);
-        let sender = ToStream {
-            messages,
-            end: Arc::default(),
-        };
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.streams.insert(stream, sender.clone());
-        (stream, receiver, sender)
+        let (outbox, responses) = outbox(self.limits.stream_bytes);
+        self.lock().streams.insert(stream, outbox.clone());
+        (stream, responses, outbox)
     }
 
     /// The stream has ended.
     pub(crate) fn close_stream(&self, stream: StreamId) {
-        self.inner
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .streams
-            .remove(&stream);
+        self.lock().streams.remove(&stream);
         self.call(|device, _| device.stream_closed(stream));
     }
 
@@ -250,6 +267,7 @@ impl Shared {
             if planned_ns <= now_ns {
                 self.planned_ns.store(u64::MAX, Ordering::Relaxed);
                 self.call(|device, now| device.tick(now));
+                tokio::time::sleep(PAUSE).await;
                 continue;
             }
             let wait = Duration::from_nanos((planned_ns - now_ns).min(3_600_000_000_000));
@@ -259,41 +277,70 @@ impl Shared {
     }
 }
 
-impl Inner {
-    fn deliver(&mut self, output: Output, environment: &Environment) {
+impl Shared {
+    fn deliver(&self, inner: &mut Inner, output: Output) {
         match output {
             Output::Keep(_) | Output::KeepAll(_) => debug_assert!(false, "what is to be kept is settled before"),
-            Output::Send(stream, message) => self.send(stream, message),
+            Output::Send(stream, message) => self.send(inner, stream, message),
             Output::PacketOut(packet) => {
                 // The port counts nothing that never came to it; a controller sees no answer to a packet-out either way.
-                let _ = self.packets_out.send(packet);
+                let _ = inner.packets_out.send(packet);
             }
-            Output::Install(pipeline) => tokio::task::block_in_place(|| (environment.install)(pipeline)),
+            Output::Install(pipeline) => (self.environment.install)(pipeline),
+            Output::Retire(program) => free_in_the_background(program),
         }
     }
 
     /// A controller that does not read loses packets and notifications; one that would miss who is primary is
     /// disconnected.
-    fn send(&mut self, stream: StreamId, message: StreamMessageResponse) {
+    fn send(&self, inner: &Inner, stream: StreamId, message: StreamMessageResponse) {
         let is_arbitration = matches!(message.update, Some(Update::Arbitration(_)));
-        let Some(sender) = self.streams.get(&stream) else {
+        let Some(outbox) = inner.streams.get(&stream) else {
             return;
         };
-        if sender.messages.try_send(Ok(message)).is_err() && is_arbitration {
-            sender.end.notify_one();
+        if !outbox.send(message) {
+            self.messages_dropped.fetch_add(1, Ordering::Relaxed);
+            if is_arbitration {
+                outbox.disconnect();
+            }
         }
     }
+
+    /// Messages that had no room on their way to a controller.
+    pub(crate) fn messages_dropped(&self) -> u64 {
+        self.messages_dropped.load(Ordering::Relaxed)
+    }
+}
+
+/// Frees a program when workers have let go of it.
+fn free_in_the_background(program: Retired) {
+    let free = move || {
+        lower_priority();
+        let since = Instant::now();
+        while program.is_in_use() && since.elapsed() < RETIRING_MAX {
+            thread::sleep(Duration::from_millis(10));
+        }
+        drop(program);
+    };
+    // Without a thread it is freed here.
+    drop(thread::Builder::new().name("retire".to_string()).spawn(free));
 }
 
 impl Inputs {
     /// Hands to the device what comes from the data plane.
     pub(crate) async fn pump(mut self, shared: Arc<Shared>) {
         loop {
+            let (mut packets, mut digests) = (Vec::new(), Vec::new());
             tokio::select! {
-                Some(packet) = self.packets_in.recv() => shared.call(|device, _| device.packet_in(&packet)),
-                Some(digest) = self.digests.recv() => shared.call(|device, now| device.digest(digest, now)),
+                1.. = self.packets_in.receive(&mut packets, INPUTS_MAX) => {}
+                1.. = self.digests.recv_many(&mut digests, INPUTS_MAX) => {}
                 else => return,
             }
+            shared.call(|device, now| {
+                packets.iter().for_each(|packet| device.packet_in(packet));
+                digests.drain(..).for_each(|digest| device.digest(digest, now));
+            });
+            tokio::task::yield_now().await;
         }
     }
 }

@@ -18,6 +18,8 @@ fn serve(address: &str) -> Running {
     let environment = Environment {
         now: Box::new(Now::default),
         install: Box::new(|_| ()),
+        wait_installed: Box::new(|| ()),
+        confine: Box::new(|| Ok(())),
         keeper: None,
         ports: Vec::new(),
         enable_port: Box::new(|_, _| ()),
@@ -26,6 +28,8 @@ fn serve(address: &str) -> Running {
         address: address.parse().unwrap(),
         tls: None,
         keep_period: std::time::Duration::from_secs(60),
+        limits: forebay_server::Limits::default(),
+        access: forebay_server::Access::default(),
     };
     let device = Device::new(Settings {
         device_id: 1,

@@ -53,6 +53,8 @@ fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
             epoch_ns: 0,
         }),
         install: Box::new(move |pipeline| list.lock().unwrap().push(pipeline)),
+        wait_installed: Box::new(|| ()),
+        confine: Box::new(|| Ok(())),
         keeper,
         ports: Vec::new(),
         enable_port: Box::new(|_, _| ()),
@@ -61,6 +63,8 @@ fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
         address: "127.0.0.1:0".parse().unwrap(),
         tls: None,
         keep_period: Duration::from_secs(60),
+        limits: forebay_server::Limits::default(),
+        access: forebay_server::Access::default(),
     };
     let server = start(&options, device, link, environment).unwrap();
     Bed {

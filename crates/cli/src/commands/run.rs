@@ -18,6 +18,7 @@ use forebay_control::KeepingStatus;
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{Port, PortState};
+use forebay_pipeline::ShortWay;
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
 use forebay_server::PortStatus;
@@ -110,6 +111,19 @@ pub struct Extras {
     pub delay: Duration,
 }
 
+impl Arguments {
+    /// How programs are loaded.
+    fn loading(&self) -> forebay_pipeline::Options {
+        forebay_pipeline::Options {
+            engine: self.engine.of_pipeline(),
+            short_way: ShortWay::BesidePackets,
+            memory_limit: self.control.memory.limit(),
+            workers: self.switch.worker_count(),
+            ..Default::default()
+        }
+    }
+}
+
 /// Runs the switch until a signal, the end of the duration, or the end of all input. Everything that can be wrong with
 /// the arguments is found before the first port is opened.
 pub fn run(arguments: &Arguments) -> Result<Status> {
@@ -134,7 +148,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let program = control_plane::load(
         arguments.control.program(arguments.program.as_deref())?,
         &arguments.options,
-        arguments.engine,
+        arguments.loading(),
         is_served || arguments.entries.as_deref().is_some_and(is_text_proto),
     )?;
     let Some(start) = program else {
@@ -170,7 +184,10 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     }
     let program = ProgramSlot::new(Arc::clone(&start.pipeline), workers.workers);
     let control_plane = match is_served {
-        false => None,
+        false => {
+            arguments.control.sandbox.enter()?;
+            None
+        }
         true => {
             let (port, join) = Join::new()?.split();
             let (gated, gates) = Gates::before(ports, &means);

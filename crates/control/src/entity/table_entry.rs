@@ -1,7 +1,7 @@
 //! Writing table entries (P4Runtime §9.1).
 
 use super::{action, direct, key, one_shot};
-use crate::change::Change;
+use crate::change::{Change, Writer};
 use crate::ledger::{EntryNotes, FIRST_HIDDEN, OneShot};
 use crate::schema::{TableSchema, restriction};
 use crate::status::Error;
@@ -52,7 +52,9 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
         priority,
         action: resolved.action,
     };
-    let inserted = change.batch.insert_record(table.index, &new, idle_time(change, entry));
+    let inserted = change
+        .batch
+        .insert_record(table.index, &new, idle_time(change.writer, entry));
     let (id, slot) = match inserted {
         Ok(inserted) => inserted,
         Err(error) => {
@@ -61,6 +63,7 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
         }
     };
     change.ledger.set_entry(table.id, id, notes(entry, resolved.one_shot));
+    change.timers.watch(table.id, id, idle_time(change.writer, entry));
     direct::initialise(change, table, slot, entry);
     Ok(())
 }
@@ -97,7 +100,7 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
         action: resolved.action,
         ..found.entry
     };
-    let idle = idle_time(change, entry);
+    let idle = idle_time(change.writer, entry);
     if let Err(error) = change.batch.modify_record(table.index, &new, idle) {
         if written.is_some() {
             forget_one_shot(change, table, resolved.one_shot)?;
@@ -110,6 +113,7 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     if written.is_some() {
         forget_one_shot(change, table, before)?;
     }
+    change.timers.watch(table.id, found.id, idle);
     direct::modify(change, table, found.slot, entry);
     Ok(())
 }
@@ -156,10 +160,10 @@ fn check(table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
     direct::check(table, entry)
 }
 
-fn idle_time(change: &Change<'_, '_>, entry: &TableEntry) -> IdleTime {
+fn idle_time(writer: Writer<'_>, entry: &TableEntry) -> IdleTime {
     IdleTime {
         timeout_ns: entry.idle_timeout_ns as u64,
-        last_hit_ns: change.writer.now_ns,
+        last_hit_ns: writer.now_ns,
     }
 }
 

@@ -1,100 +1,113 @@
 //! Entries that no packet has hit for as long as they allow (P4Runtime §16.4).
 //!
-//! Tables that allow time-outs are looked through from time to time. An entry that is idle is told once; its time begins
-//! anew then.
+//! An entry with a time-out has a timer from when it was written. When the timer is due, the entry's last hit says how it
+//! stands: the timer is armed for the rest of the time, or the entry is idle. An idle entry is told once; its time begins
+//! anew then. One look tells of a bounded number of entries, so that others are served in between.
+//!
+//! A timer of an entry that was deleted is forgotten when it is due, or when such timers become many.
 
+use super::wheel::Wheel;
 use crate::entity::table_read::identity;
 use crate::forwarding::Forwarding;
-use crate::schema::TableSchema;
-use forebay_pipeline::IdleTime;
+use crate::schema::Schema;
+use forebay_pipeline::{IdleTime, Pipeline};
 use forebay_protocol::p4::v1::{IdleTimeoutNotification, TableEntry};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-/// The shortest and the longest time between two looks, in nanoseconds. In between it is a quarter of the shortest
-/// time-out, so that large tables are not looked through for nothing.
-const INTERVAL_MIN_NS: u64 = 10_000_000;
-const INTERVAL_MAX_NS: u64 = 1_000_000_000;
+/// Timers that one look is about.
+const DUE_MAX: usize = 256;
 
-/// When idle entries were told of.
+/// Timers of deleted entries may be as many as entries, and this many more.
+const SPARE: usize = 1024;
+
+/// The timers of a program's entries.
 #[derive(Debug, Default)]
-pub(crate) struct IdleScan {
-    /// By table id and [`forebay_pipeline::Record::id`].
-    told_ns: HashMap<(u32, u64), u64>,
-    next_ns: u64,
-    /// The shortest time-out of the last look.
-    shortest_ns: u64,
-}
+pub(crate) struct IdleTimers(Wheel);
 
-impl IdleScan {
-    /// Entries may have changed: looks again soon.
-    pub(crate) fn hurry(&mut self, now_ns: u64) {
-        self.next_ns = self.next_ns.min(now_ns + INTERVAL_MIN_NS);
-    }
-
-    /// When to look next, if a table of the program allows time-outs.
-    pub(crate) fn next_ns(&self, forwarding: &Forwarding) -> Option<u64> {
-        tables(forwarding).next().map(|_| self.next_ns)
-    }
-
-    /// A notification for each table that has idle entries; `timestamp` is the time since 1970 in nanoseconds.
-    pub(crate) fn scan(
-        &mut self,
-        forwarding: &Forwarding,
-        now_ns: u64,
-        timestamp: i64,
-    ) -> Vec<(u32, IdleTimeoutNotification)> {
-        if now_ns < self.next_ns {
-            return Vec::new();
-        }
-        self.shortest_ns = u64::MAX;
-        let before = std::mem::take(&mut self.told_ns);
-        let idle = tables(forwarding).filter_map(|table| {
-            let table_entry = self.idle_entries(forwarding, table, &before, now_ns);
-            let notification = IdleTimeoutNotification { table_entry, timestamp };
-            (!notification.table_entry.is_empty()).then_some((table.id, notification))
-        });
-        let idle = idle.collect();
-        self.next_ns = now_ns + (self.shortest_ns / 4).clamp(INTERVAL_MIN_NS, INTERVAL_MAX_NS);
-        idle
-    }
-
-    fn idle_entries(
-        &mut self,
-        forwarding: &Forwarding,
-        table: &TableSchema,
-        before: &HashMap<(u32, u64), u64>,
-        now_ns: u64,
-    ) -> Vec<TableEntry> {
-        let mut idle = Vec::new();
-        for (
-            id,
-            IdleTime {
-                timeout_ns,
-                last_hit_ns,
-            },
-        ) in forwarding.pipeline.idle_times(table.index)
-        {
-            self.shortest_ns = self.shortest_ns.min(timeout_ns);
-            let told_ns = before.get(&(table.id, id)).copied();
-            let since_ns = last_hit_ns.max(told_ns.unwrap_or(0));
-            if now_ns.saturating_sub(since_ns) >= timeout_ns {
-                idle.push(id);
-                self.told_ns.insert((table.id, id), now_ns);
-            } else if let Some(told_ns) = told_ns {
-                self.told_ns.insert((table.id, id), told_ns);
+impl IdleTimers {
+    /// Timers for all entries that have a time-out.
+    pub(crate) fn of(schema: &Schema, pipeline: &Pipeline) -> IdleTimers {
+        let mut timers = IdleTimers::default();
+        for table in schema.tables.values().filter(|table| table.supports_timeout) {
+            for (entry, idle) in pipeline.idle_times(table.index) {
+                timers.watch(table.id, entry, idle);
             }
         }
-        if idle.is_empty() {
-            return Vec::new();
+        timers
+    }
+
+    /// An entry was written.
+    pub(crate) fn watch(&mut self, table: u32, entry: u64, idle: IdleTime) {
+        if idle.timeout_ns > 0 {
+            self.0.arm((table, entry), idle.last_hit_ns, idle.timeout_ns);
         }
-        let records = forwarding.pipeline.records(table.index).into_iter();
-        let entries = records.filter(|record| idle.binary_search(&record.id).is_ok());
-        entries
-            .map(|record| identity(table, &record, forwarding.ledger.entry(table.id, record.id)))
-            .collect()
+    }
+
+    /// When to look next.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        self.0.next_ns()
+    }
+
+    /// Forgets timers of deleted entries when there are many.
+    pub(crate) fn tidy(&mut self, schema: &Schema, pipeline: &Pipeline) {
+        if self.0.len() <= SPARE {
+            return;
+        }
+        let tables = schema.tables.values().filter(|table| table.supports_timeout);
+        let entries: usize = tables.map(|table| pipeline.entry_count(table.index)).sum();
+        if self.0.len() > 2 * entries + SPARE {
+            self.0
+                .retain(|(table, entry)| idle_time(schema, pipeline, table, entry).is_some());
+        }
     }
 }
 
-fn tables(forwarding: &Forwarding) -> impl Iterator<Item = &TableSchema> {
-    forwarding.schema.tables.values().filter(|table| table.supports_timeout)
+/// How an entry with a time-out stands; none when it is gone.
+fn idle_time(schema: &Schema, pipeline: &Pipeline, table: u32, entry: u64) -> Option<IdleTime> {
+    let idle = pipeline.idle_time(schema.tables.get(&table)?.index, entry)?;
+    (idle.timeout_ns > 0).then_some(idle)
+}
+
+/// A notification for each table that has idle entries of which somebody wants to hear; `timestamp` is the time since 1970
+/// in nanoseconds. There may be more at once: see [`IdleTimers::next_ns`].
+pub(crate) fn look(
+    forwarding: &mut Forwarding,
+    now_ns: u64,
+    timestamp: i64,
+    is_heard: impl Fn(u32) -> bool,
+) -> Vec<(u32, IdleTimeoutNotification)> {
+    let Forwarding {
+        schema,
+        pipeline,
+        ledger,
+        timers,
+        ..
+    } = forwarding;
+    let mut idle: BTreeMap<u32, Vec<TableEntry>> = BTreeMap::new();
+    for ((table, entry), counted_from_ns) in timers.0.take_due(now_ns, DUE_MAX) {
+        let Some(IdleTime {
+            timeout_ns,
+            last_hit_ns,
+        }) = idle_time(schema, pipeline, table, entry)
+        else {
+            continue;
+        };
+        let since_ns = last_hit_ns.max(counted_from_ns);
+        if now_ns.saturating_sub(since_ns) < timeout_ns {
+            timers.0.arm((table, entry), since_ns, timeout_ns);
+            continue;
+        }
+        timers.0.arm((table, entry), now_ns, timeout_ns);
+        let table = &schema.tables[&table];
+        if is_heard(table.id)
+            && let Some(record) = pipeline.record_by_id(table.index, entry)
+        {
+            let entry = identity(table, &record, ledger.entry(table.id, record.id));
+            idle.entry(table.id).or_default().push(entry);
+        }
+    }
+    let notifications = idle.into_iter();
+    notifications
+        .map(|(table, table_entry)| (table, IdleTimeoutNotification { table_entry, timestamp }))
+        .collect()
 }

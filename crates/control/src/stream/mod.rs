@@ -2,3 +2,4 @@
 
 pub(crate) mod digests;
 pub(crate) mod idle;
+mod wheel;

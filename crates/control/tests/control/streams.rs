@@ -154,11 +154,7 @@ fn digests_are_gathered() {
     switch.device.digest(learnt(2, 1), switch.now);
     assert_eq!(lists(&mut switch), [(1, vec![vec![1], vec![2]])]);
     switch.device.digest(learnt(3, 1), switch.now);
-    assert_eq!(
-        switch.device.next_tick_ns().map(|at| at.min(2_000)),
-        Some(0),
-        "idle entries are looked at first"
-    );
+    assert_eq!(switch.device.next_tick_ns(), Some(2_000), "no entry has a time-out");
     switch.now.switch_ns += 999;
     switch.device.tick(switch.now);
     assert_eq!(lists(&mut switch), []);
@@ -280,4 +276,78 @@ fn messages_that_nobody_understands() {
         .unwrap();
     assert_eq!(error(&mut switch).canonical_code, Code::Unimplemented as i32);
     assert!(installed(&mut switch.device).is_none());
+}
+
+#[test]
+fn many_idle_entries_are_told_part_by_part() {
+    const ENTRIES: usize = 600;
+    let mut switch = Switch::new();
+    for number in 0..ENTRIES {
+        let [high, low] = (number as u16).to_be_bytes();
+        let entry = format!(
+            r#"table_entry {{ table_id: $forwarding match {{ field_id: 1 exact {{ value: "\x{high:02x}\x{low:02x}" }} }}
+            idle_timeout_ns: 50000000 action {{ action {{ action_id: $drop }} }} }}"#
+        );
+        switch.insert(&entry);
+    }
+    switch.sent();
+    switch.now.switch_ns += 60_000_000;
+    let mut told = Vec::new();
+    while switch
+        .device
+        .next_tick_ns()
+        .is_some_and(|next| next <= switch.now.switch_ns)
+    {
+        switch.device.tick(switch.now);
+        let sent = switch.sent();
+        assert!(sent.len() <= 1, "one notification for each table");
+        for (_, response) in sent {
+            let Response::IdleTimeoutNotification(notification) = response else {
+                panic!("{response:?}");
+            };
+            assert!(notification.table_entry.len() <= 256);
+            told.extend(notification.table_entry.into_iter().map(|entry| entry.r#match));
+        }
+    }
+    assert_eq!(told.len(), ENTRIES);
+    told.sort_by_key(|fields| format!("{fields:?}"));
+    told.dedup();
+    assert_eq!(told.len(), ENTRIES);
+}
+
+#[test]
+fn deleted_and_changed_entries_are_told_as_they_are() {
+    let mut switch = Switch::new();
+    let entry = |timeout_ms: u64| {
+        format!(
+            r#"table_entry {{ table_id: $forwarding match {{ field_id: 1 exact {{ value: "\x01" }} }}
+            idle_timeout_ns: {} action {{ action {{ action_id: $drop }} }} }}"#,
+            timeout_ms * 1_000_000
+        )
+    };
+    let told = |switch: &mut Switch, after_ms: u64| {
+        switch.now.switch_ns += after_ms * 1_000_000;
+        switch.device.tick(switch.now);
+        switch.sent().len()
+    };
+    switch.insert(&entry(1000));
+    switch.modify(&entry(50));
+    assert_eq!(told(&mut switch, 70), 1);
+    switch.modify(&entry(0));
+    assert_eq!(told(&mut switch, 2000), 0);
+    switch.modify(&entry(100));
+    switch.delete(&entry(0));
+    assert_eq!(told(&mut switch, 2000), 0);
+    assert_eq!(switch.device.next_tick_ns(), None);
+}
+
+#[test]
+fn a_packet_that_is_too_long_is_refused() {
+    let mut switch = Switch::new();
+    let packet = PacketOut {
+        payload: vec![0; 70_000],
+        metadata: Vec::new(),
+    };
+    switch.send(PRIMARY, Request::Packet(packet)).unwrap();
+    assert_eq!(error(&mut switch).canonical_code, Code::InvalidArgument as i32);
 }

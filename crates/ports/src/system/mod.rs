@@ -12,6 +12,7 @@ pub(crate) mod interface;
 mod mapping;
 pub(crate) mod messages;
 pub(crate) mod packet_ring;
+pub(crate) mod privileges;
 pub(crate) mod xdp;
 mod xdp_ring;
 

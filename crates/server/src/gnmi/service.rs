@@ -3,6 +3,7 @@
 use super::leaves::{self, Leaf, steps};
 use super::set;
 use super::subscription::Subscription;
+use crate::access::{Access, Right};
 use crate::generated_gnmi::g_nmi_server::GNmi;
 use crate::shared::Shared;
 use forebay_protocol::gnmi::get_request::DataType;
@@ -33,11 +34,12 @@ type ToClient = mpsc::Sender<Result<SubscribeResponse, Status>>;
 /// Serves calls by what is known of the ports.
 pub(crate) struct GnmiService {
     shared: Arc<Shared>,
+    access: Arc<Access>,
 }
 
 impl GnmiService {
-    pub(crate) fn new(shared: Arc<Shared>) -> GnmiService {
-        GnmiService { shared }
+    pub(crate) fn new(shared: Arc<Shared>, access: Arc<Access>) -> GnmiService {
+        GnmiService { shared, access }
     }
 }
 
@@ -59,6 +61,7 @@ impl GNmi for GnmiService {
     }
 
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
+        self.access.of_call(request.extensions()).check(Right::Read)?;
         let request = request.into_inner();
         let encoding = encoding(request.encoding)?;
         let all = self.shared.leaves();
@@ -83,6 +86,7 @@ impl GNmi for GnmiService {
     }
 
     async fn set(&self, request: Request<SetRequest>) -> Result<Response<SetResponse>, Status> {
+        self.access.of_call(request.extensions()).check(Right::Admin)?;
         let request = request.into_inner();
         let (changes, results) = set::read(&request, &self.shared.interfaces().all())?;
         for change in changes {
@@ -102,6 +106,7 @@ impl GNmi for GnmiService {
         &self,
         request: Request<Streaming<SubscribeRequest>>,
     ) -> Result<Response<Self::SubscribeStream>, Status> {
+        self.access.of_call(request.extensions()).check(Right::Read)?;
         let (to_client, responses) = mpsc::channel(RESPONSES_MAX);
         let shared = Arc::clone(&self.shared);
         tokio::spawn(async move {

@@ -1,0 +1,25 @@
+//! What a switch gives up once its sockets are open.
+
+use anyhow::{Context, Result};
+
+/// Rights that are not needed any more.
+#[derive(clap::Args, Clone, Debug)]
+pub struct SandboxOptions {
+    /// Be this user once all ports and sockets are open
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Keep all capabilities and system calls
+    #[arg(long)]
+    no_sandbox: bool,
+}
+
+impl SandboxOptions {
+    /// Gives the rights up. Threads that are started later have none of them either.
+    ///
+    /// # Errors
+    /// When there is no such user, or the system refuses.
+    pub fn enter(&self) -> Result<()> {
+        forebay_ports::confine(self.user.as_deref(), !self.no_sandbox)
+            .context("the switch cannot give up its rights (--no-sandbox leaves them)")
+    }
+}

@@ -1,0 +1,381 @@
+//! Calls: what their messages take of memory while they are under way, and how long they may take to arrive.
+//!
+//! ```text
+//!   body ─► prefix (5 bytes: a length) ─► claim so many bytes of the budget ─► bytes ─► the message is complete ─► served
+//!             no room: RESOURCE_EXHAUSTED                    not in time: DEADLINE_EXCEEDED
+//! ```
+//!
+//! A message is paid for when its length is known, before its bytes have come, until its call has been served; that of a
+//! stream until it is complete. So what controllers send half of, or too much at once, is bounded, whoever they are.
+
+use crate::connections::{Call, Peer};
+use crate::limits::Limits;
+use http_body::{Body, Frame, SizeHint};
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::Sleep;
+use tonic::Status;
+use tonic::codegen::{Bytes, Service, http};
+use tonic::transport::server::TlsConnectInfo;
+use tower_layer::Layer;
+
+/// Bytes before a message: whether it is compressed, and its length.
+const PREFIX_BYTES: usize = 5;
+
+/// A message of so many bytes finds room when longer ones do not any more.
+const SHORT_BYTES: usize = 64 << 10;
+
+/// Ends of the names of calls whose bodies have message after message.
+const STREAMS: &[&str] = &["/StreamChannel", "/Subscribe", "/ServerReflectionInfo"];
+
+/// Bytes of all messages that are under way.
+#[derive(Debug)]
+struct Room {
+    used: AtomicUsize,
+    size: usize,
+}
+
+impl Room {
+    /// Takes room; false when there is none. Long messages leave a quarter to short ones.
+    fn claim(&self, bytes: usize) -> bool {
+        let size = match bytes <= SHORT_BYTES {
+            true => self.size,
+            false => self.size - self.size / 4,
+        };
+        let claimed = |used: usize| used.checked_add(bytes).filter(|used| *used <= size);
+        let updated = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, claimed);
+        updated.is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What a call has, until it has been served.
+#[derive(Debug)]
+struct Holding {
+    room: Arc<Room>,
+    bytes: AtomicUsize,
+    _call: Option<Call>,
+}
+
+impl Holding {
+    fn claim(&self, bytes: usize) -> bool {
+        let is_claimed = self.room.claim(bytes);
+        if is_claimed {
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        is_claimed
+    }
+
+    fn give_back(&self) {
+        self.room.give_back(self.bytes.swap(0, Ordering::Relaxed));
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+/// Makes [`LimitedCalls`].
+#[derive(Clone, Debug)]
+pub(crate) struct CallLimits {
+    room: Arc<Room>,
+    message_time: Duration,
+}
+
+impl CallLimits {
+    pub(crate) fn new(limits: &Limits) -> CallLimits {
+        let room = Room {
+            used: AtomicUsize::new(0),
+            size: limits.messages_bytes,
+        };
+        CallLimits {
+            room: Arc::new(room),
+            message_time: limits.message_time,
+        }
+    }
+}
+
+impl<S> Layer<S> for CallLimits {
+    type Service = LimitedCalls<S>;
+
+    fn layer(&self, service: S) -> LimitedCalls<S> {
+        LimitedCalls {
+            service,
+            limits: self.clone(),
+        }
+    }
+}
+
+/// Services whose calls are within the limits.
+#[derive(Clone, Debug)]
+pub(crate) struct LimitedCalls<S> {
+    service: S,
+    limits: CallLimits,
+}
+
+/// Where a call comes from.
+pub(crate) fn peer(extensions: &http::Extensions) -> Option<&Peer> {
+    let of_tls = extensions.get::<TlsConnectInfo<Peer>>().map(TlsConnectInfo::get_ref);
+    of_tls.or_else(|| extensions.get::<Peer>())
+}
+
+impl<S> Service<http::Request<tonic::body::Body>> for LimitedCalls<S>
+where
+    S: Service<
+            http::Request<tonic::body::Body>,
+            Response = http::Response<tonic::body::Body>,
+            Error = Infallible,
+            Future: Send + 'static,
+        >,
+{
+    type Response = http::Response<tonic::body::Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.service.poll_ready(context)
+    }
+
+    fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
+        let holding = Arc::new(Holding {
+            room: Arc::clone(&self.limits.room),
+            bytes: AtomicUsize::new(0),
+            _call: peer(request.extensions()).map(|peer| peer.activity.call()),
+        });
+        let is_stream = STREAMS.iter().any(|name| request.uri().path().ends_with(name));
+        let message_time = self.limits.message_time;
+        let request = request.map(|body| {
+            tonic::body::Body::new(LimitedBody {
+                body,
+                holding: Arc::clone(&holding),
+                is_stream,
+                message_time,
+                // A stream may be silent, but not in the middle of a message.
+                end: (!is_stream).then(|| Box::pin(tokio::time::sleep(message_time))),
+                prefix: Prefix::default(),
+            })
+        });
+        let served = self.service.call(request);
+        Box::pin(async move {
+            let response = served.await?;
+            Ok(response.map(|body| {
+                tonic::body::Body::new(Response {
+                    body,
+                    _holding: holding,
+                })
+            }))
+        })
+    }
+}
+
+/// Where in the messages of a body it is.
+#[derive(Debug, Default)]
+struct Prefix {
+    bytes: [u8; PREFIX_BYTES],
+    known: usize,
+    /// Bytes of the message that are to come.
+    rest: usize,
+}
+
+/// What comes with some bytes of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// A message of so many bytes begins.
+    Begins(usize),
+    /// A message is complete.
+    Ends,
+}
+
+impl Prefix {
+    /// Goes through bytes that have come.
+    fn follow(&mut self, mut bytes: &[u8], mut step: impl FnMut(Step) -> Result<(), Status>) -> Result<(), Status> {
+        while !bytes.is_empty() {
+            if self.known < PREFIX_BYTES {
+                let taken = bytes.len().min(PREFIX_BYTES - self.known);
+                self.bytes[self.known..self.known + taken].copy_from_slice(&bytes[..taken]);
+                self.known += taken;
+                bytes = &bytes[taken..];
+                if self.known < PREFIX_BYTES {
+                    return Ok(());
+                }
+                let [_, length @ ..] = self.bytes;
+                self.rest = u32::from_be_bytes(length) as usize;
+                step(Step::Begins(self.rest))?;
+            }
+            let taken = bytes.len().min(self.rest);
+            self.rest -= taken;
+            bytes = &bytes[taken..];
+            if self.rest == 0 {
+                self.known = 0;
+                step(Step::Ends)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a message has begun and is not complete.
+    fn is_inside(&self) -> bool {
+        self.known > 0
+    }
+}
+
+/// A request's body.
+struct LimitedBody {
+    body: tonic::body::Body,
+    holding: Arc<Holding>,
+    is_stream: bool,
+    message_time: Duration,
+    /// When the message must be complete.
+    end: Option<Pin<Box<Sleep>>>,
+    prefix: Prefix,
+}
+
+impl LimitedBody {
+    fn follow(&mut self, bytes: &[u8]) -> Result<(), Status> {
+        let (holding, is_stream) = (&self.holding, self.is_stream);
+        self.prefix.follow(bytes, |step| match step {
+            Step::Begins(length) if !holding.claim(length) => Err(Status::resource_exhausted(
+                "the switch has no room for this message: too many are under way (--grpc-memory)",
+            )),
+            Step::Begins(_) => Ok(()),
+            Step::Ends => {
+                if is_stream {
+                    holding.give_back();
+                }
+                Ok(())
+            }
+        })?;
+        match (self.prefix.is_inside(), &self.end) {
+            (true, None) => self.end = Some(Box::pin(tokio::time::sleep(self.message_time))),
+            (false, Some(_)) if self.is_stream => self.end = None,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Body for LimitedBody {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if polled.is_pending()
+            && let Some(end) = &mut self.end
+        {
+            ready!(end.as_mut().poll(context));
+            let message = "the message did not arrive in time (--grpc-message-time)";
+            return Poll::Ready(Some(Err(Status::deadline_exceeded(message))));
+        }
+        let frame = ready!(polled);
+        let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+        if let Some(data) = data {
+            self.follow(data)?;
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A response's body: with it ends the call.
+struct Response {
+    body: tonic::body::Body,
+    _holding: Arc<Holding>,
+}
+
+impl Body for Response {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_followed_however_they_are_cut() {
+        let mut bytes = Vec::new();
+        for length in [0u32, 3, 70_000, 1] {
+            bytes.push(0);
+            bytes.extend(length.to_be_bytes());
+            bytes.extend(std::iter::repeat_n(7, length as usize));
+        }
+        let expected = [0, 3, 70_000, 1]
+            .map(|length| [Step::Begins(length), Step::Ends])
+            .concat();
+        for cut in [1, 2, 5, 7, 4096, 1 << 20] {
+            let (mut prefix, mut steps) = (Prefix::default(), Vec::new());
+            for bytes in bytes.chunks(cut) {
+                let step = |step| {
+                    steps.push(step);
+                    Ok(())
+                };
+                prefix.follow(bytes, step).unwrap();
+            }
+            assert_eq!(steps, expected, "cut to {cut}");
+            assert!(!prefix.is_inside());
+        }
+    }
+
+    #[test]
+    fn a_message_without_bytes_is_complete_with_its_prefix() {
+        let mut prefix = Prefix::default();
+        let mut steps = Vec::new();
+        let step = |step| {
+            steps.push(step);
+            Ok(())
+        };
+        prefix.follow(&[0; PREFIX_BYTES], step).unwrap();
+        assert_eq!((prefix.is_inside(), steps), (false, vec![Step::Begins(0), Step::Ends]));
+    }
+
+    #[test]
+    fn long_messages_leave_room_to_short_ones() {
+        let room = Arc::new(Room {
+            used: AtomicUsize::new(0),
+            size: 1 << 20,
+        });
+        let holding = || Holding {
+            room: Arc::clone(&room),
+            bytes: AtomicUsize::new(0),
+            _call: None,
+        };
+        let (first, second) = (holding(), holding());
+        assert!(first.claim(700 << 10) && !second.claim(100 << 10));
+        assert!((0..5).all(|_| second.claim(SHORT_BYTES)) && !second.claim(SHORT_BYTES));
+        drop(first);
+        assert!(second.claim(400 << 10));
+        drop(second);
+        assert_eq!(room.used.load(Ordering::Relaxed), 0);
+        assert!(!holding().claim(usize::MAX));
+    }
+}
