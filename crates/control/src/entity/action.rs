@@ -1,5 +1,6 @@
 //! Actions with their data (P4Runtime §9.1.2).
 
+use crate::change::Change;
 use crate::schema::{ActionScope, Schema, TableSchema, restriction};
 use crate::status::Error;
 use forebay_bits::Bits;
@@ -20,12 +21,21 @@ pub(crate) enum Use {
     Default,
 }
 
-/// An action that a table may use.
-pub(crate) fn read(schema: &Schema, table: &TableSchema, action: &Action, for_what: Use) -> Result<Call, Error> {
+/// An action that a table may use. Hidden ones are used by what is written again, never by controllers.
+pub(crate) fn read(
+    change: &Change<'_, '_>,
+    table: &TableSchema,
+    action: &Action,
+    for_what: Use,
+) -> Result<Call, Error> {
+    let schema = change.schema;
     let Some(scope) = table.scope(action.action_id) else {
         return Err(not_listed(schema, table, action.action_id));
     };
     let declared = schema.action(action.action_id)?;
+    if declared.is_hidden && !change.writer.writes_again {
+        return Err(not_listed(schema, table, action.action_id));
+    }
     let denied = |why: &str| {
         Err(Error::denied(format!(
             "table `{}` cannot use `{}` {why}",
@@ -65,9 +75,10 @@ pub(crate) fn read(schema: &Schema, table: &TableSchema, action: &Action, for_wh
 }
 
 fn not_listed(schema: &Schema, table: &TableSchema, action: u32) -> Error {
-    let known = table.actions.iter().filter_map(|(id, _)| schema.actions.get(id));
+    let described = |id| schema.actions.get(id).filter(|action| !action.is_hidden);
+    let known = table.actions.iter().filter_map(|(id, _)| described(id));
     let known: Vec<String> = known.map(|action| format!("`{}`", action.name)).collect();
-    let given = match schema.actions.get(&action) {
+    let given = match described(&action) {
         Some(action) => format!("`{}`", action.name),
         None => format!("with id {action:#010x}"),
     };

@@ -25,12 +25,7 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, member: &ActionProfi
     let written = member.action.as_ref();
     let written = written
         .ok_or_else(|| Error::invalid(format!("`{}`: member {} has no action", profile.name, member.member_id)))?;
-    let call = action::read(
-        change.schema,
-        a_table(change.schema, profile)?,
-        written,
-        action::Use::Entry,
-    )?;
+    let call = action::read(change, a_table(change.schema, profile)?, written, action::Use::Entry)?;
     match how {
         Type::Insert => {
             change

@@ -40,7 +40,7 @@ pub(crate) fn insert(
     let calls = set.action_profile_actions.iter().map(|listed| {
         let written = listed.action.as_ref();
         let written = written.ok_or_else(|| Error::invalid(format!("`{}`: an action is missing", profile.name)))?;
-        action::read(change.schema, table, written, action::Use::Entry)
+        action::read(change, table, written, action::Use::Entry)
     });
     let calls = calls.collect::<Result<Vec<_>, Error>>()?;
     let mut one_shot = OneShot {

@@ -186,7 +186,7 @@ fn resolve(change: &mut Change<'_, '_>, table: &TableSchema, written: &ActionTyp
     let plain = |action| Resolved { action, one_shot: None };
     match (written, table.profile) {
         (ActionType::Action(written), None) => {
-            let call = action::read(change.schema, table, written, action::Use::Entry)?;
+            let call = action::read(change, table, written, action::Use::Entry)?;
             Ok(plain(EntryAction::Call {
                 action: call.action,
                 args: call.args,
@@ -265,7 +265,7 @@ fn write_default(change: &mut Change<'_, '_>, table: &TableSchema, how: Type, en
         Some(TableAction {
             r#type: Some(ActionType::Action(written)),
         }) if table.profile.is_none() => {
-            let call = action::read(change.schema, table, written, action::Use::Default)?;
+            let call = action::read(change, table, written, action::Use::Default)?;
             change.batch.set_default_action(&table.name, &call.action, &call.args)?;
             change.ledger.set_default_entry(table.id, notes(entry, None));
             direct::modify(change, table, slot, entry);

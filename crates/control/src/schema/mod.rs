@@ -50,7 +50,8 @@ impl Schema {
     /// `INVALID_ARGUMENT` when the P4Info is not that of the program; the message names the object that differs.
     pub(crate) fn new(info: &P4Info, program: &Program) -> Result<Schema, Error> {
         let translations = Translations::new(info);
-        let actions = tables::actions(info, program, &translations)?;
+        let mut actions = tables::actions(info, program, &translations)?;
+        actions.extend(tables::hidden_actions(info, program, &actions, &translations));
         let digests = objects::digests(info, program)?;
         let digest_id = |id: DigestId| {
             let name = &program.digests[id.index()].name;

@@ -64,6 +64,8 @@ pub(crate) struct ActionSchema {
     pub(crate) params: Vec<(u32, String, ValueType)>,
     /// What the program says of its data.
     pub(crate) restrictions: Vec<Restriction>,
+    /// Whether no controller may name it: entries of the program alone have it.
+    pub(crate) is_hidden: bool,
 }
 
 impl TableSchema {
@@ -83,6 +85,50 @@ pub(super) fn actions(
     let actions = info.actions.iter();
     let schemas = actions.map(|action| Ok((id(&action.preamble), action_schema(action, program, translations)?)));
     schemas.collect()
+}
+
+/// Actions that tables list and the P4Info does not describe: `@hidden` ones, which entries of the program may have. A table lists
+/// its actions in the program's order.
+pub(super) fn hidden_actions(
+    info: &P4Info,
+    program: &Program,
+    described: &BTreeMap<u32, ActionSchema>,
+    translations: &Translations,
+) -> BTreeMap<u32, ActionSchema> {
+    let mut hidden = BTreeMap::new();
+    for table in &info.tables {
+        let name = name(&table.preamble);
+        let Some(known) = program.tables.iter().find(|known| known.name == name) else {
+            continue;
+        };
+        let names = known
+            .actions
+            .iter()
+            .map(|listed| &program.actions[listed.action.index()]);
+        let pairs: Vec<_> = table.action_refs.iter().map(|listed| listed.id).zip(names).collect();
+        let is_in_order = pairs
+            .iter()
+            .all(|(id, action)| described.get(id).is_none_or(|schema| schema.name == action.name));
+        if !is_in_order || pairs.len() != table.action_refs.len() {
+            continue;
+        }
+        for (id, action) in pairs.into_iter().filter(|(id, _)| !described.contains_key(id)) {
+            hidden.insert(id, hidden_action(id, action, translations));
+        }
+    }
+    hidden
+}
+
+fn hidden_action(id: u32, action: &forebay_ir::Action, translations: &Translations) -> ActionSchema {
+    let params = (1..).zip(&action.params);
+    let params = params.map(|(id, param)| (id, param.name.clone(), translations.value_type(None, param.width)));
+    ActionSchema {
+        id,
+        name: action.name.clone(),
+        params: params.collect(),
+        restrictions: Vec::new(),
+        is_hidden: true,
+    }
 }
 
 fn action_schema(
@@ -112,6 +158,7 @@ fn action_schema(
         restrictions: restriction::of_action(&action.preamble, &params),
         params,
         name,
+        is_hidden: false,
     })
 }
 
@@ -172,7 +219,6 @@ fn table_schema(
         restrictions: restriction::of_table(&table.preamble, &fields),
         has_priorities: fields.iter().any(|field| needs_priority(field.kind)),
         fields,
-        // Hidden actions are listed, but not described: no controller can name them.
         actions: table
             .action_refs
             .iter()

@@ -61,6 +61,7 @@ control HiddenIngress(inout headers_t hdr, inout metadata_t meta, inout standard
         key = { hdr.small.kind: exact; }
         actions = { forward; refuse; }
         default_action = refuse();
+        entries = { 3: refuse(); 4: forward(4); }
     }
     apply {
         if (!classes.apply().hit) {

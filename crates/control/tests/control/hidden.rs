@@ -1,7 +1,7 @@
 //! `@hidden` objects are in the program, but not for controllers.
 
 use super::support::{PRIMARY, Switch, config_of, installed};
-use forebay_control::{Code, Output};
+use forebay_control::{Code, Device, Now, Output, Settings};
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
@@ -24,7 +24,11 @@ fn metadata(values: &[(u32, &[u8])]) -> Vec<PacketMetadata> {
 fn a_program_with_hidden_objects_is_served() {
     let mut switch = Switch::with(PROGRAM);
     switch.insert(ENTRY);
-    switch.expect("table_entry {}", &[ENTRY]);
+    assert_eq!(
+        switch.read("table_entry {}").len(),
+        3,
+        "one was written, two are the program's"
+    );
     assert!(!switch.ids.contains_key("classes") && !switch.ids.contains_key("refuse"));
     let pipeline = switch.pipeline.as_ref().unwrap();
     assert_eq!(pipeline.entries("HiddenIngress.classes").unwrap().len(), 2);
@@ -38,6 +42,22 @@ fn what_the_compiler_has_made_before_keeps_them_hidden() {
     config.p4_device_config = forebay_ir::text::write(&program).into_bytes();
     switch.push(Action::VerifyAndCommit, Some(config)).unwrap();
     switch.insert(ENTRY);
+}
+
+#[test]
+fn entries_with_hidden_actions_are_carried_over() {
+    let mut switch = Switch::with(PROGRAM);
+    switch.insert(ENTRY);
+    let before = switch.everything();
+    switch
+        .push(Action::ReconcileAndCommit, Some(config_of(PROGRAM)))
+        .unwrap();
+    assert_eq!(switch.everything(), before);
+    let restored = Device::restore(Settings::default(), &switch.device.snapshot(), &[], Now::default()).unwrap();
+    let pipeline = restored.pipeline().unwrap();
+    let actions = pipeline.entries("HiddenIngress.visible").unwrap();
+    let actions = format!("{actions:?}");
+    assert_eq!(actions.matches("HiddenIngress.refuse").count(), 1, "{actions}");
 }
 
 #[test]
