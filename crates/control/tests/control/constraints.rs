@@ -1,6 +1,6 @@
 //! `@entry_restriction` and `@action_restriction`: what the program says of controllers' writes.
 
-use super::support::{PRIMARY, Switch, config_of};
+use super::support::{Switch, config_of};
 use forebay_control::Code;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::update::Type;
@@ -116,13 +116,12 @@ fn constraints_of_a_p4info_that_cannot_be_read() {
     for (annotation, message) in refused {
         let mut config = config_of(PROGRAM);
         let tables = &mut config.p4info.as_mut().unwrap().tables;
-        let filter = tables
+        let constrained = tables
             .iter_mut()
             .find(|table| table.size == 1024 && table.match_fields.len() == 3)
             .unwrap();
-        filter.preamble.as_mut().unwrap().annotations = vec![annotation.to_string()];
-        let mut switch = Switch::empty();
-        switch.arbitrate(PRIMARY, "", Some(1)).unwrap();
+        constrained.preamble.as_mut().unwrap().annotations = vec![annotation.to_string()];
+        let mut switch = Switch::with(PROGRAM);
         switch.push(Action::VerifyAndCommit, Some(config)).unwrap();
         let entry = filter("\\x08\\x00", TEN, "\\x0a", 5, &forward("\\x05"));
         switch.refuse_insert(&entry, (Code::FailedPrecondition, message));
