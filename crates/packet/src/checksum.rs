@@ -18,8 +18,9 @@ impl Sum {
     /// The sum with `bytes` added; an odd last byte counts as the high half of a word.
     #[must_use]
     pub fn add_bytes(self, bytes: &[u8]) -> Sum {
-        let (words, odd) = bytes.as_chunks::<2>();
-        let mut total = self.0;
+        let (quads, rest) = bytes.as_chunks::<4>();
+        let (words, odd) = rest.as_chunks::<2>();
+        let mut total = self.0 + sum_of_quads(quads);
         for word in words {
             total += u64::from(u16::from_be_bytes(*word));
         }
@@ -77,6 +78,19 @@ impl Sum {
     }
 }
 
+/// The folded sum of the 16-bit words in groups of four bytes. Words are added in pairs and in the machine's byte order, which gives the
+/// same with its bytes swapped (RFC 1071 §2): so the compiler can add several at a time.
+fn sum_of_quads(quads: &[[u8; 4]]) -> u64 {
+    let mut total = quads
+        .iter()
+        .map(|quad| u64::from(u32::from_ne_bytes(*quad)))
+        .sum::<u64>();
+    while total > 0xffff {
+        total = (total & 0xffff) + (total >> 16);
+    }
+    u64::from(u16::from_be(total as u16))
+}
+
 /// The Internet checksum of `bytes`.
 pub fn internet_checksum(bytes: &[u8]) -> u16 {
     Sum::new().add_bytes(bytes).checksum()
@@ -105,6 +119,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_sum_is_that_of_the_words(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let words = bytes.chunks(2).map(|word| u64::from(word[0]) << 8 | u64::from(*word.get(1).unwrap_or(&0)));
+            prop_assert_eq!(Sum::new().add_bytes(&bytes).fold(), Sum(words.sum()).fold());
+        }
+
         #[test]
         fn data_with_its_checksum_folds_to_all_ones(
             mut bytes in proptest::collection::vec(any::<u8>(), 2..2000)

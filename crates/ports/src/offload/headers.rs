@@ -52,7 +52,11 @@ impl Transport {
     /// The sum of the pseudo-header, where TCP or UDP reaches to the end of `frame` (the one this was found in, or one
     /// with the same headers).
     pub(crate) fn pseudo_header(&self, frame: &[u8]) -> Sum {
-        let length = frame.len() - self.transport_at;
+        self.pseudo_header_of(frame, frame.len() - self.transport_at)
+    }
+
+    /// The same where TCP or UDP is `length` bytes long.
+    pub(crate) fn pseudo_header_of(&self, frame: &[u8], length: usize) -> Sum {
         match self.network {
             Network::Ipv4 => {
                 let address = |at: usize| Ipv4Addr::from(get_array::<4>(frame, at));

@@ -8,6 +8,7 @@
 //! (Virtual I/O Device 1.2 §5.1.6); with PACKET_AUXDATA it tells the tag.
 
 pub(crate) mod headers;
+pub(crate) mod join;
 mod segment;
 pub(crate) mod segments;
 pub(crate) mod unmarked;
@@ -18,6 +19,10 @@ use forebay_packet::checksum::Sum;
 use crate::system::OFFLOAD_HEADER;
 
 const NEEDS_CHECKSUM: u8 = 1;
+
+/// The kinds of super-frames that hold TCP.
+const GSO_TCP_IPV4: u8 = 1;
+const GSO_TCP_IPV6: u8 = 4;
 
 /// What is left to do on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +57,7 @@ impl Offload {
         // The top bit says that explicit congestion notification is in use; cutting copies it.
         let kind = match header[1] & 0x7f {
             0 => None,
-            1 | 4 => Some(SegmentationKind::Tcp),
+            GSO_TCP_IPV4 | GSO_TCP_IPV6 => Some(SegmentationKind::Tcp),
             5 => Some(SegmentationKind::Udp),
             _ => Some(SegmentationKind::Other),
         };

@@ -128,12 +128,12 @@ fn correct_udp(datagram: &mut [u8]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
     /// A super-frame: Ethernet, tags, IP, TCP or UDP, payload. Checksums are left open.
-    fn super_frame(ipv6: bool, tags: usize, protocol: u8, payload: &[u8]) -> Vec<u8> {
+    pub(in crate::offload) fn super_frame(ipv6: bool, tags: usize, protocol: u8, payload: &[u8]) -> Vec<u8> {
         let mut frame = vec![2; 12];
         for _ in 0..tags {
             frame.extend([0x81, 0x00, 0x00, 0x05]);

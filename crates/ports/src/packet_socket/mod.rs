@@ -3,11 +3,15 @@
 //! ```text
 //!   kernel ─► ring of slots ─► packets          receive: copied once out of the slot; no system call
 //!   kernel ◄───── sendmmsg ◄── packets          send: copied once by the kernel; a system call for a batch
+//!   kernel ◄────── sendmsg ◄── TCP segments     send to a veth pair: joined to a super-frame
 //! ```
 //!
 //! One socket receives, another sends. The first gives every frame that comes in by the interface, for whichever address,
 //! and none that goes out by it. What the kernel left undone for a network card is done here ([`crate::offload`]):
 //! checksums are completed, VLAN tags put back, super-frames cut.
+//!
+//! A veth pair takes super-frames too, so that TCP between two machines on this one is not cut for good: what was cut on the way in is
+//! joined on the way out ([`crate::offload::join`]).
 //!
 //! There is no ring for sending (PACKET_TX_RING): the kernel would put the slots' memory itself into the frames and give
 //! a slot back when a veth pair hands the frame on, while the receiver still reads from it.
@@ -24,9 +28,10 @@ use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, P
 
 use crate::OpenError;
 use crate::interfaces::{Interface, Watch};
+use crate::offload::join::{Joined, SEGMENTS_MAX};
 use crate::offload::segments::Segments;
 use crate::offload::{self, Offload};
-use crate::system::messages::{self, BATCH, Receives};
+use crate::system::messages::{self, BATCH, PARTS, Receives};
 use crate::system::packet_ring::{self, ReceiveRing, Slot};
 use crate::system::{self, OFFLOAD_HEADER};
 
@@ -41,6 +46,9 @@ const SLOTS: usize = 8192;
 /// Bytes of a slot: a full Ethernet frame with tags, and what stands before it. Longer frames come another way.
 const SLOT_BYTES: usize = 2048;
 
+/// The driver that takes super-frames of any sort as they are.
+const TAKES_SUPER_FRAMES: &str = "veth";
+
 /// What is asked of the kernel for frames that do not fit in slots, and for those being sent, in bytes.
 const SOCKET_BUFFER: i32 = 32 << 20;
 
@@ -50,6 +58,10 @@ pub struct PacketPort {
     receiver: OwnedFd,
     ring: ReceiveRing,
     sender: OwnedFd,
+    /// Sends super-frames, where the interface takes them.
+    super_sender: Option<OwnedFd>,
+    /// The longest frame that the interface takes, without a tag, in bytes.
+    longest: usize,
     state: PortState,
     counters: PortCounters,
     kernel_drops: Cell<u64>,
@@ -86,11 +98,18 @@ impl PacketPort {
         let interface = Interface::find(name)?;
         let (receiver, ring) = open_receiver(interface.index, group).map_err(system_error)?;
         let sender = open_sender(interface.index).map_err(system_error)?;
+        let super_sender = match interface.driver() {
+            Some(driver) if driver == TAKES_SUPER_FRAMES => Some(open_super_sender(interface.index)),
+            _ => None,
+        };
+        let super_sender = super_sender.transpose().map_err(system_error)?;
         let mut port = PacketPort {
             interface,
             receiver,
             ring,
             sender,
+            super_sender,
+            longest: 0,
             state: PortState::Up,
             counters: PortCounters::default(),
             kernel_drops: Cell::new(0),
@@ -107,6 +126,7 @@ impl PacketPort {
         // Otherwise waiting for the socket would end at once, again and again.
         let _ = system::take_error(self.receiver.as_fd());
         self.state = self.interface.state();
+        self.longest = self.interface.mtu() + ETHERNET_HEADER;
     }
 
     /// The error of a port whose interface is gone.
@@ -150,8 +170,57 @@ impl PacketPort {
 
     /// Sends frames one after another, skipping those that the kernel refuses.
     fn send_all(&mut self, packets: &[Packet]) -> usize {
-        let mut accepted = 0;
-        let mut next = 0;
+        let (mut accepted, mut next) = (0, 0);
+        while next < packets.len() && self.state != PortState::Gone {
+            let (alone, joined) = self.plan(&packets[next..]);
+            let end = next + alone;
+            accepted += self.send_singly(&packets[next..end]);
+            next = end;
+            if let Some(joined) = joined {
+                let end = next + joined.segments();
+                accepted += self.send_joined(&joined, &packets[next..end]);
+                next = end;
+            }
+        }
+        self.counters
+            .count_drops(DropReason::LinkDown, (packets.len() - next) as u64);
+        accepted
+    }
+
+    /// How many of the first packets go as they are, at most a batch, and what follows them joined.
+    fn plan(&self, packets: &[Packet]) -> (usize, Option<Joined>) {
+        let batch = packets.len().min(BATCH);
+        if self.super_sender.is_none() {
+            return (batch, None);
+        }
+        for alone in 0..batch {
+            if let Some(joined) = Joined::first_of(&packets[alone..], self.longest) {
+                return (alone, Some(joined));
+            }
+        }
+        (batch, None)
+    }
+
+    /// Sends segments as a super-frame, or by themselves when the kernel does not take it.
+    fn send_joined(&mut self, joined: &Joined, packets: &[Packet]) -> usize {
+        let sent = self.super_sender.as_ref().map(|sender| {
+            let payloads = packets.iter().map(|packet| joined.payload(packet));
+            messages::send_parts(
+                sender.as_fd(),
+                &joined.offload,
+                std::iter::once(joined.headers()).chain(payloads),
+            )
+        });
+        if let Some(Ok(())) = sent {
+            packets.iter().for_each(|packet| self.counters.count_sent(packet.len()));
+            return packets.len();
+        }
+        self.send_singly(packets)
+    }
+
+    /// Sends frames as they are.
+    fn send_singly(&mut self, packets: &[Packet]) -> usize {
+        let (mut accepted, mut next) = (0, 0);
         while next < packets.len() && self.state != PortState::Gone {
             let batch = &packets[next..packets.len().min(next + BATCH)];
             let mut frames: [&[u8]; BATCH] = [&[]; BATCH];
@@ -268,6 +337,17 @@ fn next_group() -> u16 {
 fn open_sender(interface_index: i32) -> io::Result<OwnedFd> {
     let sender = system::socket(libc::AF_PACKET, libc::SOCK_RAW)?;
     messages::set_packet_option(sender.as_fd(), libc::PACKET_QDISC_BYPASS, 1)?;
+    messages::set_buffers(sender.as_fd(), SOCKET_BUFFER);
+    messages::bind_to_interface(sender.as_fd(), interface_index, Receives::Nothing)?;
+    Ok(sender)
+}
+
+/// A socket for super-frames. They take the ordinary way, on which the kernel cuts them where the interface has been told not to take
+/// them.
+fn open_super_sender(interface_index: i32) -> io::Result<OwnedFd> {
+    const { assert!(SEGMENTS_MAX + 2 <= PARTS) };
+    let sender = system::socket(libc::AF_PACKET, libc::SOCK_RAW)?;
+    messages::set_packet_option(sender.as_fd(), libc::PACKET_VNET_HDR, 1)?;
     messages::set_buffers(sender.as_fd(), SOCKET_BUFFER);
     messages::bind_to_interface(sender.as_fd(), interface_index, Receives::Nothing)?;
     Ok(sender)

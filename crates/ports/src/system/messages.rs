@@ -7,10 +7,13 @@ use std::ptr;
 
 use libc::{c_int, c_void, iovec, mmsghdr, socklen_t};
 
-use super::{check, set_option};
+use super::{OFFLOAD_HEADER, check, set_option};
 
 /// How many messages a batch holds.
 pub(crate) const BATCH: usize = 32;
+
+/// How many parts a frame that is sent in parts may have, its offload header included.
+pub(crate) const PARTS: usize = 66;
 
 /// Sets an integer option of a packet socket (`man 7 packet`).
 pub(crate) fn set_packet_option(socket: BorrowedFd<'_>, option: c_int, value: c_int) -> io::Result<()> {
@@ -120,6 +123,27 @@ pub(crate) fn send_batch(socket: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result
         libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count as _, flags)
     })?;
     Ok(sent as usize)
+}
+
+/// Sends one frame that is in several places, behind its offload header, without blocking.
+pub(crate) fn send_parts<'a>(
+    socket: BorrowedFd<'_>,
+    offload: &[u8; OFFLOAD_HEADER],
+    parts: impl Iterator<Item = &'a [u8]>,
+) -> io::Result<()> {
+    // SAFETY: plain old data, see the module.
+    let (mut header, mut vectors): (libc::msghdr, [iovec; PARTS]) = unsafe { (zeroed(), zeroed()) };
+    vectors[0] = constant_io_vector(offload);
+    let mut count = 1;
+    for (vector, part) in vectors[1..].iter_mut().zip(parts) {
+        *vector = constant_io_vector(part);
+        count += 1;
+    }
+    header.msg_iov = vectors.as_mut_ptr();
+    header.msg_iovlen = count as _;
+    // SAFETY: the header points to `count` vectors on this stack frame, and these to bytes that are borrowed for the whole call, with
+    // their true lengths. `sendmsg` only reads them.
+    check(unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT) as c_int }).map(drop)
 }
 
 /// A vector that is only read through, whatever its type says.
