@@ -29,7 +29,7 @@ from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 from testbed import ADDRESS, FOREBAY, HERE, build, command, expect, wait_for
 
 PROGRAM = HERE / "soak.p4"
-ENTRIES = 40
+ENTRIES = 12
 # A state of the switch: the cookie of its program, and the value in all entries, or None when there are no entries.
 State = collections.namedtuple("State", "cookie value")
 

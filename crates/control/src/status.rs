@@ -137,16 +137,19 @@ impl Rejection {
 }
 
 impl Rejection {
-    /// The rejection of a batch of `updates` updates whose change could not be kept: those that were done say so, those
-    /// that were refused (`rejection`) keep their own errors.
-    pub fn not_kept(rejection: Option<Rejection>, error: Error, updates: usize) -> Rejection {
-        let refused = rejection.map(|rejection| rejection.details);
-        let mut details = refused.unwrap_or_else(|| vec![v1::Error::default(); updates]);
+    /// The rejection of a batch whose change could not be kept. Where updates were refused (`rejection`), they keep their own
+    /// errors, and the others say that they are not kept; where all were done, the error is that of the call.
+    pub fn not_kept(rejection: Option<Rejection>, error: Error) -> Rejection {
+        let mut details = rejection.map(|rejection| rejection.details).unwrap_or_default();
+        let unsaved = Error {
+            code: error.code,
+            message: "in force, but not saved".to_string(),
+        };
         for detail in details
             .iter_mut()
             .filter(|detail| detail.canonical_code == Code::Ok as i32)
         {
-            *detail = Error::in_batch(&Err(error.clone()));
+            *detail = Error::in_batch(&Err(unsaved.clone()));
         }
         Rejection { error, details }
     }

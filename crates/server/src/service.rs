@@ -54,7 +54,7 @@ impl P4Runtime for Service {
         let (written, kept) = changed.map_err(|refused| of_error(&refused))?;
         let written = match kept {
             Ok(()) => written,
-            Err(error) => Err(Rejection::not_kept(written.err(), error, request.updates.len())),
+            Err(error) => Err(Rejection::not_kept(written.err(), error)),
         };
         written.map_err(|rejection| of_rejection(&rejection))?;
         Ok(Response::new(WriteResponse {}))

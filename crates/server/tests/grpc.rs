@@ -362,13 +362,7 @@ async fn what_cannot_be_kept_is_not_acknowledged() {
             .contains("is in force, but it is not saved: no space left"),
         "{status}"
     );
-    let details = rpc::Status::decode(status.details()).unwrap().details;
-    let detail = Error::decode(&details[0].value[..]).unwrap();
-    assert_eq!(
-        detail.canonical_code,
-        Code::Internal as i32,
-        "no update of the batch is acknowledged"
-    );
+    assert!(status.details().is_empty(), "all of the call is not acknowledged");
     let status = client.write(delete_request()).await.unwrap_err();
     assert_eq!(status.code(), Code::Unavailable);
     assert!(status.message().contains("nothing was done"), "{status}");
@@ -380,10 +374,27 @@ async fn what_cannot_be_kept_is_not_acknowledged() {
         .write(delete_request())
         .await
         .expect("the group is there, and the disk has room");
+    disk.is_full.store(true, Ordering::SeqCst);
+    let mut half = write_request(GROUP);
+    half.updates.insert(0, delete_request().updates.remove(0));
+    let status = client.write(half).await.unwrap_err();
+    assert_eq!(status.code(), Code::Internal);
+    let details = rpc::Status::decode(status.details()).unwrap().details;
+    let codes = details
+        .iter()
+        .map(|any| Error::decode(&any.value[..]).unwrap().canonical_code);
+    let expected = [Code::NotFound, Code::Internal].map(|code| code as i32);
+    assert_eq!(
+        codes.collect::<Vec<_>>(),
+        expected,
+        "what was done is not acknowledged either"
+    );
+    disk.is_full.store(false, Ordering::SeqCst);
+    client.write(delete_request()).await.expect("the disk has room");
     assert_eq!(bed.server.keeping().fault, None);
-    assert_eq!(bed.server.keeping().faults, 1);
+    assert_eq!(bed.server.keeping().faults, 2);
     let events = disk.events.lock().unwrap().clone();
-    assert_eq!(events.len(), 2, "{events:?}");
+    assert_eq!(events.len(), 4, "{events:?}");
     assert!(events[1].contains("is saved again"), "{events:?}");
 }
 

@@ -1,7 +1,10 @@
-// A table, a register and a digest: what controllers write of each must survive every fault of a disk.
+// A table whose ports are strings, a register, a meter and a digest: what controllers write of each must survive every fault of a disk.
 
 #include <core.p4>
 #include <v1model.p4>
+
+@p4runtime_translation("", string)
+type bit<9> port_name_t;
 
 header ethernet_t {
     bit<48> dst_addr;
@@ -35,8 +38,8 @@ control FaultIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
     register<bit<32>>(4) marks;
     meter(2, MeterType.packets) rates;
 
-    action forward(bit<9> port) {
-        standard_metadata.egress_spec = port;
+    action forward(port_name_t port) {
+        standard_metadata.egress_spec = (bit<9>) port;
     }
 
     table addresses {
