@@ -10,7 +10,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build demo lint test conformance clients soak siege fuzz differential metamorphic memcheck concurrency bench clean
+.PHONY: help system build demo lint test conformance clients soak siege fuzz differential metamorphic memcheck concurrency bench python python-if-possible clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -27,6 +27,7 @@ help:
 	@echo "make memcheck      random programs as machine code under valgrind: nothing is read or written outside of what is its own"
 	@echo "make concurrency   what threads see of each other: every interleaving (loom), and a million writes beside packets"
 	@echo "make bench         benchmarks"
+	@echo "make python        the Python package's tests, in an environment of their own (packages from PyPI)"
 
 # What the build links with, and what the tests of real interfaces make namespaces with.
 system:
@@ -61,6 +62,7 @@ test: lint
 	$(CARGO) test --workspace --quiet
 	$(TARGET)/debug/forebay test --quiet --engine both --all programs tests/stf
 	$(LOOM) --quiet -p forebay-tables --lib publication
+	@$(MAKE) --no-print-directory python-if-possible
 
 conformance:
 	@test -n "$(P4C)" || { echo "say where the p4c checkout is: make conformance P4C=DIR"; exit 2; }
@@ -102,6 +104,23 @@ fuzz:
 	python3 fuzz/seed.py
 	cd fuzz && for target in source_text stf_text ir_text packets; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done
+
+# The environment stands beside what cargo builds. PYTHON_FLAGS=--durations=10, for example, goes to pytest.
+PYTHON_ENVIRONMENT = $(TARGET)/python
+python:
+	python3 -m venv $(PYTHON_ENVIRONMENT)
+	$(PYTHON_ENVIRONMENT)/bin/pip install --quiet --disable-pip-version-check --editable "python[test]"
+	cd python && $(PYTHON_ENVIRONMENT)/bin/ruff check --quiet . && $(PYTHON_ENVIRONMENT)/bin/ruff format --quiet --check . && \
+		$(PYTHON_ENVIRONMENT)/bin/mypy && $(PYTHON_ENVIRONMENT)/bin/python -m pytest $(PYTHON_FLAGS)
+
+# For make test: without a virtual environment or PyPI it is said that nothing was tested.
+python-if-possible:
+	@if python3 -m venv $(PYTHON_ENVIRONMENT) >/dev/null 2>&1 && $(PYTHON_ENVIRONMENT)/bin/pip install --quiet \
+		--disable-pip-version-check --timeout 20 --retries 1 --editable "python[test]" >/dev/null 2>&1; then \
+		$(MAKE) --no-print-directory python; \
+	else \
+		echo "python: not tested, since the packages of python/pyproject.toml cannot be installed (python3-venv, PyPI)"; \
+	fi
 
 bench: build
 	$(FOREBAY) bench
