@@ -193,6 +193,7 @@ impl Experiment {
             model: has_mean.then(|| values.iter().sum::<f64>() / values.len() as f64),
             range: (has_mean && self.seeds() > 1).then_some((least, most)),
             at_least: found.iter().any(|found| found.at_least),
+            is_line_rate: found.iter().any(|found| found.is_line_rate),
             nothing_found,
             formulas: self.definition.formulas.iter().map(formula).collect(),
             basis: cell.basis,

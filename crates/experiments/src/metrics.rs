@@ -16,6 +16,8 @@ pub(crate) struct Value {
     pub(crate) value: f64,
     /// The search ended at its highest load: the value is at least this.
     pub(crate) at_least: bool,
+    /// That load is the rate of the port.
+    pub(crate) is_line_rate: bool,
 }
 
 impl Found {
@@ -41,15 +43,21 @@ impl Found {
     /// The value of a metric; none when there is nothing to take it from.
     pub(crate) fn metric(&self, name: &str) -> Option<Value> {
         let at_least = self.search.as_ref().is_some_and(|search| search.at_least);
+        let is_line_rate = at_least && self.search.as_ref().is_some_and(|search| search.ceiling_is_line_rate);
         if name == "max_gbps" {
             let value = self.search.as_ref()?.max_gbps?;
-            return Some(Value { value, at_least });
+            return Some(Value {
+                value,
+                at_least,
+                is_line_rate,
+            });
         }
         let results = self.results.as_ref()?;
         let value = of_results(results, name)?;
         Some(Value {
             value,
             at_least: at_least && name == "output_gbps",
+            is_line_rate,
         })
     }
 }
@@ -206,7 +214,7 @@ pub(crate) fn quantity(name: &str) -> Quantity {
     match named(name) {
         Some(Named::Max) => of("highest load without loss".to_string(), "Gbps"),
         Some(Named::Fixed((_, what, unit, _))) => of(what.to_string(), unit),
-        Some(Named::Percentile(percent)) => of(format!("delay, {percent} % of packets at most"), "ns"),
+        Some(Named::Percentile(percent)) => of(format!("delay, {percent}th percentile"), "ns"),
         Some(Named::Distance(distance)) => of(format!("share reordered, every {distance}th packet of a flow"), ""),
         Some(Named::Queue(queue, (_, what, unit))) => of(format!("queue {queue}: {what}"), unit),
         None => of(name.to_string(), ""),

@@ -26,6 +26,8 @@ pub struct Row {
     pub range: Option<(f64, f64)>,
     /// A search ended at its highest load: the model's value is at least this.
     pub at_least: bool,
+    /// That load is the rate of the port, so that no more can be offered.
+    pub is_line_rate: bool,
     /// A search found no load without loss: there is no value, which is as wrong as a value can be.
     pub nothing_found: bool,
     /// What closed formulas say, in the order of the definition.
@@ -133,6 +135,7 @@ struct JsonRow<'a> {
     low: Option<f64>,
     high: Option<f64>,
     at_least: bool,
+    is_line_rate: bool,
     found: bool,
     formulas: BTreeMap<&'a str, Option<f64>>,
     error: Option<f64>,
@@ -170,6 +173,7 @@ impl Report {
             low: row.range.map(|range| range.0),
             high: row.range.map(|range| range.1),
             at_least: row.at_least,
+            is_line_rate: row.is_line_rate,
             found: !row.nothing_found,
             formulas: self
                 .definition
@@ -243,7 +247,7 @@ impl Report {
                 trivial => format!(" ({trivial} trivial ones, right within 1 %, are left out)"),
             };
             let line = format!(
-                "\nMean error of {counted} published values {:.1} %, largest {:.1} %{trivial}.\n",
+                "\nMean error of {counted} published values: {:.1} %, largest {:.1} %{trivial}.\n",
                 100.0 * mean,
                 100.0 * largest
             );
@@ -256,12 +260,26 @@ impl Report {
                 &format!("\nPublished bounds: {kept} kept, {missed} missed.\n"),
             );
         }
-        let at_least = self.rows.iter().filter(|row| row.at_least).count();
-        if at_least > 0 {
-            let line = format!(
-                "\n≥: {at_least} values are the highest load that the search tries, which is without loss; the limit may lie above.\n"
-            );
-            put(&mut text, &line);
+        let at_least = |line_rate| {
+            let rows = self
+                .rows
+                .iter()
+                .filter(|row| row.at_least && row.is_line_rate == line_rate);
+            rows.count()
+        };
+        for (count, what) in [
+            (
+                at_least(true),
+                "the rate of the port, without loss: no more can be offered",
+            ),
+            (
+                at_least(false),
+                "the highest load that the search tries, without loss: the limit may lie above",
+            ),
+        ] {
+            if count > 0 {
+                put(&mut text, &format!("\n≥: {count} values are {what}.\n"));
+            }
         }
         let nothing = self.rows.iter().filter(|row| row.nothing_found).count();
         if nothing > 0 {
@@ -335,6 +353,7 @@ mod tests {
             model,
             range: None,
             at_least: false,
+            is_line_rate: false,
             nothing_found: false,
             formulas: Vec::new(),
             basis: Basis::Predicted,

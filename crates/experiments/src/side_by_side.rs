@@ -78,6 +78,7 @@ mod tests {
             model: Some(model),
             range: None,
             at_least: false,
+            is_line_rate: false,
             nothing_found: false,
             formulas: vec![Some(50.0)],
             basis: Basis::Predicted,

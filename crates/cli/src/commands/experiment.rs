@@ -154,8 +154,21 @@ fn run_one(folder: &Path, name: &str, quick: bool, ignore_fit: bool, json: bool)
     Ok(report)
 }
 
+/// Takes away the charts of a former run, which this one may not have.
+fn remove_charts(folder: &Path) -> Result<()> {
+    let cannot = || format!("cannot remove charts from {}", folder.display());
+    for entry in std::fs::read_dir(folder).with_context(cannot)? {
+        let path = entry.with_context(cannot)?.path();
+        if path.extension().is_some_and(|kind| kind == "svg" || kind == "pdf") {
+            std::fs::remove_file(&path).with_context(cannot)?;
+        }
+    }
+    Ok(())
+}
+
 fn write(folder: &Path, report: &Report, command: &str) -> Result<()> {
     let mut text = report.markdown(command);
+    remove_charts(folder)?;
     for (metric, chart) in report.charts() {
         files::write(&folder.join(format!("{metric}.svg")), chart.svg())?;
         files::write(&folder.join(format!("{metric}.pdf")), chart.pdf())?;

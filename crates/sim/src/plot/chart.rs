@@ -104,6 +104,12 @@ const DOT: f64 = 2.6;
 /// More points than these on a line have no dots.
 const DOTTED_MAX: usize = 60;
 
+/// Values of which the smallest is more than this share of the largest are far from zero.
+const FAR: f64 = 0.35;
+
+/// How much wider than Helvetica other fonts are.
+const WIDER: f64 = 1.15;
+
 /// An axis: from, to, and the distance of its marks.
 #[derive(Clone, Copy)]
 struct Scale {
@@ -133,6 +139,23 @@ impl Scale {
         }
     }
 
+    /// As [`Scale::of`], but from near the smallest value when all are far from zero.
+    fn near(values: impl Iterator<Item = f64> + Clone) -> Scale {
+        let smallest = values.clone().fold(f64::INFINITY, f64::min);
+        let largest = values.clone().fold(f64::NEG_INFINITY, f64::max);
+        if !(smallest > FAR * largest && largest > smallest) {
+            return Scale::of(values);
+        }
+        let shifted = Scale::of([largest - smallest].into_iter());
+        let from = (smallest / shifted.step - 0.5).floor() * shifted.step;
+        let to = (largest / shifted.step + 0.5).ceil() * shifted.step;
+        Scale {
+            from: from.max(0.0),
+            to,
+            step: shifted.step,
+        }
+    }
+
     fn ticks(self) -> impl Iterator<Item = f64> {
         let count = ((self.to - self.from) / self.step).round() as usize;
         (0..=count).map(move |number| self.from + number as f64 * self.step)
@@ -143,12 +166,13 @@ impl Scale {
     }
 }
 
-/// As short as it can be written with the steps of an axis.
-fn tick_text(value: f64, step: f64) -> String {
-    let value = if value.abs() < step / 1e6 { 0.0 } else { value };
-    match value.abs() {
-        large if large >= 1e6 => format!("{}·10^6", trimmed(value / 1e6, step / 1e6)),
-        _ => trimmed(value, step),
+/// As short as it can be written with the steps of an axis; millions as `1.5e6`.
+fn tick_text(value: f64, scale: Scale) -> String {
+    let step = scale.step;
+    match value.abs() < step / 1e6 {
+        true => "0".to_string(),
+        false if scale.to >= 1e6 => format!("{}e6", trimmed(value / 1e6, step / 1e6)),
+        false => trimmed(value, step),
     }
 }
 
@@ -182,11 +206,11 @@ impl Chart {
     fn drawing(&self) -> Drawing {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let highest = |point: &Point| point.range.map_or(point.y, |(_, high)| high);
-        let x = Scale::of(points().map(|point| point.x));
+        let x = Scale::near(points().map(|point| point.x));
         let y = Scale::of(points().map(highest).chain(points().map(|point| point.y)));
         let groups = self.groups();
         let width = AREA.0 + AREA.2 + 20.0 + self.legend_width(&groups);
-        let titles = text_width(&self.title, TITLE).max(text_width(&self.subtitle, PLAIN)) + 24.0;
+        let titles = text_width(&self.title, TITLE).max(text_width(&self.subtitle, PLAIN)) * WIDER + 24.0;
         let legend_bottom = AREA.1 + 24.0 + 20.0 * (groups.len() + self.keys().len()) as f64;
         let mut drawing = Drawing::new((width.max(titles).ceil(), HEIGHT.max(legend_bottom).ceil()));
         self.frame(x, y, &mut drawing);
@@ -234,7 +258,7 @@ impl Chart {
         } else {
             "published"
         };
-        36.0 + widest.max(text_width(keys, PLAIN)) + 14.0
+        36.0 + WIDER * widest.max(text_width(keys, PLAIN)) + 12.0
     }
 
     fn has_at_least(&self) -> bool {
@@ -250,12 +274,12 @@ impl Chart {
         for tick in y.ticks() {
             let at = bottom - y.share(tick) * height;
             drawing.line((left, at), (right, at), 0.7, LIGHT);
-            drawing.text((left - 7.0, at + 4.0), PLAIN, Anchor::End, tick_text(tick, y.step));
+            drawing.text((left - 7.0, at + 4.0), PLAIN, Anchor::End, tick_text(tick, y));
         }
         for tick in x.ticks() {
             let at = left + x.share(tick) * width;
             drawing.line((at, bottom), (at, bottom + 5.0), 1.0, BLACK);
-            drawing.text((at, bottom + 19.0), PLAIN, Anchor::Middle, tick_text(tick, x.step));
+            drawing.text((at, bottom + 19.0), PLAIN, Anchor::Middle, tick_text(tick, x));
         }
         drawing.line((left, bottom), (right, bottom), 1.0, BLACK);
         drawing.line((left, top), (left, bottom), 1.0, BLACK);
@@ -313,6 +337,9 @@ fn sample(style: Style, shape: usize, colour: Colour, (left, y): (f64, f64), dra
 fn draw_series(series: &Series, group: usize, at: &dyn Fn((f64, f64)) -> (f64, f64), drawing: &mut Drawing) {
     let colour = PALETTE[group % PALETTE.len()];
     let places: Vec<(f64, f64)> = series.points.iter().map(|point| at((point.x, point.y))).collect();
+    // A line of steps has two points at each of them.
+    let steps = series.points.windows(2).any(|pair| pair[0].x == pair[1].x);
+    let dotted = places.len() <= DOTTED_MAX && !steps;
     match series.style {
         Style::Formula => drawing.path(places.clone(), 1.2, colour, true),
         Style::Line => drawing.path(places.clone(), 2.0, colour, false),
@@ -324,7 +351,7 @@ fn draw_series(series: &Series, group: usize, at: &dyn Fn((f64, f64)) -> (f64, f
         }
         match series.style {
             Style::Marks => drawing.mark(group, *place, MARK, colour, colour),
-            Style::Line if places.len() <= DOTTED_MAX => drawing.mark(group, *place, DOT, WHITE, colour),
+            Style::Line if dotted => drawing.mark(group, *place, DOT, WHITE, colour),
             _ => {}
         }
         if point.at_least {
@@ -426,8 +453,15 @@ mod tests {
                 scale.to
             );
         }
-        assert_eq!(tick_text(1_500_000.0, 500_000.0), "1.5·10^6");
-        assert_eq!(tick_text(0.02, 0.01), "0.02");
+        let scale = Scale::near([22.0, 46.0].into_iter());
+        assert_eq!((scale.from, scale.to, scale.step), (20.0, 50.0, 5.0));
+        let scale = Scale::near([5.0, 90.0].into_iter());
+        assert_eq!(scale.from, 0.0);
+        let text = |value, largest| tick_text(value, Scale::of([largest].into_iter()));
+        assert_eq!(text(1_500_000.0, 2_000_000.0), "1.5e6");
+        assert_eq!(text(500_000.0, 2_000_000.0), "0.5e6");
+        assert_eq!(text(0.02, 0.05), "0.02");
+        assert_eq!(text(0.0, 0.05), "0");
     }
 
     #[test]
