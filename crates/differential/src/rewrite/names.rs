@@ -82,6 +82,8 @@ fn note(declaration: &Declaration, variables: &mut BTreeSet<String>, others: &mu
                     other(&state.name.name);
                     declared(&state.statements, variables);
                 }
+            }
+            for parts in &item.body {
                 parts.locals.iter().for_each(|local| note(local, variables, others));
             }
         }
