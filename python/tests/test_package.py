@@ -114,3 +114,11 @@ def test_mistakes_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "missing.csv" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["figures"])
+
+
+def test_the_page_has_the_recorded_claims() -> None:
+    page = ROOT.parent / "docs" / "queueing.md"
+    if not page.exists():
+        pytest.skip("not in a checkout of the repository")
+    inside = page.read_text(encoding="utf-8").split("<!-- claims -->\n")[1].split("<!-- end of claims -->")[0]
+    assert inside == (page.parent / "queueing" / "claims.md").read_text(encoding="utf-8")

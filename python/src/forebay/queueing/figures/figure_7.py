@@ -128,7 +128,7 @@ def draw(distances: Table, densities: Table, folder: Path, png: bool = False) ->
         )
         chart.set_xlabel("time between N-packets (1/$\\lambda$)")
         chart.set_ylabel("density ($\\lambda$)")
-    legend(figure, charts.flat[0], 4)
+    legend(figure, charts.flat[0], 2)
     finish(figure, folder, "figure-7", "Figure 7: departures of the first switch", png)
 
 
