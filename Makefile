@@ -1,4 +1,5 @@
 # make demo    build, and show IoT messages being aggregated and disaggregated by two P4 switches
+# make check   format, lints and unit tests of what was changed
 # make test    every test
 # make help    the rest
 #
@@ -10,10 +11,11 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build demo lint test conformance clients soak siege fuzz differential metamorphic memcheck concurrency bench python python-if-possible clean
+.PHONY: help system build demo lint check test conformance clients soak siege fuzz differential metamorphic memcheck concurrency bench python python-if-possible clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
+	@echo "make check         what was changed since the main branch: format, lints of its crates and of those that depend on them, unit tests"
 	@echo "make test          all tests, formatting and lints"
 	@echo "make build         $(FOREBAY)"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
@@ -43,8 +45,16 @@ system:
 		fi; \
 	fi
 
+# The executable is stripped; what debuggers and profilers need is put beside it, where they look for it. (Line tables are not among
+# what rustc's split-debuginfo takes out of an executable.)
 build: system
 	$(CARGO) build --release --package forebay-cli
+	@if command -v objcopy >/dev/null && readelf -S $(FOREBAY) 2>/dev/null | grep -q '\.debug_line'; then \
+		objcopy --only-keep-debug --compress-debug-sections $(FOREBAY) $(FOREBAY).debug && \
+		objcopy --strip-all $(FOREBAY) $(FOREBAY).stripped && \
+		(cd $(dir $(FOREBAY)) && objcopy --add-gnu-debuglink=forebay.debug forebay.stripped) && \
+		mv $(FOREBAY).stripped $(FOREBAY); \
+	fi
 
 demo: build
 	$(FOREBAY) demo
@@ -57,6 +67,10 @@ lint: system
 	else \
 		echo "cargo-deny is not installed: licences and sources of dependencies are not checked"; \
 	fi
+
+# Quick enough for every commit; BASE names another branch than main to compare with.
+check: system
+	$(CARGO) run --quiet --package xtask -- check $(if $(BASE),--base $(BASE))
 
 test: lint
 	$(CARGO) test --workspace --quiet

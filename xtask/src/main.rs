@@ -5,10 +5,12 @@
 //! cargo xtask bmv2 DIR                 JSON that p4c has written for BMv2, beside its source
 //! cargo xtask metamorphic [--p4c DIR]  programs rewritten without a change of meaning do the same
 //! cargo xtask bless                    rewrite the golden diagnostics of tests/errors
+//! cargo xtask check                    format, lints and unit tests of what was changed
 //! ```
 
 mod bless;
 mod bmv2;
+mod check;
 mod conformance;
 mod metamorphic;
 
@@ -35,6 +37,8 @@ enum Command {
     Metamorphic(metamorphic::Arguments),
     /// Rewrite the golden diagnostics of tests/errors
     Bless,
+    /// Check the crates that differ from the main branch: format, lints, unit tests
+    Check(check::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
         Command::Bmv2(arguments) => bmv2::run(&arguments),
         Command::Metamorphic(arguments) => metamorphic::run(&arguments),
         Command::Bless => bless::run(),
+        Command::Check(arguments) => check::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
