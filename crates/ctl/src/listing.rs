@@ -113,12 +113,7 @@ pub fn text(records: &[Record]) -> String {
 
 fn table(records: &[Record]) -> String {
     let rows: Vec<Vec<(String, String)>> = records.iter().map(row).collect();
-    let mut columns: Vec<&str> = Vec::new();
-    for (name, _) in rows.iter().flatten() {
-        if !columns.contains(&name.as_str()) {
-            columns.push(name);
-        }
-    }
+    let columns = columns(&rows);
     let value = |row: &[(String, String)], column: &str| {
         let found = row.iter().find(|(name, _)| name == column);
         found.map_or_else(|| "-".to_string(), |(_, value)| value.clone())
@@ -128,6 +123,25 @@ fn table(records: &[Record]) -> String {
         .iter()
         .map(|row| columns.iter().map(|column| value(row, column)).collect());
     aligned(&std::iter::once(heading).chain(body).collect::<Vec<Vec<String>>>())
+}
+
+/// The columns of all rows. One that not all rows have stands behind the column before it in a row that has it, so that the order
+/// does not depend on which row comes first.
+fn columns(rows: &[Vec<(String, String)>]) -> Vec<&str> {
+    let mut columns: Vec<&str> = Vec::new();
+    for row in rows {
+        let mut place = 0;
+        for (name, _) in row {
+            place = match columns.iter().position(|column| column == name) {
+                Some(known) => known + 1,
+                None => {
+                    columns.insert(place, name);
+                    place + 1
+                }
+            };
+        }
+    }
+    columns
 }
 
 fn aligned(lines: &[Vec<String>]) -> String {
@@ -144,11 +158,16 @@ fn aligned(lines: &[Vec<String>]) -> String {
     text
 }
 
-/// Columns with values.
+/// Columns with values. That an entry is the default stands in its match, if the table has a key.
 fn row(record: &Record) -> Vec<(String, String)> {
+    let has_match = record
+        .cells
+        .iter()
+        .any(|(name, cell)| *name == "match" && matches!(cell, Cell::Spread(fields) if !fields.is_empty()));
     let mut row = Vec::new();
     for (name, cell) in &record.cells {
         match cell {
+            Cell::Flag(_) if *name == "default" && has_match => {}
             Cell::Spread(pairs) => row.extend(pairs.iter().cloned()),
             other => row.push(((*name).to_string(), cell_text(other))),
         }
@@ -171,13 +190,13 @@ fn cell_text(cell: &Cell) -> String {
     }
 }
 
-/// A number with at most four digits before the unit.
+/// A number with two decimals: below 1,000, or with a unit of thousands.
 fn rate(number: f64) -> String {
     match number.abs() {
-        size if size >= 1e10 => format!("{:.2} G", number / 1e9),
-        size if size >= 1e7 => format!("{:.2} M", number / 1e6),
-        size if size >= 1e4 => format!("{:.2} k", number / 1e3),
-        _ => format!("{number:.1}"),
+        size if size >= 999.995e6 => format!("{:.2} G", number / 1e9),
+        size if size >= 999.995e3 => format!("{:.2} M", number / 1e6),
+        size if size >= 999.995 => format!("{:.2} k", number / 1e3),
+        _ => format!("{number:.2}"),
     }
 }
 
@@ -202,9 +221,9 @@ mod tests {
     fn tables_are_aligned() {
         let expected = "\
 table routes
-dst_addr    action          match
-10.0.0.0/8  forward port=1  -
--           drop            default
+match    dst_addr    action
+-        10.0.0.0/8  forward port=1
+default  -           drop
 
 table arp
 priority
@@ -223,7 +242,28 @@ priority
 
     #[test]
     fn rates_are_short() {
-        assert_eq!(rate(12.34), "12.3");
-        assert_eq!(rate(1_234_567.0), "1234.57 k");
+        assert_eq!(rate(12.345), "12.35");
+        assert_eq!(rate(999.999), "1.00 k");
+        assert_eq!(rate(230_500.0), "230.50 k");
+        assert_eq!(rate(2_762_870_000.0), "2.76 G");
+    }
+
+    #[test]
+    fn the_default_entry_changes_no_column() {
+        let key = |value: &str| Cell::Spread(vec![("port".to_string(), value.to_string())]);
+        let default = Record::of("table", "t").with("match", key("(default)"));
+        let default = default.with("default", Cell::Flag(true)).text("action", "drop");
+        let entry = Record::of("table", "t").with("match", key("1")).number("priority", 5);
+        let entry = entry.text("action", "send");
+        let expected = "\
+table t
+port       priority  action
+(default)  -         drop
+1          5         send
+";
+        assert_eq!(text(&[default.clone(), entry.clone()]), expected);
+        let turned: Vec<&str> = expected.lines().collect();
+        let turned = format!("{}\n{}\n{}\n{}\n", turned[0], turned[1], turned[3], turned[2]);
+        assert_eq!(text(&[entry, default]), turned);
     }
 }

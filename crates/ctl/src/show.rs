@@ -6,7 +6,8 @@ use crate::catalog::{Catalog, Named, by_id};
 use crate::data::Shape;
 use crate::key::Key;
 use crate::listing::{Cell, Record};
-use forebay_protocol::p4::config::v1::ValueSet;
+use forebay_protocol::p4::config::v1::counter_spec::Unit;
+use forebay_protocol::p4::config::v1::{CounterSpec, ValueSet};
 use forebay_protocol::p4::v1::action_profile_group::Member;
 use forebay_protocol::p4::v1::action_profile_group::member::WatchKind;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
@@ -98,7 +99,8 @@ fn table_entry(catalog: &Catalog, entry: &TableEntry) -> Record {
         .maybe("idle_timeout", idle)
         .maybe("since_last_hit", since)
         .maybe("metadata", metadata);
-    let record = with_counted(record, entry.counter_data.as_ref());
+    let counts_bytes = direct_counter_counts_bytes(catalog, entry.table_id);
+    let record = with_counted(record, entry.counter_data.as_ref(), counts_bytes);
     with_rates(record, entry.meter_config.as_ref())
 }
 
@@ -107,11 +109,22 @@ fn rounded(nanoseconds: i64) -> i64 {
     nanoseconds - nanoseconds % 1_000_000
 }
 
-fn with_counted(record: Record, data: Option<&CounterData>) -> Record {
+/// Packets, and bytes if the counter counts them.
+fn with_counted(record: Record, data: Option<&CounterData>, counts_bytes: bool) -> Record {
     let packets = data.map(|data| Cell::Number(data.packet_count));
-    record
-        .maybe("packets", packets)
-        .maybe("bytes", data.map(|data| Cell::Number(data.byte_count)))
+    let bytes = data.filter(|_| counts_bytes).map(|data| Cell::Number(data.byte_count));
+    record.maybe("packets", packets).maybe("bytes", bytes)
+}
+
+/// Whether a counter counts bytes; so does one of which nothing is known.
+fn counts_bytes(spec: Option<&CounterSpec>) -> bool {
+    spec.is_none_or(|spec| spec.unit() != Unit::Packets)
+}
+
+fn direct_counter_counts_bytes(catalog: &Catalog, table: u32) -> bool {
+    let mut counters = catalog.info.direct_counters.iter();
+    let counter = counters.find(|counter| counter.direct_table_id == table);
+    counts_bytes(counter.and_then(|counter| counter.spec.as_ref()))
 }
 
 fn with_rates(record: Record, config: Option<&MeterConfig>) -> Record {
@@ -129,7 +142,9 @@ fn indexed(record: Record, index: Option<&Index>) -> Record {
 
 fn counter(catalog: &Catalog, entry: &CounterEntry) -> Record {
     let record = Record::of("counter", name(entry.counter_id, &catalog.info.counters));
-    with_counted(indexed(record, entry.index.as_ref()), entry.data.as_ref())
+    let counter = by_id(entry.counter_id, &catalog.info.counters);
+    let counts_bytes = counts_bytes(counter.and_then(|counter| counter.spec.as_ref()));
+    with_counted(indexed(record, entry.index.as_ref()), entry.data.as_ref(), counts_bytes)
 }
 
 fn meter(catalog: &Catalog, entry: &MeterEntry) -> Record {
@@ -158,8 +173,9 @@ fn with_colours(record: Record, data: Option<&MeterCounterData>) -> Record {
 }
 
 fn direct_counter(catalog: &Catalog, entry: &DirectCounterEntry) -> Record {
-    let record = key(catalog, &entry.table_entry.clone().unwrap_or_default());
-    with_counted(record, entry.data.as_ref())
+    let table_entry = entry.table_entry.clone().unwrap_or_default();
+    let counts_bytes = direct_counter_counts_bytes(catalog, table_entry.table_id);
+    with_counted(key(catalog, &table_entry), entry.data.as_ref(), counts_bytes)
 }
 
 fn direct_meter(catalog: &Catalog, entry: &DirectMeterEntry) -> Record {

@@ -13,7 +13,7 @@ fn entries_of_tables() {
     shell.text("table modify forwarding dst_addr=1 do flood 0x10");
     let expected = "\
 table forwarding
-dst_addr           action   parameters  packets  bytes  since_last_hit  idle_timeout  metadata
+dst_addr           action   parameters  idle_timeout  since_last_hit  metadata  packets  bytes
 ";
     let text = shell.text("table dump EntityIngress.forwarding");
     assert_eq!(text.lines().next(), expected.lines().next());

@@ -14,6 +14,7 @@ pub struct CallError {
     message: String,
     /// Position in the batch, code and message.
     updates: Vec<(usize, Code, String)>,
+    is_connection_refused: bool,
 }
 
 impl CallError {
@@ -23,6 +24,7 @@ impl CallError {
             code: None,
             message,
             updates: Vec::new(),
+            is_connection_refused: false,
         }
     }
 
@@ -30,15 +32,27 @@ impl CallError {
     pub(super) fn unreachable(address: &Address, error: &tonic::transport::Error) -> CallError {
         let mut causes = vec![error.to_string()];
         let mut cause = error.source();
+        let mut is_connection_refused = false;
         while let Some(inner) = cause {
+            let kind = inner.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+            is_connection_refused |= kind == Some(std::io::ErrorKind::ConnectionRefused);
             causes.push(inner.to_string());
             cause = inner.source();
         }
         causes.dedup();
-        CallError::local(format!(
+        let error = CallError::local(format!(
             "cannot connect to {address}: {}; does `forebay run … --grpc` run there?",
             causes.join(": ")
-        ))
+        ));
+        CallError {
+            is_connection_refused,
+            ..error
+        }
+    }
+
+    /// Whether nothing listens at the address, as when a switch has not started yet.
+    pub fn is_connection_refused(&self) -> bool {
+        self.is_connection_refused
     }
 
     /// The switch has said no.
@@ -47,6 +61,7 @@ impl CallError {
             code: Some(code),
             message,
             updates: Vec::new(),
+            is_connection_refused: false,
         }
     }
 
@@ -79,6 +94,7 @@ impl From<Status> for CallError {
             code: Some(status.code()),
             message: status.message().to_string(),
             updates: failed_updates(status.details()),
+            is_connection_refused: false,
         }
     }
 }
