@@ -232,7 +232,11 @@ fn custom(what: &WhatArguments, path: &Path) -> Result<Custom> {
         );
     }
     let Some(capture) = &what.pcap else {
-        bail!("a program of your own needs traffic: --pcap FILE.pcap");
+        bail!(
+            "a program of your own needs traffic: --pcap FILE.pcap\n\n\
+             Usage: forebay bench PROG.p4 --pcap FILE.pcap [--entries FILE.stf] [--ports 1,2]\n\n\
+             For more information, try 'forebay bench --help'."
+        );
     };
     let entries = match &what.entries[..] {
         [] => None,
@@ -247,7 +251,7 @@ fn custom(what: &WhatArguments, path: &Path) -> Result<Custom> {
         program,
         configure: Box::new(move |pipeline| match &entries {
             None => Ok(()),
-            Some(file) => stf_file::apply_entries(file, pipeline).map_err(|error| format!("{error:#}")),
+            Some(file) => stf_file::apply_file(file, pipeline).map_err(|error| format!("{error:#}")),
         }),
         ports: what.ports.clone(),
         frames: frames(capture)?,

@@ -1,7 +1,7 @@
 //! Programs that were compiled before: by `forebay build` (ir.txt) or by p4c for BMv2 (.json).
 
-use crate::files;
 use crate::program::{Compilation, Report};
+use crate::{files, output};
 use anyhow::{Context, Result};
 use forebay_ir::Program;
 use forebay_protocol::p4::config::v1::P4Info;
@@ -93,7 +93,7 @@ fn report(problems: &[String]) -> Report {
         .collect();
     Report {
         good: problems.is_empty(),
-        messages: problems.iter().map(|problem| format!("error: {problem}\n")).collect(),
+        messages: problems.iter().map(|problem| output::painted_error(problem)).collect(),
         json: json!({ "errors": diagnostics.len(), "warnings": 0, "suppressed": 0, "diagnostics": diagnostics }),
     }
 }

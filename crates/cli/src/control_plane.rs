@@ -1,7 +1,6 @@
 //! P4Runtime beside a running switch: options, the program to begin with, and the server.
 
 use crate::compiled;
-use crate::files;
 use crate::gates::Gates;
 use crate::limits::{MemoryOptions, ServerLimits};
 use crate::output;
@@ -17,7 +16,7 @@ use forebay_pipeline::Pipeline;
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
-use forebay_protocol::p4::v1::{Error, WriteRequest};
+use forebay_protocol::p4::v1::{Error, Update};
 use forebay_server::{
     Access, Address, AddressError, CpuPort, DEFAULT_PORT, DigestSender, Environment, Grant, Link, Options, Running, Tls,
 };
@@ -200,6 +199,19 @@ impl Join {
     }
 }
 
+/// Command lines without options of the server.
+#[derive(clap::Parser)]
+struct NoOptions {
+    #[command(flatten)]
+    options: ControlOptions,
+}
+
+impl Default for ControlOptions {
+    fn default() -> ControlOptions {
+        <NoOptions as clap::Parser>::parse_from(["forebay"]).options
+    }
+}
+
 impl ControlOptions {
     /// Where to serve, if anywhere.
     pub fn address(&self) -> Option<Address> {
@@ -313,16 +325,13 @@ impl ControlOptions {
         Ok(device)
     }
 
-    /// Does the updates of a file, a `p4.v1.WriteRequest` as text: all of them or none.
+    /// Does the updates of a file: all of them or none.
     ///
     /// # Errors
-    /// When the file is no such text, or the program refuses an update.
-    pub fn configure(&self, path: &Path, start: &mut Start) -> Result<()> {
-        let request: WriteRequest =
-            forebay_protocol::text::read("p4.v1.WriteRequest", &files::text(path, "text file")?)
-                .map_err(|error| anyhow!("{}: this is no p4.v1.WriteRequest: {error}", path.display()))?;
+    /// When the program refuses an update.
+    pub fn configure(&self, path: &Path, updates: &[Update], start: &mut Start) -> Result<()> {
         let mut device = self.new_device(start)?;
-        let done = device.configure(&request.updates);
+        let done = device.configure(updates);
         done.map_err(|rejection| anyhow!("{}: {}", path.display(), refused(&rejection)))?;
         start.configured = Some(device);
         Ok(())

@@ -1,8 +1,9 @@
 //! A step of a packet's way in words and as JSON.
 
+use crate::source_lines::{Condition, SourceLines};
 use crate::value_words::{columns, condition, number, number_with_decimal};
 use forebay_bits::Bits;
-use forebay_ir::{BodyKind, HeaderId, Location, Program, TableId};
+use forebay_ir::{BodyKind, HeaderId, KeySet, Location, Program, TableId};
 use forebay_pipeline::{Entry, Event, Pipeline};
 use serde_json::{Map, Value, json};
 
@@ -34,14 +35,19 @@ impl Words {
     }
 }
 
-/// The event in words; nothing for a body that simply ends. `source` is the line of the program that it comes from.
-pub fn describe(pipeline: &Pipeline, event: &Event<'_>, source: Option<String>) -> Option<Words> {
+/// The event in words; nothing for a body that simply ends.
+pub fn describe(pipeline: &Pipeline, event: &Event<'_>, source: &mut SourceLines) -> Option<Words> {
     let program = pipeline.program();
     Some(match event {
         Event::Enter { body, kind } => enter(body, *kind),
         Event::ParserState { name, location } => {
             let json = json!({ "event": "state", "state": name });
-            Words::new(format!("state {name}"), *location, json)
+            let line = source.line_of_state(program, name, *location);
+            let location = Location {
+                line: line.unwrap_or(location.line),
+                ..*location
+            };
+            Words::new(format!("state {name}"), location, json)
         }
         Event::Extract {
             header,
@@ -53,12 +59,8 @@ pub fn describe(pipeline: &Pipeline, event: &Event<'_>, source: Option<String>) 
             let json = json!({ "event": "advance", "bits": bits });
             Words::new(format!("advance {bits} bits"), *location, json)
         }
-        Event::Select { keys, case, location } => select(keys, *case, *location),
-        Event::Branch { taken, location } => {
-            let json = json!({ "event": "branch", "taken": taken });
-            let what = source.map_or("condition".to_string(), |line| format!("`{line}`"));
-            Words::new(format!("{what} is {taken}"), *location, json)
-        }
+        Event::Select { location, .. } => select(event, source.cases(program, *location)),
+        Event::Branch { taken, location } => branch(source.condition(program, *location), *taken, *location),
         Event::Lookup {
             table,
             key,
@@ -152,14 +154,75 @@ fn extract(program: &Program, header: HeaderId, values: &[Bits], cursor: usize, 
     words
 }
 
-fn select(keys: &[Bits], case: Option<usize>, location: Location) -> Words {
-    let chosen = case.map_or("default".to_string(), |case| format!("case {}", case + 1));
-    let json = json!({ "event": "select", "keys": json_numbers(keys), "case": case });
-    Words::new(
-        format!("select ({}): {chosen}", numbers(keys).join(", ")),
+/// A branch that the program does not show, as one of the compiler's that checks an index, goes without saying.
+fn branch(condition: Option<Condition>, taken: bool, location: Location) -> Words {
+    let json = json!({ "event": "branch", "taken": taken });
+    let mut words = Words::new(String::new(), location, json);
+    words.text = condition.map(|Condition { text, .. }| match (text.starts_with("verify("), taken) {
+        (false, _) => format!("`{text}` is {taken}"),
+        (true, true) => format!("`{text}` holds"),
+        (true, false) => format!("`{text}` does not hold"),
+    });
+    words
+}
+
+/// Keys, the case as it is written, and the state that follows.
+fn select(event: &Event<'_>, written: Option<Vec<(String, String)>>) -> Words {
+    let Event::Select {
+        keys,
+        case,
+        keysets,
+        cases,
+        target,
         location,
+    } = event
+    else {
+        unreachable!("it is a select");
+    };
+    let state = target.rsplit('.').next().unwrap_or_default();
+    // What stands in the source is shown only if it is what was compiled.
+    let written = written.filter(|written| written.iter().filter(|(label, _)| label != "default").count() == *cases);
+    let label = match case {
+        None => "default".to_string(),
+        Some(case) => written
+            .and_then(|written| written.into_iter().filter(|(label, _)| label != "default").nth(*case))
+            .filter(|(_, to)| to.is_empty() || state.is_empty() || to == state)
+            .map_or_else(|| keysets_text(keysets), |(label, _)| label),
+    };
+    let to = if state.is_empty() {
+        String::new()
+    } else {
+        format!(" -> {target}")
+    };
+    let name = if state.is_empty() { "switch" } else { "select" };
+    let json = json!({
+        "event": "select", "keys": json_numbers(keys), "case": case, "label": label,
+        "state": (!state.is_empty()).then_some(target),
+    });
+    Words::new(
+        format!("{name} ({}): {label}{to}", numbers(keys).join(", ")),
+        *location,
         json,
     )
+}
+
+fn keysets_text(keysets: &[KeySet]) -> String {
+    let texts: Vec<String> = keysets.iter().map(keyset_text).collect();
+    match &texts[..] {
+        [only] => only.clone(),
+        several => format!("({})", several.join(", ")),
+    }
+}
+
+fn keyset_text(keyset: &KeySet) -> String {
+    match keyset {
+        KeySet::Any => "_".to_string(),
+        KeySet::Exact(value) => number(value),
+        KeySet::Mask { value, mask } => format!("{} &&& {}", number(value), number(mask)),
+        KeySet::Range { low, high } => format!("{} .. {}", number(low), number(high)),
+        KeySet::Equals(_) | KeySet::EqualsMasked { .. } => "a computed value".to_string(),
+        KeySet::ValueSet { .. } => "a value set".to_string(),
+    }
 }
 
 /// An action with its data, in words and as an object.
@@ -223,23 +286,15 @@ fn lookup(
     words
 }
 
-/// Variables that lowering has made are of no interest to people.
+/// How it is shown depends on what else the statement assigns.
 fn assign(name: &str, old: &Bits, new: &Bits, location: Location) -> Words {
     let json = json!({ "event": "assign", "name": name, "old": json_number(old), "new": json_number(new) });
-    let before = if old == new {
-        "as before".to_string()
-    } else {
-        format!("was {}", number(old))
-    };
-    let mut words = Words::new(
-        format!("{name} = {}, {before}", number_with_decimal(new)),
+    Words {
+        text: None,
+        details: Vec::new(),
         location,
         json,
-    );
-    if name.contains('$') {
-        words.text = None;
     }
-    words
 }
 
 fn external(name: &str, instance: &str, index: Option<u64>, value: Option<&Bits>, location: Location) -> Words {

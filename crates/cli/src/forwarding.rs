@@ -6,13 +6,15 @@
 use crate::output;
 use crate::packet_log::{Narrator, PacketLog, Turns};
 use crate::program_slot::ProgramSlot;
+use crate::slow_path;
 use crate::statistics::Statistics;
 use anyhow::{Context, Result, anyhow};
 use forebay_packet::{Port, PortError, Readiness};
-use forebay_pipeline::{NoTrace, Pipeline, TableMemory};
+use forebay_pipeline::{NoTrace, PathCounters, Pipeline, TableMemory};
 use forebay_ports::{Clock, Poller, allowed_processors, pin_to_processor};
 use forebay_server::DigestSender;
 use forebay_switch::{Config, Counters, LaneConfig, LaneStatus, PortReport, Presence, QueueReport, Switch, lanes};
+use serde_json::Value;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,6 +43,10 @@ pub struct Report {
     pub digests_lost: u64,
     /// What tables need of memory.
     pub tables: Vec<TableMemory>,
+    /// How many packets took which path through the program.
+    pub paths: PathCounters,
+    /// What keeps packets off the fast path, as [`slow_path::json`] says it.
+    pub obstacles: Value,
 }
 
 impl Report {
@@ -63,6 +69,7 @@ impl Report {
         self.counters = self.counters + other.counters;
         self.digests += other.digests;
         self.digests_lost += other.digests_lost;
+        self.paths += other.paths;
         self
     }
 }
@@ -132,6 +139,7 @@ pub fn forward(
         worker.leave_report();
         threads.push(worker);
     }
+    statistics.note_slow_path(pipeline);
     statistics.first(&desk.report(pipeline));
     let status = threads.first().map(|worker| worker.status.clone());
     let threads: Vec<_> = threads
@@ -153,6 +161,7 @@ pub fn forward(
         worker.leave_report();
     }
     desk.tell_news(statistics);
+    statistics.note_slow_path(&controlled.program.present());
     Ok(Forwarded {
         report: desk.report(&controlled.program.present()),
         failures: std::mem::take(&mut desk.lock_news().failures),
@@ -254,6 +263,7 @@ fn look_after(
             return;
         }
         desk.tell_news(statistics);
+        statistics.note_slow_path(&controlled.program.present());
         let is_wanted = until.show.swap(false, Ordering::Relaxed);
         statistics.tick(now_ns, is_wanted, || desk.fresh_report(&controlled.program.present()));
         if let Some(watch) = controlled.watch {
@@ -330,6 +340,7 @@ impl Desk {
             sum.merge(&slot.lock().unwrap_or_else(PoisonError::into_inner))
         });
         report.tables = pipeline.table_memory();
+        report.obstacles = slow_path::json(pipeline);
         report
     }
 
@@ -354,7 +365,7 @@ impl Desk {
         let messages = std::mem::take(&mut self.lock_news().messages);
         for message in messages {
             statistics.leave_shown();
-            output::message(&format!("forebay: {message}\n"));
+            output::warning(&message);
         }
     }
 }
@@ -525,7 +536,8 @@ impl Worker {
             counters: self.switch.counters(),
             digests: self.digests,
             digests_lost: self.digests_lost,
-            tables: Vec::new(),
+            paths: self.switch.paths(),
+            ..Report::default()
         };
         *self.desk.slots[self.index]
             .lock()

@@ -1,9 +1,9 @@
 //! The `forebay` command.
 //!
 //! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`files`,
-//! `numbers`), loading a program (`program`), reading an STF file (`stf_file`), finding tests (`test_suite`) and telling
-//! how they went (`test_report`), showing a packet's way (`trace_printer`, `event_words`, `value_words`, `source_lines`),
-//! bringing what scenarios name (`library`), showing how far simulations are (`simulation_progress`), working on all processors (`parallel`), moving packets (`forwarding`), closing ports (`gates`), counting ports (`port_table`, `statistics`), choosing what is measured (`bench_rows`),
+//! `numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding tests (`test_suite`) and telling
+//! how they went (`test_report`, `junit`), showing a packet's way (`trace_printer`, `trace_groups`, `event_words`, `value_words`, `source_lines`),
+//! bringing what scenarios name (`library`), showing how far simulations are (`simulation_progress`), working on all processors (`parallel`), moving packets (`forwarding`), closing ports (`gates`), counting ports (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`),
 //! speaking with switches (`ctl`),
 //! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`), what a switch
 //! spends at most (`limits`) and gives up (`sandbox`). What the commands *do* is in the other crates.
@@ -16,10 +16,12 @@ mod commands;
 mod compiled;
 mod control_plane;
 mod ctl;
+mod entries;
 mod event_words;
 mod files;
 mod forwarding;
 mod gates;
+mod junit;
 mod library;
 mod limits;
 mod numbers;
@@ -30,20 +32,27 @@ mod parquet_table;
 mod port_table;
 mod program;
 mod program_slot;
+mod run_config;
+mod runtime_json;
 mod sandbox;
 mod saved_state;
 mod simple_switch;
 mod simulation_progress;
+mod slow_path;
 mod source_lines;
 mod statistics;
 mod stf_file;
 mod switch_options;
 mod test_report;
 mod test_suite;
+mod trace_groups;
 mod trace_printer;
 mod value_words;
+mod version;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use output::LogLevel;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Counts what a program that is pushed takes of memory.
@@ -54,7 +63,7 @@ static ALLOCATOR: forebay_budget::Counting = forebay_budget::Counting;
 #[derive(Parser)]
 #[command(
     name = "forebay",
-    version,
+    version = version::LONG,
     max_term_width = 100,
     after_help = "\
 Begin with:
@@ -64,21 +73,43 @@ Begin with:
 Exit codes: 0 all is well, 1 the program or a test is wrong, 2 the command could not be done."
 )]
 struct CommandLine {
+    /// What is said on the standard error
+    #[arg(long, global = true, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    log: LogLevel,
     #[command(subcommand)]
     command: commands::Command,
 }
 
+/// The command line, for what is derived from it.
+fn command_line() -> clap::Command {
+    CommandLine::command()
+}
+
+fn help() -> anyhow::Result<commands::Status> {
+    output::print(&command_line().render_help().to_string())?;
+    Ok(commands::Status::Good)
+}
+
+fn run(arguments: Vec<OsString>) -> anyhow::Result<commands::Status> {
+    let line = CommandLine::parse_from(run_config::expand(arguments, &command_line())?);
+    output::set_level(line.log);
+    line.command.run()
+}
+
 fn main() -> ExitCode {
-    let name = std::env::args().next().unwrap_or_default();
-    let ended = match simple_switch::Kind::of_name(&name) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let name = arguments.first().map(|name| name.to_string_lossy().into_owned());
+    let ended = match simple_switch::Kind::of_name(&name.unwrap_or_default()) {
         Some(kind) => commands::simple_switch::run_under_name(kind),
-        None => CommandLine::parse().command.run(),
+        // Help was not asked for by name, but it is what is of use to a user who types nothing else.
+        None if arguments.len() <= 1 => help(),
+        None => run(arguments),
     };
     let status = match ended {
         Ok(status) => status,
         Err(error) if output::is_broken_pipe(&error) => commands::Status::Good,
         Err(error) => {
-            output::message(&format!("forebay: {error:#}\n"));
+            output::error(&format!("{error:#}"));
             commands::Status::Unable
         }
     };

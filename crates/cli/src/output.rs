@@ -1,7 +1,73 @@
-//! Writing to the standard output without panicking when nobody reads it.
+//! Writing to the standard output without panicking when nobody reads it, and messages to the standard error in one style:
+//! `error: `, `warning: `, `note: `, with colours on terminals, as far as `--log` wants them.
 
 use anyhow::{Context, Result};
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// What is said on the standard error: this and all that is graver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum LogLevel {
+    /// Only what ends a command
+    Error,
+    /// Also what may be wrong
+    Warning,
+    /// Also what is good to know
+    Info,
+}
+
+static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
+
+/// Sets how much is said from now on.
+pub fn set_level(level: LogLevel) {
+    LEVEL.store(level as u8, Ordering::Relaxed);
+}
+
+/// Whether messages of this gravity are said.
+pub fn says(level: LogLevel) -> bool {
+    level as u8 <= LEVEL.load(Ordering::Relaxed)
+}
+
+/// Says what is wrong.
+pub fn error(text: &str) {
+    labelled(LogLevel::Error, "error", "\x1b[1;31m", text);
+}
+
+/// Says what may be wrong.
+pub fn warning(text: &str) {
+    labelled(LogLevel::Warning, "warning", "\x1b[1;33m", text);
+}
+
+/// Says what is good to know.
+pub fn note(text: &str) {
+    labelled(LogLevel::Info, "note", "\x1b[1;36m", text);
+}
+
+/// Says how things are, without a label.
+pub fn info(text: &str) {
+    if says(LogLevel::Info) {
+        message(&format!("{text}\n"));
+    }
+}
+
+/// A message about a program, as [`error`] says one.
+pub fn painted_error(text: &str) -> String {
+    painted("error", "\x1b[1;31m", text)
+}
+
+fn labelled(level: LogLevel, label: &str, paint: &str, text: &str) {
+    if !says(level) {
+        return;
+    }
+    message(&painted(label, paint, text));
+}
+
+fn painted(label: &str, paint: &str, text: &str) -> String {
+    match colour() {
+        true => format!("{paint}{label}\x1b[0m: {text}\n"),
+        false => format!("{label}: {text}\n"),
+    }
+}
 
 /// Writes the text.
 pub fn print(text: &str) -> Result<()> {

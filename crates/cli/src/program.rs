@@ -2,7 +2,7 @@
 
 use crate::compiled::read_compiled;
 use crate::files;
-use crate::output;
+use crate::output::{self, LogLevel};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use forebay_control::Bundle;
@@ -83,14 +83,6 @@ pub fn load(program: Program, options: forebay_pipeline::Options) -> Result<Arc<
     Ok(Arc::new(pipeline))
 }
 
-/// Why packets do not go the short way of machine code, as a sentence for people; nothing when they do.
-pub fn long_way(pipeline: &Pipeline) -> Option<String> {
-    let obstacle = pipeline.short_way_obstacle()?;
-    Some(format!(
-        "packets go from body to body of the program, not the short way: {obstacle}"
-    ))
-}
-
 /// What there is to say of a program.
 pub struct Report {
     /// Whether the program has no errors.
@@ -106,6 +98,11 @@ impl ProgramArguments {
     pub fn path(&self) -> &Path {
         &self.program
     }
+
+    /// How to compile it.
+    pub fn options(&self) -> &CompileOptions {
+        &self.options
+    }
 }
 
 impl Report {
@@ -118,9 +115,11 @@ impl Report {
         }
     }
 
-    /// Writes the messages to the standard error.
+    /// Writes the messages to the standard error; of a program without errors they are warnings.
     pub fn print(&self) {
-        output::message(&self.messages);
+        if !self.good || output::says(LogLevel::Warning) {
+            output::message(&self.messages);
+        }
     }
 }
 
@@ -161,16 +160,6 @@ pub struct Compilation {
     pub p4info: Option<P4Info>,
     /// What there is to say.
     pub report: Report,
-}
-
-/// Compiles a program and prints the messages to the standard error; none when there is an error.
-///
-/// # Errors
-/// When the program cannot be read.
-pub fn compile(arguments: &ProgramArguments) -> Result<Option<Program>> {
-    let Compilation { program, report, .. } = compilation(arguments)?;
-    report.print();
-    Ok(program)
 }
 
 /// Compiles the program of a command line.

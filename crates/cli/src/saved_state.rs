@@ -55,9 +55,8 @@ impl SaveOptions {
 
 fn restored(folder: &Path, found: Recovered, settings: Settings, start: Start) -> Result<Start> {
     if let Some(cut) = &found.cut {
-        output::message(&format!(
-            "forebay: {}: the last batch was not written to its end and never acknowledged; {} bytes from offset {} on are \
-             left out\n",
+        output::warning(&format!(
+            "{}: the last batch was not written to its end and never acknowledged; {} bytes from offset {} on are left out",
             cut.path.display(),
             cut.bytes,
             cut.offset
@@ -92,6 +91,6 @@ impl Keeper for FolderKeeper {
     }
 
     fn tell(&mut self, event: &Event) {
-        output::message(&format!("forebay: {event}\n"));
+        output::warning(&event.to_string());
     }
 }

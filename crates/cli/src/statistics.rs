@@ -1,17 +1,20 @@
 //! What a running switch prints: its ports from time to time, and totals at the end. On a terminal the table stands still
-//! and its numbers change; elsewhere one table, or one JSON object a line, follows another.
+//! and its numbers change, as long as the switch is in the foreground; elsewhere one table, or one JSON object a line, follows
+//! another.
 
 use crate::forwarding::Report;
 use crate::output;
 use crate::port_table::PortTable;
+use crate::slow_path;
 use forebay_control::KeepingStatus;
-use forebay_pipeline::TableMemory;
+use forebay_pipeline::{Pipeline, TableMemory};
 use forebay_ports::{Clock, Means};
 use forebay_switch::QueueReport;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::IsTerminal;
+use std::sync::{Arc, Weak};
 
 /// Tells a terminal to cut lines at its edge, so that the number of lines written is known.
 const NO_WRAPPING: &str = "\x1b[?7l";
@@ -33,6 +36,8 @@ pub struct Statistics {
     lines_shown: Option<usize>,
     /// Nothing is printed any more: the standard output cannot be written.
     is_given_up: bool,
+    /// The program of which it has been said what keeps packets off its fast path.
+    noted: Weak<Pipeline>,
 }
 
 impl Statistics {
@@ -50,6 +55,7 @@ impl Statistics {
             state: None,
             lines_shown: in_place.then_some(0),
             is_given_up: false,
+            noted: Weak::new(),
         }
     }
 
@@ -70,9 +76,22 @@ impl Statistics {
         self.lines_shown = self.lines_shown.map(|_| 0);
     }
 
+    /// Says what keeps packets off the fast path of the program, once for each program and when all of it is known.
+    pub fn note_slow_path(&mut self, pipeline: &Arc<Pipeline>) {
+        let program = Arc::downgrade(pipeline);
+        if self.json || program.ptr_eq(&self.noted) || pipeline.is_compiling() {
+            return;
+        }
+        self.noted = program;
+        if let Some(note) = slow_path::note(pipeline) {
+            self.leave_shown();
+            output::note(&note);
+        }
+    }
+
     /// Prints a report when it is time, or when it is asked for.
     pub fn tick(&mut self, now_ns: u64, is_wanted: bool, report: impl FnOnce() -> Report) {
-        let is_due = self.interval_ns > 0 && now_ns >= self.last_ns + self.interval_ns;
+        let is_due = self.interval_ns > 0 && now_ns >= self.last_ns + self.interval_ns && !self.is_behind();
         if !is_due && !is_wanted {
             return;
         }
@@ -111,14 +130,30 @@ impl Statistics {
             if let Some(state) = state.filter(|state| state.keeps_state) {
                 json["state"] = state_json(&state);
             }
+            json["paths"] = slow_path::paths_json(&report.paths);
+            json["slow_path"] = report.obstacles.clone();
             return self.write(&format!("{json}\n"));
         }
         let mut text = self.table.text(ports, seconds);
+        let is_behind = self.is_behind();
         if let Some(lines) = &mut self.lines_shown {
-            let before = std::mem::replace(lines, text.lines().count());
-            text = back_over(before) + NO_WRAPPING + &text + WRAPPING;
+            text += &summary(report);
+            if !is_behind {
+                let before = std::mem::replace(lines, text.lines().count());
+                text = back_over(before) + NO_WRAPPING + &text + WRAPPING;
+            }
         }
         self.write(&text);
+    }
+
+    /// Whether the switch is behind a shell's prompt: there a table must not move. It is shown once, when it is asked for, and again when
+    /// the switch is in front.
+    fn is_behind(&mut self) -> bool {
+        let is_behind = self.lines_shown.is_some() && !forebay_ports::is_foreground(&std::io::stdout());
+        if is_behind {
+            self.leave_shown();
+        }
+        is_behind
     }
 
     /// Writes to the standard output. When that fails (its reader has gone, a disk is full) statistics are given up, with one
@@ -129,9 +164,30 @@ impl Statistics {
         }
         if let Err(error) = output::print(text) {
             self.is_given_up = true;
-            output::message(&format!("forebay: no more statistics: {error:#}; the switch goes on\n"));
+            output::warning(&format!("no more statistics: {error:#}; the switch goes on"));
         }
     }
+}
+
+/// What stands below the ports on a terminal: entries of tables, and the share of packets on the fast path.
+fn summary(report: &Report) -> String {
+    let mut text = String::new();
+    let filled: Vec<String> = report
+        .tables
+        .iter()
+        .filter(|table| table.entries > 0)
+        .map(|table| format!("{} {}", table.table, table.entries))
+        .collect();
+    if !filled.is_empty() {
+        let _ = writeln!(text, "entries: {}", filled.join(", "));
+    }
+    let fast: u64 = report.paths.fast().map(|(_, packets)| packets).sum();
+    let slow: u64 = report.paths.slow().map(|(_, packets)| packets).sum();
+    if fast + slow > 0 {
+        let share = 100.0 * fast as f64 / (fast + slow) as f64;
+        let _ = writeln!(text, "fast path: {share:.1} % of packets");
+    }
+    text
 }
 
 fn totals(report: &Report) -> String {
@@ -153,7 +209,7 @@ fn totals(report: &Report) -> String {
         } = queue;
         let _ = writeln!(text, "queue {queue} of port {port} was full {dropped} times");
     }
-    text
+    text + &slow_path::paths_text(&report.paths)
 }
 
 fn totals_json(report: &Report) -> Value {

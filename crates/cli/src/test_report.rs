@@ -43,6 +43,15 @@ impl Ran {
         }
     }
 
+    /// What is wrong, with places.
+    pub fn messages(&self) -> Vec<String> {
+        let file = self.path.display().to_string();
+        match &self.outcome {
+            Err(error) => vec![error.clone()],
+            Ok(outcome) => outcome.failures.iter().map(|failure| failure.in_file(&file)).collect(),
+        }
+    }
+
     /// A line for the test, and below it what failed and what is worth knowing.
     pub fn text(&self, detail: Detail) -> String {
         let verdict = match self.status() {
@@ -56,7 +65,7 @@ impl Ran {
             Err(error) => {
                 let _ = writeln!(text, "\n{}", indented(error));
             }
-            Ok(outcome) => write_outcome(&mut text, outcome, detail),
+            Ok(outcome) => write_outcome(&mut text, &self.path.display().to_string(), outcome, detail),
         }
         text
     }
@@ -73,18 +82,18 @@ impl Ran {
     }
 }
 
-fn write_outcome(text: &mut String, outcome: &Outcome, detail: Detail) {
+fn write_outcome(text: &mut String, file: &str, outcome: &Outcome, detail: Detail) {
     let _ = writeln!(
         text,
         " (packets: {} in, {} out)",
         outcome.packets_in, outcome.packets_out
     );
     for failure in &outcome.failures {
-        let _ = writeln!(text, "{}", indented(&failure.to_string()));
+        let _ = writeln!(text, "{}", indented(&failure.in_file(file)));
     }
     if detail == Detail::Verbose || !outcome.passed() {
         for note in &outcome.notes {
-            let _ = writeln!(text, "{}", indented(&format!("note: {note}")));
+            let _ = writeln!(text, "{}", indented(&format!("note: {}", note.in_file(file))));
         }
     }
 }

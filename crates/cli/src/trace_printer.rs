@@ -2,6 +2,7 @@
 
 use crate::event_words::{Words, describe};
 use crate::source_lines::{SourceLines, place};
+use crate::trace_groups::{self, Assignment, Group, Kind, Shown};
 use crate::value_words::dump;
 use forebay_ir::Location;
 use forebay_pipeline::{Event, Pipeline, Tracer};
@@ -31,6 +32,8 @@ pub struct TracePrinter {
     /// Whether it is in a parser state, whose steps stand deeper.
     in_state: bool,
     steps: Vec<Step>,
+    /// Steps of the present statement, if several are told together.
+    group: Option<Group>,
     /// Steps beyond [`MAX_STEPS`].
     left_out: u64,
 }
@@ -54,12 +57,14 @@ impl TracePrinter {
             depth: 0,
             in_state: false,
             steps: Vec::new(),
+            group: None,
             left_out: 0,
         }
     }
 
     /// The steps since the last call, each with its place in the source to its left.
     pub fn take_text(&mut self) -> String {
+        self.end_group();
         let places = self.steps.iter().filter_map(|step| step.place.as_ref());
         let gutter = places.map(|place| place.len() + 2).max().unwrap_or(0);
         let mut text = String::new();
@@ -74,6 +79,7 @@ impl TracePrinter {
 
     /// The steps since the last call, an object each.
     pub fn take_json(&mut self) -> Vec<Value> {
+        self.end_group();
         self.steps.drain(..).map(|step| step.json).collect()
     }
 
@@ -94,6 +100,120 @@ impl TracePrinter {
             details: words.details,
             json,
         });
+    }
+
+    /// Adds a step to the group of its statement, or begins one with it. Says whether that says all of the step.
+    fn join_group(&mut self, event: &Event<'_>) -> bool {
+        match *event {
+            Event::Assign {
+                slot,
+                ref old,
+                ref new,
+                location,
+            } => {
+                let assignment = Assignment::new(self.pipeline.program(), slot, old, new);
+                self.join_assignments(location, assignment);
+                true
+            }
+            Event::Emit {
+                header,
+                valid: false,
+                location,
+            } => {
+                let name = self.pipeline.program().headers[header.index()].name.clone();
+                self.join_emits(location, name);
+                true
+            }
+            Event::Branch { location, .. } => self.join_branches(location),
+            _ => {
+                self.end_group();
+                false
+            }
+        }
+    }
+
+    fn join_assignments(&mut self, location: Location, assignment: Option<Assignment>) {
+        if let Some(Group {
+            location: place,
+            kind: Kind::Assignments(all),
+            ..
+        }) = &mut self.group
+            && *place == location
+        {
+            all.extend(assignment);
+            return;
+        }
+        self.begin_group(location, Kind::Assignments(assignment.into_iter().collect()));
+    }
+
+    fn join_emits(&mut self, location: Location, name: String) {
+        if let Some(Group {
+            location: place,
+            kind: Kind::NotEmitted { more, .. },
+            ..
+        }) = &mut self.group
+            && *place == location
+        {
+            *more += 1;
+            return;
+        }
+        self.begin_group(location, Kind::NotEmitted { first: name, more: 0 });
+    }
+
+    /// Of the operands of a condition the last one decides. Branches that the program does not show end no statement.
+    fn join_branches(&mut self, location: Location) -> bool {
+        let program = self.pipeline.clone();
+        let Some(condition) = self.source.condition(program.program(), location) else {
+            return true;
+        };
+        if let Some(Group {
+            location: place,
+            step,
+            kind: Kind::Branches { statement_follows },
+        }) = &mut self.group
+            && *place == location
+        {
+            if *statement_follows {
+                return true;
+            }
+            let last = std::mem::replace(step, self.steps.len());
+            if let Some(before) = self.steps.get_mut(last) {
+                before.text = None;
+            }
+            return false;
+        }
+        let statement_follows = condition.statement_follows;
+        self.begin_group(location, Kind::Branches { statement_follows });
+        false
+    }
+
+    /// The step that comes next shows what the group has to say.
+    fn begin_group(&mut self, location: Location, kind: Kind) {
+        self.end_group();
+        let step = self.steps.len();
+        self.group = Some(Group { location, step, kind });
+    }
+
+    /// Says what the group has to say.
+    fn end_group(&mut self) {
+        let Some(Group { location, step, kind }) = self.group.take() else {
+            return;
+        };
+        let shown = match kind {
+            Kind::Assignments(all) => {
+                let pipeline = self.pipeline.clone();
+                let statement = self.source.statement(pipeline.program(), location);
+                trace_groups::assignments(&all, statement)
+            }
+            Kind::NotEmitted { first, more } => Shown {
+                text: Some(trace_groups::not_emitted(&first, more)),
+                details: Vec::new(),
+            },
+            Kind::Branches { .. } => return,
+        };
+        if let Some(step) = self.steps.get_mut(step) {
+            (step.text, step.details) = (shown.text, shown.details);
+        }
     }
 
     fn push_packet(&mut self, text: String, data: &[u8], json: Value) {
@@ -125,6 +245,7 @@ impl Step {
 
 impl Observer for TracePrinter {
     fn packet_enters(&mut self, line: u32, port: u32, data: &[u8]) {
+        self.end_group();
         (self.depth, self.in_state) = (0, false);
         let text = format!("packet {line} enters port {port}, {} bytes", data.len());
         let json = json!({ "event": "packet_enters", "line": line, "port": port, "bytes": hex(data) });
@@ -133,6 +254,7 @@ impl Observer for TracePrinter {
     }
 
     fn packet_leaves(&mut self, port: u32, data: &[u8]) {
+        self.end_group();
         self.depth = 0;
         let text = format!("packet leaves port {port}, {} bytes", data.len());
         let json = json!({ "event": "packet_leaves", "port": port, "bytes": hex(data) });
@@ -151,11 +273,11 @@ impl Tracer for TracePrinter {
             self.depth = self.depth.saturating_sub(1).max(1);
         }
         let pipeline = self.pipeline.clone();
-        let line = match event {
-            Event::Branch { location, .. } => self.source.get(pipeline.program(), location),
-            _ => None,
-        };
-        if let Some(words) = describe(&pipeline, &event, line) {
+        let is_said = self.join_group(&event);
+        if let Some(mut words) = describe(&pipeline, &event, &mut self.source) {
+            if is_said {
+                words.text = None;
+            }
             self.push(words);
         }
         match event {

@@ -112,12 +112,8 @@ fn a_switch_between_capture_files() {
     ]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("ingress_drop 1"), "{}", ran.stdout);
-    assert!(
-        ran.stdout
-            .ends_with("4 packets received, 0 copies made, 3 sent, 1 dropped\n"),
-        "{}",
-        ran.stdout
-    );
+    let totals = "4 packets received, 0 copies made, 3 sent, 1 dropped\n";
+    assert!(ran.stdout.contains(totals), "{}", ran.stdout);
     assert_eq!(
         std::fs::read(output).expect("the output").len(),
         24 + 3 * 16 + 3 + 3 + 2
@@ -239,7 +235,7 @@ fn what_cannot_be_done_is_said_plainly() {
         (vec!["check", "."], ". is a folder; name the program in it"),
         (
             vec!["run", &program(), "-i", "0@lo", "--entries", "."],
-            ". is a folder; name the STF file in it",
+            ". is a folder; name the file of table entries in it",
         ),
         (
             vec!["build", &program(), "-o", &program()],
@@ -378,14 +374,14 @@ fn a_running_switch_captures_its_ports() {
 }
 
 #[test]
-fn it_is_said_why_packets_do_not_take_the_short_way() {
+fn it_is_said_what_keeps_packets_off_the_fast_path() {
     let folder = folder();
     let input = capture(folder.path(), "in.pcap", &[&[0; 14]]);
     let port = format!("0@pcap:{input}");
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/stf/externs/random_bounds.p4");
     let ran = forebay(&["run", program, "-i", &port]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let expected = "not the short way: it draws random numbers\n";
+    let expected = "random_bounds.p4:25 draws a random number\n";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     let output = folder.path().join("out").to_string_lossy().into_owned();
     let ran = forebay(&["build", program, "-o", &output]);
@@ -427,4 +423,260 @@ fn entries_may_be_the_text_of_a_write_request() {
     assert_eq!(ran.code, 2);
     let expected = "update 2: action `PortForwardIngress.forward`: parameter `port`: 0x0200 does not fit in 9 bits";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+}
+
+#[test]
+fn the_fast_path_is_counted_and_so_is_what_leaves_it() {
+    let folder = folder();
+    let program = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/slow_path/copies_and_digests.p4"
+    );
+    let packets: Vec<&[u8]> = vec![&[1, 0, 0], &[1, 1, 0], &[1, 2, 0], &[1]];
+    let input = capture(folder.path(), "in.pcap", &packets);
+    let arguments = [
+        "run",
+        program,
+        "-i",
+        &format!("1@pcap:{input},"),
+        "-i",
+        "2@mem:",
+        "--json",
+    ];
+    let ran = forebay(&[&arguments[..], &["--stats-interval", "0"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let last = ran.stdout.lines().last().expect("a line");
+    let report: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    let sum = |value: &serde_json::Value| -> u64 {
+        let counts = value.as_object().expect("an object").values();
+        counts.map(|count| count.as_u64().expect("a number")).sum()
+    };
+    let paths = &report["paths"];
+    assert_eq!(
+        sum(&paths["fast_packets"]) + sum(&paths["slow_packets"]),
+        4,
+        "each packet once: {paths}"
+    );
+    let kinds = report["slow_path"].as_array().expect("a list");
+    assert!(kinds.iter().all(|obstacle| obstacle["kind"] == "leaves"), "{kinds:?}");
+    let ran = forebay(&[&arguments[..6], &["--engine", "interp"]].concat());
+    let expected = "packets on the fast path: 0; on the slow path: 4 (4 of a program without a fast path)";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+}
+
+#[test]
+fn entries_may_be_the_json_of_tutorials() {
+    let folder = folder();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs/portfwd/portfwd.p4");
+    let input = capture(folder.path(), "in.pcap", &[&[7; 60]]);
+    let port = format!("1@pcap:{input},");
+    let run = |text: &str| {
+        let entries = write(folder.path(), "s1-runtime.json", text);
+        forebay(&["run", program, "-i", &port, "-i", "2@mem:", "--entries", &entries])
+    };
+    let good = r#"{
+        "target": "bmv2", "p4info": "x", "bmv2_json": "y",
+        "table_entries": [
+            { "table": "PortForwardIngress.ports", "match": { "standard_metadata.ingress_port": 1 },
+              "action_name": "PortForwardIngress.forward", "action_params": { "port": 2 } }
+        ],
+        "multicast_group_entries": [
+            { "multicast_group_id": 1, "replicas": [ { "egress_port": 2, "instance": 1 } ] }
+        ],
+        "clone_session_entries": [
+            { "clone_session_id": 5, "packet_length_bytes": 64, "replicas": [ { "egress_port": 2 } ] }
+        ]
+    }"#;
+    let ran = run(good);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("1 packets received, 0 copies made, 1 sent"),
+        "{}",
+        ran.stdout
+    );
+    let note = "note: ";
+    assert!(
+        ran.stderr.contains(note) && ran.stderr.contains("`target`, `p4info`, `bmv2_json`"),
+        "{}",
+        ran.stderr
+    );
+    let ran = run(&good.replace("\"port\": 2", "\"prt\": 2"));
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr.contains("table_entries[0]: ") && ran.stderr.contains("prt"),
+        "{}",
+        ran.stderr
+    );
+    let ran = run("{}");
+    assert!(
+        ran.stderr.contains("this is JSON, but no table entries"),
+        "{}",
+        ran.stderr
+    );
+    let ran = forebay(&["run", program, "-i", &port, "--entries", program]);
+    assert!(
+        ran.stderr.contains("this is a P4 program, not a file of table entries"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_trace_shows_the_program_and_not_the_compiler() {
+    let folder = folder();
+    let program = r#"
+#include <v1model.p4>
+header hop_t { bit<1> last; bit<7> port; }
+struct headers_t { hop_t[3] hops; }
+struct meta_t {}
+const bit<1> MORE = 0;
+parser P(packet_in packet, out headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    state start {
+        transition hop;
+    }
+    state hop {
+        packet.extract(hdr.hops.next);
+        transition select(hdr.hops.last.last) {
+            MORE: hop;
+            default: accept;
+        }
+    }
+}
+control V(inout headers_t hdr, inout meta_t meta) { apply {} }
+control I(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        if (hdr.hops[0].isValid()
+            && hdr.hops[0].port != 0) {
+            standard_metadata.egress_spec = (bit<9>)hdr.hops[0].port;
+            hdr.hops.pop_front(1);
+        }
+    }
+}
+control E(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) { apply {} }
+control C(inout headers_t hdr, inout meta_t meta) { apply {} }
+control D(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr.hops); } }
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+"#;
+    let program = write(folder.path(), "hops.p4", program);
+    let ran = forebay(&["trace", &program, "--port", "1", "--hex", "02 83 aa"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for line in [
+        "hops.p4:8     state start",
+        "hops.p4:11    state hop",
+        "select (0): MORE -> hop",
+        "select (1): default -> accept",
+        "`if (hdr.hops[0].isValid() && hdr.hops[0].port != 0)` is true",
+        "`hdr.hops.pop_front(1)`",
+        "hdr.hops[1]       becomes invalid",
+        "emit hdr.hops[1] and 1 more: not valid",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}\nis not in\n{}", ran.stdout);
+    }
+    for leftover in ["hops.next", "case 1", "$"] {
+        assert!(!ran.stdout.contains(leftover), "{leftover}\nis in\n{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_configuration_file_has_the_options_of_run() {
+    let folder = folder();
+    let input = capture(folder.path(), "in.pcap", &[&[0, 3, 9]]);
+    let config = |more: &str| {
+        let text = format!(
+            "program = {:?}\ninterfaces = [{:?}, \"3@mem:\"]\nstats-interval = 0\n{more}\n",
+            program(),
+            format!("0@pcap:{input},")
+        );
+        write(folder.path(), "switch.toml", &text)
+    };
+    let ran = forebay(&["run", "--config", &config("json = true")]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(report["totals"]["sent_packets"], 1);
+    let path = config("wrokers = 2");
+    let ran = forebay(&["run", "--config", &path]);
+    assert_eq!(ran.code, 2);
+    let expected = format!("error: {path}:4: `forebay run` has no option `wrokers`; did you mean `workers`?\n");
+    assert_eq!(ran.stderr, expected);
+}
+
+#[test]
+fn what_nobody_asks_for_is_help() {
+    let ran = forebay(&[]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stdout.contains("Usage: forebay"), "{}", ran.stdout);
+    let version = forebay(&["--version"]).stdout;
+    assert!(version.starts_with("forebay 0."), "{version}");
+    let ran = forebay(&["check", "--json", "no-such-file.p4"]);
+    assert_eq!(ran.code, 2);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(report["errors"], 1);
+    let ran = forebay(&["bench", "my.p4"]);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("Usage: forebay bench PROG.p4 --pcap FILE.pcap"),
+        "{}",
+        ran.stderr
+    );
+    let quiet = forebay(&["--log", "error", "build", &program(), "-o", "/dev/null/x"]);
+    assert!(quiet.stderr.starts_with("error: "), "{}", quiet.stderr);
+}
+
+#[test]
+fn completions_and_manual_pages_come_from_the_command_line_itself() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = forebay(&["completions", shell]);
+        assert!(
+            ran.code == 0 && ran.stdout.contains("stats-interval"),
+            "{shell}: {}",
+            ran.stderr
+        );
+    }
+    let folder = folder();
+    let ran = forebay(&["man", &folder.path().to_string_lossy()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let page = std::fs::read_to_string(folder.path().join("forebay-run.1")).expect("a page");
+    assert!(page.contains(".TH forebay-run 1"), "{page}");
+}
+
+#[test]
+fn a_switch_that_has_not_started_yet_is_waited_for() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address").to_string();
+    drop(listener);
+    let mut ctl = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(["ctl", "--grpc", &address, "--wait", "60", "info"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("ctl starts");
+    let mut said = String::new();
+    let stderr = ctl.stderr.take().expect("it is a pipe");
+    let mut lines = std::io::BufReader::new(stderr);
+    std::io::BufRead::read_line(&mut lines, &mut said).expect("a line");
+    let expected = format!("note: nothing listens at {address} yet; waiting for the switch to start\n");
+    assert_eq!(said, expected);
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs/portfwd/portfwd.p4");
+    let mut switch = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args([
+            "run",
+            program,
+            "-i",
+            "1@mem:",
+            "--grpc",
+            &address,
+            "--stats-interval",
+            "0",
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the switch starts");
+    let output = ctl.wait_with_output().expect("ctl ends");
+    switch.kill().expect("it can be ended");
+    switch.wait().expect("it ends");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("ports"),
+        "the table of the program"
+    );
 }

@@ -96,7 +96,7 @@ fn an_interrupt_leaves_nothing_behind() {
         .expect("a pipe")
         .read_to_string(&mut message)
         .expect("text");
-    assert_eq!((status.code(), message.as_str()), (Some(2), "forebay: interrupted\n"));
+    assert_eq!((status.code(), message.as_str()), (Some(2), "error: interrupted\n"));
     assert_eq!(namespaces(demo.id()), 0);
 }
 

@@ -40,7 +40,7 @@ fn a_line_for_each_test_and_a_difference_to_read() {
         stdout,
         "passed  DIR/good.stf (packets: 1 in, 1 out)\n\
          FAILED  DIR/bad.stf (packets: 1 in, 1 out)\n        \
-         line 2: the packet from port 3 (because of line 1) differs: 3 bytes; differing hexadecimal digits: 1\n            \
+         DIR/bad.stf:2: the packet from port 3 (because of line 1) differs: 3 bytes; differing hexadecimal digits: 1\n            \
          0: expected 00 03 ab\n               \
          received 00 03 aa\n                               \
          ^\n\

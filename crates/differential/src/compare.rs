@@ -6,7 +6,7 @@ use forebay_chip::ChipSpec;
 use forebay_frontend::{Options as FrontEnd, compile};
 use forebay_ir::{Op, Program, SlotId};
 use forebay_pipeline::{Engine, Options, Pipeline};
-use forebay_stf::{Command, FailureKind, Located, Outcome, Test, run_both, run_switch_and_chip};
+use forebay_stf::{Command, FailureKind, Located, Outcome, Test, UnnamedPorts, run_both, run_switch_and_chip};
 use forebay_switch::Spread;
 use forebay_syntax::render::render_all;
 use forebay_syntax::source::MemorySources;
@@ -112,6 +112,7 @@ impl Case {
         });
         Test {
             commands: commands.collect(),
+            unnamed_ports: UnnamedPorts::Noted,
         }
     }
 

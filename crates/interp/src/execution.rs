@@ -8,7 +8,9 @@ use crate::requests::Requests;
 use crate::state::State;
 use crate::trace::{Event, Tracer};
 use forebay_bits::Bits;
-use forebay_ir::{BlockId, Body, BodyId, Expr, KeySet, Location, Op, Program, SelectCase, SlotId, TableId, Terminator};
+use forebay_ir::{
+    Block, BlockId, Body, BodyId, Expr, KeySet, Location, Op, Program, SelectCase, SlotId, TableId, Terminator,
+};
 
 /// How a body ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,9 +149,10 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
             if T::ON
                 && let Some(name) = &block.label
             {
+                let first = block.statements.first().map(|statement| statement.location);
                 self.tracer.event(Event::ParserState {
                     name,
-                    location: block.location,
+                    location: first.unwrap_or(block.location),
                 });
             }
             for statement in &block.statements {
@@ -163,7 +166,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
             if !self.take_step() {
                 return Ended::StepLimit;
             }
-            match self.follow(&block.terminator, block.location, action_data) {
+            match self.follow(body, block, action_data) {
                 Ok(next) => block_id = next,
                 Err(ended) => return ended,
             }
@@ -177,13 +180,9 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
     }
 
     /// The block that follows, or how the body ends.
-    fn follow(
-        &mut self,
-        terminator: &'a Terminator,
-        location: Location,
-        action_data: &[Bits],
-    ) -> Result<BlockId, Ended> {
-        match terminator {
+    fn follow(&mut self, body: &'a Body, block: &'a Block, action_data: &[Bits]) -> Result<BlockId, Ended> {
+        let location = block.location;
+        match &block.terminator {
             Terminator::Jump(next) => Ok(*next),
             Terminator::Branch {
                 condition,
@@ -197,7 +196,12 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
                 Ok(if taken { *then_block } else { *else_block })
             }
             Terminator::Select { keys, cases, default } => {
-                Ok(self.select(keys, cases, *default, location, action_data))
+                let choice = Choice {
+                    body,
+                    cases,
+                    default: *default,
+                };
+                Ok(self.select(keys, choice, location, action_data))
             }
             Terminator::Apply {
                 table,
@@ -237,29 +241,25 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
     }
 
     /// The first case that matches (P4_16 §13.6).
-    fn select(
-        &mut self,
-        keys: &[Expr],
-        cases: &[SelectCase],
-        default: BlockId,
-        location: Location,
-        action_data: &[Bits],
-    ) -> BlockId {
+    fn select(&mut self, keys: &[Expr], choice: Choice<'a>, location: Location, action_data: &[Bits]) -> BlockId {
         let mut values = std::mem::take(&mut self.buffers.keys);
         values.clear();
         values.extend(keys.iter().map(|key| self.eval(key, action_data)));
-        let case = cases
-            .iter()
-            .position(|case| self.case_matches(&case.keysets, &values, action_data));
+        let matches = |case: &SelectCase| self.case_matches(&case.keysets, &values, action_data);
+        let case = choice.cases.iter().position(matches);
+        let target = choice.target(case);
         if T::ON {
             self.tracer.event(Event::Select {
                 keys: &values,
                 case,
+                keysets: case.map_or(&[], |case| &choice.cases[case].keysets),
+                cases: choice.cases.len(),
+                target: state_name(choice.body, target),
                 location,
             });
         }
         self.buffers.keys = values;
-        case.map_or(default, |index| cases[index].target)
+        target
     }
 
     fn case_matches(&self, keysets: &[KeySet], keys: &[Bits], action_data: &[Bits]) -> bool {
@@ -378,6 +378,31 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
                 Flow::Continue
             }
         }
+    }
+}
+
+/// The cases of a select expression in a body.
+#[derive(Clone, Copy)]
+struct Choice<'a> {
+    body: &'a Body,
+    cases: &'a [SelectCase],
+    default: BlockId,
+}
+
+impl Choice<'_> {
+    fn target(&self, case: Option<usize>) -> BlockId {
+        case.map_or(self.default, |case| self.cases[case].target)
+    }
+}
+
+/// The parser's state that begins with a block, for people.
+fn state_name(body: &Body, block: BlockId) -> &str {
+    let block = &body.blocks[block.index()];
+    match (&block.label, &block.terminator) {
+        (Some(label), _) => label,
+        (None, Terminator::Return) if block.statements.is_empty() => "accept",
+        (None, Terminator::Reject(_)) => "reject",
+        _ => "",
     }
 }
 

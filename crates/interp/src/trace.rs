@@ -4,7 +4,7 @@
 //! trace costs nothing when nobody reads it.
 
 use forebay_bits::Bits;
-use forebay_ir::{BodyKind, HeaderId, Location, SlotId, TableId};
+use forebay_ir::{BodyKind, HeaderId, KeySet, Location, SlotId, TableId};
 
 /// Receives events.
 pub trait Tracer {
@@ -40,7 +40,7 @@ pub enum Event<'a> {
     ParserState {
         /// Its name.
         name: &'a str,
-        /// Its place.
+        /// The place of what it does first.
         location: Location,
     },
     /// A header was extracted.
@@ -67,6 +67,12 @@ pub enum Event<'a> {
         keys: &'a [Bits],
         /// Index of the case; `None` for the default.
         case: Option<usize>,
+        /// What the case matches, a set for each key; nothing for the default.
+        keysets: &'a [KeySet],
+        /// How many cases there are without the default.
+        cases: usize,
+        /// The parser's state that follows, `accept` or `reject`; empty when what follows is no state.
+        target: &'a str,
         /// Place.
         location: Location,
     },

@@ -51,7 +51,7 @@ impl fmt::Display for CompileError {
             CompileError::UnsupportedMachine(reason) => {
                 write!(formatter, "programs cannot be compiled for this machine: {reason}")
             }
-            CompileError::TooLarge { body } => write!(formatter, "`{body}` is too large to be compiled"),
+            CompileError::TooLarge { body } => write!(formatter, "{body} is too large for the code generator"),
             CompileError::Memory(reason) => write!(formatter, "there is no memory for compiled code: {reason}"),
         }
     }
@@ -137,7 +137,7 @@ pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> R
 /// Compiles the short way through a program, in one of its forms.
 ///
 /// # Panics
-/// When there is an [obstacle](Route::obstacle), or the order of packets can be seen
+/// When the program [has no short way](Route::is_blocked), or the order of packets can be seen
 /// ([`Route::keeps_order`]) and would not be kept.
 pub fn compile_short_way(
     program: &Program,
@@ -145,7 +145,7 @@ pub fn compile_short_way(
     order: Order,
     step_limit: u64,
 ) -> Result<ShortCode, CompileError> {
-    assert_eq!(route.obstacle(program, step_limit), None, "there is a short way");
+    assert!(!route.is_blocked(program, step_limit), "there is a short way");
     assert!(
         order != Order::Staged || !route.keeps_order(program),
         "the order of packets cannot be seen"
@@ -169,6 +169,7 @@ pub fn compile_short_way(
         copies: plan.makes_copies(),
         arrays: ArraysShape::of(program),
         truncates: truncates(program),
+        obstacles: plan.obstacles(program, route),
         staged: order == Order::Staged,
         uniform,
         steady: uniform && !route.depends_on_time(program),

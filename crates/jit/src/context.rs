@@ -280,6 +280,11 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Look-ups with a flow cache that had to search their table since the memory is there.
+    pub fn flow_misses(&self) -> u64 {
+        self.flows.all_misses()
+    }
+
     /// Notes where the tables are of code with this number, unless they are still there; the bytes that searches read at random in
     /// all of them.
     pub(crate) fn locate(&mut self, code: u64, tables: &[TableId], objects: &dyn TableObjects) -> usize {

@@ -49,6 +49,8 @@ pub(crate) struct FlowCache {
     state: Option<State>,
     /// Look-ups that found something else in their slot, in this window.
     pub(crate) misses: u64,
+    /// And in those before.
+    misses_before: u64,
     /// Packets in this window.
     packets: u64,
     phase: Phase,
@@ -73,6 +75,7 @@ impl Default for FlowCache {
             tag: 0,
             state: None,
             misses: 0,
+            misses_before: 0,
             packets: 0,
             phase: Phase::Learning,
             bursts_left: LEARNING,
@@ -114,7 +117,13 @@ impl FlowCache {
             Phase::Learning => (Phase::Serving, WINDOW),
             Phase::Resting => (Phase::Learning, LEARNING),
         };
+        self.misses_before += self.misses;
         (self.misses, self.packets) = (0, 0);
+    }
+
+    /// Look-ups of all packets that found something else in their slot, and searched the table.
+    pub(crate) fn all_misses(&self) -> u64 {
+        self.misses_before + self.misses
     }
 
     /// So many packets are about to use it.

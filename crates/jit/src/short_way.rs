@@ -6,7 +6,7 @@ use crate::context::{Context, Memory};
 use crate::flow_slots::SlotLayout;
 use crate::lane::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
-use crate::route::{Arguments, Order};
+use crate::route::{Arguments, GiveUp, Obstacle, Order};
 use crate::tables::TableObjects;
 use forebay_interp::{BitBuffer, Buffers, PacketFacts, Requests};
 use forebay_ir::TableId;
@@ -39,6 +39,8 @@ pub(crate) struct Needs {
     pub(crate) arrays: ArraysShape,
     /// Whether packets may be truncated.
     pub(crate) truncates: bool,
+    /// What was left out when it was planned.
+    pub(crate) obstacles: Vec<Obstacle>,
     /// Whether they wait for each other.
     pub(crate) staged: bool,
     /// Whether the same becomes of all packets of a burst, which are not looked at.
@@ -77,6 +79,11 @@ impl ShortCode {
     pub fn machine_code(&self) -> &[u8] {
         // SAFETY: the memory is readable, holds the function in this length, and lives as long as we do.
         unsafe { std::slice::from_raw_parts(self.entry as *const u8, self.bytes) }
+    }
+
+    /// What keeps packets off it because the program is too large, or its copies cannot be put together.
+    pub fn obstacles(&self) -> &[Obstacle] {
+        &self.needs.obstacles
     }
 
     /// Whether it takes what look-ups found for the last packet of a flow. A program without look-ups has no use for that: then
@@ -246,8 +253,8 @@ pub enum Fate {
         /// How many.
         count: usize,
     },
-    /// It has to take the long way. Nothing has been changed.
-    GaveUp,
+    /// It has to take the long way, for this reason. Nothing has been changed.
+    GaveUp(GiveUp),
 }
 
 /// What became of a copy.
@@ -306,6 +313,16 @@ impl<'a> ShortWay<'a> {
     #[inline]
     pub fn wanted(&self) -> Option<Order> {
         self.wanted
+    }
+
+    /// In what order packets of this burst go, and with which of the forms.
+    #[inline]
+    pub fn order(&self) -> Order {
+        match (&self.code.needs.slots, self.code.needs.staged) {
+            (Some(_), _) => Order::Cached,
+            (None, true) => Order::Staged,
+            (None, false) => Order::Straight,
+        }
     }
 
     /// Whether the same becomes of all frames, which are neither looked at nor changed: then [`ShortWay::run_unseen`] will do.
@@ -435,7 +452,7 @@ impl<'a> ShortWay<'a> {
             fate::DROPPED_IN_INGRESS => Fate::DroppedInIngress,
             fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
             fate::ASSERT_FAILED => Fate::AssertFailed,
-            fate::GAVE_UP => Fate::GaveUp,
+            fate::GAVE_UP => Fate::GaveUp(GiveUp::of_number(fate as u32)),
             fate::REPLICATED => Fate::Replicated {
                 first: lane.first_copy as usize,
                 count: fate as u32 as usize,

@@ -131,8 +131,7 @@ impl Pipeline {
             custom_crcs: Arc::new(CustomCrcs::default()),
         });
         Ok(Pipeline {
-            code: MachineCode::new(&program, &layout, &options, sections.contain_lookups)
-                .map_err(LoadError::Compile)?,
+            code: MachineCode::new(&program, &layout, &options, &sections.with_lookups).map_err(LoadError::Compile)?,
             layout,
             plan: LookupPlan::new(&program),
             stateful: load_stateful(&program, sections.locks)?,

@@ -14,8 +14,8 @@
 use crate::layout::Layout;
 use crate::load::{Engine, Options, ShortWay};
 use crate::v1model;
-use forebay_ir::Program;
-use forebay_jit::route::{Order, Route};
+use forebay_ir::{Location, Program};
+use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
 use forebay_jit::{Code, CompileError, Forms, ShortCode, compile, compile_short_way};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,8 +26,10 @@ use std::thread::{self, JoinHandle};
 #[derive(Debug)]
 pub(crate) struct MachineCode {
     bodies: Code,
-    /// The short way, or why there is none.
-    short_way: Result<Arc<Compiled>, String>,
+    /// The short way, if there is one.
+    short_way: Option<Arc<Compiled>>,
+    /// What keeps packets off it, as far as it is known before it is compiled.
+    obstacles: Vec<Obstacle>,
     beside_packets: bool,
     /// Threads that compile.
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -61,23 +63,26 @@ impl Form {
 }
 
 impl MachineCode {
-    /// What packets of the program need; nothing with the interpreter. A section in which tables are looked up does not
-    /// allow that packets change places: such programs have no short way.
+    /// What packets of the program need; nothing with the interpreter. Sections in which tables are looked up, which begin at
+    /// `sections_with_lookups`, do not allow that packets change places: such programs have no short way.
     pub(crate) fn new(
         program: &Program,
         layout: &Layout,
         options: &Options,
-        looks_up_in_sections: bool,
+        sections_with_lookups: &[Location],
     ) -> Result<Option<MachineCode>, CompileError> {
         if options.engine == Engine::Interpreter {
             return Ok(None);
         }
-        let short_way = match options.short_way {
-            ShortWay::Never => Err("it is not wanted".to_owned()),
-            _ if looks_up_in_sections => Err("tables are looked up in an `@atomic` block".to_owned()),
-            _ => Compiled::new(program, layout, options.step_limit).map(Arc::new),
+        let route = v1model::route(program, layout);
+        let obstacles = match options.short_way {
+            ShortWay::Never => Vec::new(),
+            _ => obstacles(program, &route, options.step_limit, sections_with_lookups),
         };
-        let compiling = short_way.as_ref().ok().map(|compiled| {
+        let is_blocked = obstacles.iter().any(|obstacle| obstacle.stops == Stops::All);
+        let is_wanted = options.short_way != ShortWay::Never && !is_blocked;
+        let short_way = is_wanted.then(|| Arc::new(Compiled::new(program, route, options.step_limit)));
+        let compiling = short_way.as_ref().map(|compiled| {
             let compiled = Arc::clone(compiled);
             let budget = forebay_budget::of_thread();
             thread::spawn(move || match budget {
@@ -89,6 +94,7 @@ impl MachineCode {
         let machine_code = MachineCode {
             bodies: compile(program, Some(&v1model::halves(program, layout)), options.step_limit)?,
             short_way,
+            obstacles,
             beside_packets: options.short_way == ShortWay::BesidePackets,
             threads: Mutex::new(compiling.into_iter().collect()),
         };
@@ -106,13 +112,13 @@ impl MachineCode {
     /// The short way in the form that is compiled first, if it is ready.
     #[inline]
     pub(crate) fn first(&self) -> Option<&ShortCode> {
-        self.short_way.as_ref().ok()?.cached.code()
+        self.short_way.as_ref()?.cached.code()
     }
 
     /// The short way in all forms that are ready, if the first one is.
     #[inline]
     pub(crate) fn forms(&self) -> Option<Forms<'_>> {
-        let compiled = self.short_way.as_ref().ok()?;
+        let compiled = self.short_way.as_ref()?;
         Some(Forms {
             first: compiled.cached.code()?,
             straight: compiled.straight.code(),
@@ -123,7 +129,7 @@ impl MachineCode {
     /// Says that another form would be of use.
     #[inline]
     pub(crate) fn want(&self, order: Order) {
-        let Ok(compiled) = &self.short_way else { return };
+        let Some(compiled) = &self.short_way else { return };
         if !compiled.form(order).settled.load(Ordering::Relaxed) {
             self.compile(compiled, order);
         }
@@ -154,12 +160,21 @@ impl MachineCode {
         }
     }
 
-    /// Why packets do not take the short way, for people; nothing when they do, or will as soon as it is ready.
-    pub(crate) fn obstacle(&self) -> Option<String> {
-        match &self.short_way {
-            Err(obstacle) => Some(obstacle.clone()),
-            Ok(compiled) => compiled.cached.code.get()?.as_ref().err().map(ToString::to_string),
+    /// What keeps packets off the short way; all of it once that is [ready](MachineCode::is_compiling).
+    pub(crate) fn obstacles(&self) -> Vec<Obstacle> {
+        let mut all = self.obstacles.clone();
+        match self.short_way.as_ref().and_then(|compiled| compiled.cached.code.get()) {
+            None => {}
+            Some(Ok(code)) => all.extend_from_slice(code.obstacles()),
+            Some(Err(error)) => all.push(not_compiled(error)),
         }
+        all
+    }
+
+    /// Whether the short way is being compiled, and packets cannot take it yet.
+    pub(crate) fn is_compiling(&self) -> bool {
+        let compiled = self.short_way.as_ref();
+        compiled.is_some_and(|compiled| compiled.cached.code.get().is_none())
     }
 
     fn threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
@@ -168,22 +183,18 @@ impl MachineCode {
 }
 
 impl Compiled {
-    /// Nothing is compiled yet. Fails with the obstacle.
-    fn new(program: &Program, layout: &Layout, step_limit: u64) -> Result<Compiled, String> {
-        let route = v1model::route(program, layout);
-        if let Some(obstacle) = route.obstacle(program, step_limit) {
-            return Err(obstacle.to_string());
-        }
+    /// Nothing is compiled yet.
+    fn new(program: &Program, route: Route, step_limit: u64) -> Compiled {
         let staged = Form::default();
         staged.settled.store(route.keeps_order(program), Ordering::Relaxed);
-        Ok(Compiled {
+        Compiled {
             program: program.clone(),
             route,
             step_limit,
             cached: Form::default(),
             straight: Form::default(),
             staged,
-        })
+        }
     }
 
     fn form(&self, order: Order) -> &Form {
@@ -197,5 +208,28 @@ impl Compiled {
     fn compile(&self, order: Order) {
         let compile = || compile_short_way(&self.program, &self.route, order, self.step_limit);
         self.form(order).code.get_or_init(compile);
+    }
+}
+
+/// What is known before anything is compiled.
+fn obstacles(program: &Program, route: &Route, step_limit: u64, sections_with_lookups: &[Location]) -> Vec<Obstacle> {
+    let in_section = |location: &Location| Obstacle {
+        kind: ObstacleKind::AtomicLookup,
+        stops: Stops::All,
+        location: *location,
+        text: "begins an `@atomic` block in which a table is applied".to_owned(),
+    };
+    let mut all: Vec<Obstacle> = sections_with_lookups.iter().map(in_section).collect();
+    all.extend(route.obstacles(program, step_limit));
+    all
+}
+
+/// The short way could not be compiled.
+fn not_compiled(error: &CompileError) -> Obstacle {
+    Obstacle {
+        kind: ObstacleKind::TooLarge,
+        stops: Stops::All,
+        location: Location::default(),
+        text: error.to_string(),
     }
 }

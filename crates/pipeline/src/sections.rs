@@ -23,7 +23,8 @@
 //! no other register of the lock is longer.
 
 use forebay_ir::{
-    Block, BlockId, Body, BodyId, BodyKind, Expr, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
+    Block, BlockId, Body, BodyId, BodyKind, Expr, Location, Op, Program, RegisterId, SlotId, Statement, TableId,
+    Terminator,
 };
 use forebay_tables::RegisterArray;
 use std::collections::BTreeSet;
@@ -49,8 +50,8 @@ impl RegisterLocks {
 #[derive(Debug)]
 pub(crate) struct Sections {
     pub(crate) locks: RegisterLocks,
-    /// Whether a table is applied in one.
-    pub(crate) contain_lookups: bool,
+    /// Where those begin in which tables are applied.
+    pub(crate) with_lookups: Vec<Location>,
 }
 
 /// A section: where it begins, and what it accesses.
@@ -91,9 +92,14 @@ pub(crate) fn place(program: &mut Program) -> Sections {
     write_locks(program, &sections, &locks);
     Sections {
         locks,
-        contain_lookups: sections
+        with_lookups: sections
             .iter()
-            .any(|section| section.applies && !section.registers.is_empty()),
+            .filter(|section| section.applies && !section.registers.is_empty())
+            .map(|section| {
+                program.bodies[section.body.index()].blocks[section.block.index()].statements[section.statement]
+                    .location
+            })
+            .collect(),
     }
 }
 

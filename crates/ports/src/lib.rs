@@ -21,7 +21,7 @@
 //! needed once all is open.
 //!
 //! # Invariants
-//! Unsafe code is in `system` and `thread` only, each block
+//! Unsafe code is in `system`, `terminal` and `thread` only, each block
 //! vanishes is a state that is reported, never a panic.
 
 #![deny(unsafe_code)]
@@ -41,6 +41,7 @@ mod returning;
 mod spec;
 mod system;
 mod tap;
+mod terminal;
 mod thread;
 mod xdp;
 
@@ -55,5 +56,6 @@ pub use pcap_file::{Pace, PcapPort};
 pub use poll::Poller;
 pub use spec::{PortKind, PortSpec, SpecError};
 pub use tap::TapPort;
+pub use terminal::is_foreground;
 pub use thread::{allowed_processors, pin_to_processor};
 pub use xdp::XdpPort;

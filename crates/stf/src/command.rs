@@ -7,6 +7,18 @@ use crate::{ExpectedPacket, Literal};
 pub struct Test {
     /// Commands in the order of the file.
     pub commands: Vec<Located<Command>>,
+    /// What a packet means that leaves by a port which no `packet` and no `expect` names.
+    pub unnamed_ports: UnnamedPorts,
+}
+
+/// What a packet means that leaves by a port which a test does not name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnnamedPorts {
+    /// It is not expected: the test fails.
+    #[default]
+    Watched,
+    /// It becomes a note, unless there is a `no_packet`. With p4c's runner such ports do not exist.
+    Noted,
 }
 
 impl Test {
@@ -218,8 +230,8 @@ pub struct AddEntry {
     pub table: String,
     /// The larger wins.
     pub priority: Option<u32>,
-    /// Key fields in the order written; a field that is not written matches as BMv2's runner has it: anything for
-    /// ternary, range, optional and LPM, zero for exact.
+    /// Key fields in the order written. A ternary, range, optional or LPM field that is not written matches anything; an exact one
+    /// has to be written.
     pub matches: Vec<KeyMatch>,
     /// Action.
     pub action: ActionCall,

@@ -31,18 +31,37 @@ pub(crate) fn entry_key(program: &Program, add: &AddEntry) -> Result<EntryKey, S
         .iter()
         .filter(|key| key.match_kind != MatchKind::Selector)
         .collect();
-    let mut matches: Vec<EntryMatch> = keys.iter().map(|key| unwritten(key)).collect();
+    let mut matches: Vec<Option<EntryMatch>> = keys.iter().map(|key| unwritten(key)).collect();
     for written in &add.matches {
         let at = resolve_key(&written.name, keys.iter().map(|key| key.name.as_str()))
             .map_err(|message| format!("table `{}`: {message}", table.name))?;
-        matches[at] = entry_match(keys[at], &written.pattern)
+        let pattern = entry_match(keys[at], &written.pattern)
             .map_err(|message| format!("table `{}`, key field `{}`: {message}", table.name, keys[at].name))?;
+        matches[at] = Some(pattern);
     }
     Ok(EntryKey {
         table: index,
-        matches,
+        matches: all_written(table, &keys, matches)?,
         priority: priority(&keys, add.priority),
     })
+}
+
+/// What every key field matches. The error names those that have to be written and are not.
+fn all_written(table: &Table, keys: &[&TableKey], matches: Vec<Option<EntryMatch>>) -> Result<Vec<EntryMatch>, String> {
+    let unwritten = keys.iter().zip(&matches).filter(|(_, written)| written.is_none());
+    let unwritten: Vec<String> = unwritten.map(|(key, _)| format!("`{}`", key.name)).collect();
+    let (fields, example) = match &unwritten[..] {
+        [] => return Ok(matches.into_iter().flatten().collect()),
+        [only] => (format!("key field {only} is not written"), only.trim_matches('`')),
+        [first, ..] => (
+            format!("key fields {} are not written", unwritten.join(", ")),
+            first.trim_matches('`'),
+        ),
+    };
+    let table = &table.name;
+    Err(format!(
+        "table `{table}`: {fields}; an exact field needs a value: {example}:0x1"
+    ))
 }
 
 /// The action's full name and its arguments in order of its parameters.
@@ -98,11 +117,11 @@ fn priority(keys: &[&TableKey], written: Option<u32>) -> i64 {
     }
 }
 
-/// What a key field matches that the test does not mention.
-fn unwritten(key: &TableKey) -> EntryMatch {
+/// What a key field matches that the test does not mention; nothing when it has to be mentioned.
+fn unwritten(key: &TableKey) -> Option<EntryMatch> {
     let zero = Bits::zero(key.width);
-    match key.match_kind {
-        MatchKind::Exact | MatchKind::Selector => EntryMatch::Exact(zero),
+    Some(match key.match_kind {
+        MatchKind::Exact | MatchKind::Selector => return None,
         MatchKind::Lpm => EntryMatch::Lpm {
             value: zero,
             prefix_length: 0,
@@ -116,7 +135,7 @@ fn unwritten(key: &TableKey) -> EntryMatch {
             high: Bits::ones(key.width),
         },
         MatchKind::Optional => EntryMatch::Optional(None),
-    }
+    })
 }
 
 fn entry_match(key: &TableKey, pattern: &Pattern) -> Result<EntryMatch, String> {

@@ -72,12 +72,26 @@ impl FailureKind {
     }
 }
 
+impl Failure {
+    /// The message behind its place in the test's file: `router.stf:14: port 2 has not sent this packet`.
+    pub fn in_file(&self, file: &str) -> String {
+        in_file(file, self.line, self.message.trim_end())
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
         }
         f.write_str(self.message.trim_end())
+    }
+}
+
+fn in_file(file: &str, line: Option<u32>, message: &str) -> String {
+    match line {
+        Some(line) => format!("{file}:{line}: {message}"),
+        None => format!("{file}: {message}"),
     }
 }
 
@@ -88,6 +102,16 @@ pub struct Note {
     pub line: Option<u32>,
     /// For people.
     pub message: String,
+}
+
+impl Note {
+    /// As [`Failure::in_file`]; without the file when it belongs to no line.
+    pub fn in_file(&self, file: &str) -> String {
+        match self.line {
+            Some(_) => in_file(file, self.line, &self.message),
+            None => self.message.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Note {

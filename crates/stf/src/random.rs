@@ -4,7 +4,7 @@
 //! the value of one of the cases. Other bytes are small numbers more often than not, and so are keys and action data, that
 //! entries may be found.
 
-use crate::{ActionCall, AddEntry, Command, KeyMatch, Literal, Located, Pattern, Test};
+use crate::{ActionCall, AddEntry, Command, KeyMatch, Literal, Located, Pattern, Test, UnnamedPorts};
 use forebay_bits::{Bits, write_bits};
 use forebay_ir::{BlockId, Body, Expr, KeySet, MatchKind, Op, Program, Role, SelectCase, SlotId, Table, Terminator};
 use num_bigint::BigUint;
@@ -54,6 +54,7 @@ impl RandomTest {
         });
         Test {
             commands: located.collect(),
+            unnamed_ports: UnnamedPorts::Noted,
         }
     }
 }

@@ -4,8 +4,8 @@
 //! settled, with all copies made of it, before the next command. At the end the packets that left each port are compared
 //! in order with the `expect`s of that port.
 //!
-//! As there, ports that no `packet` and no `expect` names are not watched (the switch has them nevertheless); what leaves
-//! them becomes a note, and with `no_packet` a failure. Virtual time goes on by a second for commands that configure, as
+//! There, ports that no `packet` and no `expect` names do not exist. Here they do, and what leaves them is not expected, unless the
+//! test wants it [only noted](crate::UnnamedPorts). Virtual time goes on by a second for commands that configure, as
 //! the reference runner waits for its command line, and by a microsecond for packets.
 
 pub(crate) use crate::bench::Sent as Departed;
@@ -13,7 +13,7 @@ use crate::compare::{Expectation, Output, compare, unexpected};
 use crate::control::{Applied, Controller};
 use crate::device::{ChipDevice, Device, SwitchDevice};
 use crate::outcome::{Failure, FailureKind, Note, Outcome};
-use crate::{Command, Test};
+use crate::{Command, Test, UnnamedPorts};
 use forebay_chip::ChipSpec;
 use forebay_pipeline::{DigestMessage, NoTrace, Pipeline, Tracer};
 use forebay_switch::Settled;
@@ -84,7 +84,7 @@ fn record<O: Observer>(test: &Test, device: impl Device<O>, observer: &mut O) ->
         packets: run.device.departed(),
         digests: run.device.take_digests(),
     };
-    (run.finish(&test.ports()), record)
+    (run.finish(test), record)
 }
 
 struct Run<D, O> {
@@ -166,17 +166,23 @@ impl<O: Observer, D: Device<O>> Run<D, O> {
         }
     }
 
-    fn finish(mut self, watched: &BTreeSet<u32>) -> Outcome {
+    fn finish(mut self, test: &Test) -> Outcome {
         let mut outputs = self.outputs();
         self.outcome.packets_in = self.packet_lines.len() as u64;
         self.outcome.packets_out = outputs.values().map(|packets| packets.len() as u64).sum();
-        for &port in watched {
+        for port in test.ports() {
             let packets = outputs.remove(&port).unwrap_or_default();
             let expected = self.expected.remove(&port).unwrap_or_default();
             self.outcome.failures.extend(compare(port, &expected, &packets));
         }
+        let are_watched = test.unnamed_ports == UnnamedPorts::Watched || self.no_packet.is_some();
         for (port, packets) in outputs {
-            self.unwatched(port, &packets);
+            if are_watched {
+                let unexpected = packets.iter().map(|packet| unexpected(port, packet));
+                self.outcome.failures.extend(unexpected);
+            } else {
+                self.note_unnamed(port, &packets);
+            }
         }
         self.note_drops();
         self.outcome
@@ -197,13 +203,7 @@ impl<O: Observer, D: Device<O>> Run<D, O> {
         outputs
     }
 
-    fn unwatched(&mut self, port: u32, packets: &[Output]) {
-        if self.no_packet.is_some() {
-            return self
-                .outcome
-                .failures
-                .extend(packets.iter().map(|packet| unexpected(port, packet)));
-        }
+    fn note_unnamed(&mut self, port: u32, packets: &[Output]) {
         let message = format!(
             "port {port}, which the test does not name, has sent packets: {}",
             packets.len()

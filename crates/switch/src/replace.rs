@@ -24,6 +24,7 @@ impl Switch {
         self.drop_all(DropReason::ProgramReplaced);
         self.ports.program_replaced(&self.worker.pipeline().program().errors);
         self.enter_one_by_one(pipeline.resubmits());
+        self.paths_before += self.worker.paths();
         self.worker = Worker::new(pipeline);
         self.worker.stay_pinned(self.stays_pinned);
     }

@@ -5,7 +5,7 @@
 
 use crate::switch::{Activity, Switch};
 use forebay_packet::{Burst, Packet};
-use forebay_pipeline::{Arrival, DropReason, Leaving, Passage, Passed, Tracer};
+use forebay_pipeline::{Arrival, DropReason, Leaving, Passage, Passed, SlowReason, Tracer};
 
 impl Switch {
     /// Receives a burst from every port and takes it the short way as far as possible. Every port would accept so many packets.
@@ -102,6 +102,7 @@ impl Switch {
                 passed.insert(0, Passed { passage, packets });
             }
             if passed.is_empty() {
+                self.worker.count_slow(SlowReason::Queued, 1);
                 passed.push(Passed {
                     passage: Passage::LongWay,
                     packets: 1,

@@ -6,7 +6,7 @@ use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError, SplitMix64};
 use forebay_pipeline::{
     Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, FrameBuffer, IngressArguments, IngressDecision,
-    IngressPacket, Passed, Pipeline, QueuedPacket, Tracer, Worker,
+    IngressPacket, Passed, PathCounters, Pipeline, QueuedPacket, SlowReason, Tracer, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -92,6 +92,8 @@ pub struct Switch {
     digests: Vec<DigestMessage>,
     digests_lost: u64,
     pub(crate) counters: Counters,
+    /// Of programs that ran before.
+    pub(crate) paths_before: PathCounters,
     random: SplitMix64,
     next_tag: u64,
     pub(crate) stages: Stages,
@@ -129,6 +131,7 @@ impl Switch {
             digests: Vec::new(),
             digests_lost: 0,
             counters: Counters::default(),
+            paths_before: PathCounters::default(),
             random: SplitMix64::new(config.random_seed),
             next_tag: 0,
             stages: Stages::new(config.burst),
@@ -173,6 +176,9 @@ impl Switch {
             }
         } else {
             activity.received = self.receive(now_ns);
+            if activity.received > 0 {
+                self.worker.count_slow(self.reason_not_to_pass(), activity.received);
+            }
         }
         activity.ingress += self.ingress(now_ns, tracer);
         activity.egress += self.egress(now_ns, tracer);
@@ -189,6 +195,22 @@ impl Switch {
         }
         let room = self.ports.least_room();
         (room >= self.config.burst * self.ports.count()).then_some(room)
+    }
+
+    /// Why packets that were received are not taken the short way.
+    fn reason_not_to_pass(&self) -> SlowReason {
+        match self.worker.has_short_way() {
+            true => SlowReason::Queued,
+            false if self.worker.pipeline().is_compiling() => SlowReason::Compiling,
+            false => SlowReason::NoFastPath,
+        }
+    }
+
+    /// Packets that ports delivered, by the way that they took.
+    pub fn paths(&self) -> PathCounters {
+        let mut all = self.paths_before;
+        all += self.worker.paths();
+        all
     }
 
     /// Whether no packet waits anywhere in the switch.

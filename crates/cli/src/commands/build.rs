@@ -4,14 +4,16 @@ use super::Status;
 use crate::files;
 use crate::output;
 use crate::program::{self, Compilation, Engine, ProgramArguments};
+use crate::slow_path;
 use anyhow::{Context, Result};
 use forebay_ir::{Program, Role};
 use forebay_p4info::Version;
 use forebay_p4info::model::P4Info;
-use forebay_pipeline::ShortWay;
+use forebay_pipeline::{Pipeline, ShortWay};
 use forebay_resources::Machine;
 use serde_json::json;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Arguments of `forebay build`.
 #[derive(clap::Args)]
@@ -73,13 +75,22 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         written.push(path.display().to_string());
     }
-    let slow = slow(program);
+    let pipeline = Engine::Jit.load(program, ShortWay::BeforePackets);
     if arguments.json {
         let fits = resources.as_ref().map(|resources| resources.fits);
-        output::print_json(&json!({ "files": written, "fits": fits, "slow": slow }))?;
+        let (slow_path, not_executable) = match &pipeline {
+            Ok(pipeline) => (Some(slow_path::json(pipeline)), None),
+            Err(error) => (None, Some(format!("{error:#}"))),
+        };
+        output::print_json(&json!({
+            "files": written,
+            "fits": fits,
+            "slow_path": slow_path,
+            "not_executable": not_executable,
+        }))?;
     } else {
-        if let Some(slow) = slow {
-            output::message(&format!("note: {slow}\n"));
+        if let Some(note) = note(&pipeline) {
+            output::note(&note);
         }
         if let Some(resources) = &resources {
             output::print(&format!("{resources}\n"))?;
@@ -93,9 +104,9 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 }
 
 /// Why `forebay run` does not serve packets of this program as fast as it can, if so.
-fn slow(program: Program) -> Option<String> {
-    match Engine::Jit.load(program, ShortWay::BeforePackets) {
-        Ok(pipeline) => program::long_way(&pipeline),
+fn note(pipeline: &Result<Arc<Pipeline>>) -> Option<String> {
+    match pipeline {
+        Ok(pipeline) => slow_path::note(pipeline),
         Err(error) => Some(format!("forebay run cannot execute it: {error:#}")),
     }
 }

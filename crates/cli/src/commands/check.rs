@@ -4,6 +4,7 @@ use super::Status;
 use crate::output;
 use crate::program::{self, ProgramArguments};
 use anyhow::Result;
+use serde_json::{Value, json};
 
 /// Arguments of `forebay check`.
 #[derive(clap::Args)]
@@ -31,7 +32,14 @@ enum Lint {
 
 /// Checks the program.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let report = program::check(&arguments.program, arguments.lint.contains(&Lint::Portability))?;
+    let lints_portability = arguments.lint.contains(&Lint::Portability);
+    let report = match program::check(&arguments.program, lints_portability) {
+        Err(error) if arguments.json => {
+            output::print_json(&unread(&error))?;
+            return Ok(Status::Unable);
+        }
+        report => report?,
+    };
     if arguments.json {
         output::print_json(&report.json)?;
     } else if report.messages.is_empty() {
@@ -43,4 +51,10 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         report.print();
     }
     Ok(if report.good { Status::Good } else { Status::Bad })
+}
+
+/// A program that cannot be read, as the report of one error.
+fn unread(error: &anyhow::Error) -> Value {
+    let diagnostic = json!({ "severity": "error", "message": format!("{error:#}") });
+    json!({ "errors": 1, "warnings": 0, "suppressed": 0, "diagnostics": [diagnostic] })
 }

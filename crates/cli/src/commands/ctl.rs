@@ -2,13 +2,14 @@
 
 use super::Status;
 use crate::ctl::{Format, Session, interact, run_script};
-use crate::output;
+use crate::{numbers, output};
 use anyhow::{Context, Result};
 use forebay_ctl::Mistake;
 use forebay_server::Address;
 use forebay_server::client::{CallError, ClientOptions, ClientTls};
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Arguments of `forebay ctl`.
 #[derive(clap::Args)]
@@ -53,6 +54,9 @@ pub struct Arguments {
     /// The name in the switch's certificate, if it is not that of the address
     #[arg(long, value_name = "NAME", requires = "ca")]
     server_name: Option<String>,
+    /// Wait so long for a switch that does not listen yet
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = numbers::seconds)]
+    wait: f64,
     /// Answer with JSON
     #[arg(long)]
     json: bool,
@@ -81,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 }
 
 fn serve(arguments: &Arguments, words: &[String], format: Format) -> Result<Status> {
-    let mut session = Session::connect(options(arguments)?, format)?;
+    let mut session = Session::connect(options(arguments)?, format, Duration::from_secs_f64(arguments.wait))?;
     if !words.is_empty() {
         session.perform(words)?;
         return Ok(Status::Good);
@@ -97,7 +101,7 @@ fn said(error: anyhow::Error) -> Result<Status> {
     let is_refusal = error.downcast_ref::<CallError>().is_some_and(CallError::is_refusal);
     match is_refusal || error.is::<Mistake>() {
         true => {
-            output::message(&format!("error: {error:#}\n"));
+            output::error(&format!("{error:#}"));
             Ok(Status::Bad)
         }
         false => Err(error),

@@ -3,10 +3,12 @@
 mod bench;
 mod build;
 mod check;
+mod completions;
 mod ctl;
 mod demo;
 mod experiment;
 mod explain;
+mod man;
 mod run;
 mod sim;
 pub mod simple_switch;
@@ -71,6 +73,10 @@ pub enum Command {
     Experiment(experiment::Arguments),
     /// Explain the code of an error or a warning
     Explain(explain::Arguments),
+    /// Print what a shell needs to complete command lines
+    Completions(completions::Arguments),
+    /// Write manual pages
+    Man(man::Arguments),
 }
 
 impl Command {
@@ -91,6 +97,8 @@ impl Command {
             Command::Sim(arguments) => sim::run(&arguments),
             Command::Experiment(arguments) => experiment::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),
+            Command::Completions(arguments) => completions::run(&arguments),
+            Command::Man(arguments) => man::run(&arguments),
         }
     }
 }

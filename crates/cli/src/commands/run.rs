@@ -2,16 +2,16 @@
 
 use super::Status;
 use crate::control_plane::{self, ControlOptions, Join};
+use crate::entries::Entries;
 use crate::files;
 use crate::forwarding::{Controlled, Forwarded, Until, forward};
 use crate::gates::{Gates, NumberedPort};
 use crate::numbers;
 use crate::output;
 use crate::packet_log::{LogOptions, LoggedPort, PacketLog, Turns};
-use crate::program::{self, CompileOptions, Engine};
+use crate::program::{CompileOptions, Engine};
 use crate::program_slot::ProgramSlot;
 use crate::statistics::Statistics;
-use crate::stf_file;
 use crate::switch_options::SwitchOptions;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_control::KeepingStatus;
@@ -61,6 +61,10 @@ When statistics cannot be written any more (a closed pipe, a full disk) the swit
 An interface that is deleted and made again is opened again. The exit status is 2 when a port has failed (a damaged input
 file, a full disk), or its interface is away at the end.")]
 pub struct Arguments {
+    /// Take options from this file too: TOML with the names of options as keys, for example `workers = 2` or
+    /// `interfaces = ["1@veth1"]`; what stands on the command line goes before it
+    #[arg(long, value_name = "FILE.toml")]
+    config: Option<PathBuf>,
     /// The program: P4_16 source, or what `forebay build` made of it (ir.txt)
     #[arg(value_name = "PROG.p4", required_unless_present = "grpc")]
     program: Option<PathBuf>,
@@ -69,8 +73,8 @@ pub struct Arguments {
     /// A port; may be repeated
     #[arg(short = 'i', value_name = "PORT@INTERFACE", required_unless_present = "grpc")]
     interfaces: Vec<String>,
-    /// Table entries, clone sessions, multicast groups: an STF file, whose packets are passed over, or the text of a
-    /// P4Runtime WriteRequest (.txtpb, .textproto, .pbtxt)
+    /// Table entries, clone sessions, multicast groups: an STF file, whose packets are passed over, the text of a P4Runtime
+    /// WriteRequest (.txtpb, .textproto, .pbtxt), or JSON with table_entries (.json)
     #[arg(long, value_name = "FILE")]
     entries: Option<PathBuf>,
     /// What executes the program
@@ -145,22 +149,23 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         );
     }
     let is_served = arguments.control.grpc.is_some();
+    let entries = arguments.entries.as_deref().map(Entries::read).transpose()?;
     let program = control_plane::load(
         arguments.control.program(arguments.program.as_deref())?,
         &arguments.options,
         arguments.loading(),
-        is_served || arguments.entries.as_deref().is_some_and(is_text_proto),
+        is_served || entries.as_ref().is_some_and(Entries::need_p4info),
     )?;
     let Some(start) = program else {
         return Ok(Status::Bad);
     };
     let mut start = arguments.control.restore(start)?;
-    match &arguments.entries {
-        Some(path) if start.restored.is_none() && is_text_proto(path) => {
-            arguments.control.configure(path, &mut start)?;
-        }
-        Some(path) if start.restored.is_none() => stf_file::apply_entries(path, &start.pipeline)?,
-        Some(path) => output::message(&format!("{}: the saved state takes its place\n", path.display())),
+    match &entries {
+        Some(entries) if start.restored.is_none() => entries.apply(&arguments.control, &mut start)?,
+        Some(entries) => output::note(&format!(
+            "{}: the saved state takes its place",
+            entries.path().display()
+        )),
         None => {}
     }
     let clock = Clock::start();
@@ -178,9 +183,6 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let (mut ports, means) = open(&ports, &options, captures)?;
     if !arguments.json {
         announce(&means);
-        if let Some(sentence) = program::long_way(&start.pipeline) {
-            output::message(&format!("{sentence}\n"));
-        }
     }
     let program = ProgramSlot::new(Arc::clone(&start.pipeline), workers.workers);
     let control_plane = match is_served {
@@ -201,7 +203,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         }
     };
     if let Some(control_plane) = control_plane.as_ref().filter(|_| !arguments.json) {
-        output::message(&format!("P4Runtime: {}\n", control_plane.server.address()));
+        output::info(&format!("P4Runtime: {}", control_plane.server.address()));
     }
     let log = match &extras.log {
         Some(options) => Some(packet_log(options, &workers)?),
@@ -268,12 +270,6 @@ fn check_ports(forwarded: &Forwarded) -> Result<()> {
     bail!("the switch has ended with ports out of order: {}", problems.join("; "))
 }
 
-/// Whether a file of entries is the text of a protocol buffer, by its name.
-fn is_text_proto(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| ["txtpb", "textproto", "pbtxt"].contains(&extension))
-}
-
 /// Opens the ports; also returns how each carries packets.
 fn open(
     specs: &[PortSpec],
@@ -293,7 +289,7 @@ fn open(
 /// A line for each port that is an interface: which way was chosen to it, and why.
 fn announce(means: &BTreeMap<u32, Means>) {
     for (number, means) in means.iter().filter(|(_, means)| means.is_interface()) {
-        output::message(&format!("port {number}: {means}\n"));
+        output::info(&format!("port {number}: {means}"));
     }
 }
 

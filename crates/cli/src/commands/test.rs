@@ -1,6 +1,8 @@
 //! `forebay test`: STF tests against programs, in memory and virtual time.
 
 use super::Status;
+use crate::files;
+use crate::junit::Junit;
 use crate::program::{self, Compilation, CompileOptions, Engine};
 use crate::stf_file;
 use crate::test_report::{Detail, Ran};
@@ -11,9 +13,9 @@ use anyhow::{Context, Result, bail};
 use forebay_chip::ChipSpec;
 use forebay_ir::Program;
 use forebay_pipeline::{NoTrace, ShortWay};
-use forebay_stf::{Outcome, Test};
+use forebay_stf::{Outcome, Test, UnnamedPorts};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `forebay test`.
 #[derive(clap::Args)]
@@ -45,12 +47,18 @@ pub struct Arguments {
     /// Print the results as JSON
     #[arg(long, conflicts_with = "trace")]
     json: bool,
+    /// Write the results to this file too, as JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Print what happens to each packet
     #[arg(long)]
     trace: bool,
     /// Print what commands say and what was dropped, also for tests that pass
     #[arg(short, long)]
     verbose: bool,
+    /// Only note packets that leave by ports which the test does not name; without, such a test fails
+    #[arg(long)]
+    lenient: bool,
     /// Print only the tests that do not pass, and the summary
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -129,7 +137,7 @@ fn run_suite(suite: &Suite, arguments: &Arguments) -> SuiteRun {
         Err(error) => Ran::unable(path.clone(), error.clone()),
         Ok(program) => {
             let mut trace = String::new();
-            let outcome = stf_file::read(path).and_then(|test| run_test(program, &test, arguments, &mut trace));
+            let outcome = read(path, arguments).and_then(|test| run_test(program, &test, arguments, &mut trace));
             let outcome = outcome.map_err(|error| format!("{error:#}"));
             Ran {
                 path: path.clone(),
@@ -140,6 +148,14 @@ fn run_suite(suite: &Suite, arguments: &Arguments) -> SuiteRun {
     });
     let ran = ran.collect();
     SuiteRun { messages, ran }
+}
+
+fn read(path: &Path, arguments: &Arguments) -> Result<Test> {
+    let mut test = stf_file::read(path)?;
+    if arguments.lenient {
+        test.unnamed_ports = UnnamedPorts::Noted;
+    }
+    Ok(test)
 }
 
 fn compile(suite: &Suite, arguments: &Arguments, messages: &mut String) -> Result<Program> {
@@ -192,6 +208,8 @@ struct Results {
     detail: Detail,
     /// The results so far, when they are to be printed as JSON.
     json: Option<Vec<Value>>,
+    junit: Junit,
+    junit_file: Option<PathBuf>,
     passed: usize,
     failed: usize,
     worst: Status,
@@ -206,6 +224,8 @@ impl Results {
                 _ => Detail::Normal,
             },
             json: arguments.json.then(Vec::new),
+            junit: Junit::default(),
+            junit_file: arguments.junit.clone(),
             passed: 0,
             failed: 0,
             worst: Status::Good,
@@ -216,6 +236,7 @@ impl Results {
         output::message(&run.messages);
         for test in &run.ran {
             let status = test.status();
+            self.junit.add(&suite.program, test);
             match status {
                 Status::Good => self.passed += 1,
                 Status::Bad | Status::Unable => self.failed += 1,
@@ -236,6 +257,9 @@ impl Results {
 
     fn finish(self) -> Result<Status> {
         let Results { passed, failed, .. } = self;
+        if let Some(path) = &self.junit_file {
+            files::write(path, self.junit.text())?;
+        }
         match self.json {
             Some(tests) => output::print_json(&json!({ "passed": passed, "failed": failed, "tests": tests }))?,
             None => output::print(&format!("{passed} passed, {failed} failed\n"))?,

@@ -1,18 +1,18 @@
 //! `forebay trace`: what a program does with packets, step by step.
 
 use super::Status;
+use crate::control_plane::{self, ControlOptions};
+use crate::entries::Entries;
 use crate::numbers;
 use crate::output;
-use crate::program::{self, ProgramArguments};
-use crate::stf_file;
+use crate::program::ProgramArguments;
 use crate::trace_printer::TracePrinter;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_packet::pcap;
-use forebay_pipeline::Pipeline;
-use forebay_stf::{Command, Located, Test};
+use forebay_pipeline::Options;
+use forebay_stf::{Command, Located, Test, UnnamedPorts};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Arguments of `forebay trace`.
 #[derive(clap::Args)]
@@ -32,8 +32,9 @@ pub struct Arguments {
     /// The port on which they arrive
     #[arg(long, default_value_t = 0, value_parser = numbers::whole::<u32>)]
     port: u32,
-    /// Table entries, clone sessions and multicast groups: an STF file, whose packets are passed over
-    #[arg(long, value_name = "FILE.stf")]
+    /// Table entries, clone sessions and multicast groups: an STF file, whose packets are passed over, the text of a P4Runtime
+    /// WriteRequest (.txtpb), or JSON with table_entries (.json)
+    #[arg(long, value_name = "FILE")]
     entries: Option<PathBuf>,
     /// Print the steps as JSON, an object on a line
     #[arg(long)]
@@ -42,14 +43,17 @@ pub struct Arguments {
 
 /// Traces the packets.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let Some(program) = program::compile(&arguments.program)? else {
+    let entries = arguments.entries.as_deref().map(Entries::read).transpose()?;
+    let needs_p4info = entries.as_ref().is_some_and(Entries::need_p4info);
+    let (path, options) = (arguments.program.path(), arguments.program.options());
+    let Some(mut start) = control_plane::load(Some(path), options, Options::default(), needs_p4info)? else {
         return Ok(Status::Bad);
     };
     let packets = packets(arguments)?;
-    let pipeline = Arc::new(Pipeline::load(program).context("the program cannot be loaded")?);
-    if let Some(path) = &arguments.entries {
-        stf_file::apply_entries(path, &pipeline)?;
+    if let Some(entries) = &entries {
+        entries.apply(&ControlOptions::default(), &mut start)?;
     }
+    let pipeline = start.pipeline;
     let mut printer = TracePrinter::new(pipeline.clone());
     let outcome = forebay_stf::run(&sending(packets, arguments.port), pipeline, &mut printer);
     if let Some(failure) = outcome
@@ -113,5 +117,6 @@ fn sending(packets: Vec<Vec<u8>>, port: u32) -> Test {
     });
     Test {
         commands: commands.collect(),
+        unnamed_ports: UnnamedPorts::Noted,
     }
 }

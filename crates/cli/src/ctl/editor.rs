@@ -53,7 +53,7 @@ fn converse(session: &mut Session, editor: &mut Editor<Completion, FileHistory>)
         match perform(session, &line) {
             Ok(Next::Go) => {}
             Ok(Next::Quit) => return Ok(Status::Good),
-            Err(error) if is_harmless(&error) => output::message(&format!("error: {error:#}\n")),
+            Err(error) if is_harmless(&error) => output::error(&format!("{error:#}")),
             Err(error) => return Err(error),
         }
     }

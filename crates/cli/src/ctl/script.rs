@@ -19,7 +19,7 @@ pub fn run_script(session: &mut Session, keeps_going: bool) -> Result<Status> {
             Ok(Next::Go) => {}
             Ok(Next::Quit) => return Ok(status),
             Err(error) if is_harmless(&error) => {
-                output::message(&format!("line {}: {line}\nerror: {error:#}\n", index + 1));
+                output::error(&format!("line {}: {line}: {error:#}", index + 1));
                 status = Status::Bad;
                 if !keeps_going {
                     return Ok(status);

@@ -12,6 +12,7 @@ use forebay_protocol::p4::v1::{Entity, Update};
 use forebay_server::StateReport;
 use forebay_server::client::{CallError, Client, ClientOptions};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// Updates that go to the switch in one batch.
 const BATCH: usize = 1_000;
@@ -39,13 +40,14 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects, and asks for the program's P4Info.
+    /// Connects, and asks for the program's P4Info. While nothing listens at the address it is tried again, for so long: a switch may
+    /// have been started just now.
     ///
     /// # Errors
     /// When the switch cannot be reached.
-    pub fn connect(options: ClientOptions, format: Format) -> Result<Session> {
+    pub fn connect(options: ClientOptions, format: Format, patience: Duration) -> Result<Session> {
         let mut session = Session {
-            client: Client::connect(options)?,
+            client: connect(options, patience)?,
             catalog: Catalog::default(),
             format,
             has_program: false,
@@ -220,6 +222,35 @@ fn state_json(report: &StateReport) -> Value {
         "faults": report.faults,
         "refused_calls": report.refused_calls,
     })
+}
+
+/// Time between two tries to connect.
+const TRIES_EVERY: Duration = Duration::from_millis(50);
+
+/// When it is said that a switch is waited for.
+const SAID_AFTER: Duration = Duration::from_millis(300);
+
+fn connect(options: ClientOptions, patience: Duration) -> Result<Client> {
+    let begin = Instant::now();
+    let mut is_said = false;
+    loop {
+        let error = match Client::connect(options.clone()) {
+            Ok(client) => return Ok(client),
+            Err(error) => error,
+        };
+        let waited = begin.elapsed();
+        if !error.is_connection_refused() || waited >= patience {
+            return Err(error.into());
+        }
+        if !is_said && waited >= SAID_AFTER {
+            is_said = true;
+            output::note(&format!(
+                "nothing listens at {} yet; waiting for the switch to start",
+                options.address
+            ));
+        }
+        std::thread::sleep(TRIES_EVERY);
+    }
 }
 
 /// Whether an error leaves the connection as it was.

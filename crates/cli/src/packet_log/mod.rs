@@ -166,7 +166,7 @@ impl State {
     fn with_sink(&mut self, action: impl FnOnce(&mut Sink) -> std::io::Result<()>) {
         if self.sink.as_mut().is_some_and(|sink| action(sink).is_err()) {
             self.sink = None;
-            crate::output::message("forebay: the log cannot be written any more; it ends here\n");
+            crate::output::warning("the log cannot be written any more; it ends here");
         }
     }
 }

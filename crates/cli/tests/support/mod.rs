@@ -1,5 +1,7 @@
 //! What the tests of the command share.
 
+#![allow(dead_code, reason = "each file of tests uses a part")]
+
 use std::path::Path;
 use std::process::Command;
 

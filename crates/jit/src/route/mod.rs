@@ -15,7 +15,7 @@
 //! where something rare happens: a parser error, a clone, a digest, a resubmission. Until then
 //! it has changed nothing, not even the packet, so the architecture takes the packet the long way, from the start. A
 //! program that changes something that outlives a packet (a register, a counter) before it may give up has no such
-//! function: see [`Obstacle`].
+//! function. What keeps packets off this way is listed by [`Route::obstacles`], and counted by [`GiveUp`].
 
 pub(crate) mod choices;
 pub(crate) mod crossings;
@@ -23,16 +23,19 @@ pub(crate) mod early;
 mod facts;
 pub(crate) mod flow;
 pub(crate) mod flow_keys;
+mod give_up;
+mod limits;
+mod obstacles;
 pub(crate) mod once;
 pub(crate) mod plan;
 mod specialise;
 mod threading;
 
-use crate::analysis::longest_way;
 use forebay_bits::Bits;
 use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, TableId, Terminator};
+pub use give_up::GiveUp;
+pub use obstacles::{Obstacle, ObstacleKind, Stops};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// In what order packets of a burst go the short way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,42 +133,6 @@ pub struct Arguments {
     pub ingress_port: u32,
     /// When, in microseconds.
     pub timestamp_us: u64,
-}
-
-/// Why a program has no short way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// It reads something that only queues know.
-    ReadsUnknown(String),
-    /// It chooses a queue.
-    WritesFixed(String),
-    /// It draws random numbers, whose order would be another one.
-    Random,
-    /// A control has a loop, or is so long that it could reach the step limit.
-    Steps(String),
-    /// It changes something that outlives the packet, and may also copy the packet, send it back or send a digest.
-    EffectsBeforeCopies,
-    /// Its egress changes something that outlives the packet, or reads what ingress changes: packets of a burst would
-    /// do so in another order.
-    EgressState,
-    /// Its parser does more than parse.
-    ParserEffects,
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Obstacle::ReadsUnknown(slot) => write!(formatter, "it reads `{slot}`"),
-            Obstacle::WritesFixed(slot) => write!(formatter, "it writes `{slot}`"),
-            Obstacle::Random => formatter.write_str("it draws random numbers"),
-            Obstacle::Steps(body) => write!(formatter, "`{body}` may reach the step limit"),
-            Obstacle::EffectsBeforeCopies => {
-                formatter.write_str("it has stateful objects and may copy packets, send them back or send digests")
-            }
-            Obstacle::EgressState => formatter.write_str("it has stateful objects in egress"),
-            Obstacle::ParserEffects => formatter.write_str("its parser does more than parse"),
-        }
-    }
 }
 
 impl Route {
@@ -300,56 +267,11 @@ impl Route {
         !behind.asserts && !behind.requests
     }
 
-    /// Why the program cannot take the short way, if so.
-    pub fn obstacle(&self, program: &Program, step_limit: u64) -> Option<Obstacle> {
-        let before = Use::of(program, &[self.parser, self.verify_checksum, self.ingress]);
-        let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
-        let name = |slot: &SlotId| program.slot(*slot).name.clone();
-        let is_read = |slot: &&SlotId| before.read.contains(slot) || behind.read.contains(slot);
-        if let Some(slot) = self.unknown.iter().find(is_read) {
-            return Some(Obstacle::ReadsUnknown(name(slot)));
-        }
-        let is_written = |slot: &&SlotId| before.written.contains(slot) || behind.written.contains(slot);
-        if let Some(slot) = self.fixed.iter().find(is_written) {
-            return Some(Obstacle::WritesFixed(name(slot)));
-        }
-        if before.random || behind.random {
-            return Some(Obstacle::Random);
-        }
-        let too_long = |body: &&Body| longest_way(program, body).is_none_or(|steps| steps > step_limit);
-        let mut bodies = self.bodies().into_iter().map(|body| &program.bodies[body.index()]);
-        if let Some(body) = bodies.find(too_long) {
-            return Some(Obstacle::Steps(body.name.clone()));
-        }
-        if behind.effects || !before.registers_written.is_disjoint(&behind.registers_read) {
-            return Some(Obstacle::EgressState);
-        }
-        let may_copy = self.copying.iter().any(|slot| before.may_be_set.contains(slot));
-        if before.effects && (may_copy || before.requests || behind.requests) {
-            return Some(Obstacle::EffectsBeforeCopies);
-        }
-        let mut parser = program.bodies[self.parser.index()]
-            .blocks
-            .iter()
-            .flat_map(|block| &block.statements);
-        if !parser.all(|statement| only_parses(&statement.op)) {
-            return Some(Obstacle::ParserEffects);
-        }
-        None
+    /// Whether no packet can take the short way: see [`Route::obstacles`].
+    pub fn is_blocked(&self, program: &Program, step_limit: u64) -> bool {
+        let obstacles = self.obstacles(program, step_limit);
+        obstacles.iter().any(|obstacle| obstacle.stops == Stops::All)
     }
-}
-
-fn only_parses(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Assign { .. }
-            | Op::Extract { .. }
-            | Op::Advance { .. }
-            | Op::Lookahead { .. }
-            | Op::PacketLength { .. }
-            | Op::Hash { .. }
-            | Op::LogMessage { .. }
-    )
 }
 
 /// What the bodies of a route do.
@@ -366,7 +288,6 @@ struct Use {
     requests: bool,
     asserts: bool,
     registers_read: BTreeSet<RegisterId>,
-    registers_written: BTreeSet<RegisterId>,
 }
 
 impl Use {
@@ -429,14 +350,8 @@ impl Use {
             }
             _ => self.write(op.slots_written(program)),
         }
-        match op {
-            Op::RegisterRead { register, .. } => {
-                self.registers_read.insert(*register);
-            }
-            Op::RegisterWrite { register, .. } => {
-                self.registers_written.insert(*register);
-            }
-            _ => {}
+        if let Op::RegisterRead { register, .. } = op {
+            self.registers_read.insert(*register);
         }
         self.random |= matches!(op, Op::Random { .. });
         self.effects |= matches!(

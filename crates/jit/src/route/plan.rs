@@ -9,26 +9,27 @@
 //! A graph becomes a tree: a state that several ways reach stands in it once for each of them. Loops end by themselves
 //! where a stack is full, or at [`NODES_MAX`]; what is beyond the limits takes the long way.
 
-use super::Route;
 use super::crossings::{Crossings, crossings, written_before};
 use super::early::Early;
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint};
+use super::limits::Limits;
 use super::specialise::{Special, fold, specialise, substitute_op};
 use super::threading::Threading;
+use super::{GiveUp, Route};
 use crate::analysis::{CursorFact, header_bits};
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes that a plan may have.
-const NODES_MAX: usize = 256;
+pub(super) const NODES_MAX: usize = 256;
 
 /// Ways that a plan may have: each has its own copy of the controls.
-const LEAVES_MAX: usize = 24;
+pub(super) const LEAVES_MAX: usize = 24;
 
 /// Statements that all copies of the controls may have together.
-const STATEMENTS_MAX: usize = 4_000;
+pub(super) const STATEMENTS_MAX: usize = 4_000;
 
 /// Blocks that all copies of the controls may have together for being taken apart.
 const THREADED_BLOCKS_MAX: usize = 1_000;
@@ -44,6 +45,8 @@ pub(crate) const COMPOSED_BITS_MAX: u64 = 8 * 1024;
 pub(crate) struct Plan {
     pub(crate) nodes: Vec<Node>,
     pub(crate) leaves: Vec<Leaf>,
+    /// What was left out.
+    pub(crate) limits: Limits,
 }
 
 /// An index into [`Plan::nodes`].
@@ -80,7 +83,7 @@ pub(crate) enum Next {
     /// The parser accepts: index into [`Plan::leaves`].
     Leaf(usize),
     /// The packet takes the long way.
-    GiveUp,
+    GiveUp(GiveUp),
 }
 
 /// The end of one way through the parser.
@@ -139,6 +142,7 @@ impl Plan {
             plan: Plan {
                 nodes: Vec::new(),
                 leaves: Vec::new(),
+                limits: Limits::default(),
             },
         };
         let way = Way {
@@ -182,10 +186,11 @@ impl Planner<'_> {
         let id = NodeId(self.plan.nodes.len());
         let give_up = Node {
             statements: Vec::new(),
-            next: Next::GiveUp,
+            next: Next::GiveUp(GiveUp::TooLarge),
         };
         self.plan.nodes.push(give_up);
         if id.0 >= NODES_MAX {
+            self.plan.limits.nodes_left_out += 1;
             return id;
         }
         let mut statements = Vec::new();
@@ -200,7 +205,8 @@ impl Planner<'_> {
             let current = &self.program.bodies[self.route.parser.index()].blocks[block.index()];
             way.steps += current.statements.len() as u64 + 1;
             if way.steps > self.step_limit {
-                return Next::GiveUp;
+                self.plan.limits.endless_ways += 1;
+                return Next::GiveUp(GiveUp::TooLarge);
             }
             for statement in &current.statements {
                 let cursor = way.cursor;
@@ -228,7 +234,9 @@ impl Planner<'_> {
                 },
                 Terminator::Select { keys, cases, default } => return self.select(keys, cases, *default, way),
                 Terminator::Return => return self.leaf(way),
-                Terminator::Exit | Terminator::Apply { .. } | Terminator::Reject(_) => return Next::GiveUp,
+                Terminator::Exit | Terminator::Apply { .. } | Terminator::Reject(_) => {
+                    return Next::GiveUp(GiveUp::ParserError);
+                }
             };
         }
     }
@@ -295,15 +303,20 @@ impl Planner<'_> {
     }
 
     fn leaf(&mut self, way: &Way) -> Next {
-        if self.plan.leaves.len() >= LEAVES_MAX || self.statements > STATEMENTS_MAX {
-            return Next::GiveUp;
+        if self.plan.leaves.len() >= LEAVES_MAX {
+            self.plan.limits.ways_left_out += 1;
+            return Next::GiveUp(GiveUp::TooLarge);
+        }
+        if self.statements > STATEMENTS_MAX {
+            self.plan.limits.ways_without_statements += 1;
+            return Next::GiveUp(GiveUp::TooLarge);
         }
         let special = specialise(self.program, self.route, &way.known);
         self.statements += special.statements;
         let program = &special.program;
         let replicates = self.route.may_replicate(program);
         let Some(flow) = self.flow(&special, way, replicates) else {
-            return Next::GiveUp;
+            return Next::GiveUp(GiveUp::Copies);
         };
         let written_before = written_before(program, self.route, &flow);
         self.blocks_left = self.blocks_left.saturating_sub(flow.blocks.len());
@@ -327,7 +340,7 @@ impl Planner<'_> {
 
     /// What follows the parser on this way. Where packets cannot be copied, those that would have to be give up behind
     /// ingress; nothing when that is too late.
-    fn flow(&self, special: &Special, way: &Way, replicates: bool) -> Option<Flow> {
+    fn flow(&mut self, special: &Special, way: &Way, replicates: bool) -> Option<Flow> {
         let (program, route) = (&special.program, self.route);
         let plain = Flow::of_bodies(program, route);
         let threading = Threading {
@@ -344,6 +357,7 @@ impl Planner<'_> {
         if self.can_copy(special, way, &copied) {
             return Some(copied);
         }
+        self.plan.limits.ways_without_copies += 1;
         (!route.has_effects(program)).then(|| threading.thread(&plain, facts))
     }
 

@@ -25,6 +25,7 @@ use super::search::Match;
 use crate::analysis::truncates;
 use crate::context::Context;
 use crate::lane::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, fate};
+use crate::route::GiveUp;
 use crate::route::crossings::Crossing;
 use crate::route::plan::Leaf;
 use crate::runtime::{self, LaneLookup};
@@ -676,15 +677,24 @@ impl Translator<'_, '_, '_> {
     pub(super) fn end_lane(&mut self, how: u64) {
         let fate_value = self.number((how << 32) as i64);
         self.store_fate(fate_value);
+        let next = self.burst_state().next;
+        self.builder.ins().jump(next, &[]);
+    }
+
+    /// The lane's packet takes the long way, for this reason.
+    pub(super) fn give_up_lane(&mut self, reason: GiveUp) {
+        let fate_value = self.number((fate::GAVE_UP << 32 | reason as u64) as i64);
+        self.store_fate(fate_value);
         let burst = self.burst_state();
         let (next, staged, position) = (burst.next, burst.staged, burst.position);
-        if how == fate::GAVE_UP && !staged {
-            // Packets behind it have to wait until it has gone the long way.
-            let position = self.builder.use_var(position);
-            let behind = self.address(position, 8);
-            return self.done_so_far(behind);
+        if staged {
+            self.builder.ins().jump(next, &[]);
+            return;
         }
-        self.builder.ins().jump(next, &[]);
+        // Packets behind it have to wait until it has gone the long way.
+        let position = self.builder.use_var(position);
+        let behind = self.address(position, 8);
+        self.done_so_far(behind);
     }
 
     /// Tells functions of the runtime what counters and meters count.

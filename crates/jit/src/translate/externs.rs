@@ -2,6 +2,7 @@
 
 use super::value::{ActionData, Value};
 use super::{Ending, Translator};
+use crate::route::GiveUp;
 use crate::runtime::{self, DigestShape, NO_FIELD_LIST};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -27,11 +28,10 @@ impl Translator<'_, '_, '_> {
             // Nobody traces compiled code.
             Op::LogMessage { .. } => {}
             Op::Hash { .. } | Op::VerifyChecksum { .. } | Op::UpdateChecksum { .. } => self.hash_op(op, data),
-            Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Digest { .. }
-                if self.is_short_way() =>
-            {
-                self.give_up();
-            }
+            Op::Clone { .. } if self.is_short_way() => self.give_up(GiveUp::Clone),
+            Op::Resubmit { .. } if self.is_short_way() => self.give_up(GiveUp::Resubmit),
+            Op::Recirculate { .. } if self.is_short_way() => self.give_up(GiveUp::Recirculate),
+            Op::Digest { .. } if self.is_short_way() => self.give_up(GiveUp::Digest),
             Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Truncate { .. } => {
                 self.request(op, data);
             }

@@ -74,7 +74,7 @@ use crate::rare::{self, Ways};
 use crate::register_banks::RegisterBanks;
 use crate::resting::Resting;
 use crate::route::plan::{Leaf, Plan};
-use crate::route::{Order, Route};
+use crate::route::{GiveUp, Order, Route};
 use crate::runtime::{Function, words};
 use access::within_bounds;
 use burst::Burst;
@@ -170,8 +170,8 @@ enum Ending {
     Exited,
     StepLimit,
     AssertFailed,
-    /// The packet takes the long way.
-    GaveUp,
+    /// The packet takes the long way, for this reason.
+    GaveUp(GiveUp),
     /// A parser rejects with this error.
     Rejected(u32),
 }
@@ -539,7 +539,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     /// The block that ends the body so. On the short way, a packet that the parser rejects takes the long one.
     fn ending(&mut self, ending: Ending) -> ir::Block {
         let ending = match ending {
-            Ending::Rejected(_) if self.is_short_way() => Ending::GaveUp,
+            Ending::Rejected(_) if self.is_short_way() => Ending::GaveUp(GiveUp::ParserError),
             other => other,
         };
         let builder = &mut self.builder;
@@ -555,7 +555,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 Ending::StepLimit => self.end(ending::STEP_LIMIT),
                 Ending::AssertFailed if self.is_short_way() => self.end_lane(fate::ASSERT_FAILED),
                 Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
-                Ending::GaveUp => self.end_lane(fate::GAVE_UP),
+                Ending::GaveUp(reason) => self.give_up_lane(reason),
                 Ending::Rejected(error) => {
                     let error = self.number(error.into());
                     self.store_error(error);

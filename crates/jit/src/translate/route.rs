@@ -11,7 +11,7 @@ use crate::lane::Shape;
 use crate::route::flow::Stage;
 use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan, Planned};
-use crate::route::{Argument, Order, Route, Source};
+use crate::route::{Argument, GiveUp, Order, Route, Source};
 use crate::runtime::words;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -222,8 +222,8 @@ impl<'a> Translator<'_, 'a, '_> {
         parsed.homes = self.homes.clone();
         self.temporaries_used = 0;
         match &node.next {
-            Next::GiveUp => {
-                let end = self.ending(Ending::GaveUp);
+            Next::GiveUp(reason) => {
+                let end = self.ending(Ending::GaveUp(*reason));
                 self.builder.ins().jump(end, &[]);
             }
             Next::Leaf(index) => self.leaf(route, &plan.leaves[*index], &parsed),
@@ -441,8 +441,8 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// The packet takes the long way from here on.
-    pub(super) fn give_up(&mut self) {
-        let end = self.ending(Ending::GaveUp);
+    pub(super) fn give_up(&mut self, reason: GiveUp) {
+        let end = self.ending(Ending::GaveUp(reason));
         self.builder.ins().jump(end, &[]);
         // What follows is never reached.
         let next = self.builder.create_block();

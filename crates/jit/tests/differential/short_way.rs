@@ -276,7 +276,7 @@ fn left(
         Fate::DroppedInIngress => dropped("ingress"),
         Fate::DroppedInEgress => dropped("egress"),
         Fate::AssertFailed => dropped("assertion"),
-        Fate::GaveUp => {
+        Fate::GaveUp(_) => {
             assert_eq!(
                 frame[headroom..],
                 *packet,
@@ -311,7 +311,7 @@ fn the_short_way_does_the_same() {
             text::write(&program)
         );
         let route = route();
-        if route.obstacle(&program, STEP_LIMIT).is_some() {
+        if route.is_blocked(&program, STEP_LIMIT) {
             without += 1;
             continue;
         }

@@ -57,6 +57,7 @@ use crate::packet::{
     Contents, EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, Preserved,
     QueuedPacket,
 };
+use crate::paths::{PathCounters, SlowReason};
 use crate::replication::CloneSession;
 pub(crate) use compiled::halves;
 pub use copies::Copied;
@@ -91,6 +92,7 @@ pub struct Worker {
     /// What packets became on the short way.
     copies: Copies,
     steady: SteadyPorts,
+    paths: PathCounters,
 }
 
 /// What changes of a worker while a burst passes; the rest is lent to the burst.
@@ -138,6 +140,7 @@ impl Worker {
             },
             copies: Copies::default(),
             steady: SteadyPorts::default(),
+            paths: PathCounters::default(),
         }
     }
 
@@ -251,6 +254,18 @@ impl Worker {
     #[inline]
     pub fn count_drop(&self, reason: DropReason) {
         self.pipeline.drops().count(self.bench.shard, reason);
+    }
+
+    /// Counts packets that were not tried on the fast path. The others are counted by [`Worker::pass`].
+    pub fn count_slow(&mut self, reason: SlowReason, packets: u64) {
+        self.paths.count_slow(reason, packets);
+    }
+
+    /// Packets by the way that they took through this worker.
+    pub fn paths(&self) -> PathCounters {
+        let mut paths = self.paths;
+        paths.flow_misses = self.bench.scratch.memory.flow_misses();
+        paths
     }
 
     /// An empty buffer for a packet's bytes; one that was given back, if there is one.

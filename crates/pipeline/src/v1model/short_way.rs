@@ -10,12 +10,14 @@ use super::pass::Scratch;
 use super::{DROP_PORT, Worker, end_burst};
 use crate::layout::Layout;
 use crate::load::Pipeline;
+use crate::machine_code::MachineCode;
 use crate::objects::{PresentSection, View};
 use crate::outcome::DropReason;
 use crate::packet::InstanceType;
+use crate::paths::{FastForm, PathCounters, SlowReason};
 use forebay_interp::BitBuffer;
 use forebay_ir::{Program, SlotId, SlotKind};
-use forebay_jit::route::{Argument, Arguments, Replication, Route, Source};
+use forebay_jit::route::{Argument, Arguments, Obstacle, Replication, Route, Source};
 use forebay_jit::{Fate, ShortCode, ShortWay};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
@@ -127,6 +129,7 @@ impl Worker {
         {
             end_burst(pin, self.stays_pinned);
             let packets = packets.len();
+            self.paths.count_fast(FastForm::WholeBurst, packets as u64);
             return Some(Leaving { port, packets });
         }
         let view = View {
@@ -169,21 +172,27 @@ impl Worker {
             length_max,
             bits,
             passed,
+            paths: &mut self.paths,
         };
-        let leaving = match pass.short_way.is_uniform() {
-            true => pass.unseen(packets, arguments),
-            false => pass.one_by_one(packets, all, arguments),
+        let (leaving, form) = match pass.short_way.is_uniform() {
+            true => (pass.unseen(packets, arguments), FastForm::WholeBurst),
+            false => (pass.one_by_one(packets, all, arguments), pass.short_way.order().into()),
         };
+        let mut fast = leaving.map_or(0, |leaving| leaving.packets);
         if let (true, Some(Leaving { port, .. }), Some(state)) = (short_way.is_steady(), leaving, pin.state()) {
             self.steady.note(arrival.ingress_port, port, state);
         }
         for run in &passed[..] {
+            if run.passage != Passage::LongWay {
+                fast += run.packets;
+            }
             if let Passage::Drop(reason) = run.passage {
                 self.pipeline
                     .drops()
                     .count_many(self.bench.shard, reason, run.packets as u64);
             }
         }
+        self.paths.count_fast(form, fast as u64);
         drop(view);
         end_burst(pin, self.stays_pinned);
         leaving
@@ -200,6 +209,7 @@ struct Pass<'a, 'b> {
     /// See [`length_bits`], before anything was done with the packets.
     bits: usize,
     passed: &'a mut Vec<Passed>,
+    paths: &'a mut PathCounters,
 }
 
 impl Pass<'_, '_> {
@@ -310,8 +320,10 @@ impl Pass<'_, '_> {
     /// in all, which are in theirs.
     #[inline]
     fn finish(&mut self, packet: &mut Packet, fate: Fate, packets: usize) {
-        if let Fate::Replicated { first, count } = fate {
-            self.copies.made(first + count);
+        match fate {
+            Fate::Replicated { first, count } => self.copies.made(first + count),
+            Fate::GaveUp(reason) => self.paths.count_slow(SlowReason::GaveUp(reason), packets as u64),
+            _ => {}
         }
         let passage = finish(self.length_max, self.short_way, self.rewritten, packet, fate);
         match self.passed.last_mut() {
@@ -328,9 +340,15 @@ impl Pipeline {
         self.first_form().is_some()
     }
 
-    /// Why no packet takes the short way, for people; nothing when packets do or will, or the engine has none.
-    pub fn short_way_obstacle(&self) -> Option<String> {
-        self.code.as_ref()?.obstacle()
+    /// What keeps packets off the short way; nothing when the engine has none. Limits of size are known when it is
+    /// [compiled](Pipeline::is_compiling).
+    pub fn obstacles(&self) -> Vec<Obstacle> {
+        self.code.as_ref().map(MachineCode::obstacles).unwrap_or_default()
+    }
+
+    /// Whether the short way is still being compiled: until it is ready packets take the long way.
+    pub fn is_compiling(&self) -> bool {
+        self.code.as_ref().is_some_and(MachineCode::is_compiling)
     }
 
     /// The machine code of the short way in the form that is compiled first, when it is ready: see [`ShortCode::machine_code`].
@@ -384,7 +402,7 @@ fn finish(
                 count: count as u32,
             };
         }
-        Fate::GaveUp => return Passage::LongWay,
+        Fate::GaveUp(_) => return Passage::LongWay,
     };
     packet.truncate(truncate_to as usize);
     if packet.len() > length_max {

@@ -103,6 +103,11 @@ impl<'a> Line<'a> {
         let mut name = String::new();
         loop {
             name.push_str(self.name_part(what)?);
+            if self.validity_follows(&name) {
+                name.push_str("()");
+                self.position += 2;
+                break;
+            }
             if self.rest().starts_with('[') {
                 name.push_str(self.index()?);
             }
@@ -166,6 +171,13 @@ impl<'a> Line<'a> {
 
     fn rest(&self) -> &'a str {
         &self.text[self.position..]
+    }
+
+    /// Whether `()` follows a name that ends with `isValid` and is a key field: then a `:` comes behind it.
+    fn validity_follows(&self, name: &str) -> bool {
+        let behind = self.rest().strip_prefix("()");
+        let is_key = behind.is_some_and(|behind| behind.trim_start().starts_with(':'));
+        is_key && (name == "isValid" || name.ends_with(".isValid"))
     }
 
     fn name_part(&mut self, what: &str) -> Result<&'a str, ParseError> {

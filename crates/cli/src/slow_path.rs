@@ -1,0 +1,103 @@
+//! What keeps packets of a program off the fast path, and how many took which path, in words and as JSON.
+
+use forebay_pipeline::{Obstacle, PathCounters, Pipeline, Stops};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Obstacles that a message lists.
+const LISTED_MAX: usize = 20;
+
+/// The obstacles of a program as a note for people, without "note: "; nothing when no packet takes the slow path because of the
+/// program.
+pub fn note(pipeline: &Pipeline) -> Option<String> {
+    let obstacles = pipeline.obstacles();
+    let sentences = |stops| -> Vec<String> {
+        let of_kind = obstacles.iter().filter(|obstacle| obstacle.stops == stops);
+        of_kind.map(|obstacle| obstacle.describe(pipeline.program())).collect()
+    };
+    let mut text = String::new();
+    for (stops, which) in [(Stops::All, ""), (Stops::Some, " for some packets")] {
+        let sentences = sentences(stops);
+        if sentences.is_empty() {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let _ = write!(text, "slow path{which}, about 10 times slower:{}", listed(&sentences));
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// One behind the colon, several below it.
+fn listed(sentences: &[String]) -> String {
+    if let [only] = sentences {
+        return format!(" {only}");
+    }
+    let mut lines: String = sentences
+        .iter()
+        .take(LISTED_MAX)
+        .map(|sentence| format!("\n  {sentence}"))
+        .collect();
+    if sentences.len() > LISTED_MAX {
+        let _ = write!(lines, "\n  and {} more", sentences.len() - LISTED_MAX);
+    }
+    lines
+}
+
+/// The obstacles as a list of objects.
+pub fn json(pipeline: &Pipeline) -> Value {
+    let program = pipeline.program();
+    let object = |obstacle: &Obstacle| {
+        let file = program.files.get(obstacle.location.file as usize);
+        let is_known = obstacle.location.line > 0;
+        json!({
+            "kind": obstacle.kind.name(),
+            "all_packets": obstacle.stops == Stops::All,
+            "file": file.filter(|_| is_known),
+            "line": is_known.then_some(obstacle.location.line),
+            "message": obstacle.describe(program),
+        })
+    };
+    pipeline.obstacles().iter().map(object).collect()
+}
+
+/// How many packets took which path, for people.
+pub fn paths_text(paths: &PathCounters) -> String {
+    let of = |counts: Vec<(&str, u64)>| {
+        let total: u64 = counts.iter().map(|(_, packets)| packets).sum();
+        let parts: Vec<String> = counts
+            .iter()
+            .filter(|(_, packets)| *packets > 0)
+            .map(|(words, packets)| format!("{packets} {words}"))
+            .collect();
+        match parts.is_empty() {
+            true => total.to_string(),
+            false => format!("{total} ({})", parts.join(", ")),
+        }
+    };
+    let fast = of(paths.fast().map(|(form, packets)| (form.words(), packets)).collect());
+    let slow = of(paths
+        .slow()
+        .map(|(reason, packets)| (reason.words(), packets))
+        .collect());
+    format!("packets on the fast path: {fast}; on the slow path: {slow}\n")
+}
+
+/// The same as an object. Reasons without packets are left out.
+pub fn paths_json(paths: &PathCounters) -> Value {
+    let fast: Map<String, Value> = paths
+        .fast()
+        .map(|(form, packets)| (form.name().to_owned(), json!(packets)))
+        .collect();
+    let slow: Map<String, Value> = paths
+        .slow()
+        .filter(|(_, packets)| *packets > 0)
+        .map(|(reason, packets)| (reason.name().to_owned(), json!(packets)))
+        .collect();
+    json!({
+        "fast_packets": fast,
+        "slow_packets": slow,
+        "flow_cache_misses": paths.flow_misses,
+    })
+}

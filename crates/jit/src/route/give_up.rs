@@ -1,0 +1,66 @@
+//! Why compiled code leaves a packet to the slow path.
+
+use std::fmt;
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $words:literal;)+) => {
+        /// Why compiled code leaves a packet to the slow path. The number stands in the packet's fate.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u32)]
+        pub enum GiveUp {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl GiveUp {
+            /// All of them, in the order of their numbers.
+            pub const ALL: &[GiveUp] = &[$(GiveUp::$variant),+];
+
+            /// The stable name, for JSON.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(GiveUp::$variant => $name,)+
+                }
+            }
+
+            /// What happened to such packets, for people.
+            pub fn words(self) -> &'static str {
+                match self {
+                    $(GiveUp::$variant => $words,)+
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The parser rejects the packet: it is too short, no case matches, or the program says so.
+    ParserError = "parser_error", "rejected by the parser";
+    /// The packet came to a place of the program that is beyond what is compiled.
+    TooLarge = "too_large", "beyond what is compiled of the program";
+    /// The packet is copied for a multicast group, and its copies cannot be put together in place.
+    Copies = "copies", "multicast";
+    /// The packet is cloned.
+    Clone = "clone", "cloned";
+    /// The packet is resubmitted.
+    Resubmit = "resubmit", "resubmitted";
+    /// The packet is recirculated.
+    Recirculate = "recirculate", "recirculated";
+    /// The packet sends a digest.
+    Digest = "digest", "with a digest";
+}
+
+impl GiveUp {
+    /// The reason with this number.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub(crate) fn of_number(number: u32) -> GiveUp {
+        GiveUp::ALL[number as usize]
+    }
+}
+
+impl fmt::Display for GiveUp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}

@@ -1,0 +1,89 @@
+//! What a plan leaves out because the program is too large, or because copies cannot be put together.
+
+use super::Route;
+use super::obstacles::{Obstacle, ObstacleKind, Stops};
+use super::plan::{LEAVES_MAX, NODES_MAX, Plan, STATEMENTS_MAX};
+use forebay_ir::{Location, Program};
+
+/// Places of a [`Plan`] where packets take the slow path, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Branches of the parser's tree beyond [`NODES_MAX`].
+    pub(super) nodes_left_out: usize,
+    /// Ways through the parser beyond [`LEAVES_MAX`].
+    pub(super) ways_left_out: usize,
+    /// Ways through the parser met when there were [`STATEMENTS_MAX`] statements.
+    pub(super) ways_without_statements: usize,
+    /// Ways through the parser that reach the step limit.
+    pub(super) endless_ways: usize,
+    /// Ways on which packets may be copied for a group, but copies cannot be put together.
+    pub(super) ways_without_copies: usize,
+}
+
+impl Plan {
+    /// What was left out, for people.
+    pub(crate) fn obstacles(&self, program: &Program, route: &Route) -> Vec<Obstacle> {
+        let limits = self.limits;
+        let parser = route.place_of_parser(program);
+        let compiled = self.leaves.len();
+        let mut found = Vec::new();
+        let mut too_large = |count: usize, text: String| {
+            if count > 0 {
+                found.push(self.too_large(parser, text));
+            }
+        };
+        too_large(
+            limits.ways_left_out,
+            format!(
+                "{} ways through the parser of at most {LEAVES_MAX}",
+                compiled + limits.ways_left_out
+            ),
+        );
+        too_large(
+            limits.ways_without_statements,
+            format!(
+                "more than {STATEMENTS_MAX} statements on {compiled} of {} ways through the parser",
+                compiled + limits.ways_without_statements + limits.ways_left_out
+            ),
+        );
+        too_large(
+            limits.nodes_left_out,
+            format!("{} branches of the parser of at most {NODES_MAX}", self.nodes.len()),
+        );
+        too_large(limits.endless_ways, "a loop of the parser that does not end".to_owned());
+        found.extend((limits.ways_without_copies > 0).then(|| self.copies(program, route)));
+        found
+    }
+
+    fn too_large(&self, location: Location, what: String) -> Obstacle {
+        let stops = match self.leaves[..] {
+            [] => Stops::All,
+            _ => Stops::Some,
+        };
+        Obstacle {
+            kind: ObstacleKind::TooLarge,
+            stops,
+            location,
+            text: format!("program too large for the fast path: {what}"),
+        }
+    }
+
+    fn copies(&self, program: &Program, route: &Route) -> Obstacle {
+        let (location, why) = match route.obstacle_to_copies(program) {
+            Some((location, why)) => (
+                location,
+                format!("{why}, so copies for a multicast group are not made in place"),
+            ),
+            None => {
+                let why = "chooses a multicast group, and its copies have headers whose places are not known";
+                (route.place_of_group(program), why.to_owned())
+            }
+        };
+        Obstacle {
+            kind: ObstacleKind::Copies,
+            stops: Stops::Some,
+            location,
+            text: why,
+        }
+    }
+}

@@ -1,0 +1,537 @@
+//! What keeps packets of a program off the fast path: one sentence for each place of the source.
+//!
+//! Two kinds of obstacle are told apart. One that [stops](Stops::All) all packets leaves the program without a fast path; one that
+//! stops [some](Stops::Some) leaves the packets that come there to the slow path, before anything has been changed for them.
+
+use super::Route;
+use crate::analysis::{action_body, longest_way};
+use forebay_ir::{Body, BodyId, Location, Op, Program, RegisterId, SlotId, Table, Terminator};
+use std::collections::BTreeSet;
+
+/// A reason why packets take the slow path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// What it is; the name is stable.
+    pub kind: ObstacleKind,
+    /// Whose way it blocks.
+    pub stops: Stops,
+    /// Where it is in the source; line 0 when that is not known.
+    pub location: Location,
+    /// What stands there, as the end of a sentence that begins with the place: "sends a digest".
+    pub text: String,
+}
+
+/// Which packets an obstacle keeps off the fast path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stops {
+    /// Every packet of the program.
+    All,
+    /// Those that come to this place.
+    Some,
+}
+
+/// The kinds of obstacles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObstacleKind {
+    /// A value is read that exists only in queues.
+    ReadsQueue,
+    /// A value is written that the fast path takes for fixed.
+    WritesFixed,
+    /// A random number is drawn: their order would be another one.
+    Random,
+    /// A loop, or a control so long that it could reach the step limit.
+    Steps,
+    /// A packet that is copied, sent back or reported starts again on the slow path, which repeats changes of state.
+    StateAndCopies,
+    /// State is kept behind the traffic manager, where packets of a burst have another order.
+    EgressState,
+    /// The parser does more than parse.
+    Parser,
+    /// A table is applied in an atomic section.
+    AtomicLookup,
+    /// A packet is cloned, resubmitted, recirculated or reported in a digest.
+    Leaves,
+    /// Copies for a multicast group cannot be put together in place.
+    Copies,
+    /// The program is larger than what is compiled.
+    TooLarge,
+}
+
+impl ObstacleKind {
+    /// The stable name, for JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObstacleKind::ReadsQueue => "reads_queue",
+            ObstacleKind::WritesFixed => "writes_fixed",
+            ObstacleKind::Random => "random",
+            ObstacleKind::Steps => "steps",
+            ObstacleKind::StateAndCopies => "state_and_copies",
+            ObstacleKind::EgressState => "egress_state",
+            ObstacleKind::Parser => "parser",
+            ObstacleKind::AtomicLookup => "atomic_lookup",
+            ObstacleKind::Leaves => "leaves",
+            ObstacleKind::Copies => "copies",
+            ObstacleKind::TooLarge => "too_large",
+        }
+    }
+}
+
+impl Obstacle {
+    /// One sentence: "l3fwd.p4:63 sends a digest".
+    pub fn describe(&self, program: &Program) -> String {
+        let separator = if self.kind == ObstacleKind::TooLarge { ": " } else { " " };
+        match place_words(program, self.location) {
+            Some(place) => format!("{place}{separator}{}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// `l3fwd.p4:63`, if the line is known.
+fn place_words(program: &Program, location: Location) -> Option<String> {
+    let file = program.files.get(location.file as usize)?;
+    (location.line > 0).then(|| format!("{file}:{}", location.line))
+}
+
+/// What one place of a body does.
+#[derive(Clone, Copy)]
+enum Deed<'p> {
+    Op(&'p Op),
+    Ends(&'p Terminator),
+    /// A table is applied: its keys are read, its direct objects change.
+    Applies(&'p Table),
+}
+
+/// Something that is done, and where.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    location: Location,
+    deed: Deed<'p>,
+}
+
+/// All that bodies do, actions of their tables included, in the order of the text of the program's representation.
+struct Places<'p> {
+    program: &'p Program,
+    found: Vec<Place<'p>>,
+    actions_seen: BTreeSet<BodyId>,
+}
+
+impl<'p> Places<'p> {
+    fn of(program: &'p Program, bodies: &[BodyId]) -> Vec<Place<'p>> {
+        let (found, actions_seen) = Default::default();
+        let mut places = Places {
+            program,
+            found,
+            actions_seen,
+        };
+        for body in bodies {
+            places.body(&program.bodies[body.index()]);
+        }
+        places.found
+    }
+
+    fn add(&mut self, location: Location, deed: Deed<'p>) {
+        self.found.push(Place { location, deed });
+    }
+
+    fn body(&mut self, body: &'p Body) {
+        for block in &body.blocks {
+            for statement in &block.statements {
+                self.add(statement.location, Deed::Op(&statement.op));
+            }
+            self.add(block.location, Deed::Ends(&block.terminator));
+            if let Terminator::Apply { table, .. } = &block.terminator {
+                let table = &self.program.tables[table.index()];
+                self.add(block.location, Deed::Applies(table));
+                self.actions(table);
+            }
+        }
+    }
+
+    fn actions(&mut self, table: &'p Table) {
+        for listed in &table.actions {
+            let action = &self.program.actions[listed.action.index()];
+            if self.actions_seen.insert(action.body) {
+                self.body(action_body(self.program, action));
+            }
+        }
+    }
+}
+
+impl Place<'_> {
+    fn reads(&self, slot: SlotId) -> bool {
+        let mut found = false;
+        let mut compare = |read: SlotId| found |= read == slot;
+        match self.deed {
+            Deed::Op(op) => op.for_each_slot_read(&mut compare),
+            Deed::Ends(terminator) => terminator
+                .exprs()
+                .into_iter()
+                .for_each(|expr| expr.for_each_slot(&mut compare)),
+            Deed::Applies(table) => table.keys.iter().for_each(|key| key.expr.for_each_slot(&mut compare)),
+        }
+        found
+    }
+
+    fn writes(&self, program: &Program, slot: SlotId) -> bool {
+        match self.deed {
+            Deed::Op(op) => op.slots_written(program).into_iter().any(|written| written == slot),
+            Deed::Ends(Terminator::Apply { hit, action_run, .. }) => [*hit, *action_run].contains(&Some(slot)),
+            Deed::Ends(_) => false,
+            Deed::Applies(table) => table.direct_meter.and_then(|meter| meter.slot) == Some(slot),
+        }
+    }
+
+    /// Whether the slot may get another value than 0.
+    fn may_set(&self, program: &Program, slot: SlotId) -> bool {
+        use forebay_ir::Expr;
+        let is_zero = |op: &Op| matches!(op, Op::Assign { value: Expr::Const(value), .. } if value.is_zero());
+        self.writes(program, slot) && !matches!(self.deed, Deed::Op(op) if is_zero(op))
+    }
+
+    fn register_read(&self) -> Option<RegisterId> {
+        match self.deed {
+            Deed::Op(Op::RegisterRead { register, .. }) => Some(*register),
+            _ => None,
+        }
+    }
+
+    fn register_written(&self) -> Option<RegisterId> {
+        match self.deed {
+            Deed::Op(Op::RegisterWrite { register, .. }) => Some(*register),
+            _ => None,
+        }
+    }
+
+    /// What it changes that outlives the packet, in words.
+    fn change(&self, program: &Program) -> Option<String> {
+        match self.deed {
+            Deed::Op(Op::RegisterWrite { register, .. }) => {
+                let name = &program.registers[register.index()].name;
+                Some(format!("writes register `{name}`"))
+            }
+            Deed::Op(Op::Count { counter, .. }) => {
+                let name = &program.counters[counter.index()].name;
+                Some(format!("counts in `{name}`"))
+            }
+            Deed::Op(Op::ExecuteMeter { meter, .. }) => {
+                let name = &program.meters[meter.index()].name;
+                Some(format!("executes meter `{name}`"))
+            }
+            Deed::Applies(table) => {
+                let what = match table {
+                    _ if table.direct_counter.is_some() => "a direct counter",
+                    _ if table.direct_meter.is_some() => "a direct meter",
+                    _ if table.supports_timeout => "idle time-outs",
+                    _ => return None,
+                };
+                Some(format!("applies table `{}`, which has {what}", table.name))
+            }
+            _ => None,
+        }
+    }
+
+    /// What makes the packet leave its way, in words.
+    fn request(&self) -> Option<&'static str> {
+        match self.deed {
+            Deed::Op(Op::Clone { .. }) => Some("clones the packet"),
+            Deed::Op(Op::Resubmit { .. }) => Some("resubmits the packet"),
+            Deed::Op(Op::Recirculate { .. }) => Some("recirculates the packet"),
+            Deed::Op(Op::Digest { .. }) => Some("sends a digest"),
+            _ => None,
+        }
+    }
+
+    fn is_random(&self) -> bool {
+        matches!(self.deed, Deed::Op(Op::Random { .. }))
+    }
+
+    fn is_assertion(&self) -> bool {
+        matches!(self.deed, Deed::Op(Op::Assert { .. } | Op::Assume { .. }))
+    }
+}
+
+impl Route {
+    /// All that keeps packets off the fast path, as far as it can be said before the program is compiled: first what stops all packets, in
+    /// the order of the program, then what stops some.
+    pub fn obstacles(&self, program: &Program, step_limit: u64) -> Vec<Obstacle> {
+        let mut finder = Finder {
+            program,
+            before: Places::of(program, &[self.parser, self.verify_checksum, self.ingress]),
+            behind: Places::of(program, &[self.egress, self.compute_checksum, self.deparser]),
+            found: Vec::new(),
+        };
+        finder.fixed_and_unknown(self);
+        finder.random();
+        finder.steps(self, step_limit);
+        finder.egress_state();
+        finder.requests(self);
+        finder.parser(self);
+        finder.found.sort_by_key(|obstacle| obstacle.stops);
+        finder.found
+    }
+
+    /// Why copies of packets of this program cannot be put together, if the program itself is the reason.
+    pub(super) fn obstacle_to_copies(&self, program: &Program) -> Option<(Location, &'static str)> {
+        let behind = Places::of(program, &[self.egress, self.compute_checksum, self.deparser]);
+        behind.iter().find_map(|place| match place.request() {
+            Some(_) => Some((place.location, "may ask for more copies in egress")),
+            None => place.is_assertion().then_some((place.location, "asserts in egress")),
+        })
+    }
+
+    /// Where the program may choose a multicast group.
+    pub(super) fn place_of_group(&self, program: &Program) -> Location {
+        let places = Places::of(program, &[self.verify_checksum, self.ingress]);
+        let sets = |group| places.iter().find(|place| place.may_set(program, group));
+        self.group()
+            .and_then(sets)
+            .map_or(Location::default(), |place| place.location)
+    }
+
+    /// The parser's first line.
+    pub(super) fn place_of_parser(&self, program: &Program) -> Location {
+        let first = program.bodies[self.parser.index()].blocks.first();
+        let statement = first.and_then(|block| block.statements.first());
+        statement
+            .map(|statement| statement.location)
+            .or(first.map(|block| block.location))
+            .unwrap_or_default()
+    }
+}
+
+/// Finds them.
+struct Finder<'p> {
+    program: &'p Program,
+    /// Up to the traffic manager.
+    before: Vec<Place<'p>>,
+    /// Behind it.
+    behind: Vec<Place<'p>>,
+    found: Vec<Obstacle>,
+}
+
+impl<'p> Finder<'p> {
+    /// Notes an obstacle, once for each line.
+    fn add(&mut self, kind: ObstacleKind, stops: Stops, location: Location, text: String) {
+        let obstacle = Obstacle {
+            kind,
+            stops,
+            location,
+            text,
+        };
+        if !self.found.contains(&obstacle) {
+            self.found.push(obstacle);
+        }
+    }
+
+    fn all(&self) -> Vec<Place<'p>> {
+        self.before.iter().chain(&self.behind).copied().collect()
+    }
+
+    fn fixed_and_unknown(&mut self, route: &Route) {
+        let (program, all) = (self.program, self.all());
+        for &slot in &route.unknown {
+            let name = &program.slot(slot).name;
+            for place in all.iter().filter(|place| place.reads(slot)) {
+                let text = format!("reads `{name}`, which is known only to packets that were queued");
+                self.add(ObstacleKind::ReadsQueue, Stops::All, place.location, text);
+            }
+        }
+        for &slot in &route.fixed {
+            let name = &program.slot(slot).name;
+            for place in all.iter().filter(|place| place.writes(program, slot)) {
+                let text = format!("writes `{name}`, which the fast path takes for fixed");
+                self.add(ObstacleKind::WritesFixed, Stops::All, place.location, text);
+            }
+        }
+    }
+
+    fn random(&mut self) {
+        for place in self.all().iter().filter(|place| place.is_random()) {
+            let text = "draws a random number".to_owned();
+            self.add(ObstacleKind::Random, Stops::All, place.location, text);
+        }
+    }
+
+    fn steps(&mut self, route: &Route, step_limit: u64) {
+        let program = self.program;
+        for body in route.bodies() {
+            let body = &program.bodies[body.index()];
+            match longest_way(program, body) {
+                Some(steps) if steps <= step_limit => {}
+                Some(_) => {
+                    let text = format!("`{}` may execute more than {step_limit} statements", body.name);
+                    self.add(ObstacleKind::Steps, Stops::All, Location::default(), text);
+                }
+                None => self.loops(body),
+            }
+        }
+    }
+
+    /// Loops of a control, and of its actions.
+    fn loops(&mut self, body: &'p Body) {
+        let program = self.program;
+        let tables = body.blocks.iter().filter_map(|block| match &block.terminator {
+            Terminator::Apply { table, .. } => Some(&program.tables[table.index()]),
+            _ => None,
+        });
+        let actions = tables
+            .flat_map(|table| &table.actions)
+            .map(|listed| action_body(program, &program.actions[listed.action.index()]));
+        for body in [body].into_iter().chain(actions) {
+            for location in loop_heads(body) {
+                let text = "begins a loop that is not unrolled".to_owned();
+                self.add(ObstacleKind::Steps, Stops::All, location, text);
+            }
+        }
+    }
+
+    fn egress_state(&mut self) {
+        let program = self.program;
+        let written: BTreeSet<RegisterId> = self.before.iter().filter_map(Place::register_written).collect();
+        for place in self.behind.clone() {
+            if let Some(change) = place.change(program) {
+                let text = format!("{change} in egress");
+                self.add(ObstacleKind::EgressState, Stops::All, place.location, text);
+            }
+            if let Some(register) = place.register_read().filter(|register| written.contains(register)) {
+                let name = &program.registers[register.index()].name;
+                let text = format!("reads register `{name}` in egress, which ingress writes");
+                self.add(ObstacleKind::EgressState, Stops::All, place.location, text);
+            }
+        }
+    }
+
+    /// Clones, digests and the like. A packet for which there is one starts again on the slow path, so nothing may have been
+    /// changed for it before.
+    fn requests(&mut self, route: &Route) {
+        let program = self.program;
+        let change = self
+            .before
+            .iter()
+            .find_map(|place| Some((place.location, place.change(program)?)));
+        let change = change.map(|(location, words)| match place_words(program, location) {
+            Some(place) => format!("{place} {words}"),
+            None => format!("the program {words}"),
+        });
+        let of_program = self.all().into_iter();
+        let of_program = of_program.filter_map(|place| Some((place.location, place.request()?.to_owned())));
+        let of_architecture = self.before.iter().filter_map(|place| {
+            let slot = route.copying.iter().find(|slot| place.may_set(program, **slot))?;
+            Some((place.location, format!("sets `{}`", program.slot(*slot).name)))
+        });
+        let requests: Vec<(Location, String)> = of_program.chain(of_architecture).collect();
+        for (location, request) in requests {
+            match &change {
+                None => self.add(ObstacleKind::Leaves, Stops::Some, location, request),
+                Some(change) => {
+                    let text = format!("{request}, and {change}: the fast path has room for one of both");
+                    self.add(ObstacleKind::StateAndCopies, Stops::All, location, text);
+                }
+            }
+        }
+    }
+
+    fn parser(&mut self, route: &Route) {
+        let program = self.program;
+        for place in Places::of(program, &[route.parser]) {
+            let Deed::Op(op) = place.deed else { continue };
+            if only_parses(op) {
+                continue;
+            }
+            let text = match (place.change(program), op) {
+                (Some(change), _) => format!("{change} in the parser"),
+                (None, Op::RegisterRead { register, .. }) => {
+                    let name = &program.registers[register.index()].name;
+                    format!("reads register `{name}` in the parser")
+                }
+                (None, Op::Assert { .. } | Op::Assume { .. }) => "asserts in the parser".to_owned(),
+                (None, _) => "does more than parse in the parser".to_owned(),
+            };
+            self.add(ObstacleKind::Parser, Stops::All, place.location, text);
+        }
+    }
+}
+
+/// Whether an operation of the parser has no effect but on the packet's own values.
+fn only_parses(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Assign { .. }
+            | Op::Extract { .. }
+            | Op::Advance { .. }
+            | Op::Lookahead { .. }
+            | Op::PacketLength { .. }
+            | Op::Hash { .. }
+            | Op::LogMessage { .. }
+    )
+}
+
+/// Where the loops of a body begin: the places of blocks to which a way leads back.
+fn loop_heads(body: &Body) -> Vec<Location> {
+    /// Not met yet, on the present way, left behind.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Visit {
+        New,
+        Open,
+        Done,
+    }
+    let mut visits = vec![Visit::New; body.blocks.len()];
+    let mut heads = BTreeSet::new();
+    let mut open = vec![(0usize, body.blocks[0].terminator.successors())];
+    visits[0] = Visit::Open;
+    while let Some((block, pending)) = open.last_mut() {
+        let Some(next) = pending.pop() else {
+            visits[*block] = Visit::Done;
+            open.pop();
+            continue;
+        };
+        match visits[next.index()] {
+            Visit::New => {
+                visits[next.index()] = Visit::Open;
+                open.push((next.index(), body.blocks[next.index()].terminator.successors()));
+            }
+            Visit::Open => {
+                heads.insert(next.index());
+            }
+            Visit::Done => {}
+        }
+    }
+    heads.into_iter().map(|head| body.blocks[head].location).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_bits::Bits;
+    use forebay_ir::{Block, BlockId, BodyKind, Expr};
+
+    fn block(line: u32, terminator: Terminator) -> Block {
+        Block {
+            label: None,
+            statements: Vec::new(),
+            terminator,
+            location: Location { file: 0, line },
+        }
+    }
+
+    #[test]
+    fn a_loop_is_found_where_it_begins() {
+        let branch = Terminator::Branch {
+            condition: Expr::Const(Bits::from_bool(true)),
+            then_block: BlockId(2),
+            else_block: BlockId(3),
+        };
+        let body = Body {
+            name: "Ingress".to_owned(),
+            kind: BodyKind::Control,
+            blocks: vec![
+                block(3, Terminator::Jump(BlockId(1))),
+                block(4, branch),
+                block(5, Terminator::Jump(BlockId(1))),
+                block(7, Terminator::Return),
+            ],
+        };
+        assert_eq!(loop_heads(&body), [Location { file: 0, line: 4 }]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Which packets took the fast path, in which form, and why the others took the slow one.
+//!
+//! Packets of the fast path are counted once for each burst, those of the slow path one by one, which costs nothing beside what
+//! they cost themselves. A packet that arrives is counted once; what the program makes of it, copies and packets that come round
+//! again, is not.
+
+use forebay_jit::route::{GiveUp, Order};
+use std::ops::AddAssign;
+
+/// The forms of the fast path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FastForm {
+    /// One packet after the other, with a flow cache.
+    FlowCache,
+    /// One packet after the other; every look-up searches its table.
+    Straight,
+    /// The packets of a burst wait for one another at look-ups.
+    Staged,
+    /// One decision for the whole burst, since the program does not look into packets.
+    WholeBurst,
+}
+
+impl FastForm {
+    /// All of them.
+    pub const ALL: [FastForm; 4] = [
+        FastForm::FlowCache,
+        FastForm::Straight,
+        FastForm::Staged,
+        FastForm::WholeBurst,
+    ];
+
+    /// The stable name, for JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            FastForm::FlowCache => "flow_cache",
+            FastForm::Straight => "straight",
+            FastForm::Staged => "staged",
+            FastForm::WholeBurst => "whole_burst",
+        }
+    }
+
+    /// For people: packets that went "with the flow cache".
+    pub fn words(self) -> &'static str {
+        match self {
+            FastForm::FlowCache => "with the flow cache",
+            FastForm::Straight => "one by one",
+            FastForm::Staged => "in stages",
+            FastForm::WholeBurst => "by whole bursts",
+        }
+    }
+}
+
+impl From<Order> for FastForm {
+    fn from(order: Order) -> FastForm {
+        match order {
+            Order::Cached => FastForm::FlowCache,
+            Order::Straight => FastForm::Straight,
+            Order::Staged => FastForm::Staged,
+        }
+    }
+}
+
+/// Why a packet took the slow path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowReason {
+    /// The program has no fast path, or its engine has none.
+    NoFastPath,
+    /// The fast path was not compiled yet.
+    Compiling,
+    /// Other packets waited in queues or came round again, or a port had no room for a burst.
+    Queued,
+    /// Compiled code left the packet to the slow path.
+    GaveUp(GiveUp),
+}
+
+impl SlowReason {
+    /// How many there are.
+    const COUNT: usize = 3 + GiveUp::ALL.len();
+
+    /// All of them, in the order of their indices.
+    pub fn all() -> impl Iterator<Item = SlowReason> {
+        let fixed = [SlowReason::NoFastPath, SlowReason::Compiling, SlowReason::Queued];
+        fixed
+            .into_iter()
+            .chain(GiveUp::ALL.iter().copied().map(SlowReason::GaveUp))
+    }
+
+    fn index(self) -> usize {
+        match self {
+            SlowReason::NoFastPath => 0,
+            SlowReason::Compiling => 1,
+            SlowReason::Queued => 2,
+            SlowReason::GaveUp(reason) => 3 + reason as usize,
+        }
+    }
+
+    /// The stable name, for JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            SlowReason::NoFastPath => "no_fast_path",
+            SlowReason::Compiling => "compiling",
+            SlowReason::Queued => "queued",
+            SlowReason::GaveUp(reason) => reason.name(),
+        }
+    }
+
+    /// For people: so many packets were "cloned".
+    pub fn words(self) -> &'static str {
+        match self {
+            SlowReason::NoFastPath => "of a program without a fast path",
+            SlowReason::Compiling => "before the fast path was compiled",
+            SlowReason::Queued => "while packets waited in queues",
+            SlowReason::GaveUp(reason) => reason.words(),
+        }
+    }
+}
+
+/// Packets by the way that they took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathCounters {
+    fast: [u64; FastForm::ALL.len()],
+    slow: [u64; SlowReason::COUNT],
+    /// Look-ups that did not find their key in the flow cache.
+    pub flow_misses: u64,
+}
+
+impl PathCounters {
+    /// Packets of the fast path, by form.
+    pub fn fast(&self) -> impl Iterator<Item = (FastForm, u64)> {
+        FastForm::ALL.into_iter().zip(self.fast)
+    }
+
+    /// Packets of the slow path, by reason.
+    pub fn slow(&self) -> impl Iterator<Item = (SlowReason, u64)> {
+        SlowReason::all().zip(self.slow)
+    }
+
+    /// Counts packets of the fast path.
+    #[inline]
+    pub(crate) fn count_fast(&mut self, form: FastForm, packets: u64) {
+        self.fast[form as usize] += packets;
+    }
+
+    /// Counts packets of the slow path.
+    pub(crate) fn count_slow(&mut self, reason: SlowReason, packets: u64) {
+        self.slow[reason.index()] += packets;
+    }
+}
+
+impl AddAssign for PathCounters {
+    /// The counters of two workers, or of two programs one after the other.
+    fn add_assign(&mut self, other: PathCounters) {
+        let sum = |own: &mut [u64], others: &[u64]| own.iter_mut().zip(others).for_each(|(own, other)| *own += other);
+        sum(&mut self.fast, &other.fast);
+        sum(&mut self.slow, &other.slow);
+        self.flow_misses += other.flow_misses;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_a_place_and_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<_> = SlowReason::all().map(SlowReason::name).collect();
+        assert_eq!(names.len(), SlowReason::COUNT);
+        assert!(SlowReason::all().map(SlowReason::index).eq(0..SlowReason::COUNT));
+    }
+
+    #[test]
+    fn counters_add_up() {
+        let mut counters = PathCounters::default();
+        counters.count_fast(FastForm::Staged, 3);
+        counters.count_slow(SlowReason::GaveUp(GiveUp::Digest), 2);
+        counters += counters;
+        assert_eq!(counters.fast().map(|(_, packets)| packets).sum::<u64>(), 6);
+        assert!(
+            counters
+                .slow()
+                .any(|slow| slow == (SlowReason::GaveUp(GiveUp::Digest), 4))
+        );
+    }
+}

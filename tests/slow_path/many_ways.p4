@@ -1,0 +1,95 @@
+// More ways through the parser than are compiled.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> result;
+}
+
+header byte_t {
+    bit<8> value;
+}
+
+struct headers_t {
+    input_t input;
+    byte_t byte_0;
+    byte_t byte_1;
+    byte_t byte_2;
+    byte_t byte_3;
+    byte_t byte_4;
+}
+
+struct meta_t {}
+
+#define PARSER TestParser
+parser TestParser(packet_in packet, out headers_t hdr, inout meta_t meta,
+                  inout standard_metadata_t standard_metadata) {
+    state start {
+        packet.extract(hdr.input); // some: program too large for the fast path: 32 ways through the parser of at most 24
+        transition choose_0;
+    }
+
+    state choose_0 {
+        transition select(hdr.input.a[0:0]) {
+            1: take_0;
+            default: choose_1;
+        }
+    }
+
+    state take_0 {
+        packet.extract(hdr.byte_0);
+        transition choose_1;
+    }
+
+    state choose_1 {
+        transition select(hdr.input.a[1:1]) {
+            1: take_1;
+            default: choose_2;
+        }
+    }
+
+    state take_1 {
+        packet.extract(hdr.byte_1);
+        transition choose_2;
+    }
+
+    state choose_2 {
+        transition select(hdr.input.a[2:2]) {
+            1: take_2;
+            default: choose_3;
+        }
+    }
+
+    state take_2 {
+        packet.extract(hdr.byte_2);
+        transition choose_3;
+    }
+
+    state choose_3 {
+        transition select(hdr.input.a[3:3]) {
+            1: take_3;
+            default: choose_4;
+        }
+    }
+
+    state take_3 {
+        packet.extract(hdr.byte_3);
+        transition choose_4;
+    }
+
+    state choose_4 {
+        transition select(hdr.input.a[4:4]) {
+            1: take_4;
+            default: accept;
+        }
+    }
+
+    state take_4 {
+        packet.extract(hdr.byte_4);
+        transition accept;
+    }
+}
+
+#include "../stf/include/skeleton.p4"

@@ -1,0 +1,26 @@
+// Random numbers come in the order of packets.
+
+#include <v1model.p4>
+
+header input_t {
+    bit<8> a;
+    bit<8> b;
+    bit<8> result;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        random(hdr.input.a, 8w0, 8w9); // all: draws a random number
+        random(hdr.input.b, 8w0, 8w9); // all: draws a random number
+        standard_metadata.egress_spec = 2;
+    }
+}
+
+#include "../stf/include/skeleton.p4"
