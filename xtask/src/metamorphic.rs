@@ -111,7 +111,6 @@ fn own(folder: &Path, jobs: &mut Vec<Job>) -> Result<()> {
         } else if path.extension().is_some_and(|extension| extension == "stf") && program.exists() {
             let text = std::fs::read_to_string(&path)?;
             let words: Vec<&str> = forebay_stf::options(&text)
-                .iter()
                 .flat_map(|(_, line)| line.split_whitespace())
                 .collect();
             let pairs = words.chunks_exact(2);

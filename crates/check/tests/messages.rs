@@ -253,3 +253,49 @@ fn one_mistake_is_reported_once() {
     let errors: Vec<&str> = said.iter().map(|item| item.code.as_str()).collect();
     assert_eq!(errors, ["E0201", "E0201"]);
 }
+
+#[test]
+fn no_warn_mutes_a_warning() {
+    let read = |annotation: &str| {
+        let text = format!("control c(out bit<8> y) {{ bit<8> x; apply {{ {annotation} {{ y = x; }} }} }}");
+        diagnostics(&text)
+            .iter()
+            .map(|item| item.code.as_str())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(read(""), ["W0703"]);
+    assert_eq!(read("@noWarn(\"invalid-header\")"), ["W0703"]);
+    assert!(read("@noWarn(\"uninitialized-use\")").is_empty());
+}
+
+#[test]
+fn values_are_followed_through_branches_loops_and_actions() {
+    let codes = |body: &str| {
+        let text = format!(
+            "header H {{ bit<8> f; }} control c(in bit<8> a, out bit<8> y) {{
+             bit<8> x; H h; action set() {{ x = 1; }} {body} }}"
+        );
+        diagnostics(&text)
+            .iter()
+            .map(|item| item.code.as_str())
+            .collect::<Vec<_>>()
+    };
+    assert!(codes("apply { if (a == 1) { x = 1; } else { x = 2; } y = x; }").is_empty());
+    assert!(codes("apply { set(); y = x; }").is_empty());
+    assert!(codes("apply { if (a == 1) { y = 0; return; } x = 1; y = x; }").is_empty());
+    assert!(codes("apply { if (a == 1) { y = 0; exit; } else { x = 1; } y = x; }").is_empty());
+    assert!(codes("apply { h.setValid(); h.f = 1; y = h.f; }").is_empty());
+    assert!(codes("apply { h = { a }; y = h.f; }").is_empty());
+    assert_eq!(
+        codes("apply { y = 0; for (bit<8> i in 0 .. a) { y = x; x = 1; } }"),
+        ["W0703"]
+    );
+    assert_eq!(
+        codes("apply { y = 0; for (bit<8> i in 0 .. a) { x = 1; } y = x; }"),
+        ["W0703"]
+    );
+    assert_eq!(
+        codes("apply { h.setValid(); h.f = 1; h.setInvalid(); y = h.f; }"),
+        ["W0704"]
+    );
+}

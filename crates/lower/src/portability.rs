@@ -137,23 +137,10 @@ impl<'a> Lints<'a> {
     }
 
     fn call(&mut self, call: &Call, span: Span) {
-        match &call.callee {
-            Callee::TableApply(table) => {
-                if let ExprKind::Table(id) = table.kind {
-                    self.applied.entry(id).or_default().push(span);
-                }
-            }
-            Callee::Function(id) => {
-                let name = &self.program.functions[id.index()].name;
-                let index = call.args.last().filter(|_| name.ends_with("_preserving_field_list"));
-                if let Some(Argument::Value(index)) = index
-                    && !matches!(index.kind, ExprKind::Int(_))
-                {
-                    let message = "the number of a field list that is known only at run time".to_string();
-                    self.warn(Target::Bmv2, index.span, message, "write a constant");
-                }
-            }
-            _ => {}
+        if let Callee::TableApply(table) = &call.callee
+            && let ExprKind::Table(id) = table.kind
+        {
+            self.applied.entry(id).or_default().push(span);
         }
     }
 

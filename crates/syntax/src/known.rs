@@ -201,13 +201,13 @@ pub const KNOWN: &[Known] = &[
     // Of v1model.
     known("field_list", Body::Numbers(0, 255), &[Place::Field]),
     known("priority", Body::Number(0, u32::MAX as i64), &[Place::Entry]),
-    // Of P4Runtime.
+    // Of P4Runtime. Programs describe themselves on whatever they like; what stands on `main` counts.
     known("id", Body::Number(0, u32::MAX as i64), NUMBERED),
     known("brief", Body::Text, &[]),
     known("description", Body::Text, &[]),
     known("controller_header", Body::Text, &[Place::Header]),
-    known("pkginfo", Body::Pairs(PKGINFO), &[Place::Instance]),
-    known("platform_property", Body::Pairs(PLATFORM), &[Place::Instance]),
+    known("pkginfo", Body::Pairs(PKGINFO), &[]),
+    known("platform_property", Body::Pairs(PLATFORM), &[]),
     known("p4runtime_translation", Body::Translation, &[Place::NewType]),
     known("max_group_size", Body::Number(0, MAX_SIZE), PROFILES),
     known("max_member_weight", Body::Number(0, MAX_SIZE), PROFILES),

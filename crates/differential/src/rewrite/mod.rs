@@ -243,6 +243,58 @@ impl SourceProvider for Overlay<'_> {
 mod tests {
     use super::*;
 
+    const PROGRAM: &str = "
+struct meta_t { @field_list(3) bit<8> kept; }
+const bit<8> FIRST = 8w5;
+typedef bit<16> other_t;
+control c(inout bit<8> x, inout meta_t m) {
+    bit<8> local = 8w1;
+    action one() { x = x + 8w2; }
+    action two() { m.kept = local; }
+    apply {
+        bit<8> inner = x + 1;
+        x = inner * FIRST;
+        m.kept = x ++ x == 4 ? x : 9;
+        if (x == 3) { one(); } else { two(); }
+    }
+}
+";
+
+    #[test]
+    fn each_rewriting_happens() {
+        let nothing = |_: &str| None;
+        let setup = Setup {
+            provider: &nothing,
+            include_paths: &[],
+            defines: &[],
+        };
+        let forms: Vec<String> = (0..60)
+            .map(|seed| rewrite("main.p4", PROGRAM, &setup, seed).unwrap_or_else(|problem| panic!("{problem}")))
+            .collect();
+        for what in [
+            "#define MM_MACRO_",
+            "const bit<8> MM_",
+            "const int MM_",
+            "enum bit<8> mm_enum_",
+            "typedef bit<8> mm_bit_8;",
+            "@field_list(MM_MACRO",
+            "@field_list((MM_",
+            "@hidden action mm_c_0()",
+            "mm_renamed_",
+            "if (!(",
+            "{ x = ",
+            " = (inner * FIRST)",
+        ] {
+            assert!(forms.iter().any(|form| form.contains(what)), "no form has `{what}`");
+        }
+        let is_exchanged = |form: &String| {
+            form.find("action two")
+                .zip(form.find("action one"))
+                .is_some_and(|(two, one)| two < one)
+        };
+        assert!(forms.iter().any(is_exchanged), "no declarations change places");
+    }
+
     #[test]
     fn edits_are_made_in_order() {
         let edits = vec![

@@ -5,21 +5,21 @@
 
 use super::statements::declared;
 use super::{Choices, Edit, Source, range};
-use forebay_syntax::ast::{Block, Declaration, DeclarationKind, Param};
+use forebay_syntax::ast::{Declaration, DeclarationKind, Ident, Param};
 use forebay_syntax::token::TokenKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Edits for some variables.
 pub(super) fn edits(source: &Source, choices: &mut Choices) -> Vec<Edit> {
     let mut variables = BTreeSet::new();
-    let mut others: BTreeMap<String, usize> = BTreeMap::new();
+    let mut others = BTreeSet::new();
     for declaration in source.declarations() {
         note(declaration, &mut variables, &mut others);
     }
     let taken = taken(source);
     let chosen: BTreeMap<String, String> = variables
         .into_iter()
-        .filter(|name| !others.contains_key(name) && !taken.contains(name))
+        .filter(|name| !others.contains(name) && !taken.contains(name))
         .filter(|_| choices.once_in(2))
         .enumerate()
         .map(|(index, name)| (name, format!("mm_renamed_{index}")))
@@ -56,30 +56,26 @@ fn taken(source: &Source) -> BTreeSet<String> {
 }
 
 /// Takes note of what a declaration declares: variables, and everything else.
-fn note(declaration: &Declaration, variables: &mut BTreeSet<String>, others: &mut BTreeMap<String, usize>) {
-    let mut other = |name: &str| *others.entry(name.to_string()).or_default() += 1;
-    let params =
-        |params: &[Param], other: &mut dyn FnMut(&str)| params.iter().for_each(|param| other(&param.name.name));
-    let body = |block: &Block, variables: &mut BTreeSet<String>| declared(&block.statements, variables);
+fn note(declaration: &Declaration, variables: &mut BTreeSet<String>, others: &mut BTreeSet<String>) {
+    let mut names: Vec<&Ident> = Vec::new();
     match &declaration.kind {
-        DeclarationKind::Constant(item) => other(&item.name.name),
+        DeclarationKind::Constant(item) => names.push(&item.name),
         DeclarationKind::Action(item) => {
-            other(&item.name.name);
-            params(&item.params, &mut other);
-            body(&item.body, variables);
+            names.push(&item.name);
+            names.extend(params(&item.params));
+            declared(&item.body.statements, variables);
         }
         DeclarationKind::Function(item) => {
-            other(&item.prototype.name.name);
-            params(&item.prototype.params, &mut other);
-            body(&item.body, variables);
+            names.push(&item.prototype.name);
+            names.extend(params(&item.prototype.params));
+            declared(&item.body.statements, variables);
         }
         DeclarationKind::Parser(item) => {
-            other(&item.name.name);
-            params(&item.params, &mut other);
-            params(&item.constructor_params, &mut other);
+            names.push(&item.name);
+            names.extend(params(&item.params).chain(params(&item.constructor_params)));
             for parts in &item.body {
                 for state in &parts.states {
-                    other(&state.name.name);
+                    names.push(&state.name);
                     declared(&state.statements, variables);
                 }
             }
@@ -88,11 +84,10 @@ fn note(declaration: &Declaration, variables: &mut BTreeSet<String>, others: &mu
             }
         }
         DeclarationKind::Control(item) => {
-            other(&item.name.name);
-            params(&item.params, &mut other);
-            params(&item.constructor_params, &mut other);
+            names.push(&item.name);
+            names.extend(params(&item.params).chain(params(&item.constructor_params)));
             for parts in &item.body {
-                body(&parts.apply, variables);
+                declared(&parts.apply.statements, variables);
                 parts.locals.iter().for_each(|local| note(local, variables, others));
             }
         }
@@ -100,25 +95,28 @@ fn note(declaration: &Declaration, variables: &mut BTreeSet<String>, others: &mu
             variables.insert(item.name.name.clone());
         }
         DeclarationKind::Composite(item) => {
-            other(&item.name.name);
-            item.fields.iter().for_each(|field| other(&field.name.name));
+            names.push(&item.name);
+            names.extend(item.fields.iter().map(|field| &field.name));
         }
         DeclarationKind::Enum(item) => {
-            other(&item.name.name);
-            item.members.iter().for_each(|(member, _)| other(&member.name));
+            names.push(&item.name);
+            names.extend(item.members.iter().map(|(member, _)| member));
         }
-        DeclarationKind::Error(names) | DeclarationKind::MatchKind(names) => {
-            names.iter().for_each(|name| other(&name.name));
-        }
+        DeclarationKind::Error(members) | DeclarationKind::MatchKind(members) => names.extend(members),
         DeclarationKind::ExternFunction(item) => {
-            other(&item.name.name);
-            params(&item.params, &mut other);
+            names.push(&item.name);
+            names.extend(params(&item.params));
         }
-        DeclarationKind::ExternObject(item) => other(&item.name.name),
-        DeclarationKind::Package(item) => other(&item.name.name),
-        DeclarationKind::Typedef(item) => other(&item.name.name),
-        DeclarationKind::Instantiation(item) => other(&item.name.name),
-        DeclarationKind::Table(item) => other(&item.name.name),
-        DeclarationKind::ValueSet(item) => other(&item.name.name),
+        DeclarationKind::ExternObject(item) => names.push(&item.name),
+        DeclarationKind::Package(item) => names.push(&item.name),
+        DeclarationKind::Typedef(item) => names.push(&item.name),
+        DeclarationKind::Instantiation(item) => names.push(&item.name),
+        DeclarationKind::Table(item) => names.push(&item.name),
+        DeclarationKind::ValueSet(item) => names.push(&item.name),
     }
+    others.extend(names.into_iter().map(|name| name.name.clone()));
+}
+
+fn params(params: &[Param]) -> impl Iterator<Item = &Ident> {
+    params.iter().map(|param| &param.name)
 }

@@ -221,7 +221,7 @@ pub(super) fn declared(statements: &[Statement], names: &mut BTreeSet<String>) {
                 else_branch,
                 ..
             } => {
-                declared(std::slice::from_ref(then_branch), names);
+                declared(std::slice::from_ref(&**then_branch), names);
                 other_branch(else_branch).for_each(|other| declared(std::slice::from_ref(other), names));
             }
             StatementKind::Block(block) => declared(&block.statements, names),
@@ -231,11 +231,11 @@ pub(super) fn declared(statements: &[Statement], names: &mut BTreeSet<String>) {
             }
             StatementKind::For { init, body, .. } => {
                 declared(init, names);
-                declared(std::slice::from_ref(body), names);
+                declared(std::slice::from_ref(&**body), names);
             }
             StatementKind::ForIn { variable, body, .. } => {
                 names.insert(variable.name.clone());
-                declared(std::slice::from_ref(body), names);
+                declared(std::slice::from_ref(&**body), names);
             }
             StatementKind::Declaration(declaration) => match &declaration.kind {
                 DeclarationKind::Variable(variable) => {

@@ -1,0 +1,106 @@
+//! Warnings on request, and warnings as errors.
+
+use forebay_frontend::{Options, check, compile};
+use forebay_syntax::source::MemorySources;
+
+const PROGRAM: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+header h_t { bit<32> a; bit<32> b; }
+header v_t { varbit<16> one; varbit<16> two; }
+header big_t { bit<2048> x; }
+struct pair_t { bit<8> x; bit<8> y; }
+struct H { h_t h; v_t v; big_t[3] big; }
+struct M { @field_list(1) bit<8> list; }
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {
+    state start { p.extract(h.h); transition accept; }
+}
+control V(inout H h, inout M m) { apply { } }
+control I(inout H h, inout M m, inout standard_metadata_t s) {
+    register<pair_t>(8) pairs;
+    action compute() {
+        h.h.a = h.h.a * h.h.b;
+        h.h.b = h.h.a / 3 + (h.h.b << h.h.a[4:0]);
+        switch (h.h.a) {
+            1: { h.h.b = 2; }
+            default: { }
+        }
+    }
+    table t {
+        key = { h.h.a : range; }
+        actions = { compute; NoAction; }
+    }
+    apply {
+        h.h.a = h.h.a * 4;
+        t.apply();
+        t.apply();
+        for (bit<32> i in 0 .. h.h.b) {
+            h.h.a = h.h.a + i;
+        }
+        h.big[h.h.a].x = 1;
+    }
+}
+control E(inout H h, inout M m, inout standard_metadata_t s) { apply { } }
+control D(packet_out p, in H h) { apply { p.emit(h); } }
+V1Switch(P(), V(), I(), E(), V(), D()) main;
+"#;
+
+fn sources() -> MemorySources {
+    MemorySources::new().with("main.p4", PROGRAM)
+}
+
+#[test]
+fn what_other_targets_refuse_is_listed_on_request() {
+    let sources = sources();
+    let checked = check("main.p4", &Options::new(&sources));
+    assert!(
+        checked
+            .diagnostics
+            .iter()
+            .all(|message| !message.code.as_str().starts_with("W085"))
+    );
+    let checked = checked.with_portability();
+    let said: Vec<String> = checked
+        .diagnostics
+        .iter()
+        .map(|message| message.message.clone())
+        .collect();
+    for (target, what) in [
+        ("BMv2", "`switch` in an action"),
+        ("BMv2", "a loop whose bounds are known only at run time"),
+        ("BMv2", "the table `t` is applied in 2 places"),
+        ("BMv2", "several fields of variable length"),
+        ("BMv2", "the elements of the register `pairs` are structs"),
+        ("BMv2", "emits can have"),
+        ("Tofino", "multiplication"),
+        ("Tofino", "division"),
+        ("Tofino", "a shift by an amount"),
+        ("Tofino", "an index that is known only at run time"),
+        ("Tofino", "a range over more than 20 bits"),
+        ("Tofino", "the table `t` is applied in 2 places"),
+        ("Tofino", "a field of variable length"),
+    ] {
+        let found = |text: &&String| text.starts_with(&format!("not portable to {target}: ")) && text.contains(what);
+        assert!(
+            said.iter().any(|text| found(&text)),
+            "{target}: {what}\n{}",
+            said.join("\n")
+        );
+    }
+    let multiplications = said.iter().filter(|text| text.contains("multiplication"));
+    assert_eq!(multiplications.count(), 1, "powers of 2 are shifts");
+}
+
+#[test]
+fn strict_makes_warnings_errors() {
+    let text = PROGRAM.replace("@field_list(1)", "@field_lists(1)");
+    let sources = MemorySources::new().with("main.p4", &text);
+    let options = Options::new(&sources);
+    assert!(compile("main.p4", &options).program.is_some());
+    let strict = compile("main.p4", &options).strict();
+    assert!(strict.program.is_none() && strict.p4info.is_none());
+    assert!(strict.diagnostics.has_errors());
+    let checked = check("main.p4", &options);
+    assert!(checked.typed.is_some() && checked.diagnostics.iter().len() > 0);
+    assert!(checked.strict().typed.is_none());
+}
