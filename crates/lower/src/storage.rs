@@ -9,6 +9,7 @@ use forebay_check::hir::Type;
 use forebay_ir::{Expr, Header, HeaderField, HeaderId, Slot, SlotId, SlotKind};
 use forebay_syntax::ast::CompositeKind;
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use std::rc::Rc;
 
@@ -245,6 +246,13 @@ impl Allocation {
     }
 
     fn varbit(&mut self, cx: &mut Context, width: u32, name: &str) -> Storage {
+        let earlier = self.header_fields.iter().flat_map(|(_, _, fields)| fields);
+        if earlier.filter(|field| field.length.is_some()).count() == 1 {
+            let message = format!("`{name}` is the second field of variable length in its header, which can have one");
+            let error = Diagnostic::error(codes::UNSUPPORTED_TYPE, self.span, message);
+            cx.diagnostics
+                .push(error.hint("extract() takes one length: split the header in two"));
+        }
         let value = self.field(cx, Scalar { width, signed: false }, name);
         let kind = match &self.header_fields {
             Some((header, ..)) => SlotKind::VarbitLength(*header),
