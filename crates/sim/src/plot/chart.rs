@@ -454,7 +454,7 @@ mod tests {
             );
         }
         let scale = Scale::near([22.0, 46.0].into_iter());
-        assert_eq!((scale.from, scale.to, scale.step), (20.0, 50.0, 5.0));
+        assert_eq!((scale.from, scale.to, scale.step), (15.0, 50.0, 5.0));
         let scale = Scale::near([5.0, 90.0].into_iter());
         assert_eq!(scale.from, 0.0);
         let text = |value, largest| tick_text(value, Scale::of([largest].into_iter()));
