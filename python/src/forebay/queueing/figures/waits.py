@@ -175,7 +175,7 @@ def draw_measured(rows: Table, folder: Path, png: bool = False) -> None:
         load = [1 / (n * float(str(row["service_rate"]))) for row in chosen]
         for key, style, label in (("formula", "-", "formula"), ("measured", "o", str(chosen[0]["source"]))):
             wait = [float(str(row[key])) * float(str(row["service_rate"])) for row in chosen]
-            chart.loglog(load, wait, style, color=colour, label=f"N = {n}, {label}")
+            chart.semilogy(load, wait, style, color=colour, label=f"N = {n}, {label}")
     chart.set_xlabel("load of the second switch, $\\lambda / (N \\mu_N)$")
     chart.set_ylabel("mean wait (service times)")
     legend(figure, chart)
