@@ -44,6 +44,9 @@ pub fn suites(program: &Path, tests: Vec<PathBuf>, common: &CompileOptions) -> V
 struct OptionLine {
     #[command(flatten)]
     options: CompileOptions,
+    /// Read where the test is.
+    #[arg(long)]
+    lenient: bool,
 }
 
 /// The file's own options, then those of the command line. A file that cannot be read wants none: why it cannot is said
@@ -58,7 +61,7 @@ fn options(test: &Path, common: &CompileOptions) -> Result<CompileOptions> {
                 test.display()
             )
         };
-        let OptionLine { options } = OptionLine::try_parse_from(text.split_whitespace())
+        let OptionLine { options, lenient: _ } = OptionLine::try_parse_from(text.split_whitespace())
             .map_err(first_line)
             .with_context(place)?;
         let folder = folder_of(test);

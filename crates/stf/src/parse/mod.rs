@@ -11,7 +11,7 @@ mod objects;
 mod options;
 mod packet;
 
-use crate::{Command, Located, Test};
+use crate::{Command, Located, Test, UnnamedPorts};
 use line::Line;
 use std::fmt;
 
@@ -36,12 +36,18 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
+/// The option of a comment line by which packets on ports that the test does not name are only noted.
+const LENIENT: &str = "--lenient";
+
 /// Mistakes after which the rest of the file is no longer read.
 const MAX_ERRORS: usize = 50;
 
 /// Reads an STF file. The error lists every line that is wrong (up to fifty), in order.
 pub fn parse(text: &str) -> Result<Test, Vec<ParseError>> {
     let mut test = Test::default();
+    if options(text).any(|(_, words)| words.split_whitespace().any(|word| word == LENIENT)) {
+        test.unnamed_ports = UnnamedPorts::Noted;
+    }
     let mut errors = Vec::new();
     for (index, text) in text.lines().enumerate() {
         match parse_line(text, index as u32 + 1) {
