@@ -246,8 +246,12 @@ class Siege:
         told = [0]
 
         def listen():
-            for message in self.primary.answers:
-                told[0] += len(message.idle_timeout_notification.table_entry)
+            try:
+                for message in self.primary.answers:
+                    told[0] += len(message.idle_timeout_notification.table_entry)
+            except grpc.RpcError:
+                # The stream ends with the switch.
+                pass
 
         threading.Thread(target=listen, daemon=True).start()
         for idle_s, first in ((0, FIRST), (1, FIRST + count)):
@@ -397,7 +401,8 @@ def main():
         siege.step(name, getattr(siege, name))
     results = os.environ.get("SIEGE_RESULTS")
     if results:
-        pathlib.Path(results).write_text(json.dumps({"full": FULL, "steps": siege.results}, indent=1) + "\n")
+        machine = {"processors": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
+        pathlib.Path(results).write_text(json.dumps({"machine": machine, "steps": siege.results}, indent=1) + "\n")
     siege.switch.stop()
 
 
