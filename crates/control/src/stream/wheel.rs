@@ -49,7 +49,9 @@ impl Wheel {
                 let since_ns = before.since_ns;
                 self.armed.insert(timer, Armed { bucket, since_ns });
             }
-            None => drop(self.armed.insert(timer, armed)),
+            None => {
+                self.armed.insert(timer, armed);
+            }
         }
         self.place(timer, bucket);
         if self.placed > 2 * self.armed.len() + SPARE {
