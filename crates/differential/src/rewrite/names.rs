@@ -73,20 +73,20 @@ fn note(declaration: &Declaration, variables: &mut BTreeSet<String>, others: &mu
         DeclarationKind::Parser(item) => {
             names.push(&item.name);
             names.extend(params(&item.params).chain(params(&item.constructor_params)));
-            for parts in &item.body {
+            if let Some(parts) = &item.body {
                 for state in &parts.states {
                     names.push(&state.name);
                     declared(&state.statements, variables);
                 }
             }
-            for parts in &item.body {
+            if let Some(parts) = &item.body {
                 parts.locals.iter().for_each(|local| note(local, variables, others));
             }
         }
         DeclarationKind::Control(item) => {
             names.push(&item.name);
             names.extend(params(&item.params).chain(params(&item.constructor_params)));
-            for parts in &item.body {
+            if let Some(parts) = &item.body {
                 declared(&parts.apply.statements, variables);
                 parts.locals.iter().for_each(|local| note(local, variables, others));
             }
