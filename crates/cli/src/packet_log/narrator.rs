@@ -102,7 +102,7 @@ impl Narrator {
             return;
         }
         let program = self.pipeline.program();
-        let text = self.source.get(program, location).unwrap_or_default();
+        let text = self.source.statement(program, location).unwrap_or_default();
         let file = program.files.get(location.file as usize).map_or("", String::as_str);
         self.trace(format_args!(
             "{file}({}) Condition \"{text}\" is {is_taken}",
