@@ -107,8 +107,8 @@ impl TracePrinter {
         match *event {
             Event::Assign {
                 slot,
-                ref old,
-                ref new,
+                old,
+                new,
                 location,
             } => {
                 let assignment = Assignment::new(self.pipeline.program(), slot, old, new);

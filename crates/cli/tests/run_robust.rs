@@ -1,6 +1,5 @@
 //! A running switch goes on when what is around it fails, and says at its end what failed.
 
-#[allow(dead_code)]
 mod support;
 
 use forebay_packet::pcap::{TimestampUnit, Writer, read_all};

@@ -1,7 +1,6 @@
 //! The tests of `tests/stf/traffic` by `forebay run`: their packets come from capture files, what leaves goes to capture files,
 //! and the ports that a test names are the only ones. `docs/simple-switch-behaviour.md` says what each shows.
 
-#[allow(dead_code)]
 mod support;
 
 use forebay_packet::pcap::{TimestampUnit, Writer, read_all};

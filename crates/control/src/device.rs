@@ -81,7 +81,7 @@ pub enum Output {
 
 /// A program that the device does not use any more. To free all of its entries may take a while.
 #[derive(Debug)]
-pub struct Retired(Forwarding);
+pub struct Retired(Box<Forwarding>);
 
 impl Retired {
     /// Whether workers still use the program: the last one to let go of it frees it, and should be none of them.
@@ -411,7 +411,7 @@ impl Device {
 
     /// A program is not used by the device any more.
     pub(crate) fn retire(&mut self, forwarding: Forwarding) {
-        self.outputs.push(Output::Retire(Retired(forwarding)));
+        self.outputs.push(Output::Retire(Retired(Box::new(forwarding))));
     }
 
     /// Says that everything is to be kept anew, if anything is kept.

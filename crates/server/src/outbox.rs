@@ -120,7 +120,7 @@ mod tests {
         let sent = (0..100).filter(|_| outbox.send(packet(1_000))).count();
         assert_eq!(sent, 9);
         responses.next().await.unwrap().unwrap();
-        assert!(outbox.send(packet(900)) && !outbox.send(packet(900)));
+        assert!(outbox.send(packet(1_500)) && !outbox.send(packet(1_500)));
         for _ in 0..9 {
             responses.next().await.unwrap().unwrap();
         }

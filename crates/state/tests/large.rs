@@ -8,9 +8,12 @@ use std::sync::{Arc, Mutex};
 /// Bytes of a file's beginning that are kept.
 const BEGINNING: usize = 64;
 
+/// A file's path, its beginning, and its length.
+type Beginning = (PathBuf, Vec<u8>, u64);
+
 /// The beginning of every file, and its length.
 #[derive(Clone, Debug, Default)]
-struct Counting(Arc<Mutex<Vec<(PathBuf, Vec<u8>, u64)>>>);
+struct Counting(Arc<Mutex<Vec<Beginning>>>);
 
 #[derive(Debug)]
 struct Counted(Counting, usize);

@@ -52,7 +52,7 @@ pub enum Command {
     /// Run STF tests against a program, in memory
     Test(test::Arguments),
     /// Run a program as a switch between interfaces
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
     /// The same with the command line of BMv2's simple_switch_grpc, or of simple_switch with --no-grpc
     SimpleSwitch(Box<crate::simple_switch::Arguments>),
     /// Control a running switch: tables, counters, registers, groups, packets

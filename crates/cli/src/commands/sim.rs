@@ -56,7 +56,7 @@ fn parameter(text: &str) -> Result<(String, String)> {
 
 /// What a case has given.
 enum Found {
-    Run(Results),
+    Run(Box<Results>),
     Search(Box<SearchResults>),
 }
 
@@ -119,7 +119,7 @@ fn simulate(setup: &Setup, arguments: &Arguments, progress: &Simulations) -> Fou
         let found = forebay_sim::find_max(setup, Search { seed }, &mut one);
         Found::Search(Box::new(found.expect("every scenario says how to search")))
     } else {
-        Found::Run(setup.run(Run { seed, gbps: None }, &mut one))
+        Found::Run(Box::new(setup.run(Run { seed, gbps: None }, &mut one)))
     };
     progress.finish_one();
     found

@@ -5,7 +5,7 @@
 
 use super::Route;
 use crate::analysis::{action_body, longest_way};
-use forebay_ir::{Body, BodyId, Location, Op, Program, RegisterId, SlotId, Table, Terminator};
+use forebay_ir::{Block, Body, BodyId, Location, Op, Program, RegisterId, SlotId, Table, Terminator};
 use std::collections::BTreeSet;
 
 /// A reason why packets take the slow path.
@@ -497,14 +497,19 @@ fn loop_heads(body: &Body) -> Vec<Location> {
             Visit::Done => {}
         }
     }
-    heads.into_iter().map(|head| body.blocks[head].location).collect()
+    heads.into_iter().map(|head| begin(&body.blocks[head])).collect()
+}
+
+/// Where a block begins: the place of its first statement, since the block's own is that of its end.
+fn begin(block: &Block) -> Location {
+    block.statements.first().map_or(block.location, |statement| statement.location)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use forebay_bits::Bits;
-    use forebay_ir::{Block, BlockId, BodyKind, Expr};
+    use forebay_ir::{BlockId, BodyKind, Expr};
 
     fn block(line: u32, terminator: Terminator) -> Block {
         Block {

@@ -264,7 +264,7 @@ mod tests {
             segment_bytes in 100..1460usize,
         ) {
             let packets = cut(&plain(super_frame(ipv6, tags, TCP, &payload), pushes), segment_bytes);
-            let joined = Joined::first_of(&packets, 1514);
+            let joined = Joined::first_of(&packets, 1600);
             prop_assert_eq!(joined.is_some(), packets.len() > 1);
             if let Some(joined) = joined {
                 prop_assert_eq!(joined.segments(), packets.len());

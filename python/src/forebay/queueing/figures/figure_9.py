@@ -190,8 +190,9 @@ def _model_rates(repository: Path | None, method: str) -> dict[int, float]:
     if repository is None or method not in _EXPERIMENTS:
         return {}
     file = repository / "experiments" / _EXPERIMENTS[method] / "result.json"
-    cells = json.loads(file.read_text(encoding="utf-8"))
-    return {int(cell["parameters"]["N"]): float(cell["model"]) for cell in cells if cell["parameters"].get("S") == "22"}
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    found = [row for row in rows if row["parameters"].get("S") == "22" and row["model"] is not None]
+    return {int(row["parameters"]["N"]): float(row["model"]) for row in found}
 
 
 def _at(curves: dict[int, GoodputCurve], n: int, rate: float) -> Cell:
