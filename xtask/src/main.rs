@@ -6,12 +6,14 @@
 //! cargo xtask metamorphic [--p4c DIR]  programs rewritten without a change of meaning do the same
 //! cargo xtask bless                    rewrite the golden diagnostics of tests/errors
 //! cargo xtask check                    format, lints and unit tests of what was changed
+//! cargo xtask figures                  the tables of the documents, from the newest recorded benchmark run
 //! ```
 
 mod bless;
 mod bmv2;
 mod check;
 mod conformance;
+mod figures;
 mod metamorphic;
 
 use clap::{Parser, Subcommand};
@@ -39,6 +41,8 @@ enum Command {
     Bless,
     /// Check the crates that differ from the main branch: format, lints, unit tests
     Check(check::Arguments),
+    /// Write the measured tables of the documents from the newest record of benches/history
+    Figures(figures::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Command::Metamorphic(arguments) => metamorphic::run(&arguments),
         Command::Bless => bless::run(),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Figures(arguments) => figures::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -153,3 +153,17 @@ fn the_map_is_short() {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
     assert!(text.lines().count() <= 300, "ARCHITECTURE.md has more than 300 lines");
 }
+
+#[test]
+fn figures_of_documents_are_those_of_the_newest_record() {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["figures", "--check"])
+        .output()
+        .expect("xtask runs");
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
