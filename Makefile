@@ -74,7 +74,7 @@ check: system
 
 test: lint
 	$(CARGO) test --workspace --quiet
-	$(TARGET)/debug/forebay test --quiet --engine both --all programs tests/stf
+	$(TARGET)/debug/forebay test --quiet --engine both --all programs tests/stf docs/tutorial
 	$(LOOM) --quiet -p forebay-tables --lib publication
 	@$(MAKE) --no-print-directory python-if-possible
 

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Opens the ports named on the command line in the filter, and prints every two seconds how much each has let in.
+
+    control.py PORT...
+
+Needs `pip install finsy`, and out/p4info.txtpb, which `forebay build docs/tutorial/filter.p4 -o out` writes.
+"""
+
+import asyncio
+import pathlib
+import sys
+
+import finsy as fy
+
+
+def entry(port):
+    """The table entry that lets a UDP port in."""
+    return fy.P4TableEntry("allowed", match=fy.Match(dst_port=port), action=fy.Action("allow"))
+
+
+async def main(ports):
+    options = fy.SwitchOptions(p4info=pathlib.Path("out/p4info.txtpb"))
+    async with fy.Switch("filter", "127.0.0.1:9559", options) as switch:
+        await switch.delete_all()
+        await switch.insert([entry(port) for port in ports])
+        print(f"open: {', '.join(map(str, ports))}", flush=True)
+        while True:
+            await asyncio.sleep(2)
+            async for found in switch.read(fy.P4TableEntry("allowed", counter_data=fy.P4CounterData())):
+                if found.match is not None:
+                    port, data = found.match["dst_port"], found.counter_data
+                    print(f"port {port}: {data.packet_count} packets, {data.byte_count} bytes", flush=True)
+
+
+if __name__ == "__main__":
+    fy.run(main([int(word) for word in sys.argv[1:]]))
