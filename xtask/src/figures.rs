@@ -182,6 +182,18 @@ fn grouped(number: &Value) -> String {
     text
 }
 
+/// The name of a row's program, without its sizes.
+fn program(row: &Value) -> &str {
+    let name = row["program"].as_str().unwrap_or("?");
+    name.split(' ').next().unwrap_or(name)
+}
+
+/// Whether a row is of one worker with compiled code, and of as many flows as entries where a program has a choice.
+fn is_plain(row: &Value) -> bool {
+    let has_choice = !program(row).starts_with("iot");
+    row["workers"] == 1 && mpps(row, "jit").is_some() && (!has_choice || row["flows"] == row["entries"])
+}
+
 /// A program in words.
 fn title(program: &str) -> &str {
     match program {
@@ -194,13 +206,13 @@ fn title(program: &str) -> &str {
     }
 }
 
-/// Every usual row: program, entries, compiled, by hand, ratio, interpreter.
+/// Every plain row: program, entries, compiled, by hand, ratio, interpreter.
 fn throughput(record: &Value) -> String {
     let mut text = String::from(
         "| program | entries | compiled, Mpps | by hand in Rust, Mpps | ratio | interpreter, Mpps |\n|---|---|---|---|---|---|\n",
     );
-    for row in rows(record, "usual") {
-        let program = row["program"].as_str().unwrap_or("?");
+    for row in rows(record, "usual").filter(|row| is_plain(row)) {
+        let program = program(row);
         let interpreter = rows(record, &format!("interpreter_{program}"))
             .find(|other| other["entries"] == row["entries"])
             .and_then(|other| mpps(other, "interp"));
