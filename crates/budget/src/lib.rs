@@ -6,7 +6,7 @@
 //!   Budget::run( parse ► check ► lower ► passes ► load )     each loop calls check() now and then
 //! ```
 //!
-//! [`Budget::run`] does the task in the present thread. Whoever holds the budget may [stop](Budget::stop) it, and it stops
+//! [`Budget::run`] does the task in the present thread. A holder of the budget may [stop](Budget::stop) it, and it stops
 //! by itself when it holds more memory than it may. Loops whose length a user decides call [`check`], which does not
 //! return when the task is to end: it unwinds to `run`, which says why. Outside of a budget, `check` does nothing, so that
 //! a compiler needs no argument for it and other callers need not know of it.
@@ -84,7 +84,7 @@ impl Budget {
         })
     }
 
-    /// Ends the task soon, since nobody wants its result any more.
+    /// Ends the task soon, because its result is no longer wanted.
     pub fn cancel(&self) {
         self.stop(CANCELLED);
     }

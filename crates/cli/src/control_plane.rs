@@ -58,7 +58,7 @@ pub struct ControlOptions {
     /// Give controllers a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
     #[arg(long, value_name = "VERSION", default_value = "1.5")]
     pub p4info_version: Version,
-    /// What somebody may do, as SUBJECT=RIGHT or SUBJECT=RIGHT:ROLE,ROLE; may be repeated. SUBJECT is a name in a certificate,
+    /// A right, as SUBJECT=RIGHT or SUBJECT=RIGHT:ROLE,ROLE; may be repeated. SUBJECT is a name in a certificate,
     /// uid:N or anyone; RIGHT is read, write, push or admin, each with those before it. Without any, all may do everything
     #[arg(long, value_name = "GRANT")]
     pub grant: Vec<Grant>,
@@ -337,7 +337,7 @@ impl ControlOptions {
         Ok(())
     }
 
-    /// Who may do what. Says on the way what protects nobody.
+    /// The rights of clients. Warns of settings that protect nothing.
     fn access(&self) -> Result<Access> {
         let access = Access::new(self.grant.clone());
         if access.needs_certificates() && self.grpc_client_ca.is_none() {

@@ -14,7 +14,7 @@ pub struct MemoryOptions {
 }
 
 impl MemoryOptions {
-    /// Bytes that the state of a program may need; none when nobody knows how much memory there is.
+    /// Bytes that the state of a program may need; none when the amount of memory is unknown.
     pub fn limit(&self) -> Option<u64> {
         self.memory_limit.or_else(|| Some(memory_of_machine()? / 2))
     }

@@ -1,4 +1,4 @@
-//! Writing to the standard output without panicking when nobody reads it, and messages to the standard error in one style:
+//! Writing to the standard output without panicking when its reader is gone, and messages to the standard error in one style:
 //! `error: `, `warning: `, `note: `, with colours on terminals, as far as `--log` wants them.
 
 use anyhow::{Context, Result};

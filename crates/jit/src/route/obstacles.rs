@@ -502,7 +502,10 @@ fn loop_heads(body: &Body) -> Vec<Location> {
 
 /// Where a block begins: the place of its first statement, since the block's own is that of its end.
 fn begin(block: &Block) -> Location {
-    block.statements.first().map_or(block.location, |statement| statement.location)
+    block
+        .statements
+        .first()
+        .map_or(block.location, |statement| statement.location)
 }
 
 #[cfg(test)]
