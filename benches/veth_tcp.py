@@ -7,7 +7,7 @@
 
 Every contender is measured in every round; the figures are medians, ratios are to the bridge. Pings are 10 ms apart.
 `--busy-poll` adds a switch that never waits. With `--forward BINARY` the ports alone are measured (the example `forward` of
-crates/ports) in place of the whole switch. Needs root, iproute2, iperf3 and ping.
+crates/dataplane/ports) in place of the whole switch. Needs root, iproute2, iperf3 and ping.
 """
 
 import argparse

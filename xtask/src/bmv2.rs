@@ -5,10 +5,10 @@
 //! is compared.
 
 use anyhow::Context;
-use forebay_control::{Device, Settings};
 use forebay_files::FileSources;
 use forebay_frontend::Options;
 use forebay_ir::Program;
+use forebay_p4runtime::{Device, Settings};
 use forebay_pipeline::{Engine, Pipeline};
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_stf::{FailureKind, RandomTest, run_programs};
@@ -122,7 +122,7 @@ fn outcome(path: &Path, text: &str) -> Outcome {
 /// Loads a JSON as a switch does: with the P4Info beside it if there is one, which must be that of the program.
 fn load_json(path: &Path, text: &str) -> Result<Arc<Pipeline>, String> {
     let info = p4info(path)?;
-    let loaded = forebay_control::load_with(text.as_bytes(), info.as_ref()).map_err(|error| error.message)?;
+    let loaded = forebay_p4runtime::load_with(text.as_bytes(), info.as_ref()).map_err(|error| error.message)?;
     let pipeline = load(&loaded.program)?;
     if let Some(info) = info.or(loaded.p4info) {
         let mut device = Device::new(Settings {

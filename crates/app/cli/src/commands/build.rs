@@ -1,0 +1,135 @@
+//! `forebay build`: the files that a compiled program consists of.
+
+use super::Status;
+use crate::files;
+use crate::output;
+use crate::program::{self, Compilation, Engine, ProgramArguments};
+use crate::slow_path;
+use anyhow::{Context, Result};
+use forebay_ir::{Program, Role};
+use forebay_p4info::Version;
+use forebay_p4info::model::P4Info;
+use forebay_pipeline::{Pipeline, ShortWay};
+use forebay_stages::Machine;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Arguments of `forebay build`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+What is written:
+  p4info.txtpb    tables, actions and other objects with their ids, for P4Runtime
+  ir.txt          the program as it is executed; every command takes it in place of the source
+  *.dot           graphs of the parser and the controls: dot -Tsvg parser.dot -o parser.svg
+With --chip also what the program takes of the chip's match-action stages, which is printed too:
+  resources.txt   stages, tables, registers, the longest way, and what does not fit
+  resources.json  the same for programs
+  placement.svg   a drawing of what stands in which stage
+
+Examples:
+  forebay build l3fwd.p4 -o out
+  forebay build iot_aggregate_tofino.p4 -D N=4 --chip tofino -o out")]
+pub struct Arguments {
+    #[command(flatten)]
+    program: ProgramArguments,
+    /// The folder to write to; made if it does not exist
+    #[arg(short = 'o', value_name = "DIR")]
+    output: PathBuf,
+    /// Say whether the program fits this chip, and how: tofino, tofino2
+    #[arg(long, value_name = "NAME")]
+    chip: Option<String>,
+    /// Write a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
+    #[arg(long, value_name = "VERSION", default_value = "1.5")]
+    p4info_version: Version,
+    /// Print the names of the files as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Writes the files and says which.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    let Compilation {
+        program,
+        p4info,
+        report,
+    } = program::compilation(&arguments.program)?;
+    report.print();
+    let Some(program) = program else {
+        return Ok(Status::Bad);
+    };
+    let machine = arguments.chip.as_deref().map(Machine::named).transpose()?;
+    let resources = machine.map(|machine| forebay_stages::report(&program, &machine));
+    let folder = &arguments.output;
+    files::make_folder(folder)?;
+    let mut written = Vec::new();
+    let p4info = p4info.map(|info| info.for_version(arguments.p4info_version));
+    let mut all = files(&program, p4info.as_ref());
+    if let Some(resources) = &resources {
+        all.push(("resources.txt".to_string(), resources.to_string()));
+        all.push(("resources.json".to_string(), serde_json::to_string_pretty(resources)?));
+        all.push(("placement.svg".to_string(), resources.drawing()));
+    }
+    for (name, text) in all {
+        let path = folder.join(name);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        written.push(path.display().to_string());
+    }
+    let pipeline = Engine::Jit.load(program, ShortWay::BeforePackets);
+    if arguments.json {
+        let fits = resources.as_ref().map(|resources| resources.fits);
+        let (slow_path, not_executable) = match &pipeline {
+            Ok(pipeline) => (Some(slow_path::json(pipeline)), None),
+            Err(error) => (None, Some(format!("{error:#}"))),
+        };
+        output::print_json(&json!({
+            "files": written,
+            "fits": fits,
+            "slow_path": slow_path,
+            "not_executable": not_executable,
+        }))?;
+    } else {
+        if let Some(note) = note(&pipeline) {
+            output::note(&note);
+        }
+        if let Some(resources) = &resources {
+            output::print(&format!("{resources}\n"))?;
+        }
+        output::print(&written.iter().map(|path| format!("{path}\n")).collect::<String>())?;
+    }
+    Ok(match resources {
+        Some(resources) if !resources.fits => Status::Bad,
+        _ => Status::Good,
+    })
+}
+
+/// Why `forebay run` does not serve packets of this program as fast as it can, if so.
+fn note(pipeline: &Result<Arc<Pipeline>>) -> Option<String> {
+    match pipeline {
+        Ok(pipeline) => slow_path::note(pipeline),
+        Err(error) => Some(format!("forebay run cannot execute it: {error:#}")),
+    }
+}
+
+/// Names and contents.
+fn files(program: &Program, p4info: Option<&P4Info>) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    if let Some(p4info) = p4info {
+        files.push(("p4info.txtpb".to_string(), forebay_p4info::write(p4info)));
+    }
+    files.push(("ir.txt".to_string(), forebay_ir::text::write(program)));
+    for (role, id) in &program.stages {
+        let name = graph_name(*role, &program.bodies[id.index()].name);
+        files.push((name, forebay_ir::dot::body_graph(program, *id)));
+    }
+    files
+}
+
+/// `parser.dot`, or the control's own name.
+fn graph_name(role: Role, body: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    match role {
+        Role::Parser => "parser.dot".to_string(),
+        _ => format!("{}.dot", body.chars().map(plain).collect::<String>()),
+    }
+}

@@ -1,0 +1,131 @@
+//! `forebay ctl`: a shell for people, for any switch that speaks P4Runtime.
+
+use super::Status;
+use crate::ctl::{Format, Session, interact, run_script};
+use crate::{numbers, output};
+use anyhow::{Context, Result};
+use forebay_server::Address;
+use forebay_server::client::{CallError, ClientOptions, ClientTls};
+use forebay_shell::Mistake;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of `forebay ctl`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  forebay ctl                                      a session, with completion and history
+  forebay ctl info                                 what the program has
+  forebay ctl table dump ipv4_lpm
+  forebay ctl table add ipv4_lpm dst_addr=10.0.0.0/8 do set_next_hop next_hop=1
+  forebay ctl pipeline push programs/l3fwd/l3fwd.p4
+  forebay ctl watch                                counters and their rates
+  forebay ctl < commands.txt                       a line a command; ends at the first that fails
+`forebay ctl help` lists the commands; docs/ctl.md explains them.
+Reading disturbs no controller. Who writes becomes primary; where another controller is, --election-id must say so.")]
+pub struct Arguments {
+    /// The switch: HOST:PORT, PORT on this machine, or unix:PATH
+    #[arg(
+        long,
+        visible_alias = "addr",
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:9559"
+    )]
+    grpc: Address,
+    /// The number by which the switch is known
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    device_id: u64,
+    /// Become primary with this election id; without one, only where nobody is
+    #[arg(long, value_name = "N")]
+    election_id: Option<u128>,
+    /// The role of this controller
+    #[arg(long, value_name = "ROLE", default_value = "")]
+    role: String,
+    /// The authority that the switch's certificate must come from (PEM); the connection is encrypted then
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// A certificate to show (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["key", "ca"])]
+    cert: Option<PathBuf>,
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// The name in the switch's certificate, if it is not that of the address
+    #[arg(long, value_name = "NAME", requires = "ca")]
+    server_name: Option<String>,
+    /// Wait so long for a switch that does not listen yet
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = numbers::seconds)]
+    wait: f64,
+    /// Answer with JSON
+    #[arg(long)]
+    json: bool,
+    /// Go on after a line of a script that failed
+    #[arg(long)]
+    keep_going: bool,
+    /// The command; none for a session
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<String>,
+}
+
+/// Does one command, a script, or what a person types.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    let mut words = arguments.command.clone();
+    let is_json = |word: &String| word == "--json";
+    let format = Format::new(arguments.json || words.iter().any(is_json));
+    words.retain(|word| !is_json(word));
+    if words.first().is_some_and(|word| word == "help") && words.len() == 1 {
+        output::print(&forebay_shell::command::overview())?;
+        return Ok(Status::Good);
+    }
+    match serve(arguments, &words, format) {
+        Ok(status) => Ok(status),
+        Err(error) => said(error),
+    }
+}
+
+fn serve(arguments: &Arguments, words: &[String], format: Format) -> Result<Status> {
+    let mut session = Session::connect(options(arguments)?, format, Duration::from_secs_f64(arguments.wait))?;
+    if !words.is_empty() {
+        session.perform(words)?;
+        return Ok(Status::Good);
+    }
+    match std::io::stdin().is_terminal() {
+        true => interact(&mut session),
+        false => run_script(&mut session, arguments.keep_going),
+    }
+}
+
+/// A command that is wrong, or that the switch refuses, is told and ends with 1; everything else is trouble.
+fn said(error: anyhow::Error) -> Result<Status> {
+    let is_refusal = error.downcast_ref::<CallError>().is_some_and(CallError::is_refusal);
+    match is_refusal || error.is::<Mistake>() {
+        true => {
+            output::error(&format!("{error:#}"));
+            Ok(Status::Bad)
+        }
+        false => Err(error),
+    }
+}
+
+fn options(arguments: &Arguments) -> Result<ClientOptions> {
+    let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let tls = match &arguments.ca {
+        None => None,
+        Some(authority) => Some(ClientTls {
+            authority: read(authority)?,
+            identity: match (&arguments.cert, &arguments.key) {
+                (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
+                _ => None,
+            },
+            server_name: arguments.server_name.clone(),
+        }),
+    };
+    Ok(ClientOptions {
+        address: arguments.grpc.clone(),
+        device_id: arguments.device_id,
+        role: arguments.role.clone(),
+        election_id: arguments.election_id,
+        tls,
+    })
+}

@@ -1,0 +1,374 @@
+//! `forebay run`: a program as a switch between real interfaces.
+
+use super::Status;
+use crate::control_plane::{self, ControlOptions, Join};
+use crate::entries::Entries;
+use crate::files;
+use crate::forwarding::{Controlled, Forwarded, Until, forward};
+use crate::gates::{Gates, NumberedPort};
+use crate::numbers;
+use crate::output;
+use crate::packet_log::{LogOptions, LoggedPort, PacketLog, Turns};
+use crate::program::{CompileOptions, Engine};
+use crate::program_slot::ProgramSlot;
+use crate::statistics::Statistics;
+use crate::switch_options::SwitchOptions;
+use anyhow::{Context, Result, anyhow, bail};
+use forebay_p4runtime::KeepingStatus;
+use forebay_packet::decorators::Capture;
+use forebay_packet::pcap::{TimestampUnit, Writer};
+use forebay_packet::{Port, PortState};
+use forebay_pipeline::ShortWay;
+use forebay_pipeline::v1model::DROP_PORT;
+use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
+use forebay_server::PortStatus;
+use forebay_switch::{LaneConfig, PortReport};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Arguments of `forebay run`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+A port is PORT@INTERFACE: the number by which the program knows it, and what it is.
+  0@veth0               an existing interface, the fastest way that it supports (needs root)
+  0@xdp:veth0           the same through AF_XDP; xdp:veth0:2 for one receive queue (CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF)
+  0@packet:veth0        the same through a packet socket (CAP_NET_RAW)
+  1@tap:NAME            a TAP device, made if it does not exist (needs root or CAP_NET_ADMIN)
+  2@pcap:IN,OUT         capture files, either may be left out; 2@pcap:IN,OUT,paced keeps the times between packets
+  3@loopback:           what the program sends to this port comes back in by it
+  3@mem:                a queue in memory that nothing reads and nothing fills: what is sent there counts as sent, 4096 packets
+                        of it, then it is full; for programs that embed the switch, and to try a program without interfaces
+  4@timer:10us,256      packets that a clock makes, one each 10 us, numbered from 0 to 255 again and again, and all of them
+                        once more when the switch stops (programs/common/timer.p4)
+
+Examples:
+  forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --entries entries.stf
+  forebay run l3fwd.p4 -i 1@pcap:in.pcap, -i 2@pcap:,out.pcap --entries entries.stf --json
+  forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --engine jit --workers 2 --rss ipv4.dst_addr
+  forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --grpc
+  forebay run -i 1@veth1 -i 2@veth2 --grpc 0.0.0.0:9559 --device-id 7 --cpu-port 255
+  forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --grpc --save-state /var/lib/forebay
+  forebay run qos.p4 -i 1@veth1 -i 2@veth2 --queues 3 --queue-weights 1,4,strict --queue-depth 256
+
+It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input. SIGUSR1 prints statistics now.
+When statistics cannot be written any more (a closed pipe, a full disk) the switch goes on without them.
+An interface that is deleted and made again is opened again. The exit status is 2 when a port has failed (a damaged input
+file, a full disk), or its interface is away at the end.")]
+pub struct Arguments {
+    /// Take options from this file too: TOML with the names of options as keys, for example `workers = 2` or
+    /// `interfaces = ["1@veth1"]`; what stands on the command line goes before it
+    #[arg(long, value_name = "FILE.toml")]
+    config: Option<PathBuf>,
+    /// The program: P4_16 source, or what `forebay build` made of it (ir.txt)
+    #[arg(value_name = "PROG.p4", required_unless_present = "grpc")]
+    program: Option<PathBuf>,
+    #[command(flatten)]
+    options: CompileOptions,
+    /// A port; may be repeated
+    #[arg(short = 'i', value_name = "PORT@INTERFACE", required_unless_present = "grpc")]
+    interfaces: Vec<String>,
+    /// Table entries, clone sessions, multicast groups: an STF file, whose packets are passed over, the text of a P4Runtime
+    /// WriteRequest (.txtpb, .textproto, .pbtxt), or JSON with table_entries (.json)
+    #[arg(long, value_name = "FILE")]
+    entries: Option<PathBuf>,
+    /// What executes the program
+    #[arg(long, value_enum, default_value_t = Engine::Jit)]
+    engine: Engine,
+    /// Seconds between statistics; 0 for none before the end
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = numbers::seconds)]
+    stats_interval: f64,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = numbers::seconds, allow_negative_numbers = true)]
+    duration: Option<f64>,
+    /// Print the statistics as JSON, an object on a line
+    #[arg(long)]
+    json: bool,
+    /// Never wait for packets but look for them again and again: shortest delay, all of a processor for each worker
+    #[arg(long)]
+    busy_poll: bool,
+    /// Open interfaces that another AF_XDP program holds all the same, through packet sockets beside it
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    switch: SwitchOptions,
+    #[command(flatten)]
+    control: ControlOptions,
+    /// Write what each port receives and sends to DIR/portN.pcap
+    #[arg(long, value_name = "DIR")]
+    pcap: Option<PathBuf>,
+}
+
+/// What a switch that stands for another one does besides.
+#[derive(Default)]
+pub struct Extras {
+    /// A log of packets.
+    pub log: Option<LogOptions>,
+    /// A folder for what each interface receives and sends, in two files named by the interface.
+    pub captures: Option<PathBuf>,
+    /// How long to wait before the first packet.
+    pub delay: Duration,
+}
+
+impl Arguments {
+    /// How programs are loaded.
+    fn loading(&self) -> forebay_pipeline::Options {
+        forebay_pipeline::Options {
+            engine: self.engine.of_pipeline(),
+            short_way: ShortWay::BesidePackets,
+            memory_limit: self.control.memory.limit(),
+            workers: self.switch.worker_count(),
+            ..Default::default()
+        }
+    }
+}
+
+/// Runs the switch until a signal, the end of the duration, or the end of all input. Everything that can be wrong with
+/// the arguments is found before the first port is opened.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    run_with(arguments, &Extras::default())
+}
+
+/// The same, with more.
+///
+/// # Errors
+/// As those of [`run`], and when the log cannot be written.
+pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
+    let ports = PortSpec::parse_all(arguments.interfaces.iter().map(String::as_str))
+        .map_err(|error| anyhow!("a port is not written correctly\n{error}"))?;
+    if let Some(port) = ports.iter().find(|port| port.number >= DROP_PORT) {
+        bail!(
+            "there is no port {}; programs know ports 0 to {}",
+            port.number,
+            DROP_PORT - 1
+        );
+    }
+    let is_served = arguments.control.grpc.is_some();
+    let entries = arguments.entries.as_deref().map(Entries::read).transpose()?;
+    let program = control_plane::load(
+        arguments.control.program(arguments.program.as_deref())?,
+        &arguments.options,
+        arguments.loading(),
+        is_served || entries.as_ref().is_some_and(Entries::need_p4info),
+    )?;
+    let Some(start) = program else {
+        return Ok(Status::Bad);
+    };
+    let mut start = arguments.control.restore(start)?;
+    match &entries {
+        Some(entries) if start.restored.is_none() => entries.apply(&arguments.control, &mut start)?,
+        Some(entries) => output::note(&format!(
+            "{}: the saved state takes its place",
+            entries.path().display()
+        )),
+        None => {}
+    }
+    let clock = Clock::start();
+    let config = arguments.switch.config(&clock)?;
+    let workers = arguments.switch.workers(&start.pipeline)?;
+    let options = OpenOptions {
+        busy_poll: arguments.busy_poll,
+        force: arguments.force,
+    };
+    let captures = match (&extras.captures, &arguments.pcap) {
+        (Some(folder), _) => Captures::ByInterface(folder),
+        (None, Some(folder)) => Captures::ByPort(folder),
+        (None, None) => Captures::None,
+    };
+    let (mut ports, means) = open(&ports, &options, captures)?;
+    if !arguments.json {
+        announce(&means);
+    }
+    let program = ProgramSlot::new(Arc::clone(&start.pipeline), workers.workers);
+    let control_plane = match is_served {
+        false => {
+            arguments.control.sandbox.enter()?;
+            None
+        }
+        true => {
+            let (port, join) = Join::new()?.split();
+            let (gated, gates) = Gates::before(ports, &means);
+            ports = gated;
+            ports.push((arguments.control.cpu_port, Box::new(port)));
+            Some(
+                arguments
+                    .control
+                    .start(join, start, &program, clock, config.start_ns, gates)?,
+            )
+        }
+    };
+    if let Some(control_plane) = control_plane.as_ref().filter(|_| !arguments.json) {
+        output::info(&format!("P4Runtime: {}", control_plane.server.address()));
+    }
+    let log = match &extras.log {
+        Some(options) => Some(packet_log(options, &workers)?),
+        None => None,
+    };
+    let (ports, log) = logged(ports, log);
+    let until = Until {
+        stop: stop_on_signals()?,
+        show: show_on_signal()?,
+        end_ns: arguments
+            .duration
+            .map(|seconds| clock.now_ns() + (seconds * 1e9) as u64),
+        busy_poll: arguments.busy_poll,
+    };
+    let state = control_plane
+        .as_ref()
+        .map(|control_plane| -> Box<dyn Fn() -> KeepingStatus> { Box::new(control_plane.server.watch_keeping()) });
+    let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means).with_state(state);
+    let watch = |reports: &[PortReport]| {
+        let server = control_plane.as_ref().map(|control_plane| &control_plane.server);
+        for (server, report) in server
+            .into_iter()
+            .flat_map(|server| reports.iter().map(move |report| (server, report)))
+        {
+            let status = PortStatus {
+                state: report.state,
+                counters: report.counters,
+            };
+            server.port_seen(report.number, status);
+        }
+    };
+    let controlled = Controlled {
+        program,
+        digests: control_plane
+            .as_ref()
+            .map(|control_plane| control_plane.digests.clone()),
+        watch: is_served.then_some(&watch),
+        log,
+    };
+    wait(extras.delay, &until);
+    let forwarded = forward(&controlled, ports, config, &workers, clock, &until, &mut statistics)?;
+    let kept = control_plane
+        .as_ref()
+        .map(|control_plane| control_plane.server.keep_all());
+    statistics.last(&forwarded.report);
+    if let Some(Err(problem)) = kept {
+        bail!("the state is not saved: {problem}");
+    }
+    check_ports(&forwarded)?;
+    Ok(Status::Good)
+}
+
+/// An error when a port failed, or vanished and is not back: its traffic is not complete.
+fn check_ports(forwarded: &Forwarded) -> Result<()> {
+    let failed = forwarded.failures.iter();
+    let failed = failed.map(|number| format!("port {number} has failed"));
+    let ports = forwarded.report.ports.iter();
+    let gone = ports.filter(|port| port.state == PortState::Gone);
+    let gone = gone.map(|port| format!("port {}: {} vanished and has not come back", port.number, port.name));
+    let problems: Vec<String> = failed.chain(gone).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!("the switch has ended with ports out of order: {}", problems.join("; "))
+}
+
+/// Opens the ports; also returns how each carries packets.
+fn open(
+    specs: &[PortSpec],
+    options: &OpenOptions,
+    captures: Captures<'_>,
+) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
+    let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
+    for spec in specs {
+        let opened = forebay_ports::open(spec, options).with_context(|| format!("port {spec}"))?;
+        let port = captured(opened.port, captures, opened.number)?;
+        ports.push((opened.number, port));
+        means.insert(opened.number, opened.means);
+    }
+    Ok((ports, means))
+}
+
+/// A line for each port that is an interface: which way was chosen to it, and why.
+fn announce(means: &BTreeMap<u32, Means>) {
+    for (number, means) in means.iter().filter(|(_, means)| means.is_interface()) {
+        output::info(&format!("port {number}: {means}"));
+    }
+}
+
+/// What of the ports' traffic is written to files.
+#[derive(Clone, Copy)]
+enum Captures<'a> {
+    None,
+    /// `portN.pcap` in this folder.
+    ByPort(&'a Path),
+    /// `INTERFACE_in.pcap` and `INTERFACE_out.pcap` in this folder.
+    ByInterface(&'a Path),
+}
+
+/// The port with capture files of its traffic.
+fn captured(port: Box<dyn Port>, captures: Captures<'_>, number: u32) -> Result<Box<dyn Port>> {
+    match captures {
+        Captures::None => Ok(port),
+        Captures::ByPort(folder) => {
+            let writer = capture_file(folder, &format!("port{number}.pcap"))?;
+            Ok(Box::new(Capture::new(port, writer)))
+        }
+        Captures::ByInterface(folder) => {
+            let name = port.name().to_string();
+            let received = capture_file(folder, &format!("{name}_in.pcap"))?;
+            let sent = capture_file(folder, &format!("{name}_out.pcap"))?;
+            let port = Capture::of_received(port, received);
+            Ok(Box::new(Capture::of_sent(port, sent)))
+        }
+    }
+}
+
+fn capture_file(folder: &Path, name: &str) -> Result<Writer<BufWriter<File>>> {
+    files::make_folder(folder)?;
+    let path = folder.join(name);
+    let file = File::create(&path).and_then(|file| Writer::new(BufWriter::new(file), TimestampUnit::Nanoseconds));
+    file.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Opens the log of packets. Its lines are in order for one worker only.
+fn packet_log(options: &LogOptions, workers: &LaneConfig) -> Result<PacketLog> {
+    if workers.workers > 1 {
+        bail!("packets are logged with one worker only");
+    }
+    PacketLog::open(options).context("the log cannot be written")
+}
+
+/// The ports, logged if there is a log, and what the worker needs for it.
+fn logged(ports: Vec<NumberedPort>, log: Option<PacketLog>) -> (Vec<NumberedPort>, Option<(PacketLog, Turns)>) {
+    let Some(log) = log else { return (ports, None) };
+    let turns = Turns::new(ports.len());
+    let ports = ports.into_iter().enumerate().map(|(place, (number, port))| {
+        let port = LoggedPort::new(port, number, log.clone(), turns.clone(), place);
+        (number, Box::new(port) as Box<dyn Port>)
+    });
+    (ports.collect(), Some((log, turns)))
+}
+
+/// Waits before the first packet, unless a signal ends the switch before.
+fn wait(delay: Duration, until: &Until) {
+    let end = Instant::now() + delay;
+    while Instant::now() < end && !until.stop.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(20).min(delay));
+    }
+}
+
+/// A flag that the signals that ask a program to end set.
+pub(super) fn stop_on_signals() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, stop.clone()).context("cannot watch for signals")?;
+    }
+    Ok(stop)
+}
+
+/// A flag that SIGUSR1 sets. SIGUSR2 does nothing: neither ends the switch.
+fn show_on_signal() -> Result<Arc<AtomicBool>> {
+    let show = Arc::new(AtomicBool::new(false));
+    for (signal, flag) in [(SIGUSR1, show.clone()), (SIGUSR2, Arc::default())] {
+        signal_hook::flag::register(signal, flag).context("cannot watch for signals")?;
+    }
+    Ok(show)
+}

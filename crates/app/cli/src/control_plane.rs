@@ -1,0 +1,453 @@
+//! P4Runtime beside a running switch: options, the program to begin with, and the server.
+
+use crate::compiled;
+use crate::gates::Gates;
+use crate::limits::{MemoryOptions, ServerLimits};
+use crate::output;
+use crate::program::{self, CompileOptions};
+use crate::program_slot::ProgramSlot;
+use crate::sandbox::SandboxOptions;
+use crate::saved_state::SaveOptions;
+use anyhow::{Context, Result, anyhow, bail};
+use forebay_ir::Program;
+use forebay_p4info::Version;
+use forebay_p4runtime::{Code, Device, Keeper, Now, Rejection, Settings};
+use forebay_pipeline::Pipeline;
+use forebay_pipeline::v1model::DROP_PORT;
+use forebay_ports::Clock;
+use forebay_protocol::p4::config::v1::P4Info;
+use forebay_protocol::p4::v1::{Error, Update};
+use forebay_server::{
+    Access, Address, AddressError, CpuPort, DEFAULT_PORT, DigestSender, Environment, Grant, Link, Options, Running, Tls,
+};
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// What runs until a controller pushes a program.
+const NO_PROGRAM: &str = include_str!("no_program.p4");
+
+/// Options of the P4Runtime server.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ControlOptions {
+    /// Serve P4Runtime; without an address, on 127.0.0.1:9559. HOST:PORT, :PORT for all interfaces, or unix:PATH. The
+    /// program may then be left out, for a controller to push
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "9559")]
+    pub grpc: Option<Served>,
+    /// The number by which controllers know the switch
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub device_id: u64,
+    /// The port by which programs send packets to controllers and get packets from them
+    #[arg(long, value_name = "PORT", default_value_t = DROP_PORT - 1, value_parser = clap::value_parser!(u32).range(0..i64::from(DROP_PORT)))]
+    pub cpu_port: u32,
+    /// The server's certificate (PEM); connections are encrypted then
+    #[arg(long, value_name = "FILE", requires = "grpc_key")]
+    pub grpc_cert: Option<PathBuf>,
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "grpc_cert")]
+    pub grpc_key: Option<PathBuf>,
+    /// The authority that certificates of controllers must come from (PEM)
+    #[arg(long, value_name = "FILE", requires = "grpc_cert")]
+    pub grpc_client_ca: Option<PathBuf>,
+    /// A role that may read and nothing else; may be repeated
+    #[arg(long, value_name = "ROLE")]
+    pub read_only_role: Vec<String>,
+    /// Give controllers a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
+    #[arg(long, value_name = "VERSION", default_value = "1.5")]
+    pub p4info_version: Version,
+    /// A right, as SUBJECT=RIGHT or SUBJECT=RIGHT:ROLE,ROLE; may be repeated. SUBJECT is a name in a certificate,
+    /// uid:N or anyone; RIGHT is read, write, push or admin, each with those before it. Without any, all may do everything
+    #[arg(long, value_name = "GRANT")]
+    pub grant: Vec<Grant>,
+    #[command(flatten)]
+    pub memory: MemoryOptions,
+    #[command(flatten)]
+    pub limits: ServerLimits,
+    #[command(flatten)]
+    pub sandbox: SandboxOptions,
+    #[command(flatten)]
+    pub save: SaveOptions,
+}
+
+/// What stands behind `--grpc`. The address may be left out, so the program may follow at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// An address.
+    At(Address),
+    /// The program; the address is the usual one.
+    Program(PathBuf),
+}
+
+impl FromStr for Served {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Served, AddressError> {
+        let path = Path::new(text);
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let is_program = extension.is_some_and(|extension| ["p4", "json", "ir", "txt"].contains(&extension));
+        match text.parse() {
+            Ok(address) => Ok(Served::At(address)),
+            Err(_) if is_program || path.is_file() => Ok(Served::Program(path.to_path_buf())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The program that a switch begins with.
+pub struct Start {
+    /// The program, loaded.
+    pub pipeline: Arc<Pipeline>,
+    /// How controllers know it; none while there is no program.
+    pub known: Option<(P4Info, Vec<u8>)>,
+    /// What controllers wrote before a restart; the pipeline is its.
+    pub restored: Option<Device>,
+    /// What was written before the start: see [`ControlOptions::configure`].
+    pub configured: Option<Device>,
+    /// Keeps what they write from now on.
+    pub keeper: Option<Box<dyn Keeper>>,
+}
+
+impl Start {
+    fn new(pipeline: Arc<Pipeline>, known: Option<(P4Info, Vec<u8>)>) -> Start {
+        Start {
+            pipeline,
+            known,
+            restored: None,
+            configured: None,
+            keeper: None,
+        }
+    }
+}
+
+/// Loads the program of a command line, or one that drops everything when there is none.
+///
+/// # Errors
+/// When it cannot be read or loaded. None when it has mistakes, which have been printed.
+pub fn load(
+    path: Option<&Path>,
+    options: &CompileOptions,
+    loading: forebay_pipeline::Options,
+    with_p4info: bool,
+) -> Result<Option<Start>> {
+    let Some(path) = path else {
+        let program = forebay_p4runtime::load(NO_PROGRAM.as_bytes())
+            .map_err(|error| anyhow!("{error}"))?
+            .program;
+        let pipeline = program::load(program, loading)?;
+        return Ok(Some(Start::new(pipeline, None)));
+    };
+    let compilation = program::compile_file(path, options)?;
+    compilation.report.print();
+    let Some(program) = compilation.program else {
+        return Ok(None);
+    };
+    let known = match (with_p4info, &compilation.p4info) {
+        (false, _) => None,
+        (true, Some(info)) => Some((forebay_protocol::p4info::from_compiler(info), blob(path, &program)?)),
+        (true, None) => Some((p4info_of(path)?, blob(path, &program)?)),
+    };
+    let pipeline = program::load(program, loading)?;
+    Ok(Some(Start::new(pipeline, known)))
+}
+
+/// What a controller that asks for the program gets, and may push again.
+fn blob(path: &Path, program: &Program) -> Result<Vec<u8>> {
+    match compiled::is_bmv2(path)? {
+        true => std::fs::read(path).with_context(|| format!("cannot read {}", path.display())),
+        false => Ok(forebay_ir::text::write(program).into_bytes()),
+    }
+}
+
+/// The P4Info beside a compiled program.
+fn p4info_of(path: &Path) -> Result<P4Info> {
+    let beside = compiled::p4info_beside(path)?;
+    beside.with_context(|| {
+        format!(
+            "there is no p4info.txtpb beside {}, as `forebay build` writes it",
+            path.display()
+        )
+    })
+}
+
+/// A server of P4Runtime.
+pub struct ControlPlane {
+    /// Where it listens, and whom to tell of ports.
+    pub server: Running,
+    /// Takes digests.
+    pub digests: DigestSender,
+}
+
+/// What stands between the switch and the server; made before the switch, since it is a port of it.
+pub struct Join {
+    /// The port of the controllers.
+    pub port: CpuPort,
+    digests: DigestSender,
+    link: Link,
+}
+
+impl Join {
+    /// The port and the ways to the server.
+    ///
+    /// # Errors
+    /// When the system gives no more descriptors.
+    pub fn new() -> Result<Join> {
+        let (port, digests, link) = forebay_server::link().context("cannot make the port of the controllers")?;
+        Ok(Join { port, digests, link })
+    }
+}
+
+/// Command lines without options of the server.
+#[derive(clap::Parser)]
+struct NoOptions {
+    #[command(flatten)]
+    options: ControlOptions,
+}
+
+impl Default for ControlOptions {
+    fn default() -> ControlOptions {
+        <NoOptions as clap::Parser>::parse_from(["forebay"]).options
+    }
+}
+
+impl ControlOptions {
+    /// Where to serve, if anywhere.
+    pub fn address(&self) -> Option<Address> {
+        self.grpc.as_ref().map(|served| match served {
+            Served::At(address) => address.clone(),
+            Served::Program(_) => Address::loopback(DEFAULT_PORT),
+        })
+    }
+
+    /// The program of the command line: `given`, or what stands behind `--grpc` in place of an address.
+    ///
+    /// # Errors
+    /// When there are two.
+    pub fn program<'a>(&'a self, given: Option<&'a Path>) -> Result<Option<&'a Path>> {
+        match (&self.grpc, given) {
+            (Some(Served::Program(program)), Some(given)) => bail!(
+                "`{}` and `{}` are two programs; an address of --grpc is HOST:PORT",
+                program.display(),
+                given.display()
+            ),
+            (Some(Served::Program(program)), None) => Ok(Some(program)),
+            (_, given) => Ok(given),
+        }
+    }
+
+    /// Starts the server, if one is wanted.
+    ///
+    /// # Errors
+    /// When certificates cannot be read or the address cannot be listened on.
+    pub fn start(
+        &self,
+        join: (DigestSender, Link),
+        mut start: Start,
+        slot: &Arc<ProgramSlot>,
+        clock: Clock,
+        start_ns: u64,
+        mut gates: Gates,
+    ) -> Result<ControlPlane> {
+        let Some(address) = self.address() else {
+            bail!("there is no address to serve P4Runtime on");
+        };
+        let (digests, link) = join;
+        let device = self.device(&mut start)?;
+        let sandbox = self.sandbox.clone();
+        let (slot, installed) = (Arc::clone(slot), Arc::clone(slot));
+        let ports = std::mem::take(&mut gates.ports);
+        let environment = Environment {
+            now: Box::new(move || now(&clock, start_ns)),
+            install: Box::new(move |pipeline| slot.install(pipeline)),
+            wait_installed: Box::new(move || installed.wait()),
+            confine: Box::new(move || sandbox.enter().map_err(|error| format!("{error:#}"))),
+            keeper: start.keeper,
+            ports,
+            enable_port: Box::new(move |port, is_enabled| gates.set(port, is_enabled)),
+        };
+        let options = Options {
+            address,
+            tls: self.tls()?,
+            keep_period: self.save.period(),
+            limits: self.limits.limits(&self.memory),
+            access: self.access()?,
+        };
+        let server = forebay_server::start(&options, device, link, environment)?;
+        Ok(ControlPlane { server, digests })
+    }
+
+    /// Puts what was saved, if anything was, in the place of the program to begin with.
+    ///
+    /// # Errors
+    /// When it cannot be loaded.
+    pub fn restore(&self, start: Start) -> Result<Start> {
+        self.save.open(self.settings(&start), start)
+    }
+
+    fn settings(&self, start: &Start) -> Settings {
+        Settings {
+            device_id: self.device_id,
+            options: *start.pipeline.options(),
+            cpu_port: Some(self.cpu_port),
+            read_only_roles: self.read_only_role.iter().cloned().collect(),
+            p4info_version: self.p4info_version,
+            keeps_state: self.save.save_state.is_some(),
+            origin: start.known.as_ref().map(|(_, blob)| blob.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// What serves the controllers; when it is new, it is saved for the first time.
+    fn device(&self, start: &mut Start) -> Result<Device> {
+        if let Some(device) = start.restored.take() {
+            return Ok(device);
+        }
+        let mut device = match start.configured.take() {
+            Some(device) => device,
+            None => self.new_device(start)?,
+        };
+        if let Some(keeper) = &mut start.keeper {
+            keeper
+                .keep_all(&device.snapshot())
+                .map_err(|problem| anyhow!("--save-state: {problem}"))?;
+            device.snapshot_is_kept();
+        }
+        Ok(device)
+    }
+
+    fn new_device(&self, start: &mut Start) -> Result<Device> {
+        let mut device = Device::new(self.settings(start));
+        if let Some((p4info, blob)) = start.known.take() {
+            let adopted = device.adopt(p4info, blob, Arc::clone(&start.pipeline));
+            adopted.map_err(|error| anyhow!("{error}"))?;
+        }
+        Ok(device)
+    }
+
+    /// Does the updates of a file: all of them or none.
+    ///
+    /// # Errors
+    /// When the program refuses an update.
+    pub fn configure(&self, path: &Path, updates: &[Update], start: &mut Start) -> Result<()> {
+        let mut device = self.new_device(start)?;
+        let done = device.configure(updates);
+        done.map_err(|rejection| anyhow!("{}: {}", path.display(), refused(&rejection)))?;
+        start.configured = Some(device);
+        Ok(())
+    }
+
+    /// The rights of clients. Warns of settings that protect nothing.
+    fn access(&self) -> Result<Access> {
+        let access = Access::new(self.grant.clone());
+        if access.needs_certificates() && self.grpc_client_ca.is_none() {
+            bail!("--grant with the name of a certificate needs --grpc-client-ca, by which certificates are verified");
+        }
+        let is_reachable = self.address().is_some_and(|address| is_of_other_machines(&address));
+        if is_reachable && self.grpc_client_ca.is_none() && access.is_open() {
+            output::message(
+                "forebay: warning: whoever reaches the address of --grpc may do everything: see --grpc-client-ca and \
+                 --grant\n",
+            );
+        }
+        Ok(access)
+    }
+
+    fn tls(&self) -> Result<Option<Tls>> {
+        let (Some(certificate), Some(key)) = (&self.grpc_cert, &self.grpc_key) else {
+            return Ok(None);
+        };
+        if let Some(mode) = open_mode(key) {
+            output::message(&format!(
+                "forebay: warning: others can read the key {} (its mode is {mode:04o}): chmod 600 it\n",
+                key.display()
+            ));
+        }
+        let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+        Ok(Some(Tls {
+            certificate: read(certificate)?,
+            key: read(key)?,
+            client_authority: self.grpc_client_ca.as_ref().map(read).transpose()?,
+        }))
+    }
+}
+
+impl Join {
+    /// The port for the switch, and what the server needs.
+    pub fn split(self) -> (CpuPort, (DigestSender, Link)) {
+        (self.port, (self.digests, self.link))
+    }
+}
+
+/// The updates that failed by themselves, a line each, counted from 1.
+fn refused(rejection: &Rejection) -> String {
+    let itself = |error: &(usize, &Error)| ![Code::Ok as i32, Code::Aborted as i32].contains(&error.1.canonical_code);
+    let failed = (1..).zip(&rejection.details).filter(itself);
+    let lines: Vec<String> = failed
+        .map(|(number, error)| format!("\n  update {number}: {}", error.message))
+        .collect();
+    match lines.is_empty() {
+        true => rejection.to_string(),
+        false => format!(
+            "the entries do not suit the program, nothing was written{}",
+            lines.concat()
+        ),
+    }
+}
+
+/// Whether other machines may reach an address.
+fn is_of_other_machines(address: &Address) -> bool {
+    match address {
+        Address::Unix(_) => false,
+        Address::Tcp { host: None, .. } => true,
+        Address::Tcp { host: Some(host), .. } => {
+            let number = host.trim_matches(['[', ']']).parse::<IpAddr>();
+            host != "localhost" && !number.is_ok_and(|number| number.is_loopback())
+        }
+    }
+}
+
+/// The mode of a file that is not its owner's alone.
+fn open_mode(path: &Path) -> Option<u32> {
+    let mode = std::fs::metadata(path).ok()?.mode() & 0o777;
+    (mode & 0o077 != 0).then_some(mode)
+}
+
+fn now(clock: &Clock, start_ns: u64) -> Now {
+    let epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Now {
+        switch_ns: clock.now_ns().saturating_sub(start_ns),
+        epoch_ns: epoch.map_or(0, |since| since.as_nanos() as i64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: ControlOptions,
+    }
+
+    fn options(words: &[&str]) -> ControlOptions {
+        Line::try_parse_from(words).unwrap().options
+    }
+
+    #[test]
+    fn the_port_of_p4runtime_is_9559() {
+        assert_eq!(options(&["run", "--grpc"]).address(), Some(Address::loopback(9559)));
+        assert_eq!(options(&["run"]).address(), None);
+    }
+
+    #[test]
+    fn a_program_may_stand_where_the_address_is_left_out() {
+        let options = options(&["run", "--grpc", "l3.p4"]);
+        assert_eq!(options.address(), Some(Address::loopback(9559)));
+        assert_eq!(options.program(None).unwrap(), Some(Path::new("l3.p4")));
+        assert!(options.program(Some(Path::new("l2.p4"))).is_err());
+        assert!(Line::try_parse_from(["run", "--grpc", "l3"]).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! Changes that are gathered from several lines and sent as one batch (P4Runtime §12.2).
+
+use super::session::Session;
+use crate::files;
+use crate::output;
+use anyhow::{Context, Result};
+use forebay_protocol::p4::v1::Update;
+use forebay_protocol::p4::v1::write_request::Atomicity;
+use forebay_server::client::CallError;
+use forebay_shell::{Command, Mistake};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What was gathered so far.
+pub(super) struct Gathered {
+    atomicity: Atomicity,
+    updates: Vec<Update>,
+    /// The line that each update comes from.
+    lines: Vec<String>,
+}
+
+impl Gathered {
+    /// Nothing yet.
+    pub(super) fn new(atomicity: Atomicity) -> Gathered {
+        Gathered {
+            atomicity,
+            updates: Vec::new(),
+            lines: Vec::new(),
+        }
+    }
+
+    /// Adds what a line changes.
+    pub(super) fn add(&mut self, line: &str, updates: Vec<Update>) {
+        self.lines.extend(updates.iter().map(|_| line.to_string()));
+        self.updates.extend(updates);
+    }
+}
+
+/// Does the changes that a file has on its lines.
+pub(super) fn file(session: &mut Session, file: &str, atomicity: Atomicity) -> Result<()> {
+    let text = files::text(Path::new(file), "batch")?;
+    let mut gathered = Gathered::new(atomicity);
+    for (number, line) in (1..).zip(text.lines()) {
+        let words = forebay_shell::split(line).with_context(|| format!("{file}:{number}: {line}"))?;
+        if !words.is_empty() {
+            let updates = changes(session, &words).with_context(|| format!("{file}:{number}: {line}"))?;
+            gathered.add(&format!("{file}:{number}: {}", line.trim()), updates);
+        }
+    }
+    commit(session, gathered)
+}
+
+fn changes(session: &mut Session, words: &[String]) -> Result<Vec<Update>> {
+    match session.read_command(words)? {
+        Command::Write(updates) => Ok(updates),
+        Command::Change(entities, change) => session.updates_of(entities, change),
+        _ => Err(Mistake::new("this is no change that can be part of a batch").into()),
+    }
+}
+
+/// Sends what was gathered. An error says which lines the switch has refused.
+pub(super) fn commit(session: &mut Session, gathered: Gathered) -> Result<()> {
+    let Gathered {
+        atomicity,
+        updates,
+        lines,
+    } = gathered;
+    let count = updates.len();
+    match session.client.write(updates, atomicity) {
+        Ok(()) => session.format.changed(count, true),
+        Err(error) if error.failures().next().is_some() => Err(refused(&error, &lines, atomicity).into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Forgets what was gathered.
+pub(super) fn abort(gathered: &Gathered) {
+    output::message(&format!("{} changes are forgotten\n", gathered.updates.len()));
+}
+
+fn refused(error: &CallError, lines: &[String], atomicity: Atomicity) -> Mistake {
+    let mut text = match atomicity {
+        Atomicity::ContinueOnError => "part of the batch was not done",
+        _ => "nothing of the batch was done",
+    }
+    .to_string();
+    for (index, reason) in error.failures() {
+        let line = lines.get(index).map_or("", String::as_str);
+        let _ = write!(text, "\n  {line}\n    {reason}");
+    }
+    Mistake::new(text)
+}

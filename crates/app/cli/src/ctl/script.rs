@@ -1,0 +1,41 @@
+//! Commands from the standard input, a line each.
+
+use super::session::{Next, Session, is_harmless};
+use crate::commands::Status;
+use crate::output;
+use anyhow::{Context, Result};
+use std::io::BufRead;
+
+/// Does the commands of the standard input. A line that fails is told with its number; the script ends there unless it is
+/// to keep going.
+///
+/// # Errors
+/// When the switch is gone.
+pub fn run_script(session: &mut Session, keeps_going: bool) -> Result<Status> {
+    let mut status = Status::Good;
+    for (index, line) in std::io::stdin().lock().lines().enumerate() {
+        let line = line.context("cannot read the standard input")?;
+        match perform(session, &line) {
+            Ok(Next::Go) => {}
+            Ok(Next::Quit) => return Ok(status),
+            Err(error) if is_harmless(&error) => {
+                output::error(&format!("line {}: {line}: {error:#}", index + 1));
+                status = Status::Bad;
+                if !keeps_going {
+                    return Ok(status);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(status)
+}
+
+/// Does a line; one without words does nothing.
+pub(super) fn perform(session: &mut Session, line: &str) -> Result<Next> {
+    let words = forebay_shell::split(line)?;
+    match words.is_empty() {
+        true => Ok(Next::Go),
+        false => session.perform(&words),
+    }
+}

@@ -1,0 +1,260 @@
+//! A connection to a switch with the names of its program: does commands.
+
+use super::batch::{self, Gathered};
+use super::{Format, pipeline, watch};
+use crate::output;
+use anyhow::Result;
+use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
+use forebay_protocol::p4::v1::stream_message_request::Update as Request;
+use forebay_protocol::p4::v1::write_request::Atomicity;
+use forebay_protocol::p4::v1::{Entity, Update};
+use forebay_server::StateReport;
+use forebay_server::client::{CallError, Client, ClientOptions};
+use forebay_shell::{Catalog, Change, Command, Mistake, Reading, show};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Updates that go to the switch in one batch.
+const BATCH: usize = 1_000;
+
+/// Whether there is to be another command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Yes.
+    Go,
+    /// The session is to end.
+    Quit,
+}
+
+/// See the [module](self).
+pub struct Session {
+    /// The connection.
+    pub client: Client,
+    /// The names of the program.
+    pub catalog: Catalog,
+    /// How answers are written.
+    pub format: Format,
+    has_program: bool,
+    /// Changes since `begin`.
+    gathered: Option<Gathered>,
+}
+
+impl Session {
+    /// Connects, and asks for the program's P4Info. While nothing listens at the address it is tried again, for so long: a switch may
+    /// have been started just now.
+    ///
+    /// # Errors
+    /// When the switch cannot be reached.
+    pub fn connect(options: ClientOptions, format: Format, patience: Duration) -> Result<Session> {
+        let mut session = Session {
+            client: connect(options, patience)?,
+            catalog: Catalog::default(),
+            format,
+            has_program: false,
+            gathered: None,
+        };
+        session.reload()?;
+        Ok(session)
+    }
+
+    /// Asks for the P4Info again.
+    ///
+    /// # Errors
+    /// When the switch is gone.
+    pub fn reload(&mut self) -> Result<()> {
+        let info = match self.client.pipeline(ResponseType::P4infoAndCookie) {
+            Ok(config) => config.p4info,
+            Err(error) if error.is_failed_precondition() => None,
+            Err(error) => return Err(error.into()),
+        };
+        self.has_program = info.is_some();
+        self.catalog = Catalog::new(info.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Does what some words say.
+    ///
+    /// # Errors
+    /// When they are no command ([`Mistake`]), the switch refuses ([`CallError`]), or something cannot be read or written.
+    pub fn perform(&mut self, words: &[String]) -> Result<Next> {
+        match self.read_command(words)? {
+            Command::Help(text) => output::print(&text)?,
+            Command::Show(records) => self.format.records(&records)?,
+            Command::Capabilities => self.capabilities()?,
+            Command::State => self.state()?,
+            Command::PipelineShow => pipeline::show(self)?,
+            Command::PipelinePush(push) => pipeline::push(self, &push)?,
+            Command::PipelineGet(file) => pipeline::get(self, &file)?,
+            Command::Read(reading) => self.read(reading)?,
+            Command::Write(updates) => self.write(words, updates)?,
+            Command::Change(entities, change) => self.change(words, entities, change)?,
+            Command::Batch(file, atomicity) => batch::file(self, &file, atomicity)?,
+            Command::Begin(atomicity) => self.gathered = Some(Gathered::new(atomicity)),
+            Command::Commit => {
+                let gathered = self.take_gathered()?;
+                batch::commit(self, gathered)?;
+            }
+            Command::Abort => batch::abort(&self.take_gathered()?),
+            Command::Watch(watching) => watch::counters(self, &watching)?,
+            Command::Digests(ids, limit) => watch::digests(self, &ids, limit)?,
+            Command::Packets(limit) => watch::packets(self, limit)?,
+            Command::PacketOut(packet) => self.client.send(Request::Packet(packet))?,
+            Command::Reload => self.reload()?,
+            Command::Quit => return Ok(Next::Quit),
+        }
+        Ok(Next::Go)
+    }
+
+    /// What some words ask for.
+    pub(super) fn read_command(&self, words: &[String]) -> Result<Command> {
+        let command = forebay_shell::read(&self.catalog, words);
+        Ok(command.map_err(|mistake| self.without_program(mistake))?)
+    }
+
+    fn take_gathered(&mut self) -> Result<Gathered> {
+        let gathered = self.gathered.take();
+        Ok(gathered.ok_or_else(|| Mistake::new("nothing is gathered").help("`begin` comes before the changes"))?)
+    }
+
+    /// Without a program there is no name: that is said instead.
+    fn without_program(&self, mistake: Mistake) -> Mistake {
+        match self.has_program {
+            true => mistake,
+            false => mistake.help("the switch has no program yet: `pipeline push FILE.p4`"),
+        }
+    }
+
+    fn capabilities(&mut self) -> Result<()> {
+        let version = self.client.capabilities()?;
+        let object = json!({ "p4runtime_api_version": version });
+        self.format.fact(&format!("P4Runtime {version}"), &object)
+    }
+
+    fn state(&mut self) -> Result<()> {
+        let Some(report) = self.client.state()? else {
+            let object = json!({ "keeps_state": null });
+            return self
+                .format
+                .fact("the switch does not say whether its state is saved", &object);
+        };
+        self.format.fact(&sentence(&report), &state_json(&report))
+    }
+
+    fn read(&mut self, reading: Reading) -> Result<()> {
+        let mut found = self.client.read(reading.entities)?;
+        found.truncate(reading.limit.unwrap_or(usize::MAX));
+        let records = show::entities(&self.catalog, &found);
+        match records.is_empty() && !self.format.is_json() {
+            true => output::print("nothing there\n"),
+            false => self.format.records(&records),
+        }
+    }
+
+    /// Writes, or adds to what is gathered.
+    fn write(&mut self, words: &[String], updates: Vec<Update>) -> Result<()> {
+        if let Some(gathered) = &mut self.gathered {
+            gathered.add(&words.join(" "), updates);
+            return Ok(());
+        }
+        let count = updates.len();
+        self.client.write(updates, Atomicity::ContinueOnError)?;
+        self.format.changed(count, false)
+    }
+
+    fn change(&mut self, words: &[String], entities: Vec<Entity>, change: Change) -> Result<()> {
+        let updates = self.updates_of(entities, change)?;
+        if let Some(gathered) = &mut self.gathered {
+            gathered.add(&words.join(" "), updates);
+            return Ok(());
+        }
+        let count = updates.len();
+        for batch in updates.chunks(BATCH) {
+            self.client.write(batch.to_vec(), Atomicity::ContinueOnError)?;
+        }
+        self.format.changed(count, true)
+    }
+
+    /// What changes the entities that these requests find.
+    pub(super) fn updates_of(&mut self, entities: Vec<Entity>, change: Change) -> Result<Vec<Update>> {
+        let found = self.client.read(entities)?;
+        Ok(change.updates(&self.catalog, found))
+    }
+}
+
+/// Whether the state of a switch is saved, in words.
+fn sentence(report: &StateReport) -> String {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let StateReport {
+        problem, refused_calls, ..
+    } = report;
+    if !report.keeps_state {
+        return "not saved: the switch runs without --save-state".to_string();
+    }
+    if problem.is_empty() {
+        return match report.faults {
+            0 => "saved".to_string(),
+            faults => format!("saved; faults since the start: {faults}, calls refused meanwhile: {refused_calls}"),
+        };
+    }
+    let since = seconds(report.fault_ns);
+    let next = seconds(report.next_try_ns);
+    match report.refuses_changes {
+        true => format!(
+            "NOT SAVED for {since:.1} s: {problem}\nchanges are refused until it is ({refused_calls} calls so far); packets go \
+             on; next try in {next:.1} s"
+        ),
+        false => format!(
+            "no new snapshot for {since:.1} s: {problem}\nwhat controllers write is saved, what packets write is not; next \
+             try in {next:.1} s"
+        ),
+    }
+}
+
+fn state_json(report: &StateReport) -> Value {
+    let is_sound = report.problem.is_empty();
+    json!({
+        "keeps_state": report.keeps_state,
+        "saved": report.keeps_state && is_sound,
+        "problem": (!is_sound).then_some(&report.problem),
+        "refuses_changes": report.refuses_changes,
+        "fault_seconds": report.fault_ns as f64 / 1e9,
+        "next_try_seconds": report.next_try_ns as f64 / 1e9,
+        "faults": report.faults,
+        "refused_calls": report.refused_calls,
+    })
+}
+
+/// Time between two tries to connect.
+const TRIES_EVERY: Duration = Duration::from_millis(50);
+
+/// When it is said that a switch is waited for.
+const SAID_AFTER: Duration = Duration::from_millis(300);
+
+fn connect(options: ClientOptions, patience: Duration) -> Result<Client> {
+    let begin = Instant::now();
+    let mut is_said = false;
+    loop {
+        let error = match Client::connect(options.clone()) {
+            Ok(client) => return Ok(client),
+            Err(error) => error,
+        };
+        let waited = begin.elapsed();
+        if !error.is_connection_refused() || waited >= patience {
+            return Err(error.into());
+        }
+        if !is_said && waited >= SAID_AFTER {
+            is_said = true;
+            output::note(&format!(
+                "nothing listens at {} yet; waiting for the switch to start",
+                options.address
+            ));
+        }
+        std::thread::sleep(TRIES_EVERY);
+    }
+}
+
+/// Whether an error leaves the connection as it was.
+pub(super) fn is_harmless(error: &anyhow::Error) -> bool {
+    let is_refusal = error.downcast_ref::<CallError>().is_none_or(CallError::is_refusal);
+    is_refusal && !output::is_broken_pipe(error)
+}

@@ -1,0 +1,143 @@
+//! What goes on until it is interrupted: counters again and again, digests and packets as they come.
+
+use super::session::Session;
+use crate::output;
+use anyhow::{Context, Result};
+use forebay_protocol::p4::v1::stream_message_request::Update as Request;
+use forebay_protocol::p4::v1::stream_message_response::Update as Response;
+use forebay_protocol::p4::v1::{DigestList, DigestListAck};
+use forebay_shell::rates::Rates;
+use forebay_shell::{Limit, Record, Watching, listing, show};
+use signal_hook::consts::SIGINT;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long ctrl-C may go unnoticed.
+const NAP: Duration = Duration::from_millis(100);
+
+/// A flag that ctrl-C sets, until it is dropped.
+struct Interrupt {
+    flag: Arc<AtomicBool>,
+    registration: signal_hook::SigId,
+}
+
+impl Interrupt {
+    fn watch() -> Result<Interrupt> {
+        let flag = Arc::new(AtomicBool::new(false));
+        let registration = signal_hook::flag::register(SIGINT, Arc::clone(&flag)).context("cannot watch for ctrl-C")?;
+        Ok(Interrupt { flag, registration })
+    }
+
+    fn has_come(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps, but not beyond ctrl-C.
+    fn sleep_until(&self, end: Instant) {
+        while !self.has_come() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(NAP));
+        }
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        signal_hook::low_level::unregister(self.registration);
+    }
+}
+
+/// Shows counters and their rates; on a terminal in place.
+pub(super) fn counters(session: &mut Session, watching: &Watching) -> Result<()> {
+    let interrupt = Interrupt::watch()?;
+    let (mut rates, mut lines) = (Rates::default(), 0);
+    let mut before: Option<Instant> = None;
+    let mut shown = 0;
+    while !interrupt.has_come() {
+        let found = session.client.read(watching.entities.clone())?;
+        let now = Instant::now();
+        let seconds = before.map_or(0.0, |before| (now - before).as_secs_f64());
+        before = Some(now);
+        let records = rates.look(show::entities(&session.catalog, &found), seconds);
+        lines = refresh(session, &records, lines)?;
+        shown += 1;
+        if watching.limit.count.is_some_and(|count| shown >= count) {
+            break;
+        }
+        interrupt.sleep_until(now + Duration::from_nanos(watching.interval_ns));
+    }
+    Ok(())
+}
+
+/// Writes records over so many lines that stand on the terminal; returns how many stand there now.
+fn refresh(session: &Session, records: &[Record], lines: usize) -> Result<usize> {
+    if session.format.is_json() {
+        output::print(&format!("{}\n", listing::json(records)))?;
+        return Ok(0);
+    }
+    let text = match records.is_empty() {
+        true => "nothing counted yet\n".to_string(),
+        false => listing::text(records),
+    };
+    let is_terminal = std::io::stdout().is_terminal();
+    let back = match (is_terminal, lines) {
+        (true, 1..) => format!("\x1b[{lines}A\x1b[J"),
+        (true, 0) => String::new(),
+        (false, _) => "\n".to_string(),
+    };
+    output::print(&format!("{back}{text}"))?;
+    Ok(text.lines().count())
+}
+
+/// Shows digests as they come, and acknowledges them.
+pub(super) fn digests(session: &mut Session, ids: &[u32], limit: Limit) -> Result<()> {
+    follow(session, limit, |session, message| {
+        let Response::Digest(list) = message else { return Ok(0) };
+        session.client.send(Request::DigestAck(DigestListAck {
+            digest_id: list.digest_id,
+            list_id: list.list_id,
+        }))?;
+        show_digests(session, ids, &list)
+    })
+}
+
+fn show_digests(session: &Session, ids: &[u32], list: &DigestList) -> Result<u64> {
+    if !ids.is_empty() && !ids.contains(&list.digest_id) {
+        return Ok(0);
+    }
+    let records = show::digest_list(&session.catalog, list);
+    session.format.lines(&records)?;
+    Ok(records.len() as u64)
+}
+
+/// Shows packets to the controllers as they come.
+pub(super) fn packets(session: &mut Session, limit: Limit) -> Result<()> {
+    follow(session, limit, |session, message| {
+        let Response::Packet(packet) = message else {
+            return Ok(0);
+        };
+        session.format.lines(&[show::packet_in(&session.catalog, &packet)])?;
+        Ok(1)
+    })
+}
+
+/// Takes messages until ctrl-C, or until so many were shown.
+fn follow(
+    session: &mut Session,
+    limit: Limit,
+    mut take: impl FnMut(&mut Session, Response) -> Result<u64>,
+) -> Result<()> {
+    let interrupt = Interrupt::watch()?;
+    let mut shown = 0;
+    while !interrupt.has_come() && limit.count.is_none_or(|count| shown < count) {
+        if let Some(message) = session.client.next_message(NAP)? {
+            shown += take(session, message)?;
+        }
+    }
+    Ok(())
+}

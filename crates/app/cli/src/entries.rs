@@ -1,0 +1,134 @@
+//! Files of table entries: what `--entries` takes.
+//!
+//! | file | told by |
+//! |---|---|
+//! | STF commands | anything else |
+//! | text of a P4Runtime `WriteRequest` | `.txtpb`, `.textproto`, `.pbtxt` |
+//! | JSON as P4 tutorials have it: `table_entries`, `multicast_group_entries`, `clone_session_entries` | `.json`, or a `{` at its beginning |
+
+use crate::control_plane::{ControlOptions, Start};
+use crate::{files, output, runtime_json, stf_file};
+use anyhow::{Result, anyhow, bail};
+use forebay_protocol::p4::v1::{Update, WriteRequest};
+use forebay_shell::Catalog;
+use std::path::{Path, PathBuf};
+
+/// A file of entries, read as far as is possible without the program.
+pub struct Entries {
+    path: PathBuf,
+    contents: Contents,
+}
+
+enum Contents {
+    Stf(forebay_stf::Test),
+    Updates(Vec<Update>),
+    Json(runtime_json::Document),
+}
+
+impl Entries {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it is none of the kinds, or not written correctly.
+    pub fn read(path: &Path) -> Result<Entries> {
+        let text = files::text(path, "file of table entries")?;
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let in_file = |error: String| anyhow!("{}: {error}", path.display());
+        let contents = match extension {
+            Some("txtpb" | "textproto" | "pbtxt") => {
+                let request: WriteRequest = forebay_protocol::text::read("p4.v1.WriteRequest", &text)
+                    .map_err(|error| in_file(format!("this is no p4.v1.WriteRequest: {error}")))?;
+                Contents::Updates(request.updates)
+            }
+            _ if extension == Some("json") || text.trim_start().starts_with('{') => {
+                let document = runtime_json::Document::read(&text).map_err(in_file)?;
+                if let Some(ignored) = document.ignored() {
+                    output::note(&format!("{}: {ignored}", path.display()));
+                }
+                Contents::Json(document)
+            }
+            _ => {
+                if let Some(kind) = other_kind(&text) {
+                    bail!(
+                        "{}: this is {kind}, not a file of table entries\n{KINDS}",
+                        path.display()
+                    );
+                }
+                Contents::Stf(stf_file::read(path)?)
+            }
+        };
+        let path = path.to_path_buf();
+        Ok(Entries { path, contents })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the program's P4Info is needed to write them.
+    pub fn need_p4info(&self) -> bool {
+        !matches!(self.contents, Contents::Stf(_))
+    }
+
+    /// Writes them: all or, of a file that is no STF, none.
+    ///
+    /// # Errors
+    /// When the program refuses one of them.
+    pub fn apply(&self, options: &ControlOptions, start: &mut Start) -> Result<()> {
+        let updates = match &self.contents {
+            Contents::Stf(test) => return stf_file::apply(&self.path, test, &start.pipeline),
+            Contents::Updates(updates) => updates.clone(),
+            Contents::Json(document) => {
+                let Some((info, _)) = &start.known else {
+                    bail!(
+                        "{}: there is no program that the entries could be for",
+                        self.path.display()
+                    );
+                };
+                let updates = document.updates(&Catalog::new(info.clone()));
+                updates.map_err(|error| anyhow!("{}: {error}", self.path.display()))?
+            }
+        };
+        options.configure(&self.path, &updates, start)
+    }
+}
+
+/// What may be given.
+const KINDS: &str = "  expected STF commands (add TABLE KEY:VALUE ACTION(PARAMETER:VALUE)), the text of a P4Runtime WriteRequest \
+                     (.txtpb), or JSON with table_entries";
+
+/// What a file without any STF command is, if it is one of the files that lie beside programs.
+fn other_kind(text: &str) -> Option<&'static str> {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let begins = |words: &[&str]| lines().any(|line| words.iter().any(|word| line.starts_with(word)));
+    if begins(&["#include <", "control ", "parser ", "header ", "table "]) {
+        return Some("a P4 program");
+    }
+    if begins(&["table_add ", "table_set_default ", "table_clear "]) {
+        return Some("a list of commands for simple_switch_CLI");
+    }
+    if begins(&["pkg_info", "tables {", "actions {"]) {
+        return Some("a P4Info");
+    }
+    if begins(&["updates {", "device_id:"]) {
+        return Some("the text of a WriteRequest, whose name must end with .txtpb");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_lie_beside_programs_are_known() {
+        assert_eq!(other_kind("#include <core.p4>\n"), Some("a P4 program"));
+        assert_eq!(
+            other_kind("# routes\ntable_add ipv4_lpm forward 10.0.0.1/32 => 1\n"),
+            Some("a list of commands for simple_switch_CLI")
+        );
+        assert_eq!(other_kind("pkg_info {\n}"), Some("a P4Info"));
+        assert_eq!(other_kind("add t k:1 a()\n# table one\n"), None);
+    }
+}

@@ -1,0 +1,308 @@
+//! JSON of table entries, multicast groups and clone sessions, as the tutorials of P4 have it.
+//!
+//! ```json
+//! { "table_entries": [
+//!     { "table": "MyIngress.ipv4_lpm", "match": { "hdr.ipv4.dstAddr": ["10.0.1.1", 32] },
+//!       "action_name": "MyIngress.ipv4_forward", "action_params": { "dstAddr": "08:00:00:00:01:11", "port": 1 } } ] }
+//! ```
+//!
+//! Every entry becomes a line of `forebay ctl`, which knows how values are written and what is wrong with them.
+
+use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
+use forebay_protocol::p4::v1::Update;
+use forebay_shell::{Catalog, Command};
+use serde_json::{Map, Value};
+
+/// Keys whose lists are read, and what their elements are.
+const LISTS: [(&str, Kind); 3] = [
+    ("table_entries", Kind::Table),
+    ("multicast_group_entries", Kind::Multicast),
+    ("clone_session_entries", Kind::Clone),
+];
+
+/// Keys for the tool that starts a switch.
+const IGNORED: [&str; 3] = ["target", "p4info", "bmv2_json"];
+
+/// Mistakes that a message lists.
+const LISTED_MAX: usize = 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Table,
+    Multicast,
+    Clone,
+}
+
+/// A document with at least one of the lists.
+#[derive(Debug)]
+pub struct Document(Map<String, Value>);
+
+type Object = Map<String, Value>;
+
+impl Document {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// When it is no JSON, or JSON of another kind; said in words.
+    pub fn read(text: &str) -> Result<Document, String> {
+        let value: Value = serde_json::from_str(text).map_err(|error| format!("this is no JSON: {error}"))?;
+        let Value::Object(object) = value else {
+            return Err(other_kind("its outermost value is no object"));
+        };
+        if LISTS.iter().any(|(key, _)| object.contains_key(*key)) {
+            return Ok(Document(object));
+        }
+        let has = |keys: &[&str]| keys.iter().all(|key| object.contains_key(*key));
+        Err(other_kind(match () {
+            () if has(&["pipelines", "parsers"]) => "it is what p4c has compiled for BMv2",
+            () if has(&["pkgInfo"]) || has(&["tables", "actions"]) => "it is a P4Info",
+            () if has(&["hosts", "switches"]) => "it is a topology",
+            () => "it has none of them",
+        }))
+    }
+
+    /// What is said of keys that are not for a switch that runs already.
+    pub fn ignored(&self) -> Option<String> {
+        let present: Vec<String> = IGNORED
+            .iter()
+            .filter(|key| self.0.contains_key(**key))
+            .map(|key| format!("`{key}`"))
+            .collect();
+        (!present.is_empty()).then(|| format!("{} say nothing here and are passed over", present.join(", ")))
+    }
+
+    /// What is to be written to a switch with this program.
+    ///
+    /// # Errors
+    /// All entries that do not suit the program, a line each.
+    pub fn updates(&self, catalog: &Catalog) -> Result<Vec<Update>, String> {
+        let (mut updates, mut mistakes) = (Vec::new(), self.unknown_keys());
+        for (key, kind) in LISTS {
+            let Some(list) = self.0.get(key) else { continue };
+            let Value::Array(list) = list else {
+                mistakes.push(format!("`{key}` is no list"));
+                continue;
+            };
+            for (index, entry) in list.iter().enumerate() {
+                match entry_updates(catalog, kind, entry) {
+                    Ok(more) => updates.extend(more),
+                    Err(mistake) => mistakes.push(format!("{key}[{index}]: {mistake}")),
+                }
+            }
+        }
+        match mistakes.is_empty() {
+            true => Ok(updates),
+            false => Err(listed(mistakes)),
+        }
+    }
+
+    fn unknown_keys(&self) -> Vec<String> {
+        let is_known = |key: &str| IGNORED.contains(&key) || LISTS.iter().any(|(known, _)| *known == key);
+        let unknown = self.0.keys().filter(|key| !is_known(key));
+        unknown
+            .map(|key| {
+                format!("`{key}` is not known; lists are table_entries, multicast_group_entries, clone_session_entries")
+            })
+            .collect()
+    }
+}
+
+fn other_kind(what: &str) -> String {
+    format!(
+        "this is JSON, but no table entries: expected an object with table_entries, multicast_group_entries or clone_session_entries; {what}"
+    )
+}
+
+fn listed(mut mistakes: Vec<String>) -> String {
+    let more = mistakes.len().saturating_sub(LISTED_MAX);
+    mistakes.truncate(LISTED_MAX);
+    if more > 0 {
+        mistakes.push(format!("and {more} more"));
+    }
+    let lines: String = mistakes.iter().map(|mistake| format!("\n  {mistake}")).collect();
+    format!("the entries do not suit the program, nothing was written{lines}")
+}
+
+fn entry_updates(catalog: &Catalog, kind: Kind, entry: &Value) -> Result<Vec<Update>, String> {
+    let entry = entry.as_object().ok_or("this is no object")?;
+    let words = match kind {
+        Kind::Table => table_words(catalog, entry)?,
+        Kind::Multicast => copy_words(entry, "multicast", "multicast_group_id")?,
+        Kind::Clone => copy_words(entry, "session", "clone_session_id")?,
+    };
+    match forebay_shell::read(catalog, &words) {
+        Ok(Command::Write(updates)) => Ok(updates),
+        Ok(other) => unreachable!("{words:?} writes, and is no {other:?}"),
+        Err(mistake) => Err(mistake.to_string().replace('\n', "\n    ")),
+    }
+}
+
+/// The words that add an entry or set a default action.
+fn table_words(catalog: &Catalog, entry: &Object) -> Result<Vec<String>, String> {
+    let known = [
+        "table",
+        "match",
+        "priority",
+        "default_action",
+        "action_name",
+        "action_params",
+    ];
+    check_keys(entry, &known)?;
+    let table = text(entry, "table")?;
+    let is_default = match entry.get("default_action") {
+        None => false,
+        Some(value) => value.as_bool().ok_or("`default_action` is neither true nor false")?,
+    };
+    let mut words = vec![
+        "table".to_string(),
+        if is_default { "default" } else { "add" }.to_string(),
+        table.clone(),
+    ];
+    if !is_default {
+        words.extend(match_words(catalog, &table, object(entry, "match")?)?);
+        if let Some(priority) = entry.get("priority").filter(|priority| priority.as_u64() != Some(0)) {
+            words.extend(["--priority".to_string(), scalar("priority", priority)?]);
+        }
+    }
+    words.extend(["do".to_string(), text(entry, "action_name")?]);
+    for (name, value) in object(entry, "action_params")?.into_iter().flatten() {
+        words.push(format!("{name}={}", scalar(name, alone(value))?));
+    }
+    Ok(words)
+}
+
+/// `FIELD=MATCH` for each field.
+fn match_words(catalog: &Catalog, table: &str, fields: Option<&Object>) -> Result<Vec<String>, String> {
+    let table = catalog.table(table).map_err(|mistake| mistake.to_string())?;
+    let kind_of = |name: &str| {
+        let field = table.match_fields.iter().find(|field| field.name == name);
+        match field.and_then(|field| field.r#match.as_ref()) {
+            Some(Match::MatchType(kind)) => MatchType::try_from(*kind).ok(),
+            _ => None,
+        }
+    };
+    let mut words = Vec::new();
+    for (name, value) in fields.into_iter().flatten() {
+        let separator = match kind_of(name) {
+            Some(MatchType::Lpm) => "/",
+            Some(MatchType::Ternary) => "&&&",
+            Some(MatchType::Range) => "../..",
+            _ => "",
+        };
+        let written = match (alone(value), separator) {
+            (Value::Array(pair), "") => {
+                return Err(format!("`{name}` is matched exactly: one value, not {}", pair.len()));
+            }
+            (Value::Array(pair), separator) => match &pair[..] {
+                [first, second] => format!("{}{separator}{}", scalar(name, first)?, scalar(name, second)?),
+                _ => {
+                    return Err(format!(
+                        "`{name}` needs two values, [FIRST, SECOND]; it has {}",
+                        pair.len()
+                    ));
+                }
+            },
+            (one, _) => scalar(name, one)?,
+        };
+        words.push(format!("{name}={written}"));
+    }
+    Ok(words)
+}
+
+/// The words that add a multicast group or a clone session.
+fn copy_words(entry: &Object, what: &str, number: &str) -> Result<Vec<String>, String> {
+    let known = match what {
+        "session" => vec![number, "replicas", "packet_length_bytes"],
+        _ => vec![number, "replicas"],
+    };
+    check_keys(entry, &known)?;
+    let id = entry.get(number).ok_or(format!("`{number}` is missing"))?;
+    let mut words = vec![what.to_string(), "add".to_string(), scalar(number, id)?];
+    let replicas = entry.get("replicas").and_then(Value::as_array);
+    for replica in replicas.ok_or("`replicas` is missing, or no list")? {
+        let replica = replica.as_object().ok_or("a replica is no object")?;
+        check_keys(replica, &["egress_port", "instance"])?;
+        let port = replica.get("egress_port").ok_or("a replica has no `egress_port`")?;
+        let instance = match replica.get("instance") {
+            Some(instance) => scalar("instance", instance)?,
+            None => "0".to_string(),
+        };
+        words.push(format!("{}:{instance}", scalar("egress_port", port)?));
+    }
+    let length = entry
+        .get("packet_length_bytes")
+        .filter(|length| length.as_u64() != Some(0));
+    if let Some(length) = length {
+        words.extend(["--length".to_string(), scalar("packet_length_bytes", length)?]);
+    }
+    Ok(words)
+}
+
+fn check_keys(entry: &Object, known: &[&str]) -> Result<(), String> {
+    match entry.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("`{key}` is not known; known are {}", known.join(", "))),
+        None => Ok(()),
+    }
+}
+
+fn text(entry: &Object, key: &str) -> Result<String, String> {
+    let value = entry.get(key).ok_or(format!("`{key}` is missing"))?;
+    value
+        .as_str()
+        .map(str::to_string)
+        .ok_or(format!("`{key}` is no string"))
+}
+
+fn object<'a>(entry: &'a Object, key: &str) -> Result<Option<&'a Object>, String> {
+    match entry.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(object)) => Ok(Some(object)),
+        Some(_) => Err(format!("`{key}` is no object")),
+    }
+}
+
+/// A list of one value is that value.
+fn alone(value: &Value) -> &Value {
+    match value {
+        Value::Array(list) if list.len() == 1 => &list[0],
+        other => other,
+    }
+}
+
+fn scalar(name: &str, value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
+        Value::Bool(flag) => Ok(flag.to_string()),
+        other => Err(format!("`{name}`: {other} is neither a number nor a string")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_what_a_document_is() {
+        let error = |text| Document::read(text).expect_err("it is none");
+        assert!(error("[]").ends_with("its outermost value is no object"));
+        assert!(error("{").starts_with("this is no JSON"));
+        assert!(error(r#"{"pipelines": [], "parsers": []}"#).ends_with("it is what p4c has compiled for BMv2"));
+        assert!(error(r#"{"tables": [], "actions": []}"#).ends_with("it is a P4Info"));
+        assert!(error("{}").ends_with("it has none of them"));
+    }
+
+    #[test]
+    fn keys_for_other_tools_are_passed_over() {
+        let read = |text| Document::read(text).expect("a document");
+        let document = read(r#"{"target": "bmv2", "p4info": "x", "table_entries": []}"#);
+        assert_eq!(
+            document.ignored().as_deref(),
+            Some("`target`, `p4info` say nothing here and are passed over")
+        );
+        assert_eq!(document.updates(&Catalog::default()), Ok(Vec::new()));
+        let misspelt = read(r#"{"table_entries": [], "tabel_entries": []}"#);
+        let error = misspelt.updates(&Catalog::default()).expect_err("a mistake");
+        assert!(error.contains("`tabel_entries` is not known"), "{error}");
+    }
+}

@@ -1,0 +1,263 @@
+//! What a running switch prints: its ports from time to time, and totals at the end. On a terminal the table stands still
+//! and its numbers change, as long as the switch is in the foreground; elsewhere one table, or one JSON object a line, follows
+//! another.
+
+use crate::forwarding::Report;
+use crate::output;
+use crate::port_table::PortTable;
+use crate::slow_path;
+use forebay_p4runtime::KeepingStatus;
+use forebay_pipeline::{Pipeline, TableMemory};
+use forebay_ports::{Clock, Means};
+use forebay_switch::QueueReport;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::sync::{Arc, Weak};
+
+/// Tells a terminal to cut lines at its edge, so that the number of lines written is known.
+const NO_WRAPPING: &str = "\x1b[?7l";
+
+/// Tells it to wrap them again.
+const WRAPPING: &str = "\x1b[?7h";
+
+/// When to print what.
+pub struct Statistics {
+    table: PortTable,
+    clock: Clock,
+    start_ns: u64,
+    last_ns: u64,
+    interval_ns: u64,
+    json: bool,
+    /// How it stands with the saved state.
+    state: Option<Box<dyn Fn() -> KeepingStatus>>,
+    /// Lines of the table that stands on the terminal and is written over.
+    lines_shown: Option<usize>,
+    /// Nothing is printed any more: the standard output cannot be written.
+    is_given_up: bool,
+    /// The program of which it has been said what keeps packets off its fast path.
+    noted: Weak<Pipeline>,
+}
+
+impl Statistics {
+    /// Statistics every so many seconds, never for 0, from now on, of ports that carry packets by these means.
+    pub fn new(clock: Clock, interval_seconds: f64, json: bool, means: BTreeMap<u32, Means>) -> Statistics {
+        let now_ns = clock.now_ns();
+        let in_place = !json && std::io::stdout().is_terminal();
+        Statistics {
+            table: PortTable::new(means),
+            clock,
+            start_ns: now_ns,
+            last_ns: now_ns,
+            interval_ns: (interval_seconds * 1e9) as u64,
+            json,
+            state: None,
+            lines_shown: in_place.then_some(0),
+            is_given_up: false,
+            noted: Weak::new(),
+        }
+    }
+
+    /// Also tells how it stands with the saved state, as JSON.
+    pub fn with_state(self, state: Option<Box<dyn Fn() -> KeepingStatus>>) -> Statistics {
+        Statistics { state, ..self }
+    }
+
+    /// The ports before anything has come: whoever started the switch sees that it is ready.
+    pub fn first(&mut self, report: &Report) {
+        if self.interval_ns > 0 {
+            self.print(report, 0.0);
+        }
+    }
+
+    /// Leaves what stands on the terminal, since something else has been written below it.
+    pub fn leave_shown(&mut self) {
+        self.lines_shown = self.lines_shown.map(|_| 0);
+    }
+
+    /// Says what keeps packets off the fast path of the program, once for each program and when all of it is known.
+    pub fn note_slow_path(&mut self, pipeline: &Arc<Pipeline>) {
+        let program = Arc::downgrade(pipeline);
+        if self.json || program.ptr_eq(&self.noted) || pipeline.is_compiling() {
+            return;
+        }
+        self.noted = program;
+        if let Some(note) = slow_path::note(pipeline) {
+            self.leave_shown();
+            output::note(&note);
+        }
+    }
+
+    /// Prints a report when it is time, or when it is asked for.
+    pub fn tick(&mut self, now_ns: u64, is_wanted: bool, report: impl FnOnce() -> Report) {
+        let is_due = self.interval_ns > 0 && now_ns >= self.last_ns + self.interval_ns && !self.is_behind();
+        if !is_due && !is_wanted {
+            return;
+        }
+        let seconds = (now_ns - self.last_ns) as f64 / 1e9;
+        self.last_ns = now_ns;
+        self.print(&report(), seconds);
+    }
+
+    /// The totals, with rates over the whole time.
+    pub fn last(&mut self, report: &Report) {
+        self.table.restart();
+        self.last_ns = self.clock.now_ns();
+        if let Some(lines) = self.lines_shown.take() {
+            self.write(&back_over(lines));
+        }
+        self.print(report, (self.last_ns - self.start_ns) as f64 / 1e9);
+        if !self.json {
+            self.write(&totals(report));
+        }
+    }
+
+    fn print(&mut self, report: &Report, seconds: f64) {
+        let ports = &report.ports;
+        if self.json {
+            let elapsed = (self.last_ns - self.start_ns) as f64 / 1e9;
+            let mut json = self.table.json(ports, seconds, elapsed);
+            json["totals"] = totals_json(report);
+            json["queues"] = report
+                .queues
+                .iter()
+                .filter(|queue| queue.enqueued + queue.dropped > 0)
+                .map(queue_json)
+                .collect();
+            json["tables"] = report.tables.iter().map(table_json).collect();
+            let state = self.state.as_ref().map(|state| state());
+            if let Some(state) = state.filter(|state| state.keeps_state) {
+                json["state"] = state_json(&state);
+            }
+            json["paths"] = slow_path::paths_json(&report.paths);
+            json["slow_path"] = report.obstacles.clone();
+            return self.write(&format!("{json}\n"));
+        }
+        let mut text = self.table.text(ports, seconds);
+        let is_behind = self.is_behind();
+        if let Some(lines) = &mut self.lines_shown {
+            text += &summary(report);
+            if !is_behind {
+                let before = std::mem::replace(lines, text.lines().count());
+                text = back_over(before) + NO_WRAPPING + &text + WRAPPING;
+            }
+        }
+        self.write(&text);
+    }
+
+    /// Whether the switch is behind a shell's prompt: there a table must not move. It is shown once, when it is asked for, and again when
+    /// the switch is in front.
+    fn is_behind(&mut self) -> bool {
+        let is_behind = self.lines_shown.is_some() && !forebay_ports::is_foreground(&std::io::stdout());
+        if is_behind {
+            self.leave_shown();
+        }
+        is_behind
+    }
+
+    /// Writes to the standard output. When that fails (its reader has gone, a disk is full) statistics are given up, with one
+    /// message: packets must not stop for them.
+    fn write(&mut self, text: &str) {
+        if self.is_given_up {
+            return;
+        }
+        if let Err(error) = output::print(text) {
+            self.is_given_up = true;
+            output::warning(&format!("no more statistics: {error:#}; the switch goes on"));
+        }
+    }
+}
+
+/// What stands below the ports on a terminal: entries of tables, and the share of packets on the fast path.
+fn summary(report: &Report) -> String {
+    let mut text = String::new();
+    let filled: Vec<String> = report
+        .tables
+        .iter()
+        .filter(|table| table.entries > 0)
+        .map(|table| format!("{} {}", table.table, table.entries))
+        .collect();
+    if !filled.is_empty() {
+        let _ = writeln!(text, "entries: {}", filled.join(", "));
+    }
+    let fast: u64 = report.paths.fast().map(|(_, packets)| packets).sum();
+    let slow: u64 = report.paths.slow().map(|(_, packets)| packets).sum();
+    if fast + slow > 0 {
+        let share = 100.0 * fast as f64 / (fast + slow) as f64;
+        let _ = writeln!(text, "fast path: {share:.1} % of packets");
+    }
+    text
+}
+
+fn totals(report: &Report) -> String {
+    let counters = report.counters;
+    let mut text = format!(
+        "{} packets received, {} copies made, {} sent, {} dropped",
+        counters.received, counters.copies, counters.transmitted, counters.dropped
+    );
+    if report.digests > 0 {
+        let _ = write!(text, "; {} digests", report.digests);
+    }
+    if report.digests_lost > 0 {
+        let _ = write!(text, ", {} more lost", report.digests_lost);
+    }
+    text.push('\n');
+    for queue in report.queues.iter().filter(|queue| queue.dropped > 0) {
+        let QueueReport {
+            port, queue, dropped, ..
+        } = queue;
+        let _ = writeln!(text, "queue {queue} of port {port} was full {dropped} times");
+    }
+    text + &slow_path::paths_text(&report.paths)
+}
+
+fn totals_json(report: &Report) -> Value {
+    let counters = report.counters;
+    json!({
+        "received_packets": counters.received,
+        "copies": counters.copies,
+        "sent_packets": counters.transmitted,
+        "dropped_packets": counters.dropped,
+        "digests": report.digests,
+        "digests_lost": report.digests_lost,
+    })
+}
+
+fn queue_json(queue: &QueueReport) -> Value {
+    json!({
+        "port": queue.port,
+        "queue": queue.queue,
+        "waiting_packets": queue.depth,
+        "capacity_packets": queue.capacity,
+        "taken_packets": queue.enqueued,
+        "dropped_packets": queue.dropped,
+    })
+}
+
+fn table_json(table: &TableMemory) -> Value {
+    json!({
+        "table": table.table,
+        "entries": table.entries,
+        "lookup_bytes": table.bytes,
+    })
+}
+
+fn state_json(state: &KeepingStatus) -> Value {
+    let fault = state.fault.as_ref();
+    json!({
+        "saved": fault.is_none(),
+        "problem": fault.map(|fault| &fault.problem),
+        "refuses_changes": fault.is_some_and(|fault| fault.is_behind),
+        "faults": state.faults,
+        "refused_calls": state.refused_calls,
+    })
+}
+
+/// What a terminal needs to write over the lines above.
+fn back_over(lines: usize) -> String {
+    match lines {
+        0 => String::new(),
+        _ => format!("\x1b[{lines}A\x1b[J"),
+    }
+}

@@ -1,0 +1,109 @@
+//! A switch gives up what it does not need, and works all the same.
+
+mod support;
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{folder, forebay, program};
+
+/// A switch that runs until it is killed: one with controllers does not end when its ports have no more input.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn run(options: &[&str]) -> Running {
+    let child = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args([
+            "run",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4"),
+            "-i",
+            "1@loopback:",
+            "-i",
+            "2@timer:1s,1",
+            "--stats-interval",
+            "0",
+            "--grpc",
+            "127.0.0.1:0",
+        ])
+        .args(options)
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn();
+    Running(child.expect("the command runs"))
+}
+
+/// What the system says of a process.
+fn status(running: &Running, name: &str) -> String {
+    let text = std::fs::read_to_string(format!("/proc/{}/status", running.0.id())).expect("it runs");
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.expect("the system knows this").trim().to_string()
+}
+
+/// Waits a while until the system says something of a process.
+fn wait_for(running: &Running, name: &str, expected: &str) {
+    let since = Instant::now();
+    while status(running, name) != expected {
+        assert!(
+            since.elapsed() < Duration::from_secs(30),
+            "{name} is {}",
+            status(running, name)
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_switch_has_no_new_privileges_and_a_filter_of_calls() {
+    for options in [&[][..], &["--workers", "2"]] {
+        let running = run(options);
+        wait_for(&running, "Seccomp", "2");
+        assert_eq!(status(&running, "NoNewPrivs"), "1");
+        let kept = u64::from_str_radix(&status(&running, "CapPrm"), 16).expect("a number");
+        assert_eq!(kept & !(1 << 12 | 1 << 13 | 1 << 14 | 1 << 39), 0, "{kept:x}");
+    }
+}
+
+#[test]
+fn without_a_sandbox_nothing_is_given_up() {
+    let running = run(&["--no-sandbox", "--duration", "1"]);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(status(&running, "NoNewPrivs"), "0");
+}
+
+#[test]
+fn packets_go_through_a_switch_in_a_sandbox() {
+    let folder = folder();
+    let (input, output) = (folder.path().join("in.pcap"), folder.path().join("out.pcap"));
+    let mut file = std::fs::File::create(&input).expect("a file");
+    let frame = [0; 64];
+    let header: [u32; 6] = [0xA1B2_C3D4, 0x0004_0002, 0, 0, 65_535, 1];
+    let words = header.iter().chain(&[1, 0, 64, 64]).flat_map(|word| word.to_le_bytes());
+    file.write_all(&words.chain(frame).collect::<Vec<u8>>())
+        .expect("it is written");
+    let port = format!("1@pcap:{},{}", input.display(), output.display());
+    let ran = forebay(&["run", &program(), "-i", &port, "--json", "--stats-interval", "0"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("\"received_packets\":1"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_user_who_does_not_exist_is_an_error() {
+    let ran = forebay(&[
+        "run",
+        &program(),
+        "-i",
+        "1@loopback:",
+        "--user",
+        "no-such-user",
+        "--duration",
+        "1",
+    ]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("there is no user `no-such-user`"), "{}", ran.stderr);
+}

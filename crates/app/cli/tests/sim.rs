@@ -1,0 +1,175 @@
+//! `forebay sim` and `forebay experiment` as a user sees them.
+
+mod support;
+
+use std::process::Command;
+use support::{folder, forebay, program, write};
+
+/// A file of the repository.
+fn repository(path: &str) -> String {
+    format!("{}/../../../{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn a_scenario_is_simulated() {
+    let out = folder();
+    let scenario = repository("experiments/table-3/scenario.toml");
+    let results = out.path().join("results");
+    let given = [
+        "sim",
+        &scenario,
+        "--set",
+        "N=2",
+        "--set",
+        "TRIAL=20",
+        "--out",
+        &results.to_string_lossy(),
+    ];
+    let ran = forebay(&given);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("chip switch (tofino): "), "{}", ran.stdout);
+    let json = std::fs::read_to_string(results.join("results.json")).expect("results.json");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let sent = json[0]["results"]["sources"][0]["sent"].as_u64().expect("a number");
+    let source = &json[0]["results"]["sources"][0];
+    assert_eq!(
+        (source["delivered"].as_u64(), source["copies"].as_u64()),
+        (Some(sent), Some(sent))
+    );
+    assert!(sent > 200);
+}
+
+/// The results of a sweep, byte for byte, by a command that runs this one.
+fn results_of_a_sweep(prefix: &[&str]) -> Vec<u8> {
+    let out = folder();
+    let scenario = repository("experiments/p4qrs-figure-7/scenario.toml");
+    let mut command: Vec<&str> = prefix.to_vec();
+    let results = out.path().to_string_lossy();
+    command.extend([env!("CARGO_BIN_EXE_forebay"), "sim", &scenario, "--out", &results]);
+    for given in ["GBPS=40,60,80", "n=6,8", "TRIAL=60", "WARM_UP=10"] {
+        command.extend(["--set", given]);
+    }
+    let ran = Command::new(command[0]).args(&command[1..]).output().expect(command[0]);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    std::fs::read(out.path().join("results.json")).expect("results.json")
+}
+
+/// `taskset` is in util-linux, which every Linux distribution has.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_processors() {
+    let on_all = results_of_a_sweep(&[]);
+    let on_one = results_of_a_sweep(&["taskset", "1"]);
+    assert!(on_all == on_one, "one thread and several differ");
+    assert!(on_all == results_of_a_sweep(&[]), "two runs differ");
+}
+
+#[test]
+fn a_mistake_in_a_scenario_has_its_line() {
+    let out = folder();
+    let scenario = write(
+        out.path(),
+        "wrong.toml",
+        "description = \"wrong\"\nduration_us = 1\nduration = 2\n",
+    );
+    let ran = forebay(&["sim", &scenario]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr
+            .contains("wrong.toml:3: there is no key `duration` here; did you mean `duration_us`?"),
+        "{}",
+        ran.stderr
+    );
+    let ran = forebay(&["sim", &program()]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "a program is no scenario");
+}
+
+/// The line of the README: what depends on N follows it.
+#[test]
+fn a_value_on_the_command_line_changes_what_depends_on_it() {
+    let scenario = repository("experiments/table-3/scenario.toml");
+    let set = |value: &str| forebay(&["sim", &scenario, "--set", value, "--set", "TRIAL=20", "--json"]);
+    let ran = set("N=4");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let source = &json[0]["results"]["sources"][0];
+    let sent = source["sent"].as_u64().expect("a number");
+    assert_eq!(
+        (source["delivered"].as_u64(), source["copies"].as_u64()),
+        (Some(sent), Some(3 * sent))
+    );
+    let lifted = json[0]["results"]["chips"][0]["lifted"][0]["rule"].as_str();
+    assert_eq!(lifted, Some("tofino resubmits a packet at most once: here 4 times"));
+}
+
+#[test]
+fn a_search_that_finds_nothing_says_so() {
+    let scenario = repository("experiments/table-3/scenario.toml");
+    let search = |more: &[&str]| {
+        let mut given = vec![
+            "sim",
+            &scenario,
+            "--find-max",
+            "--set",
+            "TRIAL=20",
+            "--set",
+            "TOLERANCE=5",
+        ];
+        given.extend(more);
+        forebay(&given)
+    };
+    let found = search(&["--set", "N=2,4,8"]);
+    assert_eq!(found.code, 0, "{}{}", found.stdout, found.stderr);
+    assert_eq!(found.stdout.matches("Gbps without loss").count(), 3, "{}", found.stdout);
+    // One resubmission is not enough for four messages.
+    let nothing = search(&["--set", "N=4", "--set", "RESUBMISSIONS=1"]);
+    assert_eq!(nothing.code, 1, "{}{}", nothing.stdout, nothing.stderr);
+    assert!(
+        nothing.stdout.contains("nothing found: at 1.000 Gbps"),
+        "{}",
+        nothing.stdout
+    );
+}
+
+#[test]
+fn experiments_are_listed_and_run() {
+    let experiments = repository("experiments");
+    let listed = forebay(&["experiment", "list", "--folder", &experiments]);
+    assert_eq!(listed.code, 0, "{}", listed.stderr);
+    assert!(listed.stdout.contains("table-6"), "{}", listed.stdout);
+    let ran = forebay(&[
+        "experiment",
+        "run",
+        "p4qrs-figure-8",
+        "--quick",
+        "--folder",
+        &experiments,
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("| lost | ≤ 0 | 0 | kept |"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("6 fitted constants: "), "{}", ran.stdout);
+    let json = forebay(&[
+        "experiment",
+        "run",
+        "p4qrs-figure-8",
+        "--quick",
+        "--json",
+        "--folder",
+        &experiments,
+    ]);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let report = &json[0]["report"];
+    assert_eq!(report["provenance"]["fitted"].as_array().map(Vec::len), Some(6));
+    assert!(
+        report["losses"][0]["run"]["sent"]
+            .as_u64()
+            .is_some_and(|sent| sent > 100)
+    );
+    let unknown = forebay(&["experiment", "run", "table-9", "--folder", &experiments]);
+    assert_eq!(unknown.code, 2);
+    assert!(
+        unknown.stderr.contains("there is no experiment table-9"),
+        "{}",
+        unknown.stderr
+    );
+}

@@ -1,0 +1,50 @@
+//! What the tests of the command share.
+
+#![allow(dead_code, reason = "each file of tests uses a part")]
+
+use std::path::Path;
+use std::process::Command;
+
+/// What a run of the command left.
+pub struct Ran {
+    /// The exit code.
+    pub code: i32,
+    /// What it printed.
+    pub stdout: String,
+    /// What it said.
+    pub stderr: String,
+}
+
+/// Runs the command.
+pub fn forebay(arguments: &[&str]) -> Ran {
+    let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(arguments)
+        .output()
+        .expect("the command runs");
+    Ran {
+        code: output.status.code().expect("it was not killed"),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// A program whose packets say what shall happen to them.
+pub fn program() -> String {
+    concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../dataplane/switch/tests/operations.ir"
+    )
+    .to_string()
+}
+
+/// Makes a file and gives its path.
+pub fn write(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("the file can be written");
+    path.to_string_lossy().into_owned()
+}
+
+/// A folder that goes away with the test.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}

@@ -1,0 +1,140 @@
+//! What is said of a JSON that cannot be executed: where it is wrong, and what would be right.
+
+use forebay_bmv2::{Known, is_json, read};
+
+const PROGRAM: &str = include_str!("../../../../tests/bmv2/routing.json");
+
+/// The message when a piece of the program is another.
+fn message(from: &str, to: &str) -> String {
+    assert!(PROGRAM.contains(from), "the program has {from}");
+    let changed = PROGRAM.replacen(from, to, 1);
+    let error = read(&changed, &Known::default()).expect_err("the program makes no sense any more");
+    error.to_string()
+}
+
+#[test]
+fn json_is_told_from_source() {
+    assert!(is_json(PROGRAM));
+    assert!(is_json("\n  {"));
+    assert!(!is_json("#include <core.p4>"));
+}
+
+#[test]
+fn messages_say_where() {
+    let cases = [
+        (
+            "[2, 23]",
+            "[3, 0]",
+            "__meta__.version: version 3.0 of the format is not known, expected 2.x",
+        ),
+        (
+            "\"init_state\": \"start\"",
+            "\"init_state\": \"begin\"",
+            "parsers[0]: there is no parser state `begin`; there is `",
+        ),
+        (
+            "\"extract\"",
+            "\"extrakt\"",
+            "parsers[0].parse_states[0].parser_ops[0].op: the parser operation `extrakt` is not known; there is `extract`",
+        ),
+        (
+            "\"mark_to_drop\"",
+            "\"mark_to_fall\"",
+            "actions[0].primitives[0]: the primitive `mark_to_fall` is not known; there is `assign`",
+        ),
+        (
+            "\"csum16\"",
+            "\"md5\"",
+            "calculations[0]: the hash algorithm `md5` is not known; there is `crc16`",
+        ),
+        (
+            "\"lpm\"",
+            "\"longest\"",
+            "pipelines[0].tables[0].key[0].match_type: the match type `longest` is not known; there is `exact`",
+        ),
+        (
+            "\"header_type\": \"ipv4_t\"",
+            "\"header_type\": \"ipv6_t\"",
+            "headers[3]: there is no header type `ipv6_t`; there is `scalars_0`",
+        ),
+        (
+            "[\"ipv4\", \"ttl\"]",
+            "[\"ipv4\", \"hops\"]",
+            "calculations[0]: `ipv4` has no field `hops`; there is `version`",
+        ),
+        (
+            "\"0x080000\"",
+            "\"0x08zz00\"",
+            "parsers[0].parse_states[0].transitions[0].value: `0x08zz00` is no number in hexadecimal, expected one like `0x0a`",
+        ),
+        (
+            "\"init_table\": \"node_2\"",
+            "\"init_table\": \"node_3\"",
+            "pipelines[0]: there is no table or condition `node_3`; there is `",
+        ),
+        (
+            "\"type\": \"simple\"",
+            "\"type\": \"double\"",
+            "pipelines[0].tables[0].type: this type of table is not known",
+        ),
+        (
+            "\"op\": \"and\"",
+            "\"op\": \"nand\"",
+            "pipelines[0].conditionals[0].expression.value.op: the operator `nand` is not known",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        let message = message(from, to);
+        assert!(message.starts_with(expected), "{from} -> {to}: {message}");
+    }
+}
+
+#[test]
+fn other_json_is_refused() {
+    let refused = |text: &str| read(text, &Known::default()).expect_err("no program").to_string();
+    assert!(refused("{").starts_with("this is no JSON: EOF"));
+    assert!(refused("{}").starts_with("this is JSON, but no program"));
+    assert!(
+        refused("{\"header_types\": 3, \"pipelines\": []}")
+            .starts_with("header_types: here is a number, expected an array")
+    );
+    assert!(refused("{\"header_types\": [], \"pipelines\": []}").starts_with("parsers: there is no parser"));
+}
+
+/// Whatever one takes away, the reader says so and does not panic.
+#[test]
+fn nothing_that_is_missing_is_fatal() {
+    let whole: serde_json::Value = serde_json::from_str(PROGRAM).expect("JSON");
+    let mut paths = Vec::new();
+    collect(&whole, String::new(), &mut paths);
+    assert!(paths.len() > 500, "{}", paths.len());
+    for path in paths {
+        let mut changed = whole.clone();
+        let (parent, last) = path.rsplit_once('/').expect("a path");
+        match changed.pointer_mut(parent).expect("a place") {
+            serde_json::Value::Object(map) => drop(map.remove(last)),
+            serde_json::Value::Array(items) => drop(items.remove(last.parse().expect("a number"))),
+            _ => continue,
+        }
+        let _ = read(&changed.to_string(), &Known::default());
+        *changed.pointer_mut(parent).expect("a place") = serde_json::Value::from(-1);
+        let _ = read(&changed.to_string(), &Known::default());
+    }
+}
+
+fn collect(value: &serde_json::Value, path: String, paths: &mut Vec<String>) {
+    let children: Vec<(String, &serde_json::Value)> = match value {
+        serde_json::Value::Object(map) => map.iter().map(|(name, child)| (name.clone(), child)).collect(),
+        serde_json::Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, child)| (index.to_string(), child))
+            .collect(),
+        _ => return,
+    };
+    for (name, child) in children {
+        let path = format!("{path}/{name}");
+        collect(child, path.clone(), paths);
+        paths.push(path);
+    }
+}

@@ -1,0 +1,83 @@
+//! The P4Info of a program that came without one: ids, names and tables are those of the source's P4Info.
+
+use forebay_bmv2::{Known, derive_p4info, read};
+use forebay_frontend::{Options, compile};
+use forebay_p4info::model::{P4Info, Preamble, Table};
+use forebay_syntax::source::MemorySources;
+use std::collections::BTreeSet;
+
+/// A program of `tests/bmv2`, in JSON and in P4.
+struct Pair {
+    name: &'static str,
+    json: &'static str,
+    source: &'static str,
+}
+
+macro_rules! pair {
+    ($name:literal) => {
+        Pair {
+            name: $name,
+            json: include_str!(concat!("../../../../tests/bmv2/", $name, ".json")),
+            source: include_str!(concat!("../../../../tests/bmv2/", $name, ".p4")),
+        }
+    };
+}
+
+const PAIRS: [Pair; 4] = [pair!("routing"), pair!("tables"), pair!("traffic"), pair!("variable")];
+
+const FRAME: &str = include_str!("../../../../tests/bmv2/frame.p4");
+
+/// The P4Info that is derived from the JSON, and that of the source.
+fn derived_and_compiled(pair: &Pair) -> (P4Info, P4Info) {
+    let program = read(pair.json, &Known::default()).unwrap_or_else(|error| panic!("{}: {error}", pair.name));
+    let sources = MemorySources::new()
+        .with("frame.p4", FRAME)
+        .with("program.p4", pair.source);
+    let compiled = compile("program.p4", &Options::new(&sources));
+    let compiled = compiled.p4info.expect("a program without errors");
+    (derive_p4info(&program), compiled)
+}
+
+/// Ids and names of a P4Info's objects.
+fn objects(info: &P4Info) -> Vec<(u32, String)> {
+    let mut preambles: Vec<&Preamble> = Vec::new();
+    preambles.extend(info.tables.iter().map(|table| &table.preamble));
+    preambles.extend(info.actions.iter().map(|action| &action.preamble));
+    preambles.extend(info.action_profiles.iter().map(|profile| &profile.preamble));
+    preambles.extend(info.counters.iter().map(|counter| &counter.preamble));
+    preambles.extend(info.direct_counters.iter().map(|counter| &counter.preamble));
+    preambles.extend(info.meters.iter().map(|meter| &meter.preamble));
+    preambles.extend(info.direct_meters.iter().map(|meter| &meter.preamble));
+    preambles.extend(info.registers.iter().map(|register| &register.preamble));
+    preambles.extend(info.value_sets.iter().map(|set| &set.preamble));
+    let mut objects: Vec<_> = preambles
+        .into_iter()
+        .map(|preamble| (preamble.id, preamble.name.clone()))
+        .collect();
+    objects.sort();
+    objects
+}
+
+#[test]
+fn objects_are_those_of_the_source() {
+    for pair in &PAIRS {
+        let (derived, compiled) = derived_and_compiled(pair);
+        assert_eq!(objects(&derived), objects(&compiled), "{}", pair.name);
+    }
+}
+
+/// What entries of a table must fit: its name, its size, its match fields.
+fn shape(table: &Table) -> (String, i64, Vec<(u32, String, i32)>) {
+    let fields = table.match_fields.iter();
+    let fields = fields.map(|field| (field.id, field.name.clone(), field.bitwidth));
+    (table.preamble.name.clone(), table.size, fields.collect())
+}
+
+#[test]
+fn tables_are_those_of_the_source() {
+    for pair in &PAIRS {
+        let (derived, compiled) = derived_and_compiled(pair);
+        let shapes = |info: &P4Info| info.tables.iter().map(shape).collect::<BTreeSet<_>>();
+        assert_eq!(shapes(&derived), shapes(&compiled), "{}", pair.name);
+    }
+}

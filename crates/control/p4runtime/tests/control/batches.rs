@@ -1,0 +1,143 @@
+//! Batches (§12): their atomicity, and what is said of each update.
+
+use super::support::{Switch, code};
+use forebay_p4runtime::{Code, Rejection};
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::write_request::Atomicity;
+use forebay_protocol::p4::v1::{Update, WriteRequest};
+
+fn entry(address: u8) -> String {
+    format!(
+        "table_entry {{ table_id: $forwarding match {{ field_id: 1 exact {{ value: \"\\x{address:02x}\" }} }}
+         action {{ action {{ action_id: $drop }} }} metadata: \"m\" }}"
+    )
+}
+
+/// Good, bad (a duplicate of the first), good; with something of every other kind before.
+fn updates(switch: &Switch) -> Vec<Update> {
+    let insert = |text: &str| switch.update(Type::Insert, text);
+    vec![
+        insert(&entry(1)),
+        insert(
+            "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 replicas { port: \"\\x01\" } } }",
+        ),
+        switch.update(
+            Type::Modify,
+            "counter_entry { counter_id: $port_counter index {} data { packet_count: 5 } }",
+        ),
+        switch.update(
+            Type::Modify,
+            "register_entry { register_id: $last_source index {} data { bitstring: \"\\x07\" } }",
+        ),
+        insert(
+            r#"action_profile_member { action_profile_id: $class_profile member_id: 1 action { action_id: $set_tos
+               params { param_id: 1 value: "\x01" } } }"#,
+        ),
+        insert(&entry(1)),
+        insert(&entry(2)),
+    ]
+}
+
+fn codes(rejection: &Rejection) -> Vec<Code> {
+    rejection
+        .details
+        .iter()
+        .map(|detail| code(detail.canonical_code))
+        .collect()
+}
+
+#[test]
+fn continue_on_error_does_what_it_can() {
+    let mut switch = Switch::new();
+    let updates = updates(&switch);
+    let rejection = switch.batch(Atomicity::ContinueOnError, updates).unwrap_err();
+    assert_eq!(rejection.error.code, Code::Unknown);
+    let ok = Code::Ok;
+    assert_eq!(codes(&rejection), [ok, ok, ok, ok, ok, Code::AlreadyExists, ok]);
+    assert_eq!(rejection.details[0].message, "", "a success says nothing");
+    switch.expect("table_entry { table_id: $forwarding }", &[&entry(1), &entry(2)]);
+    let counted = "counter_entry { counter_id: $port_counter index {} data { packet_count: 5 } }";
+    switch.expect("counter_entry { counter_id: $port_counter index {} }", &[counted]);
+}
+
+#[test]
+fn atomic_batches_are_done_or_not() {
+    for atomicity in [Atomicity::RollbackOnError, Atomicity::DataplaneAtomic] {
+        let mut switch = Switch::new();
+        let before = switch.everything();
+        let updates = updates(&switch);
+        let rejection = switch.batch(atomicity, updates.clone()).unwrap_err();
+        let undone = Code::Aborted;
+        assert_eq!(
+            codes(&rejection),
+            [undone, undone, undone, undone, undone, Code::AlreadyExists, undone]
+        );
+        assert_eq!(switch.everything(), before);
+        let good: Vec<Update> = [&updates[..5], &updates[6..]].concat();
+        switch.batch(atomicity, good).unwrap();
+        switch.expect("table_entry { table_id: $forwarding }", &[&entry(1), &entry(2)]);
+        let register = r#"register_entry { register_id: $last_source index {} data { bitstring: "\x07" } }"#;
+        switch.expect("register_entry { register_id: $last_source index {} }", &[register]);
+    }
+}
+
+#[test]
+fn counters_of_entries_that_an_atomic_batch_replaces() {
+    let mut switch = Switch::new();
+    let counted = |packets: u32| {
+        entry(1).replace(
+            "metadata",
+            &format!("counter_data {{ packet_count: {packets} }} metadata"),
+        )
+    };
+    switch.insert(&counted(9));
+    let updates = vec![
+        switch.update(Type::Modify, &counted(3)),
+        switch.update(Type::Delete, &entry(1)),
+        switch.update(Type::Insert, &entry(1)),
+    ];
+    switch.batch(Atomicity::DataplaneAtomic, updates).unwrap();
+    let zero = entry(1).replace("metadata", "counter_data {} metadata");
+    switch.expect("table_entry { table_id: $forwarding counter_data {} }", &[&zero]);
+}
+
+#[test]
+fn an_empty_batch_is_done() {
+    let mut switch = Switch::new();
+    switch.batch(Atomicity::ContinueOnError, Vec::new()).unwrap();
+    switch.batch(Atomicity::DataplaneAtomic, Vec::new()).unwrap();
+}
+
+#[test]
+fn atomicity_that_nobody_knows() {
+    let mut switch = Switch::new();
+    let request = WriteRequest {
+        device_id: 1,
+        election_id: Some(forebay_protocol::p4::v1::Uint128 { high: 0, low: 1 }),
+        atomicity: 9,
+        ..WriteRequest::default()
+    };
+    let rejection = switch.device.write(&request, switch.now).unwrap_err();
+    assert_eq!(rejection.error.code, Code::InvalidArgument);
+    assert!(rejection.details.is_empty(), "the batch was not looked at");
+}
+
+#[test]
+fn requests_of_a_read_fail_one_by_one() {
+    let mut switch = Switch::new();
+    switch.insert(&entry(1));
+    let request = forebay_protocol::p4::v1::ReadRequest {
+        device_id: 1,
+        entities: vec![
+            switch.entity("table_entry { table_id: $forwarding }"),
+            switch.entity("table_entry { table_id: 5 }"),
+        ],
+        ..Default::default()
+    };
+    let mut found = 0;
+    let rejection = switch
+        .device
+        .read(&request, switch.now, &mut |message| found += message.entities.len())
+        .unwrap_err();
+    assert_eq!((found, codes(&rejection)), (1, vec![Code::Ok, Code::InvalidArgument]));
+}

@@ -1,0 +1,262 @@
+//! What is kept over a restart: everything that can be read is the same afterwards.
+
+use super::support::Switch;
+use forebay_p4runtime::{Device, Now, Output, Settings};
+use forebay_pipeline::CounterValue;
+
+const CONSTRAINTS: &str = include_str!("constraints.p4");
+
+/// One of every kind of entity.
+const ENTITIES: &[&str] = &[
+    r#"table_entry { table_id: $forwarding match { field_id: 1 exact { value: "\x01" } } idle_timeout_ns: 5000 metadata: "m"
+       controller_metadata: 7 action { action { action_id: $forward params { param_id: 1 value: "\x02" } } }
+       counter_data { packet_count: 3 byte_count: 300 } }"#,
+    r#"table_entry { table_id: $filter priority: 9 match { field_id: 2 range { low: "\x14" high: "\x40" } }
+       meter_config { cir: 100 cburst: 10 pir: 200 pburst: 20 } action { action { action_id: $drop } } }"#,
+    r#"table_entry { table_id: $filter priority: 9 match { field_id: 3 optional { value: "\x01" } }
+       action { action { action_id: $allow } } }"#,
+    r#"action_profile_member { action_profile_id: $class_profile member_id: 4
+       action { action_id: $set_tos params { param_id: 1 value: "\x05" } } }"#,
+    r#"table_entry { table_id: $classes match { field_id: 1 exact { value: "\x06" } }
+       action { action_profile_member_id: 4 } }"#,
+    r#"table_entry { table_id: $routing match { field_id: 1 lpm { value: "\n\x00\x00\x00" prefix_len: 8 } }
+       action { action_profile_action_set { action_profile_actions { weight: 2 action { action_id: $drop } }
+       action_profile_actions { weight: 1 watch_port: "\x03" action { action_id: $set_next_hop
+       params { param_id: 1 value: "\x05" } params { param_id: 2 value: "\x02" } } } } } }"#,
+    r#"packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 3 metadata: "g"
+       replicas { port: "\x01" instance: 1 } replicas { port: "\x02" instance: 7 } } }"#,
+    r#"packet_replication_engine_entry { clone_session_entry { session_id: 100 packet_length_bytes: 60
+       replicas { port: "\x05" instance: 1 } } }"#,
+    "digest_entry { digest_id: $learned_t config { max_list_size: 10 max_timeout_ns: 1000 ack_timeout_ns: 2000 } }",
+];
+
+const CHANGES: &[&str] = &[
+    r#"register_entry { register_id: $last_source index { index: 3 } data { bitstring: "\x07\x08" } }"#,
+    "counter_entry { counter_id: $port_counter index { index: 511 } data { packet_count: -1 byte_count: 9 } }",
+    "meter_entry { meter_id: $port_meter index { index: 2 } config { cir: 1 cburst: 2 pir: 3 pburst: 4 } }",
+    r#"value_set_entry { value_set_id: $special_types members { match { field_id: 1 exact { value: "\x88\xcc" } } } }"#,
+    r#"table_entry { table_id: $forwarding is_default_action: true metadata: "d" action { action { action_id: $drop } } }"#,
+    "direct_counter_entry { table_entry { table_id: $forwarding is_default_action: true } data { packet_count: 6 } }",
+    "direct_meter_entry { table_entry { table_id: $filter is_default_action: true } config { cir: 1 pir: 2 }
+     counter_data { green { packet_count: 1 byte_count: 2 } } }",
+    "meter_entry { meter_id: $port_meter index { index: 4 } counter_data { yellow { packet_count: 1 byte_count: 2 } } }",
+    r#"table_entry { table_id: $filter is_default_action: true metadata: "unchanged" action { action { action_id: $NoAction } } }"#,
+];
+
+fn settings() -> Settings {
+    Settings {
+        device_id: 1,
+        cpu_port: Some(510),
+        keeps_state: true,
+        ..Settings::default()
+    }
+}
+
+/// A switch with every kind of entity that keeps what it is told, and what it has kept.
+struct Keeping {
+    switch: Switch,
+    snapshot: Vec<u8>,
+    batches: Vec<Vec<u8>>,
+}
+
+impl Keeping {
+    fn new(source: &str) -> Keeping {
+        let mut keeping = Keeping {
+            switch: Switch::keeping(source, settings()),
+            snapshot: Vec::new(),
+            batches: Vec::new(),
+        };
+        keeping.take();
+        keeping
+    }
+
+    /// Takes what is to be kept.
+    fn take(&mut self) {
+        for output in self.switch.device.take_outputs() {
+            match output {
+                Output::KeepAll(snapshot) => (self.snapshot, self.batches) = (snapshot, Vec::new()),
+                Output::Keep(batch) => self.batches.push(batch),
+                Output::Install(pipeline) => self.switch.pipeline = Some(pipeline),
+                _ => {}
+            }
+        }
+    }
+
+    /// The switch after a restart.
+    fn restarted(&self) -> Switch {
+        let device = Device::restore(settings(), &self.snapshot, &self.batches, Now::default());
+        let mut switch = Switch::empty();
+        switch.device = device.unwrap_or_else(|error| panic!("{error}"));
+        switch.pipeline = switch.device.pipeline().cloned();
+        switch.ids = self.switch.ids.clone();
+        switch
+    }
+
+    fn expect_same(&mut self) {
+        let restarted = self.restarted();
+        assert_eq!(restarted.everything(), self.switch.everything());
+        assert_eq!(restarted.device.snapshot(), self.switch.device.snapshot());
+    }
+}
+
+fn with_everything() -> Keeping {
+    let mut keeping = Keeping::new(super::support::PROGRAM);
+    ENTITIES.iter().for_each(|text| keeping.switch.insert(text));
+    CHANGES.iter().for_each(|text| keeping.switch.modify(text));
+    keeping.take();
+    keeping
+}
+
+#[test]
+fn batches_since_the_snapshot() {
+    let mut keeping = with_everything();
+    assert_eq!(keeping.batches.len(), ENTITIES.len() + CHANGES.len());
+    keeping.expect_same();
+}
+
+#[test]
+fn snapshots() {
+    let mut keeping = with_everything();
+    keeping.snapshot = keeping.switch.device.snapshot();
+    keeping.batches.clear();
+    keeping.expect_same();
+    keeping.switch.delete(ENTITIES[0]);
+    keeping.switch.delete(ENTITIES[5]);
+    keeping.switch.insert(ENTITIES[0]);
+    keeping.take();
+    keeping.expect_same();
+}
+
+#[test]
+fn what_packets_have_written() {
+    let mut keeping = with_everything();
+    let pipeline = keeping.switch.pipeline.clone().unwrap();
+    let counted = CounterValue { packets: 5, bytes: 320 };
+    pipeline
+        .write_counter("EntityIngress.port_counter", 7, counted)
+        .unwrap();
+    let keys = pipeline.records(forebay_ir::TableId(0)).len();
+    assert!(keys > 0);
+    keeping.snapshot = keeping.switch.device.snapshot();
+    keeping.batches.clear();
+    keeping.expect_same();
+    let restarted = keeping.restarted();
+    let kept = restarted
+        .pipeline
+        .unwrap()
+        .read_counter("EntityIngress.port_counter", 7);
+    assert_eq!(kept.unwrap(), counted);
+}
+
+#[test]
+fn refused_updates_are_not_kept() {
+    let mut keeping = with_everything();
+    let before = keeping.batches.len();
+    let refused = (forebay_p4runtime::Code::AlreadyExists, "EntityIngress.forwarding");
+    keeping.switch.refuse_insert(ENTITIES[0], refused);
+    keeping.take();
+    assert_eq!(keeping.batches.len(), before);
+}
+
+/// Packets may have stored the numbers of strings.
+#[test]
+fn strings_keep_their_numbers() {
+    let mut keeping = Keeping::new(CONSTRAINTS);
+    let entry = |kind: u32, vrf: &str| {
+        format!(
+            r#"table_entry {{ table_id: $filter match {{ field_id: 1 exact {{ value: "\x08\x0{kind}" }} }} priority: 5
+               match {{ field_id: 3 range {{ low: "\x0a" high: "\x7f" }} }}
+               action {{ action {{ action_id: $set_vrf params {{ param_id: 1 value: "{vrf}" }} }} }} }}"#
+        )
+    };
+    keeping.switch.insert(&entry(1, "red"));
+    keeping.switch.insert(&entry(2, "green"));
+    keeping.switch.delete(&entry(1, "red"));
+    keeping.take();
+    keeping.expect_same();
+    let number = |switch: &Switch| {
+        let records = switch.pipeline.as_ref().unwrap().records(forebay_ir::TableId(0));
+        records[0].entry.action.clone()
+    };
+    assert_eq!(number(&keeping.restarted()), number(&keeping.switch));
+    keeping.snapshot = keeping.switch.device.snapshot();
+    keeping.batches.clear();
+    assert_eq!(number(&keeping.restarted()), number(&keeping.switch));
+}
+
+#[test]
+fn a_program_that_waits_for_its_commit() {
+    use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
+    let mut keeping = with_everything();
+    let config = super::support::config();
+    keeping.switch.push(Action::VerifyAndSave, Some(config)).unwrap();
+    keeping.switch.insert(ENTITIES[3]);
+    keeping.take();
+    keeping.expect_same();
+    keeping.switch.push(Action::Commit, None).unwrap();
+    keeping.take();
+    keeping.expect_same();
+}
+
+#[test]
+fn state_of_another_program_is_refused() {
+    let keeping = with_everything();
+    let other = Settings {
+        origin: b"another".to_vec(),
+        ..settings()
+    };
+    let error = Device::restore(other, &keeping.snapshot, &keeping.batches, Now::default()).unwrap_err();
+    assert!(error.message.contains("another program"), "{error}");
+    let error = Device::restore(settings(), b"\xff\xff", &[], Now::default()).unwrap_err();
+    assert!(error.message.contains("cannot be read"), "{error}");
+}
+
+/// Members and groups with number 0 come with the entries that a switch is started with; no controller can write them.
+#[test]
+fn members_and_groups_with_number_0() {
+    use forebay_bits::Bits;
+    use forebay_pipeline::Pipeline;
+    use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
+    let loaded = forebay_p4runtime::load(super::support::PROGRAM.as_bytes()).unwrap();
+    let pipeline = std::sync::Arc::new(Pipeline::load(loaded.program).unwrap());
+    let selector = "EntityIngress.next_hop_selector";
+    let data = [Bits::new(48, 5), Bits::new(9, 2)];
+    pipeline.insert_member(selector, 0, "set_next_hop", &data).unwrap();
+    pipeline.insert_group(selector, 0, &[(0, 3)]).unwrap();
+    let mut device = Device::new(settings());
+    let blob = super::support::PROGRAM.as_bytes().to_vec();
+    device.adopt(loaded.p4info.unwrap(), blob, pipeline).unwrap();
+    let mut keeping = Keeping::new(super::support::PROGRAM);
+    keeping.switch.device = device;
+    keeping.switch.arbitrate(super::support::PRIMARY, "", Some(1)).unwrap();
+    let entry = r#"table_entry { table_id: $routing match { field_id: 1 lpm { value: "\n\x00\x00\x00" prefix_len: 8 } }
+        action { action_profile_group_id: 0 } }"#;
+    keeping.switch.refuse_insert(
+        entry,
+        (forebay_p4runtime::Code::InvalidArgument, "0 is no member and no group"),
+    );
+    assert_eq!(keeping.switch.read("action_profile_group {}").len(), 1);
+    keeping.snapshot = keeping.switch.device.snapshot();
+    keeping.expect_same();
+    let before = keeping.switch.everything();
+    keeping
+        .switch
+        .push(Action::ReconcileAndCommit, Some(super::support::config()))
+        .unwrap();
+    assert_eq!(keeping.switch.everything(), before);
+}
+
+/// After a full restart the highest election id is forgotten (§16.2).
+#[test]
+fn election_ids_begin_anew() {
+    let mut keeping = with_everything();
+    keeping
+        .switch
+        .arbitrate(forebay_p4runtime::StreamId(2), "", Some(900))
+        .unwrap();
+    let mut restarted = keeping.restarted();
+    restarted
+        .arbitrate(forebay_p4runtime::StreamId(3), "", Some(1))
+        .unwrap();
+    restarted.delete(ENTITIES[0]);
+}

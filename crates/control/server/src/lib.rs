@@ -1,0 +1,253 @@
+//! P4Runtime and gNMI over gRPC.
+//!
+//! ```text
+//!   controllers ◄─ gRPC ─► Service ─┐            ┌─► packets out ─► CpuPort ─► switch
+//!                                   ├─ Shared ───┤
+//!   switch ─► Link: packets, digests┘  (Device)  └─► programs ────► install
+//! ```
+//!
+//! * [`start`] listens and serves in threads of its own; [`Running`] ends that when it is dropped.
+//! * [`link()`] makes what joins a switch and the server: a port for packets, and a way for digests. The switch never waits
+//!   for either: what has no room is dropped and counted.
+//! * gNMI (`gnmi/`) tells of ports and disables them, on the same address; beside both stand health checks
+//!   (`grpc.health.v1`) and reflection, by which tools such as grpcurl find the calls.
+//! * [`client`] is the other end, for `forebay ctl`.
+//! * Everything that P4Runtime means is in `forebay_p4runtime::Device`, behind one lock that the data plane never takes.
+
+mod access;
+mod address;
+mod calls;
+mod certificate;
+pub mod client;
+mod connections;
+mod gnmi;
+mod limits;
+mod link;
+mod listen;
+mod outbox;
+mod push;
+mod service;
+mod shared;
+mod state_report;
+mod status;
+mod tls;
+
+#[allow(missing_docs, clippy::all, reason = "generated")]
+mod generated {
+    tonic::include_proto!("p4.v1");
+}
+
+#[allow(missing_docs, clippy::all, reason = "generated")]
+mod generated_gnmi {
+    tonic::include_proto!("gnmi");
+}
+
+pub use access::{Access, Grant, Right, Subject};
+pub use address::{Address, AddressError, DEFAULT_PORT};
+pub use generated::p4_runtime_client::P4RuntimeClient;
+pub use gnmi::interfaces::{PortInfo, PortStatus};
+pub use limits::Limits;
+pub use link::{CpuPort, DigestSender, Link, link};
+pub use shared::Environment;
+pub use state_report::StateReport;
+pub use tls::Tls;
+
+use calls::CallLimits;
+use forebay_p4runtime::{Device, KeepingStatus};
+use forebay_packet::PortState;
+use generated::p4_runtime_server::P4RuntimeServer;
+use generated_gnmi::g_nmi_server::GNmiServer;
+use gnmi::GnmiService;
+use listen::{Listening, SocketFile};
+use service::Service;
+use shared::Shared;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tonic::service::Routes;
+
+/// Threads that serve. More than processors: reading a message of a hundred megabytes keeps one busy for a while.
+const THREADS: usize = 4;
+
+/// Bytes that a connection may send before any of them is read, for one call and for all.
+const STREAM_WINDOW_BYTES: u32 = 256 << 10;
+const CONNECTION_WINDOW_BYTES: u32 = 512 << 10;
+
+/// Bytes of a call's headers.
+const HEADER_BYTES_MAX: u32 = 16 << 10;
+
+/// Where and how to listen.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The address; port 0 for any that is free.
+    pub address: Address,
+    /// Certificates, if the connection is to be encrypted.
+    pub tls: Option<Tls>,
+    /// How often all of the state is kept anew, for what packets have changed.
+    pub keep_period: Duration,
+    /// What is spent on controllers at most.
+    pub limits: Limits,
+    /// Who may do what.
+    pub access: Access,
+}
+
+/// Why the server could not be started.
+#[derive(Debug)]
+pub struct StartError(String);
+
+impl fmt::Display for StartError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// A server that listens. Dropping it ends all connections.
+pub struct Running {
+    address: Address,
+    shared: Arc<Shared>,
+    _file: Option<SocketFile>,
+    stop: Option<oneshot::Sender<()>>,
+    runtime: Option<Runtime>,
+}
+
+impl Running {
+    /// Where it listens.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Keeps all of the state, as it is now.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub fn keep_all(&self) -> Result<(), String> {
+        self.shared.keep_all()
+    }
+
+    /// How it stands with what is kept. It does not wait for calls.
+    pub fn keeping(&self) -> KeepingStatus {
+        self.shared.keeping()
+    }
+
+    /// The same, to be asked again and again.
+    pub fn watch_keeping(&self) -> impl Fn() -> KeepingStatus + use<> {
+        let shared = Arc::clone(&self.shared);
+        move || shared.keeping()
+    }
+
+    /// Messages that had no room on their way to a controller that does not read.
+    pub fn messages_dropped(&self) -> u64 {
+        self.shared.messages_dropped()
+    }
+
+    /// Tells how a port is: controllers' groups and replicas depend on whether it is up, gNMI shows all of it.
+    pub fn port_seen(&self, port: u32, status: PortStatus) {
+        let is_up = status.state == PortState::Up;
+        self.shared.call(|device, _| device.port_changed(port, is_up));
+        self.shared.port_seen(port, status);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // The server may have ended already.
+            let _ = stop.send(());
+        }
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Listens, and serves the device.
+///
+/// # Errors
+/// When the address cannot be listened on, the certificates cannot be used, or threads cannot be started.
+pub fn start(
+    options: &Options,
+    device: Device,
+    link: Link,
+    mut environment: Environment,
+) -> Result<Running, StartError> {
+    let failed = |what: &str, error: &dyn fmt::Display| StartError(format!("{what}: {error}"));
+    let listening = Listening::on(&options.address)
+        .map_err(|error| failed(&format!("cannot listen on {}", options.address), &error))?;
+    let address = listening.address().clone();
+    let confine = std::mem::replace(&mut environment.confine, Box::new(|| Ok(())));
+    confine().map_err(StartError)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .thread_name("grpc")
+        .enable_all()
+        .build()
+        .map_err(|error| failed("cannot start threads for gRPC", &error))?;
+    let (shared, inputs) = Shared::new(device, link, environment, options.limits);
+    let access = Arc::new(options.access.clone());
+    let service = P4RuntimeServer::new(Service::new(Arc::clone(&shared), options.limits, Arc::clone(&access)))
+        .max_decoding_message_size(options.limits.message_bytes)
+        .max_encoding_message_size(usize::MAX);
+    let management = GNmiServer::new(GnmiService::new(Arc::clone(&shared), access));
+    let limits = &options.limits;
+    let mut builder = tonic::transport::Server::builder()
+        .max_concurrent_streams(limits.calls_per_connection)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .http2_max_header_list_size(HEADER_BYTES_MAX)
+        .http2_keepalive_interval(Some(limits.keepalive))
+        .http2_keepalive_timeout(Some(limits.keepalive))
+        .layer(CallLimits::new(limits));
+    if let Some(tls) = &options.tls {
+        let config = tls.config().timeout(limits.handshake_time);
+        builder = builder
+            .tls_config(config)
+            .map_err(|error| failed("the certificates cannot be used", &error))?;
+    }
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (incoming, file) = {
+        let _inside = runtime.enter();
+        let (incoming, file) = listening.accept().map_err(|error| failed("cannot listen", &error))?;
+        (connections::limited(incoming, options.limits), file)
+    };
+    runtime.spawn(inputs.pump(Arc::clone(&shared)));
+    runtime.spawn(Arc::clone(&shared).keep_time());
+    runtime.spawn(Arc::clone(&shared).keep_fresh(options.keep_period));
+    runtime.spawn(async move {
+        let routes = about_itself(Routes::new(service).add_service(management)).await;
+        let served = builder
+            .add_routes(routes)
+            .serve_with_incoming_shutdown(incoming, async {
+                // Ends also when the sender is dropped.
+                let _ = stopped.await;
+            });
+        served.await
+    });
+    Ok(Running {
+        address,
+        shared,
+        _file: file,
+        stop: Some(stop),
+        runtime: Some(runtime),
+    })
+}
+
+/// Adds what tools ask of any server of gRPC: whether it serves, and which calls it has.
+async fn about_itself(routes: Routes) -> Routes {
+    let (health, checks) = tonic_health::server::health_reporter();
+    health.set_serving::<P4RuntimeServer<Service>>().await;
+    health.set_serving::<GNmiServer<GnmiService>>().await;
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(forebay_protocol::DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let known = "the build has made the descriptors";
+    routes
+        .add_service(checks)
+        .add_service(reflection().build_v1().expect(known))
+        .add_service(reflection().build_v1alpha().expect(known))
+}

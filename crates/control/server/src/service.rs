@@ -1,0 +1,181 @@
+//! The calls of gRPC.
+
+use crate::access::{Access, Permissions, Right};
+use crate::generated::p4_runtime_server::P4Runtime;
+use crate::limits::Limits;
+use crate::outbox::{Outbox, Responses};
+use crate::push::Pushes;
+use crate::shared::Shared;
+use crate::status::{of_error, of_rejection};
+use forebay_p4runtime::{Device, Rejection, StreamId};
+use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
+use forebay_protocol::p4::v1::stream_message_request::Update;
+use forebay_protocol::p4::v1::{
+    CapabilitiesRequest, CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, SetForwardingPipelineConfigResponse,
+    StreamMessageRequest, WriteRequest, WriteResponse,
+};
+use std::sync::Arc;
+use tokio_stream::Stream;
+use tonic::{Request, Response, Status, Streaming};
+
+/// Batches of more updates than this get a thread of their own, so that others are served meanwhile.
+const SMALL_BATCH: usize = 16;
+
+/// Serves calls by a device.
+pub(crate) struct Service {
+    shared: Arc<Shared>,
+    pushes: Pushes,
+    access: Arc<Access>,
+}
+
+impl Service {
+    pub(crate) fn new(shared: Arc<Shared>, limits: Limits, access: Arc<Access>) -> Service {
+        Service {
+            shared,
+            pushes: Pushes::new(limits),
+            access,
+        }
+    }
+}
+
+#[tonic::async_trait]
+impl P4Runtime for Service {
+    async fn write(&self, request: Request<WriteRequest>) -> Result<Response<WriteResponse>, Status> {
+        let permissions = self.access.of_call(request.extensions());
+        let request = request.into_inner();
+        permissions.check_role(Right::Write, Some(&request.role))?;
+        let write = || self.shared.change(|device, now| device.write(&request, now));
+        let is_short = request.updates.len() <= SMALL_BATCH && self.shared.keeping().fault.is_none();
+        let changed = match is_short {
+            true => write(),
+            false => tokio::task::block_in_place(write),
+        };
+        let (written, kept) = changed.map_err(|refused| of_error(&refused))?;
+        let written = match kept {
+            Ok(()) => written,
+            Err(error) => Err(Rejection::not_kept(written.err(), error)),
+        };
+        written.map_err(|rejection| of_rejection(&rejection))?;
+        Ok(Response::new(WriteResponse {}))
+    }
+
+    type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<ReadResponse, Status>>>;
+
+    async fn read(&self, request: Request<ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
+        self.access.of_call(request.extensions()).check(Right::Read)?;
+        let request = request.into_inner();
+        let mut messages = Vec::new();
+        let read = || {
+            self.shared
+                .call(|device, now| device.read(&request, now, &mut |message| messages.push(Ok(message))))
+        };
+        if let Err(rejection) = tokio::task::block_in_place(read) {
+            messages.push(Err(of_rejection(&rejection)));
+        }
+        Ok(Response::new(tokio_stream::iter(messages)))
+    }
+
+    async fn set_forwarding_pipeline_config(
+        &self,
+        request: Request<SetForwardingPipelineConfigRequest>,
+    ) -> Result<Response<SetForwardingPipelineConfigResponse>, Status> {
+        let permissions = self.access.of_call(request.extensions());
+        let request = Arc::new(request.into_inner());
+        permissions.check_role(Right::Push, Some(&request.role))?;
+        let begin = || self.shared.call(|device, _| device.begin_push(&request));
+        begin().map_err(|error| of_error(&error))?;
+        let turn = self.pushes.turn().await?;
+        // While it waited, others have pushed.
+        let (turn, program) = match begin().map_err(|error| of_error(&error))? {
+            None => (turn, None),
+            Some(options) => {
+                let (turn, program) = self.pushes.load(turn, Arc::clone(&request), options).await?;
+                (turn, Some(program))
+            }
+        };
+        let finish = |device: &mut Device, now| device.finish_push(&request, program, now);
+        let finish = || match request.action() {
+            Action::Verify => Ok((self.shared.call(finish), Ok(()))),
+            _ => self.shared.change(finish),
+        };
+        let changed = tokio::task::block_in_place(finish);
+        drop(turn);
+        let (set, kept) = changed.map_err(|refused| of_error(&refused))?;
+        set.and(kept).map_err(|error| of_error(&error))?;
+        Ok(Response::new(SetForwardingPipelineConfigResponse {}))
+    }
+
+    async fn get_forwarding_pipeline_config(
+        &self,
+        request: Request<GetForwardingPipelineConfigRequest>,
+    ) -> Result<Response<GetForwardingPipelineConfigResponse>, Status> {
+        self.access.of_call(request.extensions()).check(Right::Read)?;
+        let request = request.into_inner();
+        let config = self.shared.call(|device, _| device.pipeline_config(&request));
+        config.map(Response::new).map_err(|error| of_error(&error))
+    }
+
+    type StreamChannelStream = Responses;
+
+    async fn stream_channel(
+        &self,
+        request: Request<Streaming<StreamMessageRequest>>,
+    ) -> Result<Response<Self::StreamChannelStream>, Status> {
+        let permissions = self.access.of_call(request.extensions());
+        permissions.check(Right::Read)?;
+        let (stream, responses, outbox) = self.shared.open_stream();
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            serve_stream(&shared, stream, request.into_inner(), &outbox, &permissions).await;
+            shared.close_stream(stream);
+        });
+        Ok(Response::new(responses))
+    }
+
+    async fn capabilities(
+        &self,
+        request: Request<CapabilitiesRequest>,
+    ) -> Result<Response<CapabilitiesResponse>, Status> {
+        let request = request.into_inner();
+        let capabilities = self.shared.call(|device, _| device.capabilities(request));
+        let mut capabilities = capabilities.map_err(|error| of_error(&error))?;
+        capabilities.experimental = Some(self.shared.state_report().to_any());
+        Ok(Response::new(capabilities))
+    }
+}
+
+/// Takes a controller's messages until it goes, or sends something that ends the stream.
+async fn serve_stream(
+    shared: &Shared,
+    stream: StreamId,
+    requests: impl Stream<Item = Result<StreamMessageRequest, Status>>,
+    outbox: &Outbox,
+    permissions: &Permissions,
+) {
+    let mut requests = std::pin::pin!(requests);
+    loop {
+        let next = tokio_stream::StreamExt::next(&mut requests);
+        let message = tokio::select! {
+            message = next => message,
+            () = outbox.ended() => return,
+        };
+        let Some(Ok(message)) = message else { return };
+        if let Err(status) = may_send(permissions, &message) {
+            return outbox.end_with(status);
+        }
+        let taken = shared.call(|device, now| device.stream_message(stream, message, now));
+        if let Err(error) = taken {
+            return outbox.end_with(of_error(&error));
+        }
+    }
+}
+
+/// Whether the operator allows a message: claims of roles, and whatever goes to packets.
+fn may_send(permissions: &Permissions, message: &StreamMessageRequest) -> Result<(), Status> {
+    match &message.update {
+        Some(Update::Arbitration(claim)) => permissions.check_claim(claim),
+        Some(Update::Packet(_)) => permissions.check(Right::Write),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,66 @@
+//! What `forebay ctl state` asks for: whether the switch's state is saved for a restart.
+//!
+//! It is the `experimental` part of the answer to `Capabilities`, which P4Runtime leaves to the switch (§17). Other
+//! controllers pass it over.
+
+use forebay_p4runtime::{KeepingStatus, Now};
+use forebay_protocol::p4::v1::CapabilitiesResponse;
+use prost::Message;
+use prost_types::Any;
+
+const TYPE_URL: &str = "type.googleapis.com/forebay.v1.StateReport";
+
+/// Whether the state of a switch is saved.
+#[derive(Clone, PartialEq, Message)]
+pub struct StateReport {
+    /// Whether the switch saves its state at all.
+    #[prost(bool, tag = "1")]
+    pub keeps_state: bool,
+    /// Why it cannot be saved at the moment; empty when it can.
+    #[prost(string, tag = "2")]
+    pub problem: String,
+    /// Whether changes are refused until it can.
+    #[prost(bool, tag = "3")]
+    pub refuses_changes: bool,
+    /// How long it could not be saved, in nanoseconds.
+    #[prost(uint64, tag = "4")]
+    pub fault_ns: u64,
+    /// When the switch tries again, in nanoseconds from now.
+    #[prost(uint64, tag = "5")]
+    pub next_try_ns: u64,
+    /// Faults since the switch started.
+    #[prost(uint64, tag = "6")]
+    pub faults: u64,
+    /// Calls that were refused since the switch started.
+    #[prost(uint64, tag = "7")]
+    pub refused_calls: u64,
+}
+
+impl StateReport {
+    pub(crate) fn new(status: &KeepingStatus, now: Now) -> StateReport {
+        let fault = status.fault.as_ref();
+        StateReport {
+            keeps_state: status.keeps_state,
+            problem: fault.map(|fault| fault.problem.clone()).unwrap_or_default(),
+            refuses_changes: fault.is_some_and(|fault| fault.is_behind),
+            fault_ns: fault.map_or(0, |fault| now.switch_ns.saturating_sub(fault.since_ns)),
+            next_try_ns: fault.map_or(0, |fault| fault.retry_ns.saturating_sub(now.switch_ns)),
+            faults: status.faults,
+            refused_calls: status.refused_calls,
+        }
+    }
+
+    pub(crate) fn to_any(&self) -> Any {
+        Any {
+            type_url: TYPE_URL.to_string(),
+            value: self.encode_to_vec(),
+        }
+    }
+
+    /// The report in an answer; none when the switch sends none.
+    pub(crate) fn of(answer: &CapabilitiesResponse) -> Option<StateReport> {
+        let any = answer.experimental.as_ref()?;
+        let is_report = any.type_url == TYPE_URL;
+        is_report.then(|| StateReport::decode(&any.value[..]).ok()).flatten()
+    }
+}

@@ -1,0 +1,443 @@
+//! Over real connections: what the state machine says arrives, errors in the form of the specification.
+
+use forebay_p4runtime::{Device, Event, Keeper, Now, Settings};
+use forebay_packet::{Burst, Packet, Port};
+use forebay_pipeline::Pipeline;
+use forebay_protocol::google::rpc;
+use forebay_protocol::p4::v1::entity::Entity;
+use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Replication;
+use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
+use forebay_protocol::p4::v1::stream_message_request::Update as Request;
+use forebay_protocol::p4::v1::stream_message_response::Update as Response;
+use forebay_protocol::p4::v1::{
+    CapabilitiesRequest, Error, ForwardingPipelineConfig, MasterArbitrationUpdate, ReadRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest,
+};
+use forebay_protocol::text;
+use forebay_server::{CpuPort, Environment, Options, P4RuntimeClient, Running, link, start};
+use prost::Message;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tonic::transport::Channel;
+use tonic::{Code, Streaming};
+
+const PROGRAM: &str = include_str!("../../../../tests/clients/entities.p4");
+const ELECTION: Uint128 = Uint128 { high: 0, low: 1 };
+
+struct Bed {
+    server: Running,
+    port: CpuPort,
+    installed: Arc<Mutex<Vec<Arc<Pipeline>>>>,
+}
+
+fn bed() -> Bed {
+    bed_with(None)
+}
+
+fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
+    let (port, _, link) = link().unwrap();
+    let device = Device::new(Settings {
+        device_id: 1,
+        cpu_port: Some(510),
+        keeps_state: keeper.is_some(),
+        ..Settings::default()
+    });
+    let installed = Arc::new(Mutex::new(Vec::new()));
+    let list = Arc::clone(&installed);
+    let began = Instant::now();
+    let environment = Environment {
+        now: Box::new(move || Now {
+            switch_ns: began.elapsed().as_nanos() as u64,
+            epoch_ns: 0,
+        }),
+        install: Box::new(move |pipeline| list.lock().unwrap().push(pipeline)),
+        wait_installed: Box::new(|| ()),
+        confine: Box::new(|| Ok(())),
+        keeper,
+        ports: Vec::new(),
+        enable_port: Box::new(|_, _| ()),
+    };
+    let options = Options {
+        address: "127.0.0.1:0".parse().unwrap(),
+        tls: None,
+        keep_period: Duration::from_secs(60),
+        limits: forebay_server::Limits::default(),
+        access: forebay_server::Access::default(),
+    };
+    let server = start(&options, device, link, environment).unwrap();
+    Bed {
+        server,
+        port,
+        installed,
+    }
+}
+
+async fn connect(bed: &Bed) -> P4RuntimeClient<Channel> {
+    P4RuntimeClient::connect(format!("http://{}", bed.server.address()))
+        .await
+        .unwrap()
+}
+
+/// Opens a stream with an election id.
+async fn stream(
+    client: &mut P4RuntimeClient<Channel>,
+    device_id: u64,
+    election: Uint128,
+) -> (mpsc::Sender<StreamMessageRequest>, Streaming<StreamMessageResponse>) {
+    let (requests, to_send) = mpsc::channel(8);
+    let claim = Request::Arbitration(MasterArbitrationUpdate {
+        device_id,
+        election_id: Some(election),
+        ..MasterArbitrationUpdate::default()
+    });
+    requests
+        .send(StreamMessageRequest { update: Some(claim) })
+        .await
+        .unwrap();
+    let responses = client
+        .stream_channel(tokio_stream::wrappers::ReceiverStream::new(to_send))
+        .await;
+    (requests, responses.unwrap().into_inner())
+}
+
+async fn next(responses: &mut Streaming<StreamMessageResponse>) -> Response {
+    responses.message().await.unwrap().unwrap().update.unwrap()
+}
+
+async fn push(client: &mut P4RuntimeClient<Channel>) {
+    let loaded = forebay_p4runtime::load(PROGRAM.as_bytes()).unwrap();
+    let request = SetForwardingPipelineConfigRequest {
+        device_id: 1,
+        election_id: Some(ELECTION),
+        action: Action::VerifyAndCommit as i32,
+        config: Some(ForwardingPipelineConfig {
+            p4info: loaded.p4info,
+            p4_device_config: PROGRAM.as_bytes().to_vec(),
+            cookie: None,
+        }),
+        ..SetForwardingPipelineConfigRequest::default()
+    };
+    client.set_forwarding_pipeline_config(request).await.unwrap();
+}
+
+fn write_request(updates: &str) -> WriteRequest {
+    let text = format!("device_id: 1 election_id {{ low: 1 }} {updates}");
+    text::read("p4.v1.WriteRequest", &text).unwrap()
+}
+
+const GROUP: &str = r#"updates { type: INSERT entity { packet_replication_engine_entry {
+    multicast_group_entry { multicast_group_id: 1 replicas { port: "\x01" } } } } }"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session() {
+    let mut bed = bed();
+    let mut client = connect(&bed).await;
+    let version = client
+        .capabilities(CapabilitiesRequest::default())
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(version.p4runtime_api_version, "1.5.0");
+    let (requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    let Response::Arbitration(notice) = next(&mut responses).await else {
+        panic!()
+    };
+    assert_eq!(notice.status.unwrap().code, 0);
+    push(&mut client).await;
+    assert_eq!(bed.installed.lock().unwrap().len(), 1);
+    client.write(write_request(GROUP)).await.unwrap();
+    let read: ReadRequest = text::read(
+        "p4.v1.ReadRequest",
+        "device_id: 1 entities { packet_replication_engine_entry { multicast_group_entry {} } }",
+    )
+    .unwrap();
+    let mut entities = client.read(read).await.unwrap().into_inner();
+    assert_eq!(entities.message().await.unwrap().unwrap().entities.len(), 1);
+    let mut burst = Burst::new(4);
+    burst.push_exchange(&mut Packet::from_bytes(&[0x00, 0x80, 7, 7]));
+    bed.port.send(&mut burst, 0).unwrap();
+    let Response::Packet(packet) = next(&mut responses).await else {
+        panic!()
+    };
+    assert_eq!(packet.payload, [7, 7]);
+    let out = r#"packet { payload: "abc" metadata { metadata_id: 1 value: "\x01" } metadata { metadata_id: 2 value: "\x00" } }"#;
+    requests
+        .send(text::read("p4.v1.StreamMessageRequest", out).unwrap())
+        .await
+        .unwrap();
+    while bed.port.receive(&mut burst, 4, 0).unwrap() == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    assert_eq!(burst.iter().next().unwrap().data(), b"\x00\x80abc");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_a_batch_have_details() {
+    let bed = bed();
+    let mut client = connect(&bed).await;
+    let early = client.write(write_request(GROUP)).await.unwrap_err();
+    assert_eq!((early.code(), early.details().len()), (Code::PermissionDenied, 0));
+    let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    let status = client
+        .write(write_request(&format!("{GROUP} {GROUP}")))
+        .await
+        .unwrap_err();
+    assert_eq!(status.code(), Code::Unknown);
+    let details = rpc::Status::decode(status.details()).unwrap();
+    assert_eq!((details.code, details.message.as_str()), (2, status.message()));
+    assert!(
+        details
+            .details
+            .iter()
+            .all(|any| any.type_url == "type.googleapis.com/p4.v1.Error")
+    );
+    let codes = details
+        .details
+        .iter()
+        .map(|any| Error::decode(any.value.as_slice()).unwrap().canonical_code);
+    assert_eq!(codes.collect::<Vec<_>>(), [0, 6]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_is_refused_ends_with_the_error() {
+    let bed = bed();
+    let mut client = connect(&bed).await;
+    let (_requests, mut responses) = stream(&mut client, 9, ELECTION).await;
+    let status = responses.message().await.unwrap_err();
+    assert_eq!(status.code(), Code::NotFound);
+    assert!(status.message().contains("there is no device 9"), "{status}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_backup_takes_over_when_the_primary_goes() {
+    let bed = bed();
+    let (mut first, mut second) = (connect(&bed).await, connect(&bed).await);
+    let (requests, mut of_first) = stream(&mut first, 1, Uint128 { high: 0, low: 2 }).await;
+    next(&mut of_first).await;
+    let (_second, mut of_second) = stream(&mut second, 1, ELECTION).await;
+    let Response::Arbitration(notice) = next(&mut of_second).await else {
+        panic!()
+    };
+    assert_eq!(notice.status.unwrap().code, Code::AlreadyExists as i32);
+    drop((requests, of_first, first));
+    let Response::Arbitration(notice) = next(&mut of_second).await else {
+        panic!()
+    };
+    assert_eq!(notice.status.unwrap().code, Code::NotFound as i32);
+}
+
+const ENTRIES: u32 = 40;
+
+/// A batch that writes so many entries.
+fn entries(how: &str) -> WriteRequest {
+    let update = |number: u32| {
+        let (high, low) = (number >> 8, number & 0xff);
+        format!(
+            r#"updates {{ type: {how} entity {{ packet_replication_engine_entry {{ multicast_group_entry {{
+               multicast_group_id: {} replicas {{ port: "\x01" }} metadata: "\x{high:02x}\x{low:02x}" }} }} }} }}"#,
+            number + 1
+        )
+    };
+    write_request(&(0..ENTRIES).map(update).collect::<String>())
+}
+
+/// A batch and a read, whoever sends them, follow one another.
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_see_batches_as_a_whole() {
+    let bed = bed();
+    let mut client = connect(&bed).await;
+    let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    let readers = (0..2).map(|_| async {
+        let mut reader = connect(&bed).await;
+        let wanted = "device_id: 1 entities { packet_replication_engine_entry { multicast_group_entry {} } }";
+        let wanted: ReadRequest = text::read("p4.v1.ReadRequest", wanted).unwrap();
+        for _ in 0..60 {
+            let mut answer = reader.read(wanted.clone()).await.unwrap().into_inner();
+            let mut found = 0;
+            while let Some(message) = answer.message().await.unwrap() {
+                found += message.entities.len();
+            }
+            assert!([0, ENTRIES as usize].contains(&found), "{found} entries");
+        }
+    });
+    let writer = async {
+        for _ in 0..30 {
+            client.write(entries("INSERT")).await.unwrap();
+            client.write(entries("DELETE")).await.unwrap();
+        }
+    };
+    let mut readers = readers.collect::<Vec<_>>().into_iter();
+    let (first, second) = (readers.next().unwrap(), readers.next().unwrap());
+    tokio::join!(writer, first, second);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_more_than_four_megabytes_are_taken() {
+    let bed = bed();
+    let mut client = connect(&bed).await;
+    let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    let mut request = write_request(GROUP);
+    let Some(Entity::PacketReplicationEngineEntry(entry)) = request.updates[0]
+        .entity
+        .as_mut()
+        .and_then(|entity| entity.entity.as_mut())
+    else {
+        panic!()
+    };
+    let Some(Replication::MulticastGroupEntry(group)) = &mut entry.r#type else {
+        panic!()
+    };
+    group.metadata = vec![7; 6_000_000];
+    client.write(request).await.unwrap();
+}
+
+/// A disk that is full while this is true, and what was said about it.
+#[derive(Clone, Default)]
+struct Full {
+    is_full: Arc<AtomicBool>,
+    is_behind: Arc<AtomicBool>,
+    events: Arc<Mutex<Vec<String>>>,
+}
+
+impl Full {
+    fn kept(&self) -> Result<(), String> {
+        let is_full = self.is_full.load(Ordering::SeqCst);
+        self.is_behind.fetch_or(is_full, Ordering::SeqCst);
+        match is_full {
+            true => Err("no space left".to_string()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Keeper for Full {
+    fn keep(&mut self, _batch: &[u8]) -> Result<(), String> {
+        assert!(self.takes_batches(), "a batch follows a gap");
+        self.kept()
+    }
+
+    fn keep_all(&mut self, _state: &[u8]) -> Result<(), String> {
+        self.kept()?;
+        self.is_behind.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn takes_batches(&self) -> bool {
+        !self.is_behind.load(Ordering::SeqCst)
+    }
+
+    fn tell(&mut self, event: &Event) {
+        self.events.lock().unwrap().push(event.to_string());
+    }
+}
+
+fn delete_request() -> WriteRequest {
+    let mut request = write_request(GROUP);
+    request.updates[0].r#type = forebay_protocol::p4::v1::update::Type::Delete as i32;
+    request
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_kept_is_not_acknowledged() {
+    let disk = Full::default();
+    let bed = bed_with(Some(Box::new(disk.clone())));
+    let mut client = connect(&bed).await;
+    let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    disk.is_full.store(true, Ordering::SeqCst);
+    let status = client.write(write_request(GROUP)).await.unwrap_err();
+    assert_eq!(status.code(), Code::Internal);
+    assert!(
+        status
+            .message()
+            .contains("is in force, but it is not saved: no space left"),
+        "{status}"
+    );
+    assert!(status.details().is_empty(), "all of the call is not acknowledged");
+    let status = client.write(delete_request()).await.unwrap_err();
+    assert_eq!(status.code(), Code::Unavailable);
+    assert!(status.message().contains("nothing was done"), "{status}");
+    let fault = bed.server.keeping().fault.unwrap();
+    assert!(fault.is_behind);
+    assert_eq!(bed.server.keeping().refused_calls, 1);
+    disk.is_full.store(false, Ordering::SeqCst);
+    client
+        .write(delete_request())
+        .await
+        .expect("the group is there, and the disk has room");
+    disk.is_full.store(true, Ordering::SeqCst);
+    let mut half = write_request(GROUP);
+    half.updates.insert(0, delete_request().updates.remove(0));
+    let status = client.write(half).await.unwrap_err();
+    assert_eq!(status.code(), Code::Internal);
+    let details = rpc::Status::decode(status.details()).unwrap().details;
+    let codes = details
+        .iter()
+        .map(|any| Error::decode(&any.value[..]).unwrap().canonical_code);
+    let expected = [Code::NotFound, Code::Internal].map(|code| code as i32);
+    assert_eq!(
+        codes.collect::<Vec<_>>(),
+        expected,
+        "what was done is not acknowledged either"
+    );
+    disk.is_full.store(false, Ordering::SeqCst);
+    client.write(delete_request()).await.expect("the disk has room");
+    assert_eq!(bed.server.keeping().fault, None);
+    assert_eq!(bed.server.keeping().faults, 2);
+    let events = disk.events.lock().unwrap().clone();
+    assert_eq!(events.len(), 4, "{events:?}");
+    assert!(events[1].contains("is saved again"), "{events:?}");
+}
+
+/// No controller calls: the server tries again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_heals_by_itself() {
+    let disk = Full::default();
+    let bed = bed_with(Some(Box::new(disk.clone())));
+    let mut client = connect(&bed).await;
+    let (_requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    disk.is_full.store(true, Ordering::SeqCst);
+    client.write(write_request(GROUP)).await.unwrap_err();
+    disk.is_full.store(false, Ordering::SeqCst);
+    for _ in 0..600 {
+        if bed.server.keeping().fault.is_none() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{:?}", bed.server.keeping());
+}
+
+/// The small version of `tests/clients/soak_client.py`.
+#[tokio::test(flavor = "multi_thread")]
+async fn controllers_come_and_go_while_others_are_idle() {
+    let bed = bed();
+    let mut idle = Vec::new();
+    for low in 1..=50 {
+        let mut client = connect(&bed).await;
+        let (requests, mut responses) = stream(&mut client, 1, Uint128 { high: 0, low }).await;
+        next(&mut responses).await;
+        idle.push((client, requests, responses));
+    }
+    for low in 100..300 {
+        let mut client = connect(&bed).await;
+        let (_requests, mut responses) = stream(&mut client, 1, Uint128 { high: 0, low }).await;
+        let Response::Arbitration(notice) = next(&mut responses).await else {
+            panic!()
+        };
+        assert_eq!(notice.status.unwrap().code, 0, "the highest election id is primary");
+    }
+    let (client, ..) = &mut idle[0];
+    client.capabilities(CapabilitiesRequest::default()).await.unwrap();
+}

@@ -1,0 +1,535 @@
+//! What a user writes for a port: `PORT@INTERFACE`, as for BMv2, with kinds.
+//!
+//! ```text
+//!   spec  = number "@" kind
+//!   kind  = NAME | "xdp:" NAME [":" QUEUE] | "packet:" NAME | "tap:" NAME
+//!         | "pcap:" [IN] "," [OUT] ["," "paced"] | "mem:" [NAME] | "loopback:" | "timer:" INTERVAL "," PACKETS
+//! ```
+//!
+//! A bare name is an existing interface, opened the fastest way that it supports. Parsing touches nothing: whether the interface or file
+//! exists is found out by [`open`](crate::open).
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::interfaces::similar;
+use crate::interval;
+use crate::pcap_file::Pace;
+
+/// The longest interface name Linux takes, in bytes (IFNAMSIZ less the closing zero).
+const MAX_INTERFACE_NAME: usize = 15;
+
+const KINDS: [&str; 7] = ["xdp", "packet", "tap", "pcap", "mem", "loopback", "timer"];
+
+const KINDS_HELP: &str = "write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, \
+                          pcap:IN,OUT (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS";
+
+/// A port as the user described it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortSpec {
+    /// The number by which the P4 program knows it.
+    pub number: u32,
+    /// What it is.
+    pub kind: PortKind,
+}
+
+/// What a port is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PortKind {
+    /// An existing interface, the fastest way that it supports.
+    Interface {
+        /// The interface's name.
+        interface: String,
+    },
+    /// An existing interface, through AF_XDP sockets.
+    Xdp {
+        /// The interface's name.
+        interface: String,
+        /// Only this receive queue; all of them if none.
+        queue: Option<u32>,
+    },
+    /// An existing interface, through a packet socket.
+    Packet {
+        /// The interface's name.
+        interface: String,
+    },
+    /// A TAP device, made if it does not exist.
+    Tap {
+        /// The device's name.
+        interface: String,
+    },
+    /// Capture files.
+    Pcap {
+        /// The file that packets come from.
+        input: Option<String>,
+        /// The file that packets go to.
+        output: Option<String>,
+        /// How fast the input is read.
+        pace: Pace,
+    },
+    /// A queue in this process.
+    Memory {
+        /// A name to know it by; may be empty.
+        name: String,
+    },
+    /// What is sent comes back in.
+    Loopback,
+    /// A clock makes its packets.
+    Timer {
+        /// Nanoseconds from one to the next.
+        interval_ns: u64,
+        /// How many numbers they have.
+        packets: u32,
+    },
+}
+
+/// A port description that cannot be understood, with the place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecError {
+    /// What the user wrote.
+    pub text: String,
+    /// The bytes of `text` at fault.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub help: String,
+}
+
+impl fmt::Display for SpecError {
+    /// Three lines: the text, a marker under the place with the message, the help.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = |range: Range<usize>| self.text.get(range).map_or(0, |t| t.chars().count());
+        let indent = columns(0..self.span.start);
+        let width = columns(self.span.clone()).max(1);
+        writeln!(formatter, "  {}", self.text.escape_debug())?;
+        writeln!(formatter, "  {:indent$}{} {}", "", "^".repeat(width), self.message)?;
+        write!(formatter, "  help: {}", self.help)
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// A piece of the user's text that knows where it stands.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    whole: &'a str,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Piece<'a> {
+    fn text(self) -> &'a str {
+        &self.whole[self.start..self.end]
+    }
+
+    /// The pieces before and after the first `separator`.
+    fn split_once(self, separator: char) -> Option<(Piece<'a>, Piece<'a>)> {
+        let at = self.start + self.text().find(separator)?;
+        let after = at + separator.len_utf8();
+        Some((Piece { end: at, ..self }, Piece { start: after, ..self }))
+    }
+
+    fn error(self, message: impl Into<String>, help: impl Into<String>) -> SpecError {
+        SpecError {
+            text: self.whole.to_owned(),
+            span: self.start..self.end,
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+}
+
+impl PortSpec {
+    /// Reads one `PORT@INTERFACE`.
+    ///
+    /// # Errors
+    /// With the place in the text when it is not of the module's form.
+    pub fn parse(text: &str) -> Result<PortSpec, SpecError> {
+        let whole = Piece {
+            whole: text,
+            start: 0,
+            end: text.len(),
+        };
+        let (number, kind) = whole
+            .split_once('@')
+            .ok_or_else(|| whole.error("there is no `@`", "a port is PORT@INTERFACE, for example 0@veth0"))?;
+        Ok(PortSpec {
+            number: parse_number(number)?,
+            kind: parse_kind(kind)?,
+        })
+    }
+
+    /// Reads several and checks that no number, interface or output file is used twice.
+    ///
+    /// # Errors
+    /// For the first that is wrong or repeats another.
+    pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Vec<PortSpec>, SpecError> {
+        let mut specs: Vec<PortSpec> = Vec::new();
+        for text in texts {
+            let spec = PortSpec::parse(text)?;
+            check_distinct(&specs, &spec, text)?;
+            specs.push(spec);
+        }
+        Ok(specs)
+    }
+}
+
+/// Refuses a port that shares its number or its device with an earlier one.
+fn check_distinct(specs: &[PortSpec], new: &PortSpec, text: &str) -> Result<(), SpecError> {
+    let at = text.find('@').unwrap_or(text.len());
+    let number = Piece {
+        whole: text,
+        start: 0,
+        end: at,
+    };
+    let kind = Piece {
+        whole: text,
+        start: (at + 1).min(text.len()),
+        end: text.len(),
+    };
+    if specs.iter().any(|spec| spec.number == new.number) {
+        let free = (0..)
+            .find(|free| specs.iter().all(|spec| spec.number != *free))
+            .unwrap_or(0);
+        return Err(number.error(
+            format!("port {} is given twice", new.number),
+            format!("every port needs its own number; {free} is free"),
+        ));
+    }
+    if let Some(device) = device(&new.kind)
+        && let Some(other) = specs.iter().find(|spec| self::device(&spec.kind) == Some(device))
+    {
+        return Err(kind.error(
+            format!("`{device}` already is port {}", other.number),
+            "one interface or output file can serve only one port",
+        ));
+    }
+    Ok(())
+}
+
+/// What a port has for itself alone.
+fn device(kind: &PortKind) -> Option<&str> {
+    match kind {
+        PortKind::Interface { interface }
+        | PortKind::Xdp { interface, .. }
+        | PortKind::Packet { interface }
+        | PortKind::Tap { interface } => Some(interface),
+        PortKind::Pcap { output, .. } => output.as_deref(),
+        PortKind::Memory { .. } | PortKind::Loopback | PortKind::Timer { .. } => None,
+    }
+}
+
+fn parse_number(piece: Piece<'_>) -> Result<u32, SpecError> {
+    let help = "the port number stands before the `@`, for example 0@veth0";
+    let text = piece.text();
+    if text.is_empty() {
+        return Err(piece.error("the port number is missing", help));
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(piece.error("not a port number", help));
+    }
+    let help = "a port number is at most 4294967295; most programs have 9 bits for it (0 to 511)";
+    text.parse()
+        .map_err(|_| piece.error("the port number is too large", help))
+}
+
+fn parse_kind(piece: Piece<'_>) -> Result<PortKind, SpecError> {
+    let Some((kind, rest)) = piece.split_once(':') else {
+        return parse_bare_name(piece);
+    };
+    match kind.text() {
+        "xdp" => parse_xdp(rest),
+        "packet" => Ok(PortKind::Packet {
+            interface: parse_interface(rest)?,
+        }),
+        "tap" => Ok(PortKind::Tap {
+            interface: parse_interface(rest)?,
+        }),
+        "pcap" => parse_pcap(rest),
+        "mem" => Ok(PortKind::Memory {
+            name: rest.text().to_owned(),
+        }),
+        "timer" => parse_timer(rest),
+        "loopback" if rest.text().is_empty() => Ok(PortKind::Loopback),
+        "loopback" => Err(rest.error("nothing may follow", "write loopback: alone")),
+        unknown => Err(kind.error(
+            format!("unknown kind of port `{unknown}`"),
+            match similar(unknown, KINDS).first() {
+                Some(near) => format!("did you mean `{near}:`? {KINDS_HELP}"),
+                None => KINDS_HELP.to_owned(),
+            },
+        )),
+    }
+}
+
+fn parse_bare_name(piece: Piece<'_>) -> Result<PortKind, SpecError> {
+    if piece.text().is_empty() {
+        return Err(piece.error("the interface is missing", KINDS_HELP));
+    }
+    let interface = parse_interface(piece)?;
+    // `loopback` without its colon is more likely a slip than an interface of that name.
+    if matches!(interface.as_str(), "loopback" | "mem" | "pcap" | "timer") {
+        let help = format!(
+            "for this kind of port write `{interface}:`; for an interface of this \
+                            name write packet:{interface}"
+        );
+        return Err(piece.error("a kind of port without its `:`", help));
+    }
+    Ok(PortKind::Interface { interface })
+}
+
+fn parse_xdp(piece: Piece<'_>) -> Result<PortKind, SpecError> {
+    let (name, queue) = match piece.split_once(':') {
+        None => (piece, None),
+        Some((name, queue)) => {
+            let help = "after the interface's name may stand the number of one receive queue, for example xdp:eth0:1";
+            let number = queue.text().parse().ok();
+            let number = number.filter(|_| queue.text().bytes().all(|byte| byte.is_ascii_digit()));
+            (
+                name,
+                Some(number.ok_or_else(|| queue.error("not a queue number", help))?),
+            )
+        }
+    };
+    Ok(PortKind::Xdp {
+        interface: parse_interface(name)?,
+        queue,
+    })
+}
+
+fn parse_interface(piece: Piece<'_>) -> Result<String, SpecError> {
+    let name = piece.text();
+    let help = format!(
+        "an interface name has 1 to {MAX_INTERFACE_NAME} characters, no `/`, `:`, \
+                        blanks or control characters"
+    );
+    let message = if name.is_empty() {
+        "the interface name is missing"
+    } else if name.len() > MAX_INTERFACE_NAME {
+        "the interface name is too long"
+    } else if name
+        .chars()
+        .any(|c| c == '/' || c == ':' || c.is_whitespace() || c.is_control())
+        || matches!(name, "." | "../..")
+    {
+        "not an interface name"
+    } else {
+        return Ok(name.to_owned());
+    };
+    Err(piece.error(message, help))
+}
+
+fn parse_pcap(piece: Piece<'_>) -> Result<PortKind, SpecError> {
+    let help = "write pcap:IN,OUT; leave out what you do not need: pcap:IN, or pcap:,OUT";
+    let (input, rest) = piece.split_once(',').unwrap_or((
+        piece,
+        Piece {
+            start: piece.end,
+            ..piece
+        },
+    ));
+    let (output, pace) = match rest.split_once(',') {
+        None => (rest, Pace::Fast),
+        Some((output, pace)) if pace.text() == "paced" => (output, Pace::Recorded),
+        Some((_, pace)) => {
+            let help = "the only word that may follow the files is `paced` (read the input at the \
+                        pace at which it was recorded); file names cannot hold commas";
+            return Err(pace.error("unknown option", help));
+        }
+    };
+    let file = |piece: Piece<'_>| Some(piece.text().to_owned()).filter(|name| !name.is_empty());
+    match (file(input), file(output)) {
+        (None, None) => Err(piece.error("no file is named", help)),
+        (input, output) => Ok(PortKind::Pcap { input, output, pace }),
+    }
+}
+
+fn parse_timer(piece: Piece<'_>) -> Result<PortKind, SpecError> {
+    let help = "write timer:INTERVAL,PACKETS, for example timer:10us,256: a packet each 10 us, numbered from 0 to 255";
+    let (interval, packets) = piece
+        .split_once(',')
+        .ok_or_else(|| piece.error("the number of packets is missing", help))?;
+    let interval_ns = interval::parse(interval.text());
+    let packets_text = packets.text();
+    Ok(PortKind::Timer {
+        interval_ns: interval_ns
+            .ok_or_else(|| interval.error("not an interval: a whole number of ns, us, ms or s", help))?,
+        packets: packets_text
+            .parse()
+            .ok()
+            .filter(|packets| *packets > 0)
+            .ok_or_else(|| packets.error("not a number of packets", help))?,
+    })
+}
+
+impl fmt::Display for PortSpec {
+    /// In the form that [`PortSpec::parse`] reads.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}@", self.number)?;
+        match &self.kind {
+            PortKind::Interface { interface } => formatter.write_str(interface),
+            PortKind::Xdp { interface, queue: None } => write!(formatter, "xdp:{interface}"),
+            PortKind::Xdp {
+                interface,
+                queue: Some(queue),
+            } => write!(formatter, "xdp:{interface}:{queue}"),
+            PortKind::Packet { interface } => write!(formatter, "packet:{interface}"),
+            PortKind::Tap { interface } => write!(formatter, "tap:{interface}"),
+            PortKind::Pcap { input, output, pace } => {
+                let name = |file: &Option<String>| file.clone().unwrap_or_default();
+                write!(formatter, "pcap:{},{}", name(input), name(output))?;
+                match pace {
+                    Pace::Fast => Ok(()),
+                    Pace::Recorded => formatter.write_str(",paced"),
+                }
+            }
+            PortKind::Memory { name } => write!(formatter, "mem:{name}"),
+            PortKind::Loopback => formatter.write_str("loopback:"),
+            PortKind::Timer { interval_ns, packets } => {
+                write!(formatter, "timer:{},{packets}", interval::text(*interval_ns))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn packet(interface: &str) -> PortKind {
+        PortKind::Packet {
+            interface: interface.to_owned(),
+        }
+    }
+
+    fn xdp(interface: &str, queue: Option<u32>) -> PortKind {
+        PortKind::Xdp {
+            interface: interface.to_owned(),
+            queue,
+        }
+    }
+
+    #[test]
+    fn every_form() {
+        let pcap = |input: &str, output: &str, pace| PortKind::Pcap {
+            input: Some(input.to_owned()).filter(|name| !name.is_empty()),
+            output: Some(output.to_owned()).filter(|name| !name.is_empty()),
+            pace,
+        };
+        for (text, number, kind) in [
+            (
+                "0@veth0",
+                0,
+                PortKind::Interface {
+                    interface: "veth0".to_owned(),
+                },
+            ),
+            ("1@xdp:veth1", 1, xdp("veth1", None)),
+            ("1@xdp:veth1:7", 1, xdp("veth1", Some(7))),
+            ("511@packet:eth0.100", 511, packet("eth0.100")),
+            (
+                "2@tap:p4tap",
+                2,
+                PortKind::Tap {
+                    interface: "p4tap".to_owned(),
+                },
+            ),
+            ("3@pcap:in.pcap,out.pcap", 3, pcap("in.pcap", "out.pcap", Pace::Fast)),
+            ("3@pcap:in.pcap", 3, pcap("in.pcap", "", Pace::Fast)),
+            ("3@pcap:,out.pcap", 3, pcap("", "out.pcap", Pace::Fast)),
+            ("3@pcap:a,b,paced", 3, pcap("a", "b", Pace::Recorded)),
+            ("4@mem:", 4, PortKind::Memory { name: String::new() }),
+            ("5@loopback:", 5, PortKind::Loopback),
+            (
+                "6@timer:10us,256",
+                6,
+                PortKind::Timer {
+                    interval_ns: 10_000,
+                    packets: 256,
+                },
+            ),
+        ] {
+            let spec = PortSpec { number, kind };
+            assert_eq!(PortSpec::parse(text).as_ref(), Ok(&spec), "{text}");
+            assert_eq!(PortSpec::parse(&spec.to_string()), Ok(spec), "{text} printed");
+        }
+    }
+
+    #[test]
+    fn every_error_points_at_its_place() {
+        for (text, place, message) in [
+            ("veth0", "veth0", "there is no `@`"),
+            ("@veth0", "", "the port number is missing"),
+            ("-1@veth0", "-1", "not a port number"),
+            ("4294967296@veth0", "4294967296", "the port number is too large"),
+            ("0@", "", "the interface is missing"),
+            ("0@pakcet:veth0", "pakcet", "unknown kind of port `pakcet`"),
+            ("0@xdp:veth0:+1", "+1", "not a queue number"),
+            ("0@xdp::1", "", "the interface name is missing"),
+            ("0@packet:", "", "the interface name is missing"),
+            (
+                "0@tap:averyveryverylongname",
+                "averyveryverylongname",
+                "the interface name is too long",
+            ),
+            ("0@veth 0", "veth 0", "not an interface name"),
+            ("0@pcap:", "", "no file is named"),
+            ("0@pcap:a,b,quick", "quick", "unknown option"),
+            ("0@loopback", "loopback", "a kind of port without its `:`"),
+            ("0@loopback:x", "x", "nothing may follow"),
+            ("0@timer:10us", "10us", "the number of packets is missing"),
+            (
+                "0@timer:10,256",
+                "10",
+                "not an interval: a whole number of ns, us, ms or s",
+            ),
+            ("0@timer:1ms,0", "0", "not a number of packets"),
+        ] {
+            let error = PortSpec::parse(text).expect_err(text);
+            assert_eq!(&text[error.span.clone()], place, "{text}");
+            assert_eq!(error.message, message, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_in_print() {
+        let error = PortSpec::parse("12@pakcet:veth0").expect_err("a slip");
+        assert_eq!(
+            error.to_string(),
+            "  12@pakcet:veth0\n     ^^^^^^ unknown kind of port `pakcet`\n  help: did you mean \
+             `packet:`? write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, pcap:IN,OUT \
+             (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS"
+        );
+    }
+
+    #[test]
+    fn ports_must_be_distinct() {
+        let error = PortSpec::parse_all(["0@a", "1@b", "1@c"]).expect_err("1 twice");
+        assert_eq!(
+            (error.span, error.help.as_str()),
+            (0..1, "every port needs its own number; 2 is free")
+        );
+        let error = PortSpec::parse_all(["0@a", "1@packet:a"]).expect_err("a twice");
+        assert_eq!(error.message, "`a` already is port 0");
+        assert!(PortSpec::parse_all(["0@mem:", "1@mem:", "2@pcap:x", "3@pcap:x"]).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_every_span_is_printable(text in "\\PC{0,40}") {
+            if let Err(error) = PortSpec::parse(&text) {
+                prop_assert!(text.get(error.span.clone()).is_some());
+                prop_assert!(!error.to_string().is_empty());
+            }
+        }
+
+        #[test]
+        fn likely_texts_round_trip(text in "[0-9]{1,3}@(xdp:|packet:|tap:|pcap:|mem:|loopback:|)[a-z0-9.,@:]{0,12}") {
+            if let Ok(spec) = PortSpec::parse(&text) {
+                prop_assert_eq!(PortSpec::parse(&spec.to_string()), Ok(spec));
+            }
+        }
+    }
+}

@@ -1,0 +1,558 @@
+//! Scenarios from text to results, and what is said of those that are wrong.
+
+use forebay_files::FileSources;
+use forebay_ir::Program;
+use forebay_sim::{
+    Library, Results, Run, Search, SearchResults, Setup, Silent, expand, find_max, results_text, search_text,
+};
+
+/// Programs of the repository by their names.
+struct Programs;
+
+impl Library for Programs {
+    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
+        let path = format!("{}/../../../programs/{path}/{path}.p4", env!("CARGO_MANIFEST_DIR"));
+        let provider = FileSources::new();
+        let options = forebay_frontend::Options {
+            provider: &provider,
+            include_paths: &[],
+            defines,
+        };
+        forebay_frontend::compile(&path, &options)
+            .program
+            .ok_or_else(|| format!("cannot compile {path}"))
+    }
+
+    fn text(&self, path: &str) -> Result<String, String> {
+        Err(format!("cannot read {path}"))
+    }
+
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+        Err(format!("cannot read {path}"))
+    }
+}
+
+const SCENARIO: &str = r#"
+description = "Two ports into one"
+duration_us = 200
+
+[[chip]]
+name = "switch"
+spec = "tofino"
+program = "portfwd"
+commands = """
+add ports ingress_port:1 forward(port:3)
+add ports ingress_port:2 forward(port:3)
+"""
+
+[[chip.port]]
+numbers = [3]
+queues = [{ quantum_bytes = 1500, capacity_bytes = 50_000 }]
+
+[[traffic]]
+name = "in"
+to = ["switch:1", "switch:2"]
+gbps = 40
+arrivals = "poisson"
+frame = { udp = { bytes = "imix", flows = 10 } }
+
+[measure]
+sample_us = 10
+queues = ["switch:3"]
+
+[search]
+from_gbps = 10
+to_gbps = 90
+tolerance_gbps = 1
+delivered_per_sent = 1
+"#;
+
+fn setup(text: &str) -> Setup {
+    match Setup::new(text, &Programs) {
+        Ok(setup) => setup,
+        Err(problems) => panic!("{problems:?}"),
+    }
+}
+
+fn problem(from: &str, to: &str) -> String {
+    assert!(SCENARIO.contains(from), "{from}");
+    match Setup::new(&SCENARIO.replace(from, to), &Programs) {
+        Ok(_) => panic!("{to} should be wrong"),
+        Err(problems) => problems[0].to_string(),
+    }
+}
+
+fn run(setup: &Setup, seed: u64) -> String {
+    let results = setup.run(Run { seed, gbps: None }, &mut Silent);
+    serde_json::to_string(&results).unwrap()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let (first, second) = (setup(SCENARIO), setup(SCENARIO));
+    assert_eq!(run(&first, 1), run(&second, 1));
+    assert_ne!(run(&first, 1), run(&first, 2));
+}
+
+#[test]
+fn what_comes_in_goes_out() {
+    let results = setup(SCENARIO).run(Run { seed: 1, gbps: None }, &mut Silent);
+    assert_eq!((results.lost(), results.sent()), (0, results.delivered()));
+    assert!((results.offered_gbps() - 80.0).abs() < 4.0);
+    assert!((results.output_gbps() - results.offered_gbps()).abs() < 1.0);
+    let latency = &results.sources[0].latency;
+    assert!(
+        latency.min_ns >= 700.0 && latency.mean_ns > latency.min_ns,
+        "{latency:?}"
+    );
+    assert_eq!(results.sources[0].reordering.extent_max, 0);
+    assert_eq!(results.chips[0].queues[0].samples_bytes.len(), 19);
+}
+
+#[test]
+fn the_search_finds_the_output_port() {
+    let found = searched(SCENARIO);
+    let max = found.max_gbps.unwrap();
+    assert!(found.found && !found.at_least && (44.0..51.0).contains(&max), "{max}");
+    assert!(found.trials.iter().any(|trial| !trial.good && trial.lost > 0));
+    assert!(found.lowest_loss.is_some_and(|results| results.lost() > 0));
+}
+
+fn searched(text: &str) -> SearchResults {
+    find_max(&setup(text), Search { seed: 1 }, &mut Silent).unwrap()
+}
+
+#[test]
+fn a_search_says_what_it_has_not_found() {
+    let nothing = searched(&SCENARIO.replace("delivered_per_sent = 1", "delivered_per_sent = 2"));
+    assert_eq!(
+        (nothing.found, nothing.max_gbps, nothing.best.is_none()),
+        (false, None, true)
+    );
+    let lowest = nothing.lowest_bad().unwrap();
+    assert!(lowest.gbps == 10.0 && lowest.missing > 0, "{lowest:?}");
+    let said = search_text(&nothing);
+    assert!(
+        said.starts_with("nothing found: at 10.000 Gbps, the lowest load tried, 0 of "),
+        "{said}"
+    );
+    let ceiling = searched(&SCENARIO.replace("to_gbps = 90", "to_gbps = 30"));
+    assert_eq!(
+        (ceiling.found, ceiling.at_least, ceiling.max_gbps),
+        (true, true, Some(30.0))
+    );
+    let said = search_text(&ceiling);
+    assert!(
+        said.starts_with("at least 30.000 Gbps without loss: the search goes no higher"),
+        "{said}"
+    );
+}
+
+#[test]
+fn mistakes_have_their_lines_and_say_what_would_be_right() {
+    for (from, to, expected) in [
+        (
+            "duration_us = 200",
+            "duration = 200",
+            "3: there is no key `duration` here; did you mean `duration_us`?",
+        ),
+        ("duration_us = 200", "duration_us = -1", "3: duration_us is -1"),
+        (
+            "\"tofino\"",
+            "\"tofino9\"",
+            "7: there is no chip \"tofino9\"; there are tofino, tofino2, v1model-ideal",
+        ),
+        ("\"portfwd\"", "\"nothing\"", "8: cannot compile"),
+        (
+            "forward(port:3)",
+            "forwards(port:3)",
+            "the program refuses the command in line 1",
+        ),
+        (
+            "numbers = [3]",
+            "numbers = [64]",
+            "15: tofino has no port 64; its ports are 0 to 63",
+        ),
+        ("numbers = [3]", "numbers = [3, 3]", "15: port 3 is configured twice"),
+        (
+            "quantum_bytes = 1500",
+            "quantum_bytes = 0",
+            "15: a queue with a quantum of 0 bytes would never be served",
+        ),
+        (
+            "quantum_bytes",
+            "weight",
+            "16: there is no key `weight` here; there are: quantum_bytes, capacity_bytes",
+        ),
+        ("\"switch:2\"]", "\"switch:64\"]", "20: chip switch has no port 64"),
+        (
+            "\"switch:2\"]",
+            "\"other:1\"]",
+            "20: there is no chip \"other\"; there are: switch",
+        ),
+        (
+            "\"switch:2\"]",
+            "\"switch\"]",
+            "20: \"switch\" is no port; write chip:port, as in \"switch:1\"",
+        ),
+        ("gbps = 40", "gbps = -40", "21: a rate is 0 to 10000 Gbps"),
+        (
+            "gbps = 40",
+            "gbps = abc",
+            "21: this is neither a number, nor true or false, nor a text in quotes: `gbps = abc`",
+        ),
+        (
+            "gbps = 40",
+            "gbps = false1",
+            "21: this is neither a number, nor true or false, nor a text in quotes",
+        ),
+        (
+            "gbps = 40",
+            "gbps = \"fast\"",
+            "21: a number is expected here, not the text \"fast\"",
+        ),
+        (
+            "gbps = 40",
+            "gbps = 250",
+            "21: 250 Gbps do not fit into switch:1: a port of tofino takes 100 Gbps",
+        ),
+        (
+            "gbps = 40",
+            "gbps = 40\nsteps = [[10, 120]]",
+            "21: 120 Gbps do not fit into switch:1",
+        ),
+        (
+            "to_gbps = 90",
+            "to_gbps = 120",
+            "31: to_gbps is 120; the port of the first stream takes 100 Gbps",
+        ),
+        (
+            "{ udp = { bytes = \"imix\", flows = 10 } }",
+            "{ pcap = 5 }",
+            "23: a table, as in { file = \"frames.pcap\" }, is expected here, not 5",
+        ),
+        (
+            "{ udp = { bytes = \"imix\", flows = 10 } }",
+            "5",
+            "23: a frame, as in { udp = { bytes = 64 } }, is expected here, not 5",
+        ),
+        (
+            "{ udp = { bytes = \"imix\", flows = 10 } }",
+            "{ tcp = { bytes = 64 } }",
+            "23: there is no key `tcp` here; there are: udp, message, n-packet, pcap",
+        ),
+        (
+            "\"imix\"",
+            "true",
+            "23: a number of bytes, a list of them, or \"imix\" is expected here, not true",
+        ),
+        (
+            "\"poisson\"",
+            "\"normal\"",
+            "22: \"normal\" is none of: constant, poisson, bursts",
+        ),
+        (
+            "[measure]",
+            "[measure]\nmessages = true",
+            "26: no stream carries messages to follow",
+        ),
+        ("\"imix\"", "\"big\"", "23: \"big\" is no size"),
+        ("\"imix\"", "20", "23: a UDP frame has 42 to 9000 bytes, not 20"),
+        (
+            "tolerance_gbps = 1",
+            "tolerance_gbps = 0",
+            "32: tolerance_gbps is more than 0",
+        ),
+        (
+            "[measure]",
+            "[[timer]]\nport = \"switch:5\"\ninterval_ns = 0\npackets = 1\n[measure]",
+            "26: a timer has an interval_ns of at least 1",
+        ),
+        (
+            "[measure]",
+            "[[fault]]\nport = \"switch:5\"\nloss = 2\n[measure]",
+            "26: loss, duplication and delay of a fault are shares",
+        ),
+        (
+            "duration_us = 200",
+            "duration_us = 200\ndrain_us = 1e12",
+            "3: drain_us is 1000000000000; it is 0 to 60000000",
+        ),
+        (
+            "[[traffic]]",
+            "[[link]]\nfrom = \"switch:3\"\nto = \"switch:1\"\n[[traffic]]",
+            "23: a frame of \"in\" goes round for ever",
+        ),
+    ] {
+        let said = problem(from, to);
+        assert!(said.contains(expected), "{to}: {said:?} instead of {expected:?}");
+    }
+}
+
+#[test]
+fn a_program_that_needs_what_the_chip_lacks_is_refused() {
+    let spec = include_str!("../../chip/chips/tofino.toml");
+    let without = spec.replace("resubmit_buffer_packets = 16", "resubmit_buffer_packets = 0");
+    let text = DISAGGREGATING.replace("\"tofino\"", "\"no_resubmission.toml\"");
+    let library = WithChip(&without);
+    let said = match Setup::new(&text, &library) {
+        Ok(_) => panic!("nothing is resubmitted on this chip"),
+        Err(problems) => problems[0].to_string(),
+    };
+    assert!(said.starts_with("8: the program resubmits packets, and"), "{said}");
+    assert!(Setup::new(DISAGGREGATING, &Programs).is_ok());
+}
+
+const DISAGGREGATING: &str = r#"
+description = "N-packets are taken apart by resubmission"
+duration_us = 10
+
+[[chip]]
+name = "switch"
+spec = "tofino"
+program = "iot_disaggregate_tofino"
+defines = ["METHOD=1", "N=2", "S=22"]
+commands = """
+add ipv4_lpm ipv4.dst_addr:0x0A000200/24 to_next_hop(next_hop_id:7, port:2)
+add next_hops next_hop:7 set_macs(src_addr:1, dst_addr:2)
+mirroring_add 1002 2
+"""
+
+[[traffic]]
+name = "N-packets"
+to = ["switch:1"]
+gbps = 1
+frame = { n-packet = { payload_bytes = 16, messages = 2 } }
+
+[measure]
+messages = true
+"#;
+
+fn results(text: &str) -> Results {
+    setup(text).run(Run { seed: 1, gbps: None }, &mut Silent)
+}
+
+#[test]
+fn messages_in_n_packets_are_followed_and_copies_are_counted_apart() {
+    let results = results(DISAGGREGATING);
+    let messages = results.messages.as_ref().expect("messages are followed");
+    let source = &results.sources[0];
+    assert!(source.sent > 10);
+    assert_eq!((messages.sent, messages.delivered), (2 * source.sent, 2 * source.sent));
+    assert_eq!((messages.missing, messages.unexpected, messages.damaged), (0, 0, 0));
+    assert_eq!((source.delivered, source.copies), (source.sent, source.sent));
+    assert_eq!(results.frames_out(), 2 * source.sent);
+}
+
+#[test]
+fn a_stream_that_ends_inside_says_where() {
+    let results = results(&DISAGGREGATING.replace("mirroring_add 1002 2\n", ""));
+    let source = &results.sources[0];
+    assert_eq!((source.delivered, source.copies), (0, 0));
+    assert!(
+        source
+            .ends
+            .keys()
+            .any(|end| end.starts_with("dropped by the program at switch:1: ")),
+        "{source:?}"
+    );
+    let text = results_text(&results);
+    assert!(
+        text.contains("ends inside, dropped by the program at switch:1: "),
+        "{text}"
+    );
+    assert!(
+        text.contains(" – ") && text.contains("nothing left the network"),
+        "{text}"
+    );
+}
+
+fn refusal(text: &str) -> String {
+    match Setup::new(text, &Programs) {
+        Ok(_) => panic!("{text} should be refused"),
+        Err(problems) => problems[0].to_string(),
+    }
+}
+
+/// Four messages take three resubmissions; the chip permits one.
+#[test]
+fn a_rule_of_the_chip_is_lifted_by_name_and_with_a_reason() {
+    let four = DISAGGREGATING
+        .replace("N=2", "N=4")
+        .replace("messages = 2", "messages = 4");
+    let said = refusal(&four);
+    assert!(
+        said.contains("is resubmitted more often than tofino permits (max_resubmissions = 1)"),
+        "{said}"
+    );
+    let lifted = |more: &str| four.replace("\"S=22\"]", &format!("\"S=22\"]\n{more}"));
+    let said = refusal(&lifted("max_resubmissions = 3"));
+    assert!(said.contains("the key max_resubmissions_reason is missing"), "{said}");
+    let text = lifted("max_resubmissions = 3\nmax_resubmissions_reason = \"to see what it costs\"");
+    let results = results(&text);
+    let rule = &results.chips[0].lifted[0];
+    assert_eq!(rule.rule, "tofino resubmits a packet at most once: here 3 times");
+    assert_eq!((rule.reason.as_str(), results.lost()), ("to see what it costs", 0));
+    assert!(results_text(&results).contains("rule lifted: tofino resubmits"));
+    let said = refusal(&lifted("max_resubmissions = 2\nmax_resubmissions_reason = \"too few\""));
+    assert!(
+        said.contains("more often than tofino permits (max_resubmissions = 2)"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_program_that_does_not_fit_its_chip_is_not_timed() {
+    let text = SCENARIO
+        .replace("\"portfwd\"", "\"iot_aggregate\"")
+        .replace("\nadd ports", "\n# add ports");
+    let said = refusal(&text);
+    assert!(
+        said.starts_with("8: the program does not fit tofino: ") && said.contains("--ignore-fit"),
+        "{said}"
+    );
+    let case = &expand(&text, &[]).unwrap()[0];
+    let setup = Setup::of_case(case, &Programs, Some("tried")).unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert_eq!(
+        setup.lifted().next().map(|lifted| lifted.reason.as_str()),
+        Some("tried")
+    );
+    let ignored = |more: &str| text.replace("\"iot_aggregate\"", &format!("\"iot_aggregate\"\n{more}"));
+    assert!(refusal(&ignored("ignore_fit = true")).contains("ignore_fit needs a reason"));
+    let own = Setup::new(&ignored("ignore_fit = true\nignore_fit_reason = \"known\""), &Programs);
+    let own = own.unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert_eq!(own.lifted().next().map(|lifted| lifted.reason.as_str()), Some("known"));
+    assert!(Setup::new(&text.replace("\"tofino\"", "\"v1model-ideal\""), &Programs).is_ok());
+}
+
+#[test]
+fn values_of_parameters_are_said_where_something_is_wrong() {
+    let text = SCENARIO.replace("gbps = 40", "gbps = ${LOAD}") + "[parameters]\nLOAD = 40\n";
+    let said = |value: &str| {
+        let case = &expand(&text, &[("LOAD".to_string(), value.to_string())]).unwrap()[0];
+        match Setup::of_case(case, &Programs, None) {
+            Ok(_) => panic!("{value} should be wrong"),
+            Err(problems) => problems[0].to_string(),
+        }
+    };
+    let of_text = "21: this is neither a number, nor true or false, nor a text in quotes: `gbps = fast` (LOAD is fast)";
+    assert_eq!(said("fast"), of_text);
+    assert!(said("250").ends_with("(LOAD is 250)"), "{}", said("250"));
+}
+
+#[test]
+fn a_scenario_has_traffic() {
+    let (before, _) = SCENARIO.split_once("[[traffic]]").unwrap();
+    assert_eq!(
+        refusal(before).trim(),
+        "there is no traffic; a scenario has at least one [[traffic]] or [[timer]]"
+    );
+}
+
+/// Every key that a scenario may have is on the page that lists them.
+#[test]
+fn every_key_of_a_scenario_is_documented() {
+    let page = include_str!("../../../../docs/scenarios.md");
+    let source = include_str!("../src/scenario.rs");
+    let (_, entries) = source.split_once("pub struct Scenario {").expect("the scenario");
+    let (entries, _) = entries.split_once("#[cfg(test)]").unwrap_or((entries, ""));
+    let mut keys = 0;
+    for line in entries.lines().map(str::trim) {
+        let field = line.strip_prefix("pub(crate) ").or_else(|| line.strip_prefix("pub "));
+        let Some((name, _)) = field.and_then(|field| field.split_once(':')) else {
+            continue;
+        };
+        if !name.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c == '2') || name == "distances" {
+            continue;
+        }
+        let key = if name == "n_packet" { "n-packet" } else { name };
+        assert!(
+            page.contains(&format!("`{key}`")),
+            "docs/scenarios.md does not say what {key} is"
+        );
+        keys += 1;
+    }
+    assert!(keys > 50, "only {keys} keys were found");
+}
+
+/// Programs, and the text of a chip.
+struct WithChip<'a>(&'a str);
+
+impl Library for WithChip<'_> {
+    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
+        Programs.program(path, defines)
+    }
+
+    fn text(&self, _: &str) -> Result<String, String> {
+        Ok(self.0.to_string())
+    }
+
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+        Programs.bytes(path)
+    }
+}
+
+const TIMED: &str = r#"
+description = "Messages of different lengths, gathered for 50 us at most"
+duration_us = 1000
+
+[[chip]]
+name = "switch"
+spec = "tofino"
+program = "iot_aggregate_timed"
+defines = ["N=8", "MAX_AGE=50", "FLOWS=64"]
+ignore_fit = true
+ignore_fit_reason = "its registers need one another"
+commands = """
+add ipv4_lpm ipv4.dst_addr:0x0A000200/24 to_next_hop(next_hop_id:7, port:2)
+add next_hops next_hop:7 set_macs(src_addr:1, dst_addr:2)
+"""
+
+[[timer]]
+port = "switch:63"
+interval_ns = 100
+packets = 64
+
+[[traffic]]
+name = "messages"
+to = ["switch:1"]
+gbps = 0.2
+arrivals = "poisson"
+frame = { message = { payload_bytes = [12, 20, 31], flows = 40 } }
+
+[measure]
+messages = true
+"#;
+
+#[test]
+fn messages_wait_for_a_bounded_time_and_none_is_missing() {
+    let followed = |text: &str| {
+        let results = setup(text).run(Run { seed: 1, gbps: None }, &mut Silent);
+        results.messages.expect("messages are followed")
+    };
+    let messages = followed(TIMED);
+    assert!(messages.sent > 200, "{messages:?}");
+    assert_eq!((messages.missing, messages.unexpected, messages.damaged), (0, 0, 0));
+    // A batch's age, a round of the timer, a microsecond of the program's clock, and the way through the chip.
+    assert!(
+        (50e3..50e3 + 6.4e3 + 2e3).contains(&messages.wait.max_ns),
+        "{messages:?}"
+    );
+    let kept = followed(&TIMED.replace("packets = 64", "packets = 64\nlast_round = false"));
+    assert!(kept.missing > 0, "without a last round some are never sent");
+}
+
+#[test]
+fn faults_of_a_scenario_strike() {
+    let looping = SCENARIO.replace(
+        "[[traffic]]",
+        "[[link]]\nfrom = \"switch:3\"\nto = \"switch:1\"\n[[fault]]\nport = \"switch:3\"\nloss = 1.0\n[[traffic]]",
+    );
+    let results = setup(&looping).run(Run { seed: 1, gbps: None }, &mut Silent);
+    assert_eq!(results.lost(), results.sent(), "each frame on the link is lost");
+    assert!(
+        results.chips[0].lost.contains_key("3.injected_fault"),
+        "{:?}",
+        results.chips[0].lost
+    );
+}
