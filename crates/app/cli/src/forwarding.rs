@@ -1,6 +1,6 @@
 //! The threads of a running switch: one for each worker, and this one, which looks after them.
 //!
-//! A worker breathes until all have nothing left to do or it is told to stop; in between it leaves a report where this
+//! A worker polls until all have nothing left to do or it is told to stop; in between it leaves a report where this
 //! thread finds it. With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`].
 
 use crate::output;
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// Longest time without looking at signals and for reports, in nanoseconds.
 const MAX_WAIT_NS: u64 = 50_000_000;
 
-/// Idle breaths of one of several workers before it waits for the system: what comes next often comes soon.
+/// Idle polls of one of several workers before it waits for the system: what comes next often comes soon.
 const BREATHS_BEFORE_WAITING: u32 = 64;
 
 /// How long what is inside a switch may take to come out when it stops, in nanoseconds.
@@ -182,7 +182,7 @@ fn last_round(workers: &mut [Worker], clock: Clock) {
     while !is_done && clock.now_ns() < end_ns {
         is_done = true;
         for worker in workers.iter_mut() {
-            is_done &= worker.switch.breathe(clock.now_ns(), &mut NoTrace).is_idle();
+            is_done &= worker.switch.poll(clock.now_ns(), &mut NoTrace).is_idle();
             worker.take_digests();
         }
         is_done &= workers.iter().all(|worker| worker.switch.counters().in_flight() == 0);
@@ -190,10 +190,10 @@ fn last_round(workers: &mut [Worker], clock: Clock) {
     workers.iter_mut().for_each(Worker::pass_news_on);
 }
 
-/// A breath whose packets are logged; whether it was idle.
+/// A poll whose packets are logged; whether it was idle.
 fn narrated(switch: &mut Switch, now_ns: u64, narrator: &mut Narrator, turns: &Turns) -> bool {
     turns.next();
-    let is_idle = switch.breathe(now_ns, narrator).is_idle();
+    let is_idle = switch.poll(now_ns, narrator).is_idle();
     if is_idle {
         narrator.log().flush();
     }
@@ -448,7 +448,7 @@ impl Worker {
                 self.program.arrive();
             }
             let idle = match &mut self.narrator {
-                None => self.switch.breathe(now_ns, &mut NoTrace).is_idle(),
+                None => self.switch.poll(now_ns, &mut NoTrace).is_idle(),
                 Some((narrator, turns)) => narrated(&mut self.switch, now_ns, narrator, turns),
             };
             self.take_digests();
@@ -474,7 +474,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether nothing can come to any worker. Said after an idle breath.
+    /// Whether nothing can come to any worker. Said after an idle poll.
     fn is_done(&self) -> bool {
         if self.switch.counters().in_flight() > 0 {
             return false;

@@ -10,7 +10,7 @@ use forebay_frontend::{Checked, Compiled, Options};
 use forebay_ir::Program;
 use forebay_p4info::model::P4Info;
 use forebay_p4runtime::Bundle;
-use forebay_pipeline::{Pipeline, ShortWay};
+use forebay_pipeline::{FastPath, Pipeline};
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::render;
 use forebay_syntax::source::SourceMap;
@@ -64,10 +64,10 @@ impl Engine {
     ///
     /// # Errors
     /// When the program cannot be loaded.
-    pub fn load(self, program: Program, short_way: ShortWay) -> Result<Arc<Pipeline>> {
+    pub fn load(self, program: Program, fast_path: FastPath) -> Result<Arc<Pipeline>> {
         let options = forebay_pipeline::Options {
             engine: self.of_pipeline(),
-            short_way,
+            fast_path,
             ..Default::default()
         };
         load(program, options)

@@ -132,7 +132,7 @@ fn forward(pipeline: Arc<Pipeline>, observed: &Observed) {
         }
         let offered = burst.len() as u64;
         let accepted = outside.send(&mut burst, now_ns).unwrap_or(0) as u64;
-        switch.breathe(now_ns, &mut NoTrace);
+        switch.poll(now_ns, &mut NoTrace);
         let mut arrived = 0;
         for (sink, number) in sinks.iter_mut().zip(2..) {
             let count = sink.receive(&mut received, RING, now_ns).unwrap_or(0) as u64;

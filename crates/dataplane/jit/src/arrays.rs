@@ -1,10 +1,10 @@
 //! Where generated code finds the arrays of stateful objects.
 //!
-//! On the short way registers and counters are read and written by generated code itself. It knows from the program how
+//! On the fast path registers and counters are read and written by generated code itself. It knows from the program how
 //! many elements an array has, how many words each of them takes, and which registers are a [bank](RegisterBanks); where the
 //! words are it reads from [`Arrays`], which were compared with the program when they were made.
 
-use crate::register_banks::RegisterBanks;
+use crate::register_groups::RegisterBanks;
 use forebay_ir::{CounterId, Program, RegisterId};
 use forebay_tables::RegisterArray;
 use std::sync::atomic::AtomicU64;
@@ -38,7 +38,7 @@ impl Arrays {
     ///
     /// # Safety
     ///
-    /// The words stay where they are as long as packets take a [`crate::ShortWay`] with these arrays.
+    /// The words stay where they are as long as packets take a [`crate::FastPath`] with these arrays.
     ///
     /// # Panics
     ///

@@ -1,13 +1,13 @@
 //! Which slots have to be 0 before a packet begins: not those that are written before they are read, or never read.
 
-use crate::halves::Halves;
-use crate::resting::Resting;
+use crate::gress::Gresses;
+use crate::in_place::InPlace;
 use forebay_ir::{Block, Body, IndexSet, Program, SlotId, SlotKind, Terminator};
 
 /// Slots that need not be 0 when the function of ingress begins.
-pub(crate) fn uncleared(program: &Program, halves: Option<&Halves>, resting: &Resting) -> IndexSet {
+pub(crate) fn uncleared(program: &Program, gresses: Option<&Gresses>, in_place: &InPlace) -> IndexSet {
     let mut uncleared = IndexSet::new(program.slots.len());
-    if halves.is_none() {
+    if gresses.is_none() {
         return uncleared;
     }
     let mut read_first = IndexSet::new(program.slots.len());
@@ -18,7 +18,7 @@ pub(crate) fn uncleared(program: &Program, halves: Option<&Halves>, resting: &Re
     for slot in slots {
         // Who declares a variable alone can name it, and does not know what it was in another control.
         let is_local = matches!(program.slot(slot).kind, SlotKind::Local);
-        if resting.is_left(slot) || is_local && !read_first.contains(slot.index()) {
+        if in_place.is_left(slot) || is_local && !read_first.contains(slot.index()) {
             uncleared.insert(slot.index());
         }
     }

@@ -2,10 +2,10 @@
 
 use crate::analysis::emits_whole_bytes;
 use crate::arrays::ArraysShape;
-use crate::context::{Context, Later, Memory, half_ended};
-use crate::halves::{Given, HalfEnd, Side};
+use crate::context::{Context, Later, Memory, gress_exit};
+use crate::gress::{Given, GressExit, Side};
+use crate::in_place::LeftField;
 use crate::pool::Pool;
-use crate::resting::LeftField;
 use crate::tables::TableObjects;
 use cranelift_jit::JITModule;
 use forebay_interp::{Buffers, Ended, Input, Random, Requests, State};
@@ -37,13 +37,13 @@ pub struct Code {
 pub(crate) struct Entries {
     /// By body; nothing for actions, and for bodies that are only executed with others.
     pub(crate) bodies: Vec<Option<Entry>>,
-    /// Of ingress and of egress: see [`crate::halves`]. Nothing when the program was compiled without them.
-    pub(crate) halves: Vec<Half>,
+    /// Of ingress and of egress: see [`crate::gress`]. Nothing when the program was compiled without them.
+    pub(crate) gresses: Vec<GressCode>,
 }
 
 /// The function of a side.
 #[derive(Debug)]
-pub(crate) struct Half {
+pub(crate) struct GressCode {
     side: Side,
     entry: Entry,
     /// The tables that it searches itself, in the order of their locations.
@@ -52,10 +52,10 @@ pub(crate) struct Half {
     number: u64,
 }
 
-impl Half {
-    pub(crate) fn new(side: Side, entry: Entry, searched: Vec<TableId>) -> Half {
+impl GressCode {
+    pub(crate) fn new(side: Side, entry: Entry, searched: Vec<TableId>) -> GressCode {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        Half {
+        GressCode {
             side,
             entry,
             searched,
@@ -148,10 +148,10 @@ impl Code {
     /// Where packets are on one side, while a pin of the tables lives.
     ///
     /// # Panics
-    /// When the program was compiled without [`crate::halves::Halves`].
+    /// When the program was compiled without [`crate::gress::Gresses`].
     #[inline]
     pub fn on_side<'a>(&'a self, side: Side, objects: &'a impl TableObjects, locations: &'a mut Locations) -> Site<'a> {
-        let half = &self.entries.halves[side as usize];
+        let half = &self.entries.gresses[side as usize];
         if !half.searched.is_empty() {
             locations.find(half, objects);
         }
@@ -184,7 +184,7 @@ pub struct Locations {
 impl Locations {
     /// Finds them unless they are known.
     #[inline]
-    fn find(&mut self, half: &Half, objects: &impl TableObjects) {
+    fn find(&mut self, half: &GressCode, objects: &impl TableObjects) {
         let wanted = objects.pin().session().map(|session| (half.number, session));
         if wanted.is_none() || wanted != self.found {
             self.found = None;
@@ -194,7 +194,7 @@ impl Locations {
     }
 
     #[inline(never)]
-    fn find_anew(&mut self, half: &Half, objects: &dyn TableObjects) {
+    fn find_anew(&mut self, half: &GressCode, objects: &dyn TableObjects) {
         self.tables.clear();
         let searched = half.searched.iter();
         self.tables
@@ -206,7 +206,7 @@ impl Locations {
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
     code: &'a Code,
-    half: Option<&'a Half>,
+    half: Option<&'a GressCode>,
     /// Of the tables that the function of the side searches.
     locations: &'a [Location],
 }
@@ -279,7 +279,7 @@ impl<'a> Execution<'a> {
     /// # Panics
     /// When this is another side's [`Site`], or the state is another program's.
     #[inline]
-    pub fn ingress(&mut self, given: &Given, state_is_ready: bool) -> HalfEnd {
+    pub fn ingress(&mut self, given: &Given, state_is_ready: bool) -> GressExit {
         self.context.state_is_ready = state_is_ready.into();
         self.half(Side::Ingress, given)
     }
@@ -289,7 +289,7 @@ impl<'a> Execution<'a> {
     /// # Panics
     /// As above.
     #[inline]
-    pub fn egress(&mut self, given: &Given) -> HalfEnd {
+    pub fn egress(&mut self, given: &Given) -> GressExit {
         self.half(Side::Egress, given)
     }
 
@@ -300,7 +300,7 @@ impl<'a> Execution<'a> {
     /// # Panics
     /// As above, and when the frame is not so long.
     #[inline]
-    pub fn egress_into(&mut self, given: &Given, frame: &'a mut [u8], front: usize) -> (HalfEnd, Option<usize>) {
+    pub fn egress_into(&mut self, given: &Given, frame: &'a mut [u8], front: usize) -> (GressExit, Option<usize>) {
         assert!(front <= frame.len(), "the front is a part of the frame");
         self.context.packet_bits = frame.len() as u64 * 8;
         let start = frame.as_mut_ptr();
@@ -315,11 +315,11 @@ impl<'a> Execution<'a> {
     }
 
     #[inline(always)]
-    fn half(&mut self, side: Side, given: &Given) -> HalfEnd {
+    fn half(&mut self, side: Side, given: &Given) -> GressExit {
         let half = self.site.half.filter(|half| half.side == side);
         self.context.given = given.as_ptr();
         let ending = self.execute(half.expect("the site is on that side").entry);
-        half_ended(ending)
+        gress_exit(ending)
     }
 
     /// Behind a side: bytes of all valid headers.

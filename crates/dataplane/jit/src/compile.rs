@@ -3,17 +3,17 @@
 use crate::analysis::{action_body, emits_whole_bytes, longest_way, size, truncates};
 use crate::arrays::ArraysShape;
 use crate::clearing::uncleared;
-use crate::code::{Code, CodeMemory, Entries, Entry, Half, entry};
-use crate::halves::{Halves, Side};
-use crate::joins::Joins;
-use crate::lane::Shape;
+use crate::code::{Code, CodeMemory, Entries, Entry, GressCode, entry};
+use crate::cold_calls::Ways;
+use crate::fast_path::{Needs, ShortCode};
+use crate::gress::{Gresses, Side};
+use crate::in_place::InPlace;
+use crate::inline_caches::Joins;
+use crate::packet_context::Shape;
 use crate::pool::Pool;
-use crate::rare::Ways;
-use crate::register_banks::RegisterBanks;
-use crate::resting::Resting;
+use crate::register_groups::RegisterBanks;
 use crate::route::plan::Plan;
 use crate::route::{Order, Route};
-use crate::short_way::{Needs, ShortCode};
 use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature, machine_shuffles};
 use crate::{unused_loads, wide_stores};
 use cranelift_codegen::control::ControlPlane;
@@ -64,38 +64,38 @@ const INLINED_SIZE_MAX: usize = 64;
 
 /// Compiles the bodies of a program that the verifier of `forebay-ir` accepts. For one packet, each may execute so many
 /// statements and terminators.
-/// With `halves` there are functions for the sides of the traffic manager, and bodies of their own for what is also executed
+/// With `gresses` there are functions for the sides of the traffic manager, and bodies of their own for what is also executed
 /// without the rest of its side: parser, checksum computation, deparser.
-pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> Result<Code, CompileError> {
+pub fn compile(program: &Program, gresses: Option<&Gresses>, step_limit: u64) -> Result<Code, CompileError> {
     let mut module = new_module()?;
     let outlined = declare_actions(program, &mut module)?;
     let layout = StateLayout::new(program);
     let mut pool = Pool::default();
     let ways = Ways::get()?;
-    let resting = match halves {
-        Some(halves) if emits_whole_bytes(program) => Resting::of(program, halves),
-        _ => Resting::default(),
+    let in_place = match gresses {
+        Some(gresses) if emits_whole_bytes(program) => InPlace::of(program, gresses),
+        _ => InPlace::default(),
     };
-    let mut environment = environment(program, &layout, &mut pool, &outlined, (&resting, ways), step_limit);
-    environment.uncleared = uncleared(program, halves, &resting);
+    let mut environment = environment(program, &layout, &mut pool, &outlined, (&in_place, ways), step_limit);
+    environment.uncleared = uncleared(program, gresses, &in_place);
     let mut compiler = Compiler::new(&mut module, step_limit);
     for (&action, &function) in &outlined {
         compiler.function(&mut environment, Unit::Action(action), function);
     }
     let mut bodies = vec![None; program.bodies.len()];
     for body in (0..program.bodies.len() as u32).map(BodyId) {
-        let is_elsewhere = halves.is_some_and(|halves| halves.is_only_within(body));
+        let is_elsewhere = gresses.is_some_and(|gresses| gresses.is_only_within(body));
         if program.bodies[body.index()].kind != BodyKind::Action && !is_elsewhere {
             let function = compiler.declare()?;
             compiler.function(&mut environment, Unit::Body(body), function);
             bodies[body.index()] = Some(function);
         }
     }
-    let sides = match halves {
-        Some(halves) => {
+    let sides = match gresses {
+        Some(gresses) => {
             let units = [
-                (Side::Ingress, Unit::Ingress(&halves.ingress)),
-                (Side::Egress, Unit::Egress(&halves.egress)),
+                (Side::Ingress, Unit::Ingress(&gresses.ingress)),
+                (Side::Egress, Unit::Egress(&gresses.egress)),
             ];
             let mut sides = Vec::new();
             for (side, unit) in units {
@@ -115,12 +115,12 @@ pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> R
             .into_iter()
             .map(|function| function.map(|id| entry_of(&module, id)))
             .collect(),
-        halves: sides
+        gresses: sides
             .into_iter()
-            .map(|(side, id, searched)| Half::new(side, entry_of(&module, id), searched))
+            .map(|(side, id, searched)| GressCode::new(side, entry_of(&module, id), searched))
             .collect(),
     };
-    let left = resting.into_left();
+    let left = in_place.into_left();
     // SAFETY: the entries are in the module, and the environment has counted.
     Ok(unsafe {
         Code::new(
@@ -134,18 +134,18 @@ pub fn compile(program: &Program, halves: Option<&Halves>, step_limit: u64) -> R
     })
 }
 
-/// Compiles the short way through a program, in one of its forms.
+/// Compiles the fast path through a program, in one of its forms.
 ///
 /// # Panics
-/// When the program [has no short way](Route::is_blocked), or the order of packets can be seen
+/// When the program [has no fast path](Route::is_blocked), or the order of packets can be seen
 /// ([`Route::keeps_order`]) and would not be kept.
-pub fn compile_short_way(
+pub fn compile_fast_path(
     program: &Program,
     route: &Route,
     order: Order,
     step_limit: u64,
 ) -> Result<ShortCode, CompileError> {
-    assert!(!route.is_blocked(program, step_limit), "there is a short way");
+    assert!(!route.is_blocked(program, step_limit), "there is a fast path");
     assert!(
         order != Order::Staged || !route.keeps_order(program),
         "the order of packets cannot be seen"
@@ -154,14 +154,14 @@ pub fn compile_short_way(
     let layout = StateLayout::new(program);
     let plan = Plan::new(program, route, route.known(program), step_limit);
     let (mut pool, outlined) = (Pool::default(), HashMap::new());
-    let resting = Resting::default();
+    let in_place = InPlace::default();
     let ways = Ways::get()?;
-    let mut environment = environment(program, &layout, &mut pool, &outlined, (&resting, ways), step_limit);
+    let mut environment = environment(program, &layout, &mut pool, &outlined, (&in_place, ways), step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     let function = compiler.declare()?;
     compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
     let functions = compiler.functions;
-    let uniform = !environment.touches_packets && route.is_stateless(program) && !route.may_give_up(program);
+    let uniform = !environment.touches_packets && route.is_stateless(program) && !route.may_bail_out(program);
     let needs = Needs {
         temporaries: environment.temporaries as usize,
         headroom: environment.headroom,
@@ -188,7 +188,7 @@ fn environment<'a>(
     layout: &'a StateLayout,
     pool: &'a mut Pool,
     outlined: &'a HashMap<ActionId, FuncId>,
-    (resting, ways): (&'a Resting, &'static Ways),
+    (in_place, ways): (&'a InPlace, &'static Ways),
     step_limit: u64,
 ) -> Environment<'a> {
     Environment {
@@ -206,7 +206,7 @@ fn environment<'a>(
         slots: None,
         searched: Vec::new(),
         uncleared: IndexSet::new(program.slots.len()),
-        resting,
+        in_place,
         shuffles: machine_shuffles(),
         step_limit,
         outlined,
@@ -295,7 +295,7 @@ fn step_counting(program: &Program, unit: Unit<'_>, limit: u64) -> StepCounting 
         Unit::Action(_) => StepCounting::Never,
         // Each of its bodies in its own way.
         Unit::Ingress(_) | Unit::Egress(_) => StepCounting::Never,
-        // A program with a short way has no loops but in its parser, whose ways are all known.
+        // A program with a fast path has no loops but in its parser, whose ways are all known.
         Unit::Route(..) => StepCounting::Never,
     }
 }

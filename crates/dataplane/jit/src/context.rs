@@ -1,15 +1,15 @@
 //! What compiled code knows of the packet it works on.
 //!
 //! A [`Context`] is one packet's way through the bodies of a program. Compiled code reads and writes its first fields at
-//! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls. On the short way there
-//! is one for a burst, and what differs between its packets is in their lanes ([`crate::lane`]).
+//! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls. On the fast path there
+//! is one for a burst, and what differs between its packets is in their lanes ([`crate::packet_context`]).
 
+use crate::cold_calls::ARGUMENTS_MAX;
+use crate::fast_path::{CopyFate, Frame, Frames};
 use crate::flows::FlowCache;
-use crate::halves::HalfEnd;
-use crate::lane::{Copies, Lanes, fate};
-use crate::rare::ARGUMENTS_MAX;
+use crate::gress::GressExit;
+use crate::packet_context::{Copies, Lanes, fate};
 use crate::route::Replica;
-use crate::short_way::{CopyFate, Frame, Frames};
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
 use forebay_interp::{BitBuffer, Ended, PacketFacts, Random, Requests};
@@ -46,13 +46,13 @@ pub(crate) struct Context<'a> {
     pub(crate) color: Later<u64>,
     /// The action data that the last lookup found, each argument in as many words as it needs.
     pub(crate) arguments: Later<*const u64>,
-    /// On the short way: where the packets came from.
+    /// On the fast path: where the packets came from.
     pub(crate) ingress_port: Later<u64>,
-    /// On the short way: when.
+    /// On the fast path: when.
     pub(crate) timestamp_us: Later<u64>,
-    /// On the short way, where packets wait for each other: see [`crate::lane`].
+    /// On the fast path, where packets wait for each other: see [`crate::packet_context`].
     pub(crate) queues: Later<*mut u64>,
-    /// On the short way, where they go one after the other: where it says where the first frame is, and how far behind it does so
+    /// On the fast path, where they go one after the other: where it says where the first frame is, and how far behind it does so
     /// for the next one; where it is to be written what became of the first packet, and where that ends for the last one; and the
     /// lanes, with the words of each.
     pub(crate) first_frame: Later<*mut Frame>,
@@ -61,22 +61,22 @@ pub(crate) struct Context<'a> {
     pub(crate) fates_end: Later<*mut u64>,
     pub(crate) lanes: Later<*mut u64>,
     pub(crate) lane_words: Later<usize>,
-    /// On the short way: see [`crate::arrays::Arrays`].
+    /// On the fast path: see [`crate::arrays::Arrays`].
     pub(crate) registers: *const u64,
     /// The same of counters.
     pub(crate) counters: *const u64,
     /// See [`TableObjects::held_lock`].
     pub(crate) held_lock: *mut *const AtomicU64,
-    /// On the short way and on one side of a traffic manager: where the tables are that compiled code searches itself, in the
+    /// On the fast path and on one side of a traffic manager: where the tables are that compiled code searches itself, in the
     /// order of the list that comes with the function.
     pub(crate) locations: Later<*const Location>,
-    /// On the short way, with a flow cache: see [`crate::flow_pages::Index`], and which slots hold.
+    /// On the fast path, with a flow cache: see [`crate::flow_pages::Index`], and which slots hold.
     pub(crate) flow_index: Later<*mut u64>,
     pub(crate) flow_tag: Later<u64>,
     pub(crate) flow_shift: Later<u64>,
-    /// Arguments of calls that hardly ever happen: see [`crate::rare`].
+    /// Arguments of calls that hardly ever happen: see [`crate::cold_calls`].
     pub(crate) rare_arguments: Later<[u64; ARGUMENTS_MAX]>,
-    /// On the short way, see [`crate::lane::Copies`]: where the first copy is put, how far behind it the next one, where is noted what
+    /// On the fast path, see [`crate::packet_context::Copies`]: where the first copy is put, how far behind it the next one, where is noted what
     /// becomes of the first, how many there are, and how many there may be.
     pub(crate) copy_frames: Later<*mut Frame>,
     pub(crate) copy_stride: Later<usize>,
@@ -93,7 +93,7 @@ pub(crate) struct Context<'a> {
     pub(crate) output_end: *mut u8,
     /// Where the frame begins when they are put there.
     pub(crate) output_frame: *mut u8,
-    /// On one side of a traffic manager: see [`crate::halves::Given`].
+    /// On one side of a traffic manager: see [`crate::gress::Given`].
     pub(crate) given: *const u64,
     /// Whether the state need not be cleared first.
     pub(crate) state_is_ready: u64,
@@ -245,13 +245,13 @@ impl<'a> Context<'a> {
 
 /// The same of a side of the traffic manager.
 #[inline]
-pub(crate) fn half_ended(ending: i64) -> HalfEnd {
+pub(crate) fn gress_exit(ending: i64) -> GressExit {
     match ending {
-        ending::RETURNED => HalfEnd::Done,
-        ending::DROPPED => HalfEnd::Dropped,
-        ending::WANTS_COPIES => HalfEnd::WantsCopies,
-        ending::STEP_LIMIT => HalfEnd::StepLimit,
-        ending::ASSERT_FAILED => HalfEnd::AssertFailed,
+        ending::RETURNED => GressExit::Done,
+        ending::DROPPED => GressExit::Dropped,
+        ending::WANTS_COPIES => GressExit::WantsCopies,
+        ending::STEP_LIMIT => GressExit::StepLimit,
+        ending::ASSERT_FAILED => GressExit::AssertFailed,
         other => unreachable!("the code of a side does not return {other}"),
     }
 }
@@ -267,14 +267,14 @@ pub struct Memory {
     pub(crate) arguments: Vec<u64>,
     /// The input of a hash that compiled code does not put together itself.
     pub(crate) hash_input: BitBuffer,
-    /// The lanes and queues of the short way.
+    /// The lanes and queues of the fast path.
     pub(crate) lanes: Lanes,
     /// See [`Context::locations`].
     pub(crate) locations: Vec<Location>,
     /// For which code, and in which state of the tables.
     located: Option<(u64, State)>,
     located_bytes: usize,
-    /// The copies that packets become on the short way.
+    /// The copies that packets become on the fast path.
     pub(crate) copies: Copies,
     pub(crate) flows: FlowCache,
 }
@@ -308,12 +308,12 @@ impl Memory {
         }
     }
 
-    /// Says where copies are put, so many at most from [`crate::ShortWay::new`] on: each to where its frame begins. Its length is noted there
+    /// Says where copies are put, so many at most from [`crate::FastPath::new`] on: each to where its frame begins. Its length is noted there
     /// when it leaves.
     ///
     /// # Safety
     ///
-    /// Until this is said anew, when frames take a short way with this memory, what describes the frames of copies is the
+    /// Until this is said anew, when frames take a fast path with this memory, what describes the frames of copies is the
     /// caller's, and nobody else changes it; and each begins with as many bytes as [`crate::ShortCode::copy_bytes`] says for the longest
     /// frame, which nobody else uses.
     #[inline]

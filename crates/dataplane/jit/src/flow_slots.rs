@@ -30,7 +30,7 @@ pub(crate) struct SlotLayout {
 pub(crate) struct FlowPlace {
     /// The first of the key.
     pub(crate) key: usize,
-    /// How many that has. None when another table's record says what the key is: see [`crate::joins`].
+    /// How many that has. None when another table's record says what the key is: see [`crate::inline_caches`].
     pub(crate) key_words: usize,
     pub(crate) nothing: Nothing,
     pub(crate) found: FoundForFlow,

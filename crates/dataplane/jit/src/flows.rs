@@ -64,7 +64,7 @@ enum Phase {
     /// Slots may still be empty.
     Learning,
     Serving,
-    Resting,
+    InPlace,
 }
 
 impl Default for FlowCache {
@@ -99,7 +99,7 @@ impl FlowCache {
             self.next_phase();
         }
         self.bursts_left -= 1;
-        self.phase != Phase::Resting
+        self.phase != Phase::InPlace
     }
 
     fn next_phase(&mut self) {
@@ -108,14 +108,14 @@ impl FlowCache {
             Phase::Serving if fails => {
                 let rest = self.rest;
                 self.rest = (2 * rest).min(REST_MAX);
-                (Phase::Resting, rest)
+                (Phase::InPlace, rest)
             }
             Phase::Serving => {
                 self.rest = REST_MIN;
                 (Phase::Serving, WINDOW)
             }
             Phase::Learning => (Phase::Serving, WINDOW),
-            Phase::Resting => (Phase::Learning, LEARNING),
+            Phase::InPlace => (Phase::Learning, LEARNING),
         };
         self.misses_before += self.misses;
         (self.misses, self.packets) = (0, 0);

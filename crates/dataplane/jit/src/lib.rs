@@ -1,9 +1,9 @@
 //! From the intermediate representation to machine code, with Cranelift: what the interpreter does, fast.
 //!
 //! [`compile`] turns a [`forebay_ir::Program`] into [`Code`]; an [`Execution`] takes a packet through its bodies, or with one call through
-//! all on one side of the traffic manager ([`halves`]), with the same state, objects and requests as [`forebay_interp::Execution`], and the same result for every packet: bytes, drops,
-//! registers, counters, step limits. Only tracing is the interpreter's alone. [`compile_short_way`] makes one function of
-//! a whole program ([`route`]), through which a [`ShortWay`] takes bursts. That takes longer, and packets need not wait for it.
+//! all on one side of the traffic manager ([`gress`]), with the same state, objects and requests as [`forebay_interp::Execution`], and the same result for every packet: bytes, drops,
+//! registers, counters, step limits. Only tracing is the interpreter's alone. [`compile_fast_path`] makes one function of
+//! a whole program ([`route`]), through which a [`FastPath`] takes bursts. That takes longer, and packets need not wait for it.
 //!
 //! ```text
 //!   Program ──► analysis ──► translate ──► Cranelift ──► Code
@@ -17,16 +17,16 @@
 //! | `analysis.rs` | where the parser stands in the packet, how many steps a body can take |
 //! | `translate/` | bodies to Cranelift's own representation |
 //! | `compile.rs` | the module, its functions |
-//! | `route/` | the short way: what is known of packets behind each way through the parser |
+//! | `route/` | the fast path: what is known of packets behind each way through the parser |
 //! | `code.rs` | finished bodies, where their tables are, and their use for one packet |
-//! | `halves.rs` | what one call does on a side of the traffic manager |
+//! | `gress.rs` | what one call does on a side of the traffic manager |
 //! | `clearing.rs` | which slots begin with 0 |
-//! | `resting.rs` | headers that stay where they are in the frame |
-//! | `short_way.rs` | the finished short way, and its use for a burst |
+//! | `in_place.rs` | headers that stay where they are in the frame |
+//! | `fast_path.rs` | the finished fast path, and its use for a burst |
 //! | `context.rs` | what generated code knows of the packet |
 //! | `arrays.rs` | where it finds registers and counters |
 //! | `crc.rs` | the tables of remainders for CRCs in generated code |
-//! | `lane.rs` | the packets of a burst on the short way |
+//! | `lane.rs` | the packets of a burst on the fast path |
 //! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs` | what look-ups found for the last packet of a flow |
 //! | `rare.rs` | calls that change no register |
 //! | `unused_loads.rs`, `wide_stores.rs` | loads that turn out to be of no use; neighbouring stores of what is the same in a whole loop |
@@ -47,7 +47,7 @@
 //!   lookahead) at the present position, or of all headers that are extracted one behind the other. The position is at most the packet's length: it begins there or at 0 and moves
 //!   only past bits that were tested. The tests cannot overflow: what is added to a position is a constant, or a number
 //!   that was first found to be at most the packet's length. A load that covers more than its field stays between the
-//!   header's first and last byte. On the short way, changed fields are written to where they were read. An element of a
+//!   header's first and last byte. On the fast path, changed fields are written to where they were read. An element of a
 //!   stack that is chosen by a computed index is loaded when the index is smaller than their number, or with the last one's index when it
 //!   is not, all of them having been extracted. Loads for the copies of a packet may be made before the loop over them, which nobody in it writes to: those
 //!   of whole headers that the way to the loop has extracted, and no others.
@@ -61,7 +61,7 @@
 //!   of fates, until the end that it is told; both have as many entries as the burst has packets, at most [`BURST_MAX`]. Where a
 //!   frame that leaves begins and how long it is, code writes there: it begins behind what was extracted, or before that by the
 //!   headers that were put there, and ends where it ended or earlier.
-//! * **Lanes and queues.** Offsets in a lane are handed out when the program is compiled, and [`ShortWay`] makes sure that
+//! * **Lanes and queues.** Offsets in a lane are handed out when the program is compiled, and [`FastPath`] makes sure that
 //!   every lane is as large as the last of them wants. A queue has a place for every lane of a burst, and a lane stands in
 //!   one queue at a time.
 //! * **Registers and counters.** [`Arrays`] have as many words as the program declares, and registers lie in their banks as
@@ -86,11 +86,11 @@
 //! * **Flows.** An entry of the index has as many bits of a hash as the index is large, numbers in it are those of slots, written by the
 //!   runtime alone, and a place is within its slot. An address in a slot that holds is
 //!   that of a record which was found when the tables were in the state in which they were when the burst began, under a pin of the
-//!   same reader: see [`forebay_tables::reclaim`]. A copied record has the words that the layout says.
+//!   same reader: see [`forebay_tables::epoch`]. A copied record has the words that the layout says.
 //! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
 //!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much where its
 //!   frame begins is what [`Memory::set_copies`] is promised.
-//! * **The room before a packet.** A frame becomes longer by at most [`ShortCode::headroom`] bytes, which who runs a short way
+//! * **The room before a packet.** A frame becomes longer by at most [`ShortCode::headroom`] bytes, which who runs a fast path
 //!   promises to be there.
 //!
 //! Keys, indices of meters and the like are not addresses here: they go to the runtime as values, and tables and arrays
@@ -101,22 +101,22 @@ mod analysis;
 mod arrays;
 mod clearing;
 mod code;
+mod cold_calls;
 mod compile;
 mod context;
 mod crc;
+mod fast_path;
 mod flow_pages;
 mod flow_slots;
 mod flows;
-pub mod halves;
-mod joins;
-mod lane;
+pub mod gress;
+mod in_place;
+mod inline_caches;
+mod packet_context;
 mod pool;
-mod rare;
-mod register_banks;
-mod resting;
+mod register_groups;
 pub mod route;
 mod runtime;
-mod short_way;
 mod tables;
 mod translate;
 mod unused_loads;
@@ -124,11 +124,11 @@ mod wide_stores;
 
 pub use arrays::Arrays;
 pub use code::{Code, Execution, Locations, Site};
-pub use compile::{CompileError, compile, compile_short_way};
+pub use compile::{CompileError, compile, compile_fast_path};
 pub use context::Memory;
-pub use joins::leading_tables;
-pub use lane::BURST_MAX;
-pub use register_banks::RegisterBanks;
-pub use resting::LeftField;
-pub use short_way::{CopyFate, Departures, Fate, Forms, Frame, Frames, ShortCode, ShortWay};
+pub use fast_path::{CopyFate, Departures, FastPath, Fate, Forms, Frame, Frames, ShortCode};
+pub use in_place::LeftField;
+pub use inline_caches::leading_tables;
+pub use packet_context::BURST_MAX;
+pub use register_groups::RegisterBanks;
 pub use tables::TableObjects;

@@ -9,7 +9,7 @@
 
 use crate::context::{Context, NO_COLOR};
 use crate::flow_slots::{FoundForFlow, SlotLayout, Sought};
-use crate::lane::{HEAD_WORDS, Lane};
+use crate::packet_context::{HEAD_WORDS, Lane};
 use crate::tables::TableObjects;
 use forebay_bits::{Bits, read_bits};
 use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
@@ -249,7 +249,7 @@ unsafe extern "C" fn find_record(context: *mut Context<'_>, table: u64, key: *co
 ///
 /// # Safety
 ///
-/// The lane is one of the short way.
+/// The lane is one of the fast path.
 unsafe fn found(lane: *mut Lane, view: &TableView, record: Option<Record<'_>>, pin: &Pin<'_>) {
     // SAFETY: as the caller promises.
     unsafe {
@@ -262,7 +262,7 @@ unsafe fn found(lane: *mut Lane, view: &TableView, record: Option<Record<'_>>, p
 ///
 /// # Safety
 ///
-/// The lane is one of the short way, which has room for so many words there.
+/// The lane is one of the fast path, which has room for so many words there.
 unsafe fn key_of<'a>(lane: *const Lane, first: usize, words: usize) -> &'a [u64] {
     // SAFETY: as the caller promises.
     unsafe { slice::from_raw_parts(lane.cast::<u64>().add(first), words) }
@@ -335,7 +335,7 @@ impl LaneLookup {
     ///
     /// # Safety
     ///
-    /// The lane is one of the short way that makes this look-up.
+    /// The lane is one of the fast path that makes this look-up.
     unsafe fn put(&self, lane: *mut Lane, record: *const u64, hit: bool) {
         // SAFETY: as the caller promises.
         unsafe {
@@ -377,7 +377,7 @@ impl<'pin> InLanes<'pin> {
     ///
     /// # Safety
     ///
-    /// The lanes are of the short way that makes this look-up, as many as keys are looked up.
+    /// The lanes are of the fast path that makes this look-up, as many as keys are looked up.
     unsafe fn new(
         look_up: &LaneLookup,
         lanes: *const *mut Lane,
@@ -466,7 +466,7 @@ unsafe extern "C" fn find_all(
 ///
 /// # Safety
 ///
-/// The lanes are of the short way that makes this look-up.
+/// The lanes are of the fast path that makes this look-up.
 unsafe fn find_alone(look_up: &LaneLookup, view: &TableView, lanes: &[*mut Lane], pin: &Pin<'_>) {
     let default = view.default_record(pin);
     view.find_all(
@@ -505,7 +505,7 @@ unsafe extern "C" fn find_members(context: *mut Context<'_>, group: u64) {
     let context = unsafe { &mut *context };
     let members = context.objects.replicas(group as u16);
     let size = members.len() as u64;
-    // SAFETY: the short way begins with both.
+    // SAFETY: the fast path begins with both.
     let (copies, copies_max) = unsafe { (context.copies.assume_init(), context.copies_max.assume_init()) };
     assert!(copies + size <= copies_max, "there is room for all copies");
     context.group.write(group);

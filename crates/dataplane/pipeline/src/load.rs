@@ -28,14 +28,14 @@ pub enum Engine {
     Jit,
 }
 
-/// When the short way of [`Engine::Jit`] is compiled: the whole program as one function, which takes longer than its
+/// When the fast path of [`Engine::Jit`] is compiled: the whole program as one function, which takes longer than its
 /// bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ShortWay {
+pub enum FastPath {
     /// Loading waits for it.
     #[default]
     BeforePackets,
-    /// In a thread of its own; packets go the long way until it is ready.
+    /// In a thread of its own; packets go the slow path until it is ready.
     BesidePackets,
     /// Not at all: nobody calls [`crate::Worker::pass`].
     Never,
@@ -56,8 +56,8 @@ pub struct Options {
     pub clone_limit: u32,
     /// Bytes that a packet may have.
     pub packet_limit: u32,
-    /// When machine code of the short way is made.
-    pub short_way: ShortWay,
+    /// When machine code of the fast path is made.
+    pub fast_path: FastPath,
     /// Bytes that registers, counters, meters and table entries may need together; none for any number.
     pub memory_limit: Option<u64>,
     /// Threads that move packets: each counts in memory of its own.
@@ -73,7 +73,7 @@ impl Default for Options {
             recirculate_limit: 10_000,
             clone_limit: 100,
             packet_limit: 65_535,
-            short_way: ShortWay::BeforePackets,
+            fast_path: FastPath::BeforePackets,
             memory_limit: None,
             workers: 1,
         }

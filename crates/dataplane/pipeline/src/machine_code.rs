@@ -1,22 +1,22 @@
 //! The program as machine code, which is made in three steps.
 //!
 //! ```text
-//!   loading ──► both sides of the traffic manager ► packets can go the long way
-//!          └──► short way, with a flow cache (a thread) ─► packets go the short way
+//!   loading ──► both sides of the traffic manager ► packets can go the slow path
+//!          └──► fast path, with a flow cache (a thread) ─► packets go the fast path
 //!                 too many flows: straight (a thread) ─► every packet searches the tables
 //!                 and large tables: staged (a thread) ─► they wait for each other at look-ups
 //! ```
 //!
-//! A function for each side is compiled in a few milliseconds. The short way is the program once more for each way through its parser,
-//! which takes ten times as long for large programs; packets need not wait for it, since the long way gives the same bytes. Its
+//! A function for each side is compiled in a few milliseconds. The fast path is the program once more for each way through its parser,
+//! which takes ten times as long for large programs; packets need not wait for it, since the slow path gives the same bytes. Its
 //! further forms are made when a worker would like to have them.
 
 use crate::layout::Layout;
-use crate::load::{Engine, Options, ShortWay};
+use crate::load::{Engine, FastPath, Options};
 use crate::v1model;
 use forebay_ir::{Location, Program};
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
-use forebay_jit::{Code, CompileError, Forms, ShortCode, compile, compile_short_way};
+use forebay_jit::{Code, CompileError, Forms, ShortCode, compile, compile_fast_path};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -26,8 +26,8 @@ use std::thread::{self, JoinHandle};
 #[derive(Debug)]
 pub(crate) struct MachineCode {
     bodies: Code,
-    /// The short way, if there is one.
-    short_way: Option<Arc<Compiled>>,
+    /// The fast path, if there is one.
+    fast_path: Option<Arc<Compiled>>,
     /// What keeps packets off it, as far as it is known before it is compiled.
     obstacles: Vec<Obstacle>,
     beside_packets: bool,
@@ -35,7 +35,7 @@ pub(crate) struct MachineCode {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// The short way, as far as it has been compiled.
+/// The fast path, as far as it has been compiled.
 #[derive(Debug)]
 struct Compiled {
     program: Program,
@@ -46,7 +46,7 @@ struct Compiled {
     staged: Form,
 }
 
-/// One of the forms of the short way.
+/// One of the forms of the fast path.
 #[derive(Debug, Default)]
 struct Form {
     code: OnceLock<Result<ShortCode, CompileError>>,
@@ -64,7 +64,7 @@ impl Form {
 
 impl MachineCode {
     /// What packets of the program need; nothing with the interpreter. Sections in which tables are looked up, which begin at
-    /// `sections_with_lookups`, do not allow that packets change places: such programs have no short way.
+    /// `sections_with_lookups`, do not allow that packets change places: such programs have no fast path.
     pub(crate) fn new(
         program: &Program,
         layout: &Layout,
@@ -75,14 +75,14 @@ impl MachineCode {
             return Ok(None);
         }
         let route = v1model::route(program, layout);
-        let obstacles = match options.short_way {
-            ShortWay::Never => Vec::new(),
+        let obstacles = match options.fast_path {
+            FastPath::Never => Vec::new(),
             _ => obstacles(program, &route, options.step_limit, sections_with_lookups),
         };
         let is_blocked = obstacles.iter().any(|obstacle| obstacle.stops == Stops::All);
-        let is_wanted = options.short_way != ShortWay::Never && !is_blocked;
-        let short_way = is_wanted.then(|| Arc::new(Compiled::new(program, route, options.step_limit)));
-        let compiling = short_way.as_ref().map(|compiled| {
+        let is_wanted = options.fast_path != FastPath::Never && !is_blocked;
+        let fast_path = is_wanted.then(|| Arc::new(Compiled::new(program, route, options.step_limit)));
+        let compiling = fast_path.as_ref().map(|compiled| {
             let compiled = Arc::clone(compiled);
             let budget = forebay_budget::of_thread();
             thread::spawn(move || match budget {
@@ -92,10 +92,10 @@ impl MachineCode {
             })
         });
         let machine_code = MachineCode {
-            bodies: compile(program, Some(&v1model::halves(program, layout)), options.step_limit)?,
-            short_way,
+            bodies: compile(program, Some(&v1model::gresses(program, layout)), options.step_limit)?,
+            fast_path,
             obstacles,
-            beside_packets: options.short_way == ShortWay::BesidePackets,
+            beside_packets: options.fast_path == FastPath::BesidePackets,
             threads: Mutex::new(compiling.into_iter().collect()),
         };
         if !machine_code.beside_packets {
@@ -109,16 +109,16 @@ impl MachineCode {
         &self.bodies
     }
 
-    /// The short way in the form that is compiled first, if it is ready.
+    /// The fast path in the form that is compiled first, if it is ready.
     #[inline]
     pub(crate) fn first(&self) -> Option<&ShortCode> {
-        self.short_way.as_ref()?.cached.code()
+        self.fast_path.as_ref()?.cached.code()
     }
 
-    /// The short way in all forms that are ready, if the first one is.
+    /// The fast path in all forms that are ready, if the first one is.
     #[inline]
     pub(crate) fn forms(&self) -> Option<Forms<'_>> {
-        let compiled = self.short_way.as_ref()?;
+        let compiled = self.fast_path.as_ref()?;
         Some(Forms {
             first: compiled.cached.code()?,
             straight: compiled.straight.code(),
@@ -129,7 +129,7 @@ impl MachineCode {
     /// Says that another form would be of use.
     #[inline]
     pub(crate) fn want(&self, order: Order) {
-        let Some(compiled) = &self.short_way else { return };
+        let Some(compiled) = &self.fast_path else { return };
         if !compiled.form(order).settled.load(Ordering::Relaxed) {
             self.compile(compiled, order);
         }
@@ -160,10 +160,10 @@ impl MachineCode {
         }
     }
 
-    /// What keeps packets off the short way; all of it once that is [ready](MachineCode::is_compiling).
+    /// What keeps packets off the fast path; all of it once that is [ready](MachineCode::is_compiling).
     pub(crate) fn obstacles(&self) -> Vec<Obstacle> {
         let mut all = self.obstacles.clone();
-        match self.short_way.as_ref().and_then(|compiled| compiled.cached.code.get()) {
+        match self.fast_path.as_ref().and_then(|compiled| compiled.cached.code.get()) {
             None => {}
             Some(Ok(code)) => all.extend_from_slice(code.obstacles()),
             Some(Err(error)) => all.push(not_compiled(error)),
@@ -171,9 +171,9 @@ impl MachineCode {
         all
     }
 
-    /// Whether the short way is being compiled, and packets cannot take it yet.
+    /// Whether the fast path is being compiled, and packets cannot take it yet.
     pub(crate) fn is_compiling(&self) -> bool {
-        let compiled = self.short_way.as_ref();
+        let compiled = self.fast_path.as_ref();
         compiled.is_some_and(|compiled| compiled.cached.code.get().is_none())
     }
 
@@ -206,7 +206,7 @@ impl Compiled {
     }
 
     fn compile(&self, order: Order) {
-        let compile = || compile_short_way(&self.program, &self.route, order, self.step_limit);
+        let compile = || compile_fast_path(&self.program, &self.route, order, self.step_limit);
         self.form(order).code.get_or_init(compile);
     }
 }
@@ -224,7 +224,7 @@ fn obstacles(program: &Program, route: &Route, step_limit: u64, sections_with_lo
     all
 }
 
-/// The short way could not be compiled.
+/// The fast path could not be compiled.
 fn not_compiled(error: &CompileError) -> Obstacle {
     Obstacle {
         kind: ObstacleKind::TooLarge,

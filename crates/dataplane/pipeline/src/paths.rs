@@ -4,7 +4,7 @@
 //! they cost themselves. A packet that arrives is counted once; what the program makes of it, copies and packets that come round
 //! again, is not.
 
-use forebay_jit::route::{GiveUp, Order};
+use forebay_jit::route::{BailOut, Order};
 use std::ops::AddAssign;
 
 /// The forms of the fast path.
@@ -70,19 +70,19 @@ pub enum SlowReason {
     /// Other packets waited in queues or came round again, or a port had no room for a burst.
     Queued,
     /// Compiled code left the packet to the slow path.
-    GaveUp(GiveUp),
+    BailedOut(BailOut),
 }
 
 impl SlowReason {
     /// How many there are.
-    const COUNT: usize = 3 + GiveUp::ALL.len();
+    const COUNT: usize = 3 + BailOut::ALL.len();
 
     /// All of them, in the order of their indices.
     pub fn all() -> impl Iterator<Item = SlowReason> {
         let fixed = [SlowReason::NoFastPath, SlowReason::Compiling, SlowReason::Queued];
         fixed
             .into_iter()
-            .chain(GiveUp::ALL.iter().copied().map(SlowReason::GaveUp))
+            .chain(BailOut::ALL.iter().copied().map(SlowReason::BailedOut))
     }
 
     fn index(self) -> usize {
@@ -90,7 +90,7 @@ impl SlowReason {
             SlowReason::NoFastPath => 0,
             SlowReason::Compiling => 1,
             SlowReason::Queued => 2,
-            SlowReason::GaveUp(reason) => 3 + reason as usize,
+            SlowReason::BailedOut(reason) => 3 + reason as usize,
         }
     }
 
@@ -100,7 +100,7 @@ impl SlowReason {
             SlowReason::NoFastPath => "no_fast_path",
             SlowReason::Compiling => "compiling",
             SlowReason::Queued => "queued",
-            SlowReason::GaveUp(reason) => reason.name(),
+            SlowReason::BailedOut(reason) => reason.name(),
         }
     }
 
@@ -110,7 +110,7 @@ impl SlowReason {
             SlowReason::NoFastPath => "of a program without a fast path",
             SlowReason::Compiling => "before the fast path was compiled",
             SlowReason::Queued => "while packets waited in queues",
-            SlowReason::GaveUp(reason) => reason.words(),
+            SlowReason::BailedOut(reason) => reason.words(),
         }
     }
 }
@@ -172,13 +172,13 @@ mod tests {
     fn counters_add_up() {
         let mut counters = PathCounters::default();
         counters.count_fast(FastForm::Staged, 3);
-        counters.count_slow(SlowReason::GaveUp(GiveUp::Digest), 2);
+        counters.count_slow(SlowReason::BailedOut(BailOut::Digest), 2);
         counters += counters;
         assert_eq!(counters.fast().map(|(_, packets)| packets).sum::<u64>(), 6);
         assert!(
             counters
                 .slow()
-                .any(|slow| slow == (SlowReason::GaveUp(GiveUp::Digest), 4))
+                .any(|slow| slow == (SlowReason::BailedOut(BailOut::Digest), 4))
         );
     }
 }

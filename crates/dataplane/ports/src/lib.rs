@@ -17,7 +17,7 @@
 //!
 //! A name alone is an existing interface, opened the fastest way that it supports; [`Means`] says which and why. An interface that
 //! is deleted and made again comes back by itself.
-//! [`Poller`] waits for several ports at once, [`Clock`] tells the time. [`confine`] gives up what is not
+//! [`Poller`] waits for several ports at once, [`Clock`] tells the time. [`confine`] bails out what is not
 //! needed once all is open.
 //!
 //! # Invariants

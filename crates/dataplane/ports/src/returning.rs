@@ -72,7 +72,7 @@ impl Returning {
         self.present.as_mut()
     }
 
-    /// Gives up what has vanished, and has it looked for.
+    /// Bails out what has vanished, and has it looked for.
     #[cold]
     fn vanish(&mut self) {
         if let Some(gone) = self.present.take() {

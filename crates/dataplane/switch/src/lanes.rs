@@ -194,7 +194,7 @@ impl Shared {
 
 /// Says when the workers of a set of lanes have done everything.
 ///
-/// A worker [rests](LaneStatus::rest) when its breath was idle, nothing is inside its switch and none of its ports has
+/// A worker [rests](LaneStatus::rest) when its poll was idle, nothing is inside its switch and none of its ports has
 /// anything to wait for. It is awake again before it takes a packet from a port or a ring.
 #[derive(Clone)]
 pub struct LaneStatus {

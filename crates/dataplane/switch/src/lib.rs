@@ -7,13 +7,13 @@
 //!              └─ loop: resubmitted, recirculated
 //! ```
 //!
-//! [`Switch::breathe`] is the whole data path: it moves one burst through these stages and is called again and again.
+//! [`Switch::poll`] is the whole data path: it moves one burst through these stages and is called again and again.
 //! What a packet *means* (headers, tables, copies, drops by the program) is the pipeline's business; the switch decides
 //! only when, and where there is room: it owns the ports, the queues and the way back to ingress.
 //!
 //! # Invariants
 //! * No system call and no clock: time is an argument, ports are [`forebay_packet::Port`]s that the caller opened.
-//! * Every queue is bounded; a full queue is a counted drop. A breath does a bounded amount of work.
+//! * Every queue is bounded; a full queue is a counted drop. A poll does a bounded amount of work.
 //! * Nothing is lost without a name: packets received and copies made are packets transmitted, dropped for a
 //!   [`forebay_pipeline::DropReason`], or still [in flight](Counters::in_flight).
 //!
@@ -24,12 +24,12 @@
 #![deny(unsafe_code)]
 
 mod counters;
+mod fast_path;
 mod lanes;
 mod port_table;
 mod replace;
 mod ring;
 mod rss;
-mod short_way;
 mod switch;
 mod traffic_manager;
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const LAST_BREATHS: u32 = 256;
 
 impl Switch {
-    /// Runs another program from the next breath on. `now_ns` is as for [`Switch::breathe`].
+    /// Runs another program from the next poll on. `now_ns` is as for [`Switch::poll`].
     pub fn replace_pipeline(&mut self, pipeline: Arc<Pipeline>, now_ns: u64) {
         for _ in 0..LAST_BREATHS {
             let moved = self.ingress(now_ns, &mut NoTrace) + self.egress(now_ns, &mut NoTrace);

@@ -47,7 +47,7 @@ impl Default for Config {
     }
 }
 
-/// What a breath did.
+/// What a poll did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// Packets that ports delivered.
@@ -70,7 +70,7 @@ impl Activity {
 pub enum Settled {
     /// Nothing moves any more.
     Idle,
-    /// Packets still go round and round after that many breaths.
+    /// Packets still go round and round after that many polls.
     Busy,
 }
 
@@ -87,7 +87,7 @@ pub struct Switch {
     resubmitted: VecDeque<IngressPacket>,
     /// Packets that go through ingress together.
     ingress_burst: usize,
-    /// Packets that ports delivered in this breath.
+    /// Packets that ports delivered in this poll.
     arrived: VecDeque<IngressPacket>,
     digests: Vec<DigestMessage>,
     digests_lost: u64,
@@ -101,7 +101,7 @@ pub struct Switch {
 
 /// Buffers of the stages, kept so that nothing is allocated for a burst.
 pub(crate) struct Stages {
-    /// There but while packets are on the short way. In a box, since what has just been written is slow to move.
+    /// There but while packets are on the fast path. In a box, since what has just been written is slow to move.
     pub(crate) received: Option<Box<Burst>>,
     pub(crate) passed: Vec<Passed>,
     ingress: Vec<IngressPacket>,
@@ -149,7 +149,7 @@ impl Switch {
     ///
     /// At most [`Config::burst`] packets from every port enter; of those that wait in queues when egress begins, as many
     /// leave them as their ports have room for. `now_ns` never goes back from call to call.
-    pub fn breathe<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
+    pub fn poll<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
         let activity = self.move_packets(now_ns, tracer);
         if self.stays_pinned && activity.is_idle() {
             self.worker.rest();
@@ -157,8 +157,8 @@ impl Switch {
         activity
     }
 
-    /// Whether tables stay pinned from a breath in which something moved to the next one, which saves a fence for each burst:
-    /// for whoever breathes on until nothing moves. Before he waits for anybody who waits for packets that are under way, as
+    /// Whether tables stay pinned from a poll in which something moved to the next one, which saves a fence for each burst:
+    /// for whoever polls on until nothing moves. Before he waits for anybody who waits for packets that are under way, as
     /// those who change tables do, he says that it is over. At first they do not.
     pub fn stay_pinned(&mut self, stays: bool) {
         self.stays_pinned = stays;
@@ -186,20 +186,20 @@ impl Switch {
         activity
     }
 
-    /// Packets that every port would accept, if those that come now may take the short way: nobody waits, and any port has room for
+    /// Packets that every port would accept, if those that come now may take the fast path: nobody waits, and any port has room for
     /// all of them.
     #[inline]
     fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
-        if T::ON || !self.worker.has_short_way() || !self.is_empty() {
+        if T::ON || !self.worker.has_fast_path() || !self.is_empty() {
             return None;
         }
         let room = self.ports.least_room();
         (room >= self.config.burst * self.ports.count()).then_some(room)
     }
 
-    /// Why packets that were received are not taken the short way.
+    /// Why packets that were received are not taken the fast path.
     fn reason_not_to_pass(&self) -> SlowReason {
-        match self.worker.has_short_way() {
+        match self.worker.has_fast_path() {
             true => SlowReason::Queued,
             false if self.worker.pipeline().is_compiling() => SlowReason::Compiling,
             false => SlowReason::NoFastPath,
@@ -218,10 +218,10 @@ impl Switch {
         self.queues.len() == 0 && self.looping.is_empty()
     }
 
-    /// Breathes until nothing moves, but at most `breaths` times.
-    pub fn settle<T: Tracer>(&mut self, now_ns: u64, breaths: u32, tracer: &mut T) -> Settled {
-        for _ in 0..breaths {
-            if self.breathe(now_ns, tracer).is_idle() {
+    /// Polls until nothing moves, but at most `polls` times.
+    pub fn settle<T: Tracer>(&mut self, now_ns: u64, polls: u32, tracer: &mut T) -> Settled {
+        for _ in 0..polls {
+            if self.poll(now_ns, tracer).is_idle() {
                 return Settled::Idle;
             }
         }
@@ -291,7 +291,7 @@ impl Switch {
             arrived,
             ..
         } = self;
-        let received = stages.received.as_mut().expect("nobody is on the short way");
+        let received = stages.received.as_mut().expect("nobody is on the fast path");
         ports.receive(received, config.burst, now_ns, |ingress_port, burst| {
             for packet in burst.iter() {
                 arrived.push_back(arriving(worker, next_tag, packet.data(), ingress_port, timestamp_us));
@@ -319,7 +319,7 @@ impl Switch {
     }
 
     pub(crate) fn ingress<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
-        // What goes round from here on waits for the next breath.
+        // What goes round from here on waits for the next poll.
         let mut going_round = self.looping.len();
         let entering = going_round + self.arrived.len();
         let mut left = entering;

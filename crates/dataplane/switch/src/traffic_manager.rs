@@ -10,7 +10,7 @@
 //! pays for; what is left it keeps for its next turn, unless it is empty then.
 //!
 //! A port takes packets as long as it has [room](forebay_packet::Port::room), so queues fill only before ports that know how
-//! much they can take, and between breaths. A port that is not attached has queues too, which empty at once: egress runs for its
+//! much they can take, and between polls. A port that is not attached has queues too, which empty at once: egress runs for its
 //! packets, which are dropped when they would leave.
 
 use forebay_pipeline::{EgressArguments, EgressPacket, QueuedPacket};

@@ -358,7 +358,7 @@ proptest! {
         frames in proptest::collection::vec((0..PORTS as usize, proptest::collection::vec(0u8..12, 0..6)), 0..100),
         queue_capacity in 1usize..20,
         loop_capacity in 1usize..20,
-        breaths in 1u32..20,
+        polls in 1u32..20,
     ) {
         let config = Config { queue_capacity, loop_capacity, burst: 8, ..Config::default() };
         let mut results = Vec::new();
@@ -367,7 +367,7 @@ proptest! {
             for (port, frame) in &frames {
                 bench.send(*port, frame);
             }
-            bench.switch.settle(0, breaths, &mut NoTrace);
+            bench.switch.settle(0, polls, &mut NoTrace);
             let early = bench.switch.counters();
             prop_assert!(early.in_flight() <= frames.len() as u64 * 3);
             bench.settle();

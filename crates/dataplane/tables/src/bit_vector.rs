@@ -19,9 +19,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::layout::Placement;
 use crate::memory::Array;
-use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::rules::{Best, Candidate, Rule};
 use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, words_of, zeroed_lines};
 

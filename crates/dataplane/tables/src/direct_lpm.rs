@@ -8,7 +8,7 @@
 //! a lookup reads one cell, or two or three where prefixes are long, and compares nothing. (After P. Gupta, S. Lin and
 //! N. McKeown, "Routing lookups in hardware at memory access speeds", 1998: DIR-24-8.)
 //!
-//! Many prefixes have *short cells* besides, of half the size, in arrays of the same shape ([`crate::short_cells`]). They say which
+//! Many prefixes have *short cells* besides, of half the size, in arrays of the same shape ([`crate::compact_tbl24`]). They say which
 //! content a record has, and look-ups that need no more than that read fewer lines of memory.
 //!
 //! # Publication
@@ -20,12 +20,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::arena::Records;
+use crate::compact_tbl24::{ContentsOf, Short, ShortCells};
+use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::lpm::Prefix;
 use crate::memory::Array;
-use crate::reclaim::{Domain, Limbo, Pin, Shared};
-use crate::rows::Records;
 use crate::search::Location;
-use crate::short_cells::{ContentsOf, Short, ShortCells};
 use crate::sync::{AtomicU64, Ordering, ask_ahead, prefetch};
 use crate::view::FIND_MAX;
 
@@ -74,7 +74,7 @@ fn set_cell(cells: &[AtomicU64], index: usize, value: u32) {
 }
 
 /// Arrays for the bits behind the first ones, which do not move.
-type Deeper = crate::rows::Rows<AtomicU64>;
+type Deeper = crate::arena::Rows<AtomicU64>;
 /// Words of each.
 pub(crate) const DEEPER_WORDS: usize = 1 << (STEP - 1);
 
@@ -503,9 +503,9 @@ fn top_bits(prefix: Prefix) -> u32 {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::arena::Records;
+    use crate::compact_tbl24::ContentWriter;
     use crate::layout::SLOT_BITS;
-    use crate::rows::Records;
-    use crate::short_cells::ContentWriter;
 
     /// Random prefixes close together, against a scan; and nothing is left when all are gone.
     #[test]
@@ -569,7 +569,7 @@ mod tests {
             writer.insert(&trie, prefix(number), number, &mut contents.of(number));
         }
         assert_eq!(writer.present(&trie).first_bits, MANY);
-        let found = |number: u32, reader: &mut crate::reclaim::Reader| trie.find(number << 8, &reader.pin());
+        let found = |number: u32, reader: &mut crate::epoch::Reader| trie.find(number << 8, &reader.pin());
         assert!((0..count).all(|number| found(number, &mut reader) == Some(number)));
         for number in 1000..count {
             assert_eq!(writer.remove(&trie, prefix(number), &mut contents.all()), number);

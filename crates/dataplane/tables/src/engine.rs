@@ -14,19 +14,19 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::dense::{self, DenseIndex, DenseWriter};
+use crate::arena::{RecordWriter, Records};
+use crate::batch_lookup::{OnePlace, Place};
+use crate::compact_tbl24::{ContentWriter, ContentsOf};
 use crate::direct_lpm::{self, DirectTrie, DirectWriter};
+use crate::epoch::{Domain, Pin};
 use crate::exact::{ExactMap, ExactWriter, hash_words};
 use crate::key::{KeyMatch, KeySpec, MatchKind, prefix_mask};
 use crate::layout::{Key, KeyLayout, Placement, RecordLayout};
 use crate::lpm::{Prefix, PrefixTree, PrefixWriter, left_aligned};
-use crate::reclaim::{Domain, Pin};
-use crate::rows::{RecordWriter, Records};
+use crate::packed_exact_index::{self, DenseIndex, DenseWriter};
 use crate::rules::{Bounds, Candidate, Rule, RuleSet, RuleWriter};
 use crate::search::Location;
-use crate::short_cells::{ContentWriter, ContentsOf};
 use crate::sync::{AtomicU64, ask_ahead, prefetch};
-use crate::together::{OnePlace, Place};
 use crate::view::FIND_MAX;
 use forebay_bits::Bits;
 
@@ -313,13 +313,13 @@ impl Engine {
 }
 
 /// The shape of an index for keys and records that fit into a word together.
-fn dense_shape(keys: &KeyLayout, records: &RecordLayout) -> Option<dense::Shape> {
+fn dense_shape(keys: &KeyLayout, records: &RecordLayout) -> Option<packed_exact_index::Shape> {
     let key_bits = keys.matched().map(|place| place.shift + place.width).max()?;
     let record_bits = records.bits_behind_slot()?;
     if keys.words() > 1 {
         return None;
     }
-    dense::Shape::new(key_bits, record_bits)
+    packed_exact_index::Shape::new(key_bits, record_bits)
 }
 
 /// The records with these numbers.

@@ -26,8 +26,8 @@
 
 use std::sync::Arc;
 
+use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::memory::Array;
-use crate::reclaim::{Domain, Limbo, Pin, Shared};
 use crate::search::{Location, NEVER, Search};
 use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
 

@@ -24,7 +24,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::reclaim::{Domain, Limbo, Pin, Shared};
+use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::sync::{AtomicU64, Ordering, ask_ahead, prefetch};
 use crate::view::FIND_MAX;
 

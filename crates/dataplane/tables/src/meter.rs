@@ -36,8 +36,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::AtomicU64;
 
 use crate::counter::CounterValue;
+use crate::lock_stripes::Lock;
 use crate::memory::Array;
-use crate::section::Lock;
 use crate::storage::{ArrayTooLarge, check_size};
 
 /// What a token stands for.

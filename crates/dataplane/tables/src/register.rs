@@ -9,7 +9,7 @@
 //! Elements are words that are accessed without order between them. A read or a write of an element
 //! of one word is one access, but for compiled code's writes [beside a lock](RegisterArray::is_written_at_once); that
 //! of a wider one is several, of which another thread may see some. What is to be one step for others (a wide element, a read and the write that follows it)
-//! is done in an atomic section: see [`crate::section`].
+//! is done in an atomic section: see [`crate::lock_stripes`].
 //!
 //! An element of up to [`LOCKED_BITS_MAX`] bits leaves the highest bytes of its word to such a section's [`Lock`].
 //!
@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_bits::Bits;
 
-use crate::section::Lock;
+use crate::lock_stripes::Lock;
 use crate::storage::{ArrayTooLarge, SeparateWords, check_size};
 
 /// Bits of the widest element whose word has room for a lock, and is written without touching it by two stores at most.

@@ -18,11 +18,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::arena::{Records, id_of};
 use crate::bit_vector::{BitVectorWriter, BitVectors};
+use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::exact::{ExactMap, ExactWriter, hash_words};
 use crate::layout::{Key, KeyLayout, Placement};
-use crate::reclaim::{Domain, Limbo, Pin, Shared};
-use crate::rows::{Records, id_of};
 use crate::sync::Ordering;
 
 /// Rules of one mask from which on they have a hash table of their own.

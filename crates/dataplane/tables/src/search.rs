@@ -33,10 +33,10 @@ use crate::exact;
 use crate::key::KeySpec;
 use crate::layout::KeyLayout;
 
+use crate::arena::CHUNKS;
+pub use crate::arena::FIRST_CHUNK;
 pub use crate::direct_lpm::{DEEPER, STEP as DEEPER_BITS};
 pub use crate::exact::{FIRST_TAG, HASH_FACTOR, HASH_START, PASSED_SHIFT};
-use crate::rows::CHUNKS;
-pub use crate::rows::FIRST_CHUNK;
 
 /// How a table is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

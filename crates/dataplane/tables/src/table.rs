@@ -23,11 +23,11 @@ use hashbrown::HashTable;
 
 use crate::engine::{EngineEntry, EngineWriter};
 use crate::entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, NewEntry};
+use crate::epoch::{Domain, Limbo, Pin};
 use crate::key::{KeyError, KeyMatch, KeySpec, MatchKind};
 use crate::layout::NO_SLOT;
 use crate::order::Order;
 use crate::packed::pack;
-use crate::reclaim::{Domain, Limbo, Pin};
 use crate::view::{DefaultAction, TableView};
 
 /// Where an action of a table may be used (`@tableonly`, `@defaultonly`).

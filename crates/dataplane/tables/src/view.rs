@@ -40,17 +40,17 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use forebay_bits::Bits;
 
+use crate::arena::Rows;
+use crate::batch_lookup::OnePlace;
 use crate::engine::{Engine, EngineWriter};
 use crate::entry::{ActionCall, ActionRef, Entry, EntryAction};
+use crate::epoch::{Domain, Pin, Shared};
 use crate::hash;
 use crate::key::{KeySpec, MatchKind};
 use crate::layout::{KeyLayout, NO_SLOT, Record, RecordLayout};
-use crate::reclaim::{Domain, Pin, Shared};
-use crate::rows::Rows;
 use crate::search::Location;
 use crate::sync::AtomicU64;
 use crate::table::{LookupResult, TableSpec};
-use crate::together::OnePlace;
 
 /// A default action in both forms.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::source::{MICROSECOND, Stream};
 use crate::timer::TimerSetup;
 use forebay_chip::{ChipConfig, ChipSpec, Connection, FaultSpec, LinkSpec, Network, Place, PortConfig, QueueConfig};
 use forebay_ir::Program;
-use forebay_pipeline::{Engine, Options, Pipeline, ShortWay};
+use forebay_pipeline::{Engine, FastPath, Options, Pipeline};
 use forebay_stf::{Applied, Controller, Test};
 use std::ops::Range;
 use std::sync::Arc;
@@ -232,7 +232,7 @@ impl ChipSetup {
     fn load(&self) -> Result<Arc<Pipeline>, String> {
         let options = Options {
             engine: self.engine,
-            short_way: ShortWay::Never,
+            fast_path: FastPath::Never,
             ..Options::default()
         };
         let pipeline = Pipeline::load_with(self.program.clone(), options).map_err(|error| error.to_string())?;

@@ -256,7 +256,7 @@ impl<F: Function> Forwarder<F> {
     ///
     /// # Panics
     /// When a port is out of order: the ports of a measurement are in memory.
-    pub fn breathe(&mut self, now_ns: u64) -> u64 {
+    pub fn poll(&mut self, now_ns: u64) -> u64 {
         let Forwarder {
             function,
             outputs,

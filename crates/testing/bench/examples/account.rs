@@ -5,7 +5,7 @@
 use forebay_bench::contender::{Bare, Compiled, Ports, Work};
 use forebay_bench::ports::FramePort;
 use forebay_bench::workload::{Aggregate, Disaggregate, IotScale, L2, L3, PortForward, Scale, Workload};
-use forebay_pipeline::{Engine, Options, Pipeline, ShortWay};
+use forebay_pipeline::{Engine, FastPath, Options, Pipeline};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "harness" => Box::new(Bare::new(ports(&*workload))),
         _ => return Err("say who: jit, hand-written or harness".into()),
     };
-    let packets: u64 = (0..bursts.parse()?).map(|_| work.breathe(0)).sum();
+    let packets: u64 = (0..bursts.parse()?).map(|_| work.poll(0)).sum();
     println!("{packets} packets");
     Ok(())
 }
@@ -46,14 +46,14 @@ fn workload(program: &str, entries: usize) -> Result<Box<dyn Workload>, Box<dyn 
 fn compiled(workload: &dyn Workload, code: Option<&String>) -> Result<Box<dyn Work>, Box<dyn Error>> {
     let options = Options {
         engine: Engine::Jit,
-        short_way: ShortWay::BeforePackets,
+        fast_path: FastPath::BeforePackets,
         ..Options::default()
     };
     let pipeline = Arc::new(Pipeline::load_with(workload.compile()?, options)?);
     workload.configure(&pipeline)?;
     pipeline.finish_compiling();
     if let Some(path) = code {
-        let code = pipeline.machine_code().ok_or("its packets take no short way")?;
+        let code = pipeline.machine_code().ok_or("its packets take no fast path")?;
         std::fs::write(path, code)?;
         println!("code at {:#x}", code.as_ptr().addr());
     }

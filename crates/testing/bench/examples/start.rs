@@ -1,9 +1,9 @@
 //! How long a program takes from its source to packets: `cargo run --release -p forebay-bench --example start -- FILE.p4`
-//! prints milliseconds until the interpreter takes them, until machine code does, and until machine code of the short way does;
+//! prints milliseconds until the interpreter takes them, until machine code does, and until machine code of the fast path does;
 //! medians of eleven.
 
 use forebay_frontend::{Options as FrontEnd, compile};
-use forebay_pipeline::{Engine, Options, Pipeline, ShortWay};
+use forebay_pipeline::{Engine, FastPath, Options, Pipeline};
 use std::error::Error;
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,14 @@ const ROUNDS: usize = 11;
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("say which program: FILE.p4")?;
     let ways = [
-        ("interpreter", Engine::Interpreter, ShortWay::Never),
-        ("machine code", Engine::Jit, ShortWay::BesidePackets),
-        ("short way", Engine::Jit, ShortWay::BeforePackets),
+        ("interpreter", Engine::Interpreter, FastPath::Never),
+        ("machine code", Engine::Jit, FastPath::BesidePackets),
+        ("fast path", Engine::Jit, FastPath::BeforePackets),
     ];
-    for (name, engine, short_way) in ways {
+    for (name, engine, fast_path) in ways {
         let options = Options {
             engine,
-            short_way,
+            fast_path,
             ..Options::default()
         };
         let times = (0..ROUNDS).map(|_| start(&path, options));

@@ -54,9 +54,9 @@ pub fn account(workload: &dyn Workload, engine: Engine, packets: u64, share: f64
     });
     let mut work = Compiled::new(pipeline, ports.collect());
     let begin = Instant::now();
-    while work.breathe(begin.elapsed().as_nanos() as u64) > 0 {}
+    while work.poll(begin.elapsed().as_nanos() as u64) > 0 {}
     for _ in 0..LAST_BREATHS {
-        work.breathe(begin.elapsed().as_nanos() as u64);
+        work.poll(begin.elapsed().as_nanos() as u64);
     }
     let seconds = begin.elapsed().as_secs_f64();
     let books = work.books();

@@ -43,8 +43,8 @@ impl Witness {
         }
     }
 
-    fn breathe(&mut self) -> u64 {
-        let received = self.work.breathe(0);
+    fn poll(&mut self) -> u64 {
+        let received = self.work.poll(0);
         for sent in self.collector.take() {
             self.ahead.entry(sent.port).or_default().push_back(sent.frame);
         }
@@ -61,7 +61,7 @@ impl Witness {
 pub fn agree(mut witnesses: Vec<Witness>) -> Result<(), BenchError> {
     let mut breaths_left = LAST_BREATHS;
     while breaths_left > 0 {
-        let received: u64 = witnesses.iter_mut().map(Witness::breathe).sum();
+        let received: u64 = witnesses.iter_mut().map(Witness::poll).sum();
         if received == 0 {
             breaths_left -= 1;
         }

@@ -12,7 +12,7 @@ pub type Ports = Vec<(u32, Box<dyn Port>)>;
 /// What moves packets from port to port, in one thread.
 pub trait Work: Send {
     /// Moves a burst from every port; how many packets came.
-    fn breathe(&mut self, now_ns: u64) -> u64;
+    fn poll(&mut self, now_ns: u64) -> u64;
 
     /// What became of the packets so far.
     fn books(&self) -> Books;
@@ -85,8 +85,8 @@ impl Compiled {
 }
 
 impl Work for Compiled {
-    fn breathe(&mut self, now_ns: u64) -> u64 {
-        let received = self.switch.breathe(now_ns, &mut NoTrace).received;
+    fn poll(&mut self, now_ns: u64) -> u64 {
+        let received = self.switch.poll(now_ns, &mut NoTrace).received;
         let (digests, lost) = self.switch.take_digests();
         self.digests += digests.len() as u64;
         self.digests_lost = lost;
@@ -132,8 +132,8 @@ impl<F: Function> HandWritten<F> {
 }
 
 impl<F: Function> Work for HandWritten<F> {
-    fn breathe(&mut self, now_ns: u64) -> u64 {
-        let received = self.forwarder.breathe(now_ns);
+    fn poll(&mut self, now_ns: u64) -> u64 {
+        let received = self.forwarder.poll(now_ns);
         self.received += received;
         received
     }
@@ -177,7 +177,7 @@ impl Bare {
 }
 
 impl Work for Bare {
-    fn breathe(&mut self, now_ns: u64) -> u64 {
+    fn poll(&mut self, now_ns: u64) -> u64 {
         let last = self.ports.len() - 1;
         let came = self.ports[0].1.receive(&mut self.burst, DEFAULT_BURST, now_ns);
         let came = came.expect("ports in memory do not fail") as u64;

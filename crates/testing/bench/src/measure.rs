@@ -328,7 +328,7 @@ fn run(work: &mut dyn Work, length: Duration) -> Turn {
     let (mut received, mut elapsed) = (0, Duration::ZERO);
     while elapsed < length {
         for _ in 0..BREATHS {
-            received += work.breathe(elapsed.as_nanos() as u64);
+            received += work.poll(elapsed.as_nanos() as u64);
         }
         elapsed = begin.elapsed();
     }

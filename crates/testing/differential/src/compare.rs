@@ -21,8 +21,8 @@ const BURST_PACKETS: usize = 200;
 pub struct Compared {
     /// Packets that left, of those that went one by one.
     pub packets_out: u64,
-    /// Whether packets could take the short way.
-    pub has_short_way: bool,
+    /// Whether packets could take the fast path.
+    pub has_fast_path: bool,
     /// Whether several workers were compared: not where packets meet what others have left.
     pub spread: bool,
 }
@@ -98,7 +98,7 @@ impl Case {
         }
         Ok(Compared {
             packets_out: 0,
-            has_short_way: compiled.has_short_way(),
+            has_fast_path: compiled.has_fast_path(),
             spread,
         })
     }

@@ -65,14 +65,14 @@ struct Totals {
 impl Totals {
     fn add(&mut self, compared: Compared) {
         self.programs += 1;
-        self.short += u64::from(compared.has_short_way);
+        self.short += u64::from(compared.has_fast_path);
         self.spread += u64::from(compared.spread);
         self.packets_out += compared.packets_out;
     }
 
     fn words(&self) -> String {
         format!(
-            "{} programs, {} with a short way, {} with several workers, {} packets sent",
+            "{} programs, {} with a fast path, {} with several workers, {} packets sent",
             self.programs, self.short, self.spread, self.packets_out
         )
     }

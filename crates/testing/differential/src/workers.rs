@@ -82,7 +82,7 @@ pub fn run(pipeline: &Arc<Pipeline>, frames: &Frames, workers: usize, spread: &S
             scope.spawn(move || {
                 // Time stands still, and everybody draws the same random numbers.
                 loop {
-                    if !switch.breathe(0, &mut NoTrace).is_idle() || switch.counters().in_flight() > 0 {
+                    if !switch.poll(0, &mut NoTrace).is_idle() || switch.counters().in_flight() > 0 {
                         continue;
                     }
                     if switch.working_ports().all(|port| port.readiness() == Readiness::Never) {

@@ -11,14 +11,14 @@ fn executors_agree_on_random_programs() {
     for seed in 0..PROGRAMS {
         let compared = compare(seed, 3).unwrap_or_else(|difference| panic!("{difference}"));
         sent += compared.packets_out;
-        short += u64::from(compared.has_short_way);
+        short += u64::from(compared.has_fast_path);
         spread += u64::from(compared.spread);
     }
     assert!(
         sent > 2 * PROGRAMS,
         "programs drop nearly everything: {sent} packets left"
     );
-    assert!(5 * short > PROGRAMS, "only {short} of {PROGRAMS} have a short way");
+    assert!(5 * short > PROGRAMS, "only {short} of {PROGRAMS} have a fast path");
     assert!(
         5 * spread > PROGRAMS,
         "only {spread} of {PROGRAMS} went to several workers"

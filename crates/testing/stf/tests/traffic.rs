@@ -1,18 +1,18 @@
 //! What happens between and around the controls (`docs/simple-switch-behaviour.md`), as `forebay run` does it: a switch with the
-//! ports that a test names and no other, in the interpreter and in machine code, with and without the short way.
+//! ports that a test names and no other, in the interpreter and in machine code, with and without the fast path.
 
 mod corpus;
 
 use corpus::{compile, files_of};
-use forebay_pipeline::{DropReason, Engine, Options, Pipeline, ShortWay};
+use forebay_pipeline::{DropReason, Engine, FastPath, Options, Pipeline};
 use forebay_stf::{parse, run_attached};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const EXECUTORS: [(Engine, ShortWay); 3] = [
-    (Engine::Interpreter, ShortWay::Never),
-    (Engine::Jit, ShortWay::Never),
-    (Engine::Jit, ShortWay::BeforePackets),
+const EXECUTORS: [(Engine, FastPath); 3] = [
+    (Engine::Interpreter, FastPath::Never),
+    (Engine::Jit, FastPath::Never),
+    (Engine::Jit, FastPath::BeforePackets),
 ];
 
 fn repository(path: &str) -> PathBuf {
@@ -30,19 +30,19 @@ fn tests() -> Vec<PathBuf> {
 }
 
 /// What fails, and how many packets were dropped for want of a port.
-fn outcome(path: &Path, (engine, short_way): (Engine, ShortWay)) -> (Vec<String>, u64) {
+fn outcome(path: &Path, (engine, fast_path): (Engine, FastPath)) -> (Vec<String>, u64) {
     let text = std::fs::read_to_string(path).expect("a test");
     let test = parse(&text).expect("STF");
     let options = Options {
         engine,
-        short_way,
+        fast_path,
         ..Options::default()
     };
     let program = compile(path, &text);
     let pipeline = Arc::new(Pipeline::load_with(program, options).expect("a program that can be loaded"));
     let outcome = run_attached(&test, Arc::clone(&pipeline), &test.ports());
     let failures = outcome.failures.iter();
-    let failures = failures.map(|failure| format!("{} by {engine:?}, {short_way:?}: {failure}", path.display()));
+    let failures = failures.map(|failure| format!("{} by {engine:?}, {fast_path:?}: {failure}", path.display()));
     (failures.collect(), pipeline.drops().get(DropReason::NoSuchPort))
 }
 

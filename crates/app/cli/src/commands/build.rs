@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use forebay_ir::{Program, Role};
 use forebay_p4info::Version;
 use forebay_p4info::model::P4Info;
-use forebay_pipeline::{Pipeline, ShortWay};
+use forebay_pipeline::{FastPath, Pipeline};
 use forebay_stages::Machine;
 use serde_json::json;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         written.push(path.display().to_string());
     }
-    let pipeline = Engine::Jit.load(program, ShortWay::BeforePackets);
+    let pipeline = Engine::Jit.load(program, FastPath::BeforePackets);
     if arguments.json {
         let fits = resources.as_ref().map(|resources| resources.fits);
         let (slow_path, not_executable) = match &pipeline {

@@ -18,7 +18,7 @@ use forebay_p4runtime::KeepingStatus;
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{Port, PortState};
-use forebay_pipeline::ShortWay;
+use forebay_pipeline::FastPath;
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
 use forebay_server::PortStatus;
@@ -120,7 +120,7 @@ impl Arguments {
     fn loading(&self) -> forebay_pipeline::Options {
         forebay_pipeline::Options {
             engine: self.engine.of_pipeline(),
-            short_way: ShortWay::BesidePackets,
+            fast_path: FastPath::BesidePackets,
             memory_limit: self.control.memory.limit(),
             workers: self.switch.worker_count(),
             ..Default::default()

@@ -12,7 +12,7 @@ use crate::{output, parallel};
 use anyhow::{Context, Result, bail};
 use forebay_chip::ChipSpec;
 use forebay_ir::Program;
-use forebay_pipeline::{NoTrace, ShortWay};
+use forebay_pipeline::{FastPath, NoTrace};
 use forebay_stf::{Outcome, Test, UnnamedPorts};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -172,7 +172,7 @@ fn compile(suite: &Suite, arguments: &Arguments, messages: &mut String) -> Resul
 }
 
 fn run_test(program: &Program, test: &Test, arguments: &Arguments, trace: &mut String) -> Result<Outcome> {
-    let load = |engine: Engine| engine.load(program.clone(), ShortWay::BeforePackets);
+    let load = |engine: Engine| engine.load(program.clone(), FastPath::BeforePackets);
     if arguments.switch == Device::Chip {
         let engine = match arguments.engine {
             Engines::Interp => Engine::Interp,

@@ -5,7 +5,7 @@ use forebay_packet::{Burst, Port, PortCounters, PortError, PortState, Readiness}
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Lets one port after the other deliver a packet, one in each breath of the switch.
+/// Lets one port after the other deliver a packet, one in each poll of the switch.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
     turn: Arc<AtomicUsize>,
@@ -21,7 +21,7 @@ impl Turns {
         }
     }
 
-    /// A breath begins: it is the next port's turn.
+    /// A poll begins: it is the next port's turn.
     pub fn next(&self) {
         let turn = self.turn.load(Ordering::Relaxed) + 1;
         self.turn.store(turn % self.ports.max(1), Ordering::Relaxed);

@@ -217,7 +217,7 @@ impl<'a> Preprocessor<'a> {
                     in_pragma |= kind == TokenKind::Pragma;
                     out.push(token);
                     if out.len() > MAX_TOKENS {
-                        self.give_up(format!(
+                        self.bail_out(format!(
                             "the program has more than {MAX_TOKENS} tokens after macro expansion"
                         ));
                     }
@@ -317,7 +317,7 @@ impl<'a> Preprocessor<'a> {
             self.budget -= tokens;
             return true;
         }
-        self.give_up(format!(
+        self.bail_out(format!(
             "the program has more than {MAX_TOKENS} tokens after macro expansion"
         ));
         false
@@ -329,13 +329,13 @@ impl<'a> Preprocessor<'a> {
             self.readable -= tokens;
             return true;
         }
-        self.give_up(format!(
+        self.bail_out(format!(
             "the program and what it includes have more than {MAX_READ} tokens"
         ));
         false
     }
 
-    fn give_up(&mut self, message: String) {
+    fn bail_out(&mut self, message: String) {
         if self.budget > 0 || !self.frames.is_empty() {
             let diagnostic = Diagnostic::error(codes::TOO_MANY_TOKENS, self.last_span, message);
             self.diagnostics

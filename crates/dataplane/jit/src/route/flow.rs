@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Where control goes from one body to the next, and where the architecture does something between them, stands a
-//! [`Joint`]. [`super::threading`] then takes apart what is known to go different ways.
+//! [`Joint`]. [`super::jump_threading`] then takes apart what is known to go different ways.
 
 use super::Route;
 use super::facts::Facts;

@@ -1,4 +1,4 @@
-//! The short way through a program: one function for everything from a frame to the port that it leaves by.
+//! The fast path through a program: one function for everything from a frame to the port that it leaves by.
 //!
 //! Between ingress and egress an architecture may queue a packet, copy it or send it back. Most packets of most programs
 //! are neither copied nor sent back, and the untimed switch's queues are empty when they come. For those the parser, all
@@ -11,33 +11,33 @@
 //! * fields that it changes are changed in the packet, at once where nothing can make it give up any more, otherwise by
 //!   the deparser; headers that stay where they are in the packet are not copied.
 //!
-//! Copies for the members of a multicast group are made by a loop around what follows ingress. The function *gives up*
+//! Copies for the members of a multicast group are made by a loop around what follows ingress. The function *bails out*
 //! where something rare happens: a parser error, a clone, a digest, a resubmission. Until then
-//! it has changed nothing, not even the packet, so the architecture takes the packet the long way, from the start. A
+//! it has changed nothing, not even the packet, so the architecture takes the packet the slow path, from the start. A
 //! program that changes something that outlives a packet (a register, a counter) before it may give up has no such
-//! function. What keeps packets off this way is listed by [`Route::obstacles`], and counted by [`GiveUp`].
+//! function. What keeps packets off this way is listed by [`Route::obstacles`], and counted by [`BailOut`].
 
-pub(crate) mod choices;
-pub(crate) mod crossings;
-pub(crate) mod early;
+mod bail_out;
 mod facts;
 pub(crate) mod flow;
 pub(crate) mod flow_keys;
-mod give_up;
+pub(crate) mod indexed_stores;
+mod jump_threading;
 mod limits;
+pub(crate) mod live_sets;
+pub(crate) mod look_up_hoisting;
+pub(crate) mod loop_invariant_tables;
 mod obstacles;
-pub(crate) mod once;
 pub(crate) mod plan;
 mod specialise;
-mod threading;
 
+pub use bail_out::BailOut;
 use forebay_bits::Bits;
 use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, TableId, Terminator};
-pub use give_up::GiveUp;
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// In what order packets of a burst go the short way.
+/// In what order packets of a burst go the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// One after the other, from its beginning to its end. Tables are searched in place.
@@ -48,7 +48,7 @@ pub enum Order {
     Cached,
 }
 
-/// What an architecture does with a packet that takes the short way.
+/// What an architecture does with a packet that takes the fast path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// Parser.
@@ -69,7 +69,7 @@ pub struct Route {
     pub egress_spec: SlotId,
     /// The value of it that drops the packet.
     pub drop_port: u32,
-    /// A packet in which one of these is not 0 behind ingress does not take the short way.
+    /// A packet in which one of these is not 0 behind ingress does not take the fast path.
     pub copying: Vec<SlotId>,
     /// Values before the parser; all other slots are 0.
     pub before_parser: Vec<(SlotId, Source)>,
@@ -77,9 +77,9 @@ pub struct Route {
     pub before_egress: Vec<(SlotId, Source)>,
     /// How packets become several.
     pub replication: Option<Replication>,
-    /// Slots whose values the short way does not know: programs that read them cannot take it.
+    /// Slots whose values the fast path does not know: programs that read them cannot take it.
     pub unknown: Vec<SlotId>,
-    /// Slots that programs that take the short way may not write: they choose among queues.
+    /// Slots that programs that take the fast path may not write: they choose among queues.
     pub fixed: Vec<SlotId>,
 }
 
@@ -115,7 +115,7 @@ pub enum Source {
     Instance,
 }
 
-/// What is said of a packet that takes the short way.
+/// What is said of a packet that takes the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// See [`Arguments::ingress_port`].
@@ -126,7 +126,7 @@ pub enum Argument {
     Timestamp,
 }
 
-/// What is said of a packet that takes the short way.
+/// What is said of a packet that takes the fast path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
     /// Where it came from.
@@ -225,7 +225,7 @@ impl Route {
     }
 
     /// Whether a packet may give up behind the parser, when it need not for being replicated.
-    pub(crate) fn may_give_up(&self, program: &Program) -> bool {
+    pub(crate) fn may_bail_out(&self, program: &Program) -> bool {
         let all = Use::of(program, &self.bodies());
         all.requests || self.copying.iter().any(|slot| all.may_be_set.contains(slot))
     }
@@ -267,7 +267,7 @@ impl Route {
         !behind.asserts && !behind.requests
     }
 
-    /// Whether no packet can take the short way: see [`Route::obstacles`].
+    /// Whether no packet can take the fast path: see [`Route::obstacles`].
     pub fn is_blocked(&self, program: &Program, step_limit: u64) -> bool {
         let obstacles = self.obstacles(program, step_limit);
         obstacles.iter().any(|obstacle| obstacle.stops == Stops::All)

@@ -7,16 +7,16 @@
 //! ```
 //!
 //! A graph becomes a tree: a state that several ways reach stands in it once for each of them. Loops end by themselves
-//! where a stack is full, or at [`NODES_MAX`]; what is beyond the limits takes the long way.
+//! where a stack is full, or at [`NODES_MAX`]; what is beyond the limits takes the slow path.
 
-use super::crossings::{Crossings, crossings, written_before};
-use super::early::Early;
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint};
+use super::jump_threading::Threading;
 use super::limits::Limits;
+use super::live_sets::{Crossings, crossings, written_before};
+use super::look_up_hoisting::Early;
 use super::specialise::{Special, fold, specialise, substitute_op};
-use super::threading::Threading;
-use super::{GiveUp, Route};
+use super::{BailOut, Route};
 use crate::analysis::{CursorFact, header_bits};
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
@@ -82,8 +82,8 @@ pub(crate) enum Next {
     },
     /// The parser accepts: index into [`Plan::leaves`].
     Leaf(usize),
-    /// The packet takes the long way.
-    GiveUp(GiveUp),
+    /// The packet takes the slow path.
+    BailOut(BailOut),
 }
 
 /// The end of one way through the parser.
@@ -184,11 +184,11 @@ impl Planner<'_> {
     /// The tree from a block on.
     fn node(&mut self, block: BlockId, mut way: Way) -> NodeId {
         let id = NodeId(self.plan.nodes.len());
-        let give_up = Node {
+        let bail_out = Node {
             statements: Vec::new(),
-            next: Next::GiveUp(GiveUp::TooLarge),
+            next: Next::BailOut(BailOut::TooLarge),
         };
-        self.plan.nodes.push(give_up);
+        self.plan.nodes.push(bail_out);
         if id.0 >= NODES_MAX {
             self.plan.limits.nodes_left_out += 1;
             return id;
@@ -206,7 +206,7 @@ impl Planner<'_> {
             way.steps += current.statements.len() as u64 + 1;
             if way.steps > self.step_limit {
                 self.plan.limits.endless_ways += 1;
-                return Next::GiveUp(GiveUp::TooLarge);
+                return Next::BailOut(BailOut::TooLarge);
             }
             for statement in &current.statements {
                 let cursor = way.cursor;
@@ -235,7 +235,7 @@ impl Planner<'_> {
                 Terminator::Select { keys, cases, default } => return self.select(keys, cases, *default, way),
                 Terminator::Return => return self.leaf(way),
                 Terminator::Exit | Terminator::Apply { .. } | Terminator::Reject(_) => {
-                    return Next::GiveUp(GiveUp::ParserError);
+                    return Next::BailOut(BailOut::ParserError);
                 }
             };
         }
@@ -305,18 +305,18 @@ impl Planner<'_> {
     fn leaf(&mut self, way: &Way) -> Next {
         if self.plan.leaves.len() >= LEAVES_MAX {
             self.plan.limits.ways_left_out += 1;
-            return Next::GiveUp(GiveUp::TooLarge);
+            return Next::BailOut(BailOut::TooLarge);
         }
         if self.statements > STATEMENTS_MAX {
             self.plan.limits.ways_without_statements += 1;
-            return Next::GiveUp(GiveUp::TooLarge);
+            return Next::BailOut(BailOut::TooLarge);
         }
         let special = specialise(self.program, self.route, &way.known);
         self.statements += special.statements;
         let program = &special.program;
         let replicates = self.route.may_replicate(program);
         let Some(flow) = self.flow(&special, way, replicates) else {
-            return Next::GiveUp(GiveUp::Copies);
+            return Next::BailOut(BailOut::Copies);
         };
         let written_before = written_before(program, self.route, &flow);
         self.blocks_left = self.blocks_left.saturating_sub(flow.blocks.len());
@@ -326,7 +326,7 @@ impl Planner<'_> {
             emitted: special.emitted,
             extracted: way.extracted.clone(),
             contiguous: way.contiguous,
-            in_place: !replicates && !self.route.may_give_up(program),
+            in_place: !replicates && !self.route.may_bail_out(program),
             crossings: crossings(program, self.route, &flow, &written_before),
             early: Early::of(program, self.route, &flow),
             written_before,

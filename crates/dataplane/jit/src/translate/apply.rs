@@ -127,7 +127,7 @@ impl Translator<'_, '_, '_> {
     fn find_record(&mut self, id: TableId, layout: TableLayout, (hit, _): Results, block: BlockId) -> (Index, Found) {
         let found = match self.found_ahead(id) {
             Some(found) => found,
-            None if !self.is_short_way() => {
+            None if !self.is_fast_path() => {
                 let key = self.key_words(id, &layout);
                 self.look_up_now(id, layout.search.filter(|_| self.side.is_some()), &key)
             }

@@ -20,16 +20,16 @@
 //! each queue are looked up together, so that the memory accesses of one overlap those of the others, and the packets go on.
 
 use super::Translator;
-use super::homes::{Home, Homes};
 use super::search::Match;
+use super::value_locations::{Home, Homes};
 use crate::analysis::truncates;
 use crate::context::Context;
-use crate::lane::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, fate};
-use crate::route::GiveUp;
-use crate::route::crossings::Crossing;
+use crate::fast_path::Frame;
+use crate::packet_context::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, fate};
+use crate::route::BailOut;
+use crate::route::live_sets::Crossing;
 use crate::route::plan::Leaf;
 use crate::runtime::{self, LaneLookup};
-use crate::short_way::Frame;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::{Switch, Variable};
@@ -48,7 +48,7 @@ pub(super) struct Way {
     pub(super) uses_lanes: bool,
 }
 
-/// What the short way's translation keeps in mind.
+/// What the fast path's translation keeps in mind.
 pub(super) struct Burst {
     /// Whether packets wait at look-ups.
     staged: bool,
@@ -170,7 +170,7 @@ impl Translator<'_, '_, '_> {
     }
 
     pub(super) fn burst_state(&mut self) -> &mut Burst {
-        self.burst.as_mut().expect("only the short way has bursts")
+        self.burst.as_mut().expect("only the fast path has bursts")
     }
 
     /// Where the present lane's way has ended.
@@ -681,9 +681,9 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(next, &[]);
     }
 
-    /// The lane's packet takes the long way, for this reason.
-    pub(super) fn give_up_lane(&mut self, reason: GiveUp) {
-        let fate_value = self.number((fate::GAVE_UP << 32 | reason as u64) as i64);
+    /// The lane's packet takes the slow path, for this reason.
+    pub(super) fn bail_out_lane(&mut self, reason: BailOut) {
+        let fate_value = self.number((fate::BAILED_OUT << 32 | reason as u64) as i64);
         self.store_fate(fate_value);
         let burst = self.burst_state();
         let (next, staged, position) = (burst.next, burst.staged, burst.position);
@@ -691,7 +691,7 @@ impl Translator<'_, '_, '_> {
             self.builder.ins().jump(next, &[]);
             return;
         }
-        // Packets behind it have to wait until it has gone the long way.
+        // Packets behind it have to wait until it has gone the slow path.
         let position = self.builder.use_var(position);
         let behind = self.address(position, 8);
         self.done_so_far(behind);

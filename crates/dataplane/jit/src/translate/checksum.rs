@@ -6,11 +6,11 @@
 //! everything is added up as it lies in memory, and only the result is turned round.
 //!
 //! A program that verifies a header's checksum and computes it again behind its controls sums the same fields up twice. On
-//! the short way the sum of those that nobody changes in between, the *base*, is kept from the first to the second time.
+//! the fast path the sum of those that nobody changes in between, the *base*, is kept from the first to the second time.
 
 use super::Translator;
-use super::homes::{Field, Home};
 use super::value::ActionData;
+use super::value_locations::{Field, Home};
 use crate::route::Route;
 use crate::route::flow::Flow;
 use crate::route::plan::Leaf;

@@ -1,5 +1,5 @@
-//! The short way of copies of a packet. They are made by a loop around what follows ingress. What the packet's slots were at its beginning they
-//! are again for every copy; each is put together in memory of its own ([`crate::lane::Copies`]):
+//! The fast path of copies of a packet. They are made by a loop around what follows ingress. What the packet's slots were at its beginning they
+//! are again for every copy; each is put together in memory of its own ([`crate::packet_context::Copies`]):
 //!
 //! ```text
 //!   replicate ─► more members? ─► port, instance ─► egress ─► Left ─► compute checksum ─► Deparse
@@ -9,18 +9,18 @@
 //! ```
 
 use super::Translator;
-use super::homes::Home;
-use super::joints::Destination;
+use super::boundaries::Destination;
 use super::search::Match;
+use super::value_locations::Home;
 use crate::context::Context;
-use crate::lane::{Lane, fate};
-use crate::route::crossings::{Crossing, write_all};
+use crate::fast_path::Frame;
+use crate::packet_context::{Lane, fate};
 use crate::route::flow::FlowBlock;
-use crate::route::once::{differs, once_for_copies};
+use crate::route::live_sets::{Crossing, write_all};
+use crate::route::loop_invariant_tables::{differs, once_for_copies};
 use crate::route::plan::Leaf;
 use crate::route::{Replica, Route, Source};
 use crate::runtime::{self, words};
-use crate::short_way::Frame;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -32,7 +32,7 @@ use std::mem::offset_of;
 /// The loop that makes the copies of a packet.
 #[derive(Clone, Copy)]
 pub(super) struct CopyLoop {
-    /// Where the [frame](crate::short_way::Frame) of the present copy is.
+    /// Where the [frame](crate::fast_path::Frame) of the present copy is.
     frame: Variable,
     /// Where is noted what becomes of it.
     fate: Variable,

@@ -2,7 +2,7 @@
 
 use super::Translator;
 use super::access::unchanging;
-use super::homes::Field;
+use super::value_locations::Field;
 use crate::crc::{Crc, STEP};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::DataItem;
@@ -84,7 +84,7 @@ impl Translator<'_, '_, '_> {
         self.crc_step(crc, &bytes_of(&dividend, count), left)
     }
 
-    /// The remainder of bytes, added to what is there. Half of it is added up apart from the other one: neither waits for that.
+    /// The remainder of bytes, added to what is there. GressCode of it is added up apart from the other one: neither waits for that.
     fn crc_step(&mut self, crc: &'static Crc, bytes: &[Byte], before: ir::Value) -> ir::Value {
         let tables = self.pointer(&raw const crc.remainders);
         let [tables, before] = self.used_once(tables, before);

@@ -1,4 +1,4 @@
-//! The deparser of the short way: headers in their places.
+//! The deparser of the fast path: headers in their places.
 //!
 //! ```text
 //! extracted   │ ethernet │ vlan │ ipv4 │ payload            ethernet and vlan differ, ipv4 and the payload stay
@@ -11,13 +11,13 @@
 //! goes through the output.
 
 use super::copies::CopyLoop;
-use super::homes::{Field, Home};
 use super::pack::Packed;
 use super::route::{Parsed, Position};
 use super::value::{ActionData, Value};
+use super::value_locations::{Field, Home};
 use super::{Translator, within_bounds};
 use crate::analysis::header_bits;
-use crate::lane::{Lane, fate};
+use crate::packet_context::{Lane, fate};
 use crate::route::Route;
 use crate::route::plan::{COMPOSED_BITS_MAX, Leaf, UNCERTAIN_MAX};
 use crate::runtime::{self, words};

@@ -2,7 +2,7 @@
 
 use super::value::{ActionData, Value};
 use super::{Ending, Translator};
-use crate::route::GiveUp;
+use crate::route::BailOut;
 use crate::runtime::{self, DigestShape, NO_FIELD_LIST};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -28,10 +28,10 @@ impl Translator<'_, '_, '_> {
             // Nobody traces compiled code.
             Op::LogMessage { .. } => {}
             Op::Hash { .. } | Op::VerifyChecksum { .. } | Op::UpdateChecksum { .. } => self.hash_op(op, data),
-            Op::Clone { .. } if self.is_short_way() => self.give_up(GiveUp::Clone),
-            Op::Resubmit { .. } if self.is_short_way() => self.give_up(GiveUp::Resubmit),
-            Op::Recirculate { .. } if self.is_short_way() => self.give_up(GiveUp::Recirculate),
-            Op::Digest { .. } if self.is_short_way() => self.give_up(GiveUp::Digest),
+            Op::Clone { .. } if self.is_fast_path() => self.bail_out(BailOut::Clone),
+            Op::Resubmit { .. } if self.is_fast_path() => self.bail_out(BailOut::Resubmit),
+            Op::Recirculate { .. } if self.is_fast_path() => self.bail_out(BailOut::Recirculate),
+            Op::Digest { .. } if self.is_fast_path() => self.bail_out(BailOut::Digest),
             Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Truncate { .. } => {
                 self.request(op, data);
             }
@@ -194,7 +194,7 @@ impl Translator<'_, '_, '_> {
     }
 
     fn truncate_to(&mut self, bytes: ir::Value) {
-        if !self.is_short_way() {
+        if !self.is_fast_path() {
             return self.call(runtime::TRUNCATE, &[self.context, bytes]);
         }
         let before = self.truncate_limit();

@@ -114,7 +114,7 @@ impl Translator<'_, '_, '_> {
         self.side.is_some() && self.counting == StepCounting::Never && is_assigned && is_word
     }
 
-    /// On the short way: fields that were written are not taken from the packet together with others.
+    /// On the fast path: fields that were written are not taken from the packet together with others.
     fn note_written(&mut self, op: &Op) {
         if self.leaf.is_some() {
             let slots = op.slots_written(self.program);

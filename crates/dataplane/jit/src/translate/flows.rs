@@ -1,10 +1,10 @@
-//! The short way: look-ups that take what was found for the last packet of the flow: see [`crate::flows`].
+//! The fast path: look-ups that take what was found for the last packet of the flow: see [`crate::flows`].
 
 use super::Translator;
 use super::access::within_bounds;
-use super::homes::Home;
 use super::search::Match;
 use super::value::{Place, Value};
+use super::value_locations::Home;
 use crate::flow_pages::GROUP;
 use crate::flow_slots::{FlowPlace, FoundForFlow, Nothing, SlotLayout, Sought};
 use crate::route::Route;

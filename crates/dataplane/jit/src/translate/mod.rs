@@ -1,7 +1,7 @@
 //! From a body to a function of machine code.
 //!
 //! The signature is that of all bodies: a pointer to a [`Context`] goes in, one of [`ending`] comes out. In the
-//! function of a single body, slots stay in the state's memory between operations; on the short way ([`crate::route`]) most
+//! function of a single body, slots stay in the state's memory between operations; on the fast path ([`crate::route`]) most
 //! are in registers or in the packet.
 //!
 //! | file | what it translates |
@@ -21,64 +21,63 @@
 //! | `stateful.rs` | registers and counters without calls |
 //! | `section.rs` | atomic sections, and their locks in elements of registers |
 //! | `search.rs` | looking keys up in place |
-//! | `flows.rs` | the short way: look-ups that take what the last packet of the flow has found |
-//! | `memo.rs` | the short way: look-ups that need not be repeated |
-//! | `halves.rs` | all bodies on one side of the traffic manager in one function |
-//! | `route.rs` | the short way: all bodies in one function |
-//! | `joints.rs` | the short way behind the parser: what the architecture does between controls |
-//! | `choices.rs` | the short way: writes to one of several registers |
-//! | `copies.rs` | the short way: copies of a packet |
-//! | `burst.rs` | the short way: the loop over a burst, and where packets wait for each other |
-//! | `deparse.rs` | the short way: headers in their places |
+//! | `flows.rs` | the fast path: look-ups that take what the last packet of the flow has found |
+//! | `memo.rs` | the fast path: look-ups that need not be repeated |
+//! | `gress.rs` | all bodies on one side of the traffic manager in one function |
+//! | `route.rs` | the fast path: all bodies in one function |
+//! | `joints.rs` | the fast path behind the parser: what the architecture does between controls |
+//! | `choices.rs` | the fast path: writes to one of several registers |
+//! | `copies.rs` | the fast path: copies of a packet |
+//! | `burst.rs` | the fast path: the loop over a burst, and where packets wait for each other |
+//! | `deparse.rs` | the fast path: headers in their places |
 
 mod access;
 mod apply;
+mod boundaries;
 mod burst;
 mod checksum;
-mod choices;
-mod composed;
 mod copies;
 mod crc;
 mod deparse;
-mod double;
-mod element;
 mod expression;
 mod externs;
+mod field_concat;
 mod flow;
 mod flows;
-mod halves;
-mod homes;
-mod joints;
+mod fused_compare;
+mod gress;
+mod indexed_stores;
+mod inline_caches;
 mod known;
-mod memo;
 mod pack;
-mod pairs;
 mod parse;
 mod route;
 mod search;
 mod section;
 mod select;
+mod stack_index;
 mod stateful;
-mod together;
 mod value;
-mod word;
+mod value_locations;
+mod wide_loads;
+mod word128;
+mod word64;
 
 use crate::analysis::CursorFact;
+use crate::cold_calls::{self, Ways};
 use crate::context::{Context, ending};
 use crate::flow_slots::SlotLayout;
-use crate::halves::{EgressHalf, IngressHalf, Side};
-use crate::joins::Joins;
-use crate::lane::{Shape, fate};
+use crate::gress::{EgressHalf, IngressHalf, Side};
+use crate::in_place::InPlace;
+use crate::inline_caches::Joins;
+use crate::packet_context::{Shape, fate};
 use crate::pool::Pool;
-use crate::rare::{self, Ways};
-use crate::register_banks::RegisterBanks;
-use crate::resting::Resting;
+use crate::register_groups::RegisterBanks;
 use crate::route::plan::{Leaf, Plan};
-use crate::route::{GiveUp, Order, Route};
+use crate::route::{BailOut, Order, Route};
 use crate::runtime::{Function, words};
 use access::within_bounds;
 use burst::Burst;
-use choices::ChosenWrite;
 use copies::{CopyLoop, FoundOnce};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -86,11 +85,12 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use flows::FlowSlot;
 use forebay_interp::StateLayout;
 use forebay_ir::{Action, ActionId, Body, BodyId, IndexSet, Program, SlotId, TableId};
-use homes::Homes;
-pub(crate) use pairs::machine_shuffles;
+use indexed_stores::ChosenWrite;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
 use value::Value;
+use value_locations::Homes;
+pub(crate) use wide_loads::machine_shuffles;
 
 /// What is the same for all bodies of a program.
 pub(crate) struct Environment<'a> {
@@ -102,11 +102,11 @@ pub(crate) struct Environment<'a> {
     pub(crate) pool: &'a mut Pool,
     /// Words of temporaries that the bodies so far need.
     pub(crate) temporaries: u32,
-    /// Bytes in front of packets into which the short way may write.
+    /// Bytes in front of packets into which the fast path may write.
     pub(crate) headroom: usize,
-    /// Memory that the short way needs.
+    /// Memory that the fast path needs.
     pub(crate) shape: Shape,
-    /// Whether the short way looks at packets, or writes anything of them besides what becomes of them.
+    /// Whether the fast path looks at packets, or writes anything of them besides what becomes of them.
     pub(crate) touches_packets: bool,
     /// Look-ups whose keys others have found, and a memo that never holds.
     pub(crate) joins: Joins,
@@ -120,7 +120,7 @@ pub(crate) struct Environment<'a> {
     /// Slots that the function of ingress does not clear.
     pub(crate) uncleared: IndexSet,
     /// Headers that no function emits byte by byte.
-    pub(crate) resting: &'a Resting,
+    pub(crate) in_place: &'a InPlace,
     /// Whether the machine shuffles the bytes of vectors.
     pub(crate) shuffles: bool,
     /// Steps that a body may take.
@@ -160,7 +160,7 @@ pub(crate) enum Unit<'a> {
     /// Everything on one side of the traffic manager.
     Ingress(&'a IngressHalf),
     Egress(&'a EgressHalf),
-    /// The short way.
+    /// The fast path.
     Route(&'a Route, &'a Plan, Order),
 }
 
@@ -170,8 +170,8 @@ enum Ending {
     Exited,
     StepLimit,
     AssertFailed,
-    /// The packet takes the long way, for this reason.
-    GaveUp(GiveUp),
+    /// The packet takes the slow path, for this reason.
+    BailedOut(BailOut),
     /// A parser rejects with this error.
     Rejected(u32),
 }
@@ -212,17 +212,17 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     on_reject: Option<ir::Block>,
     /// Where `exit` leads when the function goes on behind the control.
     on_exit: Option<ir::Block>,
-    /// On the short way: whether a checksum was found wrong.
+    /// On the fast path: whether a checksum was found wrong.
     checksum_failed: Option<Variable>,
-    /// On the short way, behind ingress: where the packet leaves.
+    /// On the fast path, behind ingress: where the packet leaves.
     egress_port: Option<Variable>,
-    /// The short way's loop.
+    /// The fast path's loop.
     burst: Option<Burst>,
-    /// On the short way: where the parser stands, in bits.
+    /// On the fast path: where the parser stands, in bits.
     cursor_variable: Variable,
-    /// On the short way: the way through the parser behind which we are.
+    /// On the fast path: the way through the parser behind which we are.
     leaf: Option<&'a Leaf>,
-    /// On the short way: sums that are needed again, and the slots that may change in between.
+    /// On the fast path: sums that are needed again, and the slots that may change in between.
     bases: Vec<checksum::Base<'a>>,
     changing: checksum::Changing,
     /// By block of the flow: sums that are known when it begins; and those that are known in the present one.
@@ -232,7 +232,7 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     changed: IndexSet,
     /// The fields from which values are put together that the present block has computed.
     compositions: HashMap<SlotId, Vec<SlotId>>,
-    /// On the short way, when packets do not wait for each other: at most so many bytes of the present one leave, if they may be
+    /// On the fast path, when packets do not wait for each other: at most so many bytes of the present one leave, if they may be
     /// limited.
     truncate_to: Option<Variable>,
     /// The present packet's slot in the flow cache, if a look-up uses it.
@@ -440,9 +440,9 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     fn call_rarely(&mut self, function: Function, arguments: &[ir::Value]) {
         assert_eq!(function.parameters, 1 + arguments.len(), "it gets all its arguments");
         for (number, argument) in arguments.iter().enumerate() {
-            self.store(*argument, self.context, rare::argument_offset(number));
+            self.store(*argument, self.context, cold_calls::argument_offset(number));
         }
-        let signature = self.builder.import_signature(rare::signature());
+        let signature = self.builder.import_signature(cold_calls::signature());
         let way = self.number(self.environment.ways.to(function) as i64);
         self.builder.ins().call_indirect(signature, way, &[self.context]);
     }
@@ -514,8 +514,8 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.enter(next);
     }
 
-    /// Whether the function is the short way.
-    fn is_short_way(&self) -> bool {
+    /// Whether the function is the fast path.
+    fn is_fast_path(&self) -> bool {
         self.burst.is_some()
     }
 
@@ -524,22 +524,22 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         match self.leaf.map(|leaf| leaf.cursor) {
             // Not carried to where a packet is taken up again.
             Some(CursorFact::At(position)) => self.number(position as i64),
-            _ if self.is_short_way() => self.builder.use_var(self.cursor_variable),
+            _ if self.is_fast_path() => self.builder.use_var(self.cursor_variable),
             _ => self.load_context_cursor(),
         }
     }
 
     fn store_cursor(&mut self, cursor: ir::Value) {
-        match self.is_short_way() {
+        match self.is_fast_path() {
             true => self.builder.def_var(self.cursor_variable, cursor),
             false => self.store_context_cursor(cursor),
         }
     }
 
-    /// The block that ends the body so. On the short way, a packet that the parser rejects takes the long one.
+    /// The block that ends the body so. On the fast path, a packet that the parser rejects takes the long one.
     fn ending(&mut self, ending: Ending) -> ir::Block {
         let ending = match ending {
-            Ending::Rejected(_) if self.is_short_way() => Ending::GaveUp(GiveUp::ParserError),
+            Ending::Rejected(_) if self.is_fast_path() => Ending::BailedOut(BailOut::ParserError),
             other => other,
         };
         let builder = &mut self.builder;
@@ -553,9 +553,9 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             match ending {
                 Ending::Exited => self.end(ending::EXITED),
                 Ending::StepLimit => self.end(ending::STEP_LIMIT),
-                Ending::AssertFailed if self.is_short_way() => self.end_lane(fate::ASSERT_FAILED),
+                Ending::AssertFailed if self.is_fast_path() => self.end_lane(fate::ASSERT_FAILED),
                 Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
-                Ending::GaveUp(reason) => self.give_up_lane(reason),
+                Ending::BailedOut(reason) => self.bail_out_lane(reason),
                 Ending::Rejected(error) => {
                     let error = self.number(error.into());
                     self.store_error(error);

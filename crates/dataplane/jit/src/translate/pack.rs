@@ -3,8 +3,8 @@
 //! Values of fixed width are put together in registers, 64 bits at a time; the first bit is the most significant.
 
 use super::Translator;
-use super::homes::{Field, Home};
 use super::value::{ActionData, Place, Value};
+use super::value_locations::{Field, Home};
 use crate::analysis::{PACKED_BITS_MAX, emits_whole_bytes, header_bits};
 use crate::crc::Crc;
 use crate::runtime::{self, target, words};
@@ -35,7 +35,7 @@ impl Translator<'_, '_, '_> {
         let header = &program.headers[id.index()];
         let valid = self.read_slot(header.valid);
         let valid = self.low_word(valid);
-        if let Some(first) = self.environment.resting.first_byte(id) {
+        if let Some(first) = self.environment.in_place.first_byte(id) {
             let bytes = (header_bits(program, header).0 / 8) as u32;
             return self.when(valid, |translator| translator.leave_in_frame(first, bytes));
         }
@@ -219,7 +219,7 @@ impl Translator<'_, '_, '_> {
     /// Where the next bytes of the output are put.
     pub(super) fn place_in_output(&mut self, bytes: u32) -> ir::Value {
         let length = self.number(bytes.into());
-        if self.is_short_way() {
+        if self.is_fast_path() {
             return self.call_for_result(runtime::EXTEND_OUTPUT, &[self.context, length]);
         }
         let (next, end) = (self.load_output_next(), self.load_output_end());

@@ -3,11 +3,11 @@
 //! Whether the packet has the bits is tested once for a header; its fields are then loaded without further tests. A load
 //! may cover more bytes than its field has, but none outside the header's.
 
-use super::homes::{Address, Field};
 use super::value::Value;
+use super::value_locations::{Address, Field};
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
-use crate::halves::Side;
+use crate::gress::Side;
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -165,7 +165,7 @@ impl Translator<'_, '_, '_> {
         let mut offset = 0;
         let mut wanted = Vec::new();
         for field in fields {
-            if self.side != Some(Side::Ingress) || !self.environment.resting.is_left(field.slot) {
+            if self.side != Some(Side::Ingress) || !self.environment.in_place.is_left(field.slot) {
                 wanted.push((field.slot, offset));
             }
             offset += program.slot(field.slot).width;

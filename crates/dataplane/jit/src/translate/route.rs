@@ -1,17 +1,17 @@
-//! The short way: see [`crate::route`].
+//! The fast path: see [`crate::route`].
 
+use super::boundaries::Destination;
 use super::burst::Way;
-use super::homes::{Address, Field, Home, Homes};
-use super::joints::Destination;
+use super::value_locations::{Address, Field, Home, Homes};
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
 use crate::flow_slots::{SlotLayout, Wanting};
-use crate::joins::key_slots;
-use crate::lane::Shape;
+use crate::inline_caches::key_slots;
+use crate::packet_context::Shape;
 use crate::route::flow::Stage;
 use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan, Planned};
-use crate::route::{Argument, GiveUp, Order, Route, Source};
+use crate::route::{Argument, BailOut, Order, Route, Source};
 use crate::runtime::words;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -222,8 +222,8 @@ impl<'a> Translator<'_, 'a, '_> {
         parsed.homes = self.homes.clone();
         self.temporaries_used = 0;
         match &node.next {
-            Next::GiveUp(reason) => {
-                let end = self.ending(Ending::GaveUp(*reason));
+            Next::BailOut(reason) => {
+                let end = self.ending(Ending::BailedOut(*reason));
                 self.builder.ins().jump(end, &[]);
             }
             Next::Leaf(index) => self.leaf(route, &plan.leaves[*index], &parsed),
@@ -260,7 +260,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Headers that are extracted one behind the other, at places that are known: a packet that has not all of them takes the long way
+    /// Headers that are extracted one behind the other, at places that are known: a packet that has not all of them takes the slow path
     /// at the first one.
     fn require_headers(&mut self, statements: &[Planned]) {
         let program = self.program;
@@ -440,9 +440,9 @@ impl<'a> Translator<'_, 'a, '_> {
         matches!(self.homes.of(slot), Home::Constant(value) if value.is_zero())
     }
 
-    /// The packet takes the long way from here on.
-    pub(super) fn give_up(&mut self, reason: GiveUp) {
-        let end = self.ending(Ending::GaveUp(reason));
+    /// The packet takes the slow path from here on.
+    pub(super) fn bail_out(&mut self, reason: BailOut) {
+        let end = self.ending(Ending::BailedOut(reason));
         self.builder.ins().jump(end, &[]);
         // What follows is never reached.
         let next = self.builder.create_block();

@@ -7,7 +7,7 @@
 use super::Translator;
 use super::within_bounds;
 use crate::context::Context;
-use crate::lane::Lane;
+use crate::packet_context::Lane;
 use crate::runtime;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -78,7 +78,7 @@ impl Translator<'_, '_, '_> {
     }
 
     fn find_by_runtime(&mut self, table: TableId, key: &[ir::Value]) -> Match {
-        if self.is_short_way() {
+        if self.is_fast_path() {
             self.store_key(key);
             let (lane, table) = (self.lane(), self.number(table.0.into()));
             self.call_rarely(runtime::FIND, &[table, lane]);

@@ -1,7 +1,7 @@
 //! Select: the first case that matches.
 //!
 //! One key of at most 64 bits compared with constants becomes a search; anything else a chain of tests. Fields of the packet
-//! that are compared with constants are compared as they lie there, several at once: see [`super::together`].
+//! that are compared with constants are compared as they lie there, several at once: see [`super::fused_compare`].
 
 use super::Translator;
 use super::value::{ActionData, Place, Value};

@@ -1,7 +1,7 @@
 //! Values in registers and in memory.
 
 use super::Translator;
-use super::homes::Home;
+use super::value_locations::Home;
 use crate::runtime::{self, WideOperation, WideOperator, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -226,7 +226,7 @@ impl Translator<'_, '_, '_> {
 
     /// Where the words of a slot are in memory: a base and an offset.
     fn slot_place(&mut self, slot: SlotId) -> (ir::Value, i32) {
-        if self.is_short_way() {
+        if self.is_fast_path() {
             return (self.lane(), self.lane_offset(slot));
         }
         (self.state, (self.environment.layout.first_word(slot) * 8) as i32)

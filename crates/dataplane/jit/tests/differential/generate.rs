@@ -81,7 +81,7 @@ pub fn packet_byte(random: &mut Random) -> u8 {
     if byte & 64 == 0 { byte & 3 } else { byte }
 }
 
-/// A program with a parser, a control and a deparser. A plain one can take the short way: it has no loops outside the
+/// A program with a parser, a control and a deparser. A plain one can take the fast path: it has no loops outside the
 /// parser, draws no random numbers, and does not ask for clones. It may ask for copies.
 pub fn program(random: &mut Random, plain: bool) -> Program {
     with_choices(random, plain, true)

@@ -3,9 +3,9 @@
 //! The programs are made in the IR itself, so they reach widths, alignments and step limits that few P4 programs do.
 //! `FOREBAY_DIFFERENTIAL_ROUNDS` says how many programs are tried, `FOREBAY_DIFFERENTIAL_SEED` with which number to begin.
 
+mod fast_path;
 mod generate;
 mod objects;
-mod short_way;
 
 use forebay_interp::{Buffers, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_ir::{BodyId, Program, text, verify};

@@ -2,14 +2,14 @@
 
 use super::egress::frame_and_state;
 use super::pass::Scratch;
-use super::{Bench, Burst, DROP_PORT, min_option, restore};
+use super::{Burst, DROP_PORT, WorkerScratch, min_option, restore};
 use crate::layout::Layout;
 use crate::outcome::DropReason;
 use crate::packet::{Contents, EgressArguments};
 use forebay_bits::read_bits;
 use forebay_interp::{Input, NumberPlace};
 use forebay_ir::{Program, SlotId};
-use forebay_jit::halves::{EgressHalf, Given, HalfEnd, HalfSource, Halves, IngressHalf};
+use forebay_jit::gress::{EgressHalf, Given, GressExit, Gresses, IngressHalf, MetadataSource};
 use forebay_jit::{Execution, Site};
 
 /// Places of values among those that ingress is given.
@@ -42,13 +42,13 @@ pub(super) enum Egressed {
 }
 
 /// What compiled code does on each side.
-pub(crate) fn halves(program: &Program, layout: &Layout) -> Halves {
+pub(crate) fn gresses(program: &Program, layout: &Layout) -> Gresses {
     let (blocks, slots, numbers) = (&layout.blocks, &layout.slots, &layout.numbers);
     // Nobody reads what has no place among the numbers.
     let read = |slot: Option<SlotId>, number: Option<NumberPlace>| slot.filter(|_| number.is_some());
-    let given = |slot, number, place| Some((read(slot, number)?, HalfSource::Given(place)));
+    let given = |slot, number, place| Some((read(slot, number)?, MetadataSource::Given(place)));
     let before_parser = [
-        Some((slots.ingress_port, HalfSource::Given(in_ingress::PORT))),
+        Some((slots.ingress_port, MetadataSource::Given(in_ingress::PORT))),
         given(slots.packet_length, numbers.packet_length, in_ingress::LENGTH),
         given(
             slots.ingress_global_timestamp,
@@ -58,8 +58,8 @@ pub(crate) fn halves(program: &Program, layout: &Layout) -> Halves {
         given(slots.instance_type, numbers.instance_type, in_ingress::INSTANCE_TYPE),
     ];
     let before_egress = [
-        Some((slots.egress_port, HalfSource::Given(in_egress::PORT))),
-        Some((slots.egress_spec, HalfSource::Number(u64::from(DROP_PORT) + 1))),
+        Some((slots.egress_port, MetadataSource::Given(in_egress::PORT))),
+        Some((slots.egress_spec, MetadataSource::Number(u64::from(DROP_PORT) + 1))),
         given(slots.packet_length, numbers.packet_length, in_egress::LENGTH),
         given(
             slots.egress_global_timestamp,
@@ -72,7 +72,7 @@ pub(crate) fn halves(program: &Program, layout: &Layout) -> Halves {
         given(slots.deq_qdepth, numbers.deq_qdepth, in_egress::DEQ_QDEPTH),
         given(slots.qid, numbers.qid, in_egress::QID),
     ];
-    Halves {
+    Gresses {
         ingress: IngressHalf {
             parser: blocks.parser,
             verify_checksum: (!blocks.verify_checksum_is_empty).then_some(blocks.verify_checksum),
@@ -92,7 +92,7 @@ pub(crate) fn halves(program: &Program, layout: &Layout) -> Halves {
     }
 }
 
-impl Bench {
+impl WorkerScratch {
     /// Parser, checksum verification, ingress.
     pub(super) fn compiled_ingress(
         &mut self,
@@ -194,7 +194,7 @@ impl Bench {
         packet.header_bytes = header_bytes as u32;
         packet.truncate_to = min_option(packet.truncate_to, self.scratch.requests.truncate_to);
         match end {
-            HalfEnd::WantsCopies => Ok(Egressed::WantsCopies),
+            GressExit::WantsCopies => Ok(Egressed::WantsCopies),
             _ => {
                 if let Some(emitted) = emitted {
                     packet.bytes.shorten_front(front, emitted);
@@ -220,11 +220,11 @@ pub(super) fn fetch_left_fields(burst: Burst<'_>, packet: &mut Contents) {
 }
 
 /// Whether the packet goes on.
-fn ended(end: HalfEnd) -> Result<(), DropReason> {
+fn ended(end: GressExit) -> Result<(), DropReason> {
     match end {
-        HalfEnd::Done | HalfEnd::WantsCopies => Ok(()),
-        HalfEnd::Dropped => Err(DropReason::EgressDrop),
-        HalfEnd::StepLimit => Err(DropReason::StepLimit),
-        HalfEnd::AssertFailed => Err(DropReason::AssertFailed),
+        GressExit::Done | GressExit::WantsCopies => Ok(()),
+        GressExit::Dropped => Err(DropReason::EgressDrop),
+        GressExit::StepLimit => Err(DropReason::StepLimit),
+        GressExit::AssertFailed => Err(DropReason::AssertFailed),
     }
 }

@@ -1,4 +1,4 @@
-//! Copies that packets become on the short way, in buffers of their own.
+//! Copies that packets become on the fast path, in buffers of their own.
 
 use super::frames::{all_fit, frames};
 use crate::outcome::DropReason;

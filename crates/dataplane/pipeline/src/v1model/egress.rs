@@ -3,7 +3,8 @@
 use super::compiled::Egressed;
 use super::pass::Pass;
 use super::{
-    Bench, Burst, DROP_PORT, completed, min_option, port, preserve_in, preserved, restore, set_optional, verdict,
+    Burst, DROP_PORT, WorkerScratch, completed, min_option, port, preserve_in, preserved, restore, set_optional,
+    verdict,
 };
 use crate::outcome::{DropReason, EgressDecision};
 use crate::packet::{Contents, EgressArguments, IngressPacket, InstanceType, QueuedPacket};
@@ -22,7 +23,7 @@ impl Fate {
     }
 }
 
-impl Bench {
+impl WorkerScratch {
     pub(super) fn egress_packet<T: Tracer>(
         &mut self,
         burst: Burst<'_>,

@@ -2,14 +2,15 @@
 
 use super::pass::Pass;
 use super::{
-    Bench, Burst, DROP_PORT, completed, get_optional, port, preserve_in, preserved, restore, set_optional, verdict,
+    Burst, DROP_PORT, WorkerScratch, completed, get_optional, port, preserve_in, preserved, restore, set_optional,
+    verdict,
 };
 use crate::outcome::{DigestMessage, DropReason, IngressDecision};
 use crate::packet::{Contents, IngressArguments, IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::Replica;
 use forebay_interp::{CloneRequest, DigestRequest, Ended, Input, PacketFacts, Preserve, State, Tracer};
 
-impl Bench {
+impl WorkerScratch {
     pub(super) fn ingress_packet<T: Tracer>(
         &mut self,
         burst: Burst<'_>,

@@ -41,12 +41,12 @@
 mod compiled;
 mod copies;
 mod egress;
+mod fast_path;
 mod flow;
 mod frames;
 mod ingress;
 mod pass;
 mod pool;
-mod short_way;
 mod steady;
 
 use crate::frame_buffer::FrameBuffer;
@@ -59,18 +59,18 @@ use crate::packet::{
 };
 use crate::paths::{PathCounters, SlowReason};
 use crate::replication::CloneSession;
-pub(crate) use compiled::halves;
+pub(crate) use compiled::gresses;
 pub use copies::Copied;
 use copies::Copies;
+pub(crate) use fast_path::route;
+pub use fast_path::{Arrival, Leaving, Passage, Passed};
 pub use flow::FlowKey;
 use forebay_interp::{Ended, Event, NumberPlace, Preserve, State, Tracer};
-use forebay_jit::halves::Side;
+use forebay_jit::gress::Side;
 use forebay_jit::{Arrays, Locations, Site};
 use forebay_tables::{Pin, Reader};
 use pass::Scratch;
 use pool::Pool;
-pub(crate) use short_way::route;
-pub use short_way::{Arrival, Leaving, Passage, Passed};
 use std::sync::Arc;
 use steady::SteadyPorts;
 
@@ -88,8 +88,8 @@ pub struct Worker {
     arrays: Arrays,
     /// Where it searches tables, by side.
     locations: [Locations; 2],
-    bench: Bench,
-    /// What packets became on the short way.
+    bench: WorkerScratch,
+    /// What packets became on the fast path.
     copies: Copies,
     steady: SteadyPorts,
     paths: PathCounters,
@@ -97,7 +97,7 @@ pub struct Worker {
 
 /// What changes of a worker while a burst passes; the rest is lent to the burst.
 #[derive(Debug)]
-struct Bench {
+struct WorkerScratch {
     /// Where it counts.
     shard: usize,
     pool: Pool,
@@ -133,7 +133,7 @@ impl Worker {
             stays_pinned: false,
             locations: Default::default(),
             pipeline,
-            bench: Bench {
+            bench: WorkerScratch {
                 shard,
                 pool: Pool::default(),
                 scratch: Scratch::default(),
@@ -210,7 +210,7 @@ impl Worker {
         });
     }
 
-    fn burst(&mut self, side: Option<Side>, run: impl FnOnce(&mut Bench, Burst<'_>)) {
+    fn burst(&mut self, side: Option<Side>, run: impl FnOnce(&mut WorkerScratch, Burst<'_>)) {
         let pipeline = &*self.pipeline;
         let pin = self.reader.pin_again();
         let view = View {
@@ -310,7 +310,7 @@ fn end_burst(pin: Pin<'_>, stays_pinned: bool) {
     }
 }
 
-impl Bench {
+impl WorkerScratch {
     fn packet(&mut self, bytes: FrameBuffer, arguments: IngressArguments) -> IngressPacket {
         let mut packet = self.pool.packet();
         packet.bytes = bytes;

@@ -1,8 +1,8 @@
-//! What becomes of the packets of a burst on the short way.
+//! What becomes of the packets of a burst on the fast path.
 
 use crate::common::Blocks;
 use forebay_packet::Packet;
-use forebay_pipeline::{Arrival, DropReason, Engine, Leaving, Options, Passage, Passed, ShortWay};
+use forebay_pipeline::{Arrival, DropReason, Engine, FastPath, Leaving, Options, Passage, Passed};
 
 /// Packets with 1 leave by port 1, those with 2 by port 2, those with 3 are dropped in egress, all others in ingress.
 const INGRESS: &str = "branch h.a == 8w0x2, block1, block2\nblock1:\nsm.egress_spec = 9w0x2\nreturn\n\
@@ -19,10 +19,10 @@ fn pass(firsts: &[u8]) -> (Option<Leaving>, Vec<Passed>, Vec<u8>) {
     };
     let mut switch = blocks.load_with(Options {
         engine: Engine::Jit,
-        short_way: ShortWay::BeforePackets,
+        fast_path: FastPath::BeforePackets,
         ..Options::default()
     });
-    assert!(switch.worker.has_short_way());
+    assert!(switch.worker.has_fast_path());
     let packet = |(place, first): (u8, &u8)| Packet::from_bytes(&[*first, place]);
     let mut packets: Vec<Packet> = (0..).zip(firsts).map(packet).collect();
     let mut passed = Vec::new();

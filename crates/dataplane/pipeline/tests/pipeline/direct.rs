@@ -41,7 +41,7 @@ fn colour(switch: &mut Switch, way: Way, first: u8) -> u8 {
     if way != Way::Short {
         return switch.send(&[first, 0])[0].1[1];
     }
-    assert!(switch.worker.has_short_way());
+    assert!(switch.worker.has_fast_path());
     let mut packets = [Packet::from_bytes(&[first, 0])];
     switch.worker.pass(&mut packets, Arrival::default(), 0, &mut Vec::new());
     packets[0].data()[1]

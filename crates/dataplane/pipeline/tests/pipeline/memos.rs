@@ -5,7 +5,7 @@ use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
 use forebay_packet::{Packet, SplitMix64};
 use forebay_pipeline::{
-    Arrival, ControlError, Engine, Entry, EntryAction, Options, Passage, Pipeline, ShortWay, Worker,
+    Arrival, ControlError, Engine, Entry, EntryAction, FastPath, Options, Passage, Pipeline, Worker,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ fn switch() -> Switch {
     }
     .load_with(Options {
         engine: Engine::Jit,
-        short_way: ShortWay::BeforePackets,
+        fast_path: FastPath::BeforePackets,
         ..Options::default()
     });
-    assert!(switch.worker.has_short_way());
+    assert!(switch.worker.has_fast_path());
     switch
 }
 
@@ -40,10 +40,10 @@ fn pass(worker: &mut Worker, firsts: &[u8]) -> Vec<(u32, u8)> {
         vec![Passage::Transmit(leaving.port); leaving.packets]
     });
     passages.extend(passed.iter().flat_map(|run| vec![run.passage; run.packets]));
-    passages.resize(packets.len(), Passage::LongWay);
+    passages.resize(packets.len(), Passage::SlowPath);
     let left = packets.iter().zip(passages).map(|(packet, passage)| match passage {
         Passage::Transmit(port) => (port, packet.data()[1]),
-        other => panic!("the packet leaves on the short way: {other:?}"),
+        other => panic!("the packet leaves on the fast path: {other:?}"),
     });
     left.collect()
 }
@@ -124,7 +124,7 @@ fn packets_meet_what_stands_in_both_tables() {
     let (mut switch, mut model, mut random) = (switch(), Model::default(), SplitMix64::new(1));
     tire(&switch.pipeline, &mut switch.worker);
     for step in 0..6_000 {
-        // Half of the time with flow caches, which are of use at first.
+        // GressCode of the time with flow caches, which are of use at first.
         if step >= 3_000 && step % 200 == 0 {
             switch.worker = Worker::new(Arc::clone(&switch.pipeline));
         }

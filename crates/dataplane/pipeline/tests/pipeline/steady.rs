@@ -4,7 +4,7 @@ use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
 use forebay_packet::Packet;
 use forebay_pipeline::{
-    Arrival, CounterValue, DropReason, Engine, Entry, EntryAction, Options, Passage, Pipeline, ShortWay, Worker,
+    Arrival, CounterValue, DropReason, Engine, Entry, EntryAction, FastPath, Options, Passage, Pipeline, Worker,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,10 +24,10 @@ fn switch(table: &str, ingress: &str) -> Switch {
     }
     .load_with(Options {
         engine: Engine::Jit,
-        short_way: ShortWay::BeforePackets,
+        fast_path: FastPath::BeforePackets,
         ..Options::default()
     });
-    assert!(switch.worker.has_short_way());
+    assert!(switch.worker.has_fast_path());
     switch
 }
 

@@ -1,4 +1,4 @@
-//! The calls by which a process gives up what it may do.
+//! The calls by which a process bails out what it may do.
 
 use libc::{c_int, c_long, c_ulong};
 use std::ffi::CStr;

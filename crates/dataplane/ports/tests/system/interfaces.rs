@@ -264,7 +264,7 @@ fn without_the_right_the_error_names_it() {
         };
         let opened = network.switch.enter(|| {
             // SAFETY: the raw call, unlike the library's function, changes this thread only, which
-            // ends soon. Giving up root gives up its capabilities.
+            // ends soon. Giving up root bails out its capabilities.
             let result = unsafe { libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534) };
             assert_eq!(result, 0);
             kind.open("s0").map(drop)

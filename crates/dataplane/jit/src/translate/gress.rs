@@ -1,10 +1,10 @@
-//! Functions for the sides of a traffic manager: see [`crate::halves`].
+//! Functions for the sides of a traffic manager: see [`crate::gress`].
 
 use super::{Ending, Translator};
 use crate::analysis::header_bits;
 use crate::compile::body_counting;
 use crate::context::{Context, ending};
-use crate::halves::{EgressHalf, HalfSource, IngressHalf};
+use crate::gress::{EgressHalf, IngressHalf, MetadataSource};
 use crate::runtime;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -96,12 +96,12 @@ impl Translator<'_, '_, '_> {
         words.collect()
     }
 
-    fn set_given(&mut self, values: &[(SlotId, HalfSource)]) {
+    fn set_given(&mut self, values: &[(SlotId, MetadataSource)]) {
         let given = self.load(self.context, offset_of!(Context<'_>, given) as i32);
         for (slot, source) in values {
             let number = match source {
-                HalfSource::Number(number) => self.number(*number as i64),
-                HalfSource::Given(index) => self.load(given, 8 * *index as i32),
+                MetadataSource::Number(number) => self.number(*number as i64),
+                MetadataSource::Given(index) => self.load(given, 8 * *index as i32),
             };
             self.write_number(*slot, number);
         }

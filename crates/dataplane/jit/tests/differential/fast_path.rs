@@ -1,4 +1,4 @@
-//! The short way does what the long one does, or gives up.
+//! The fast path does what the long one does, or bails out.
 
 use crate::generate;
 use crate::objects::Recorder;
@@ -6,7 +6,7 @@ use crate::{setting, tables_for};
 use forebay_interp::{BitBuffer, Buffers, Ended, Execution, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_ir::{BodyId, Program, text, verify};
 use forebay_jit::route::{Argument, Arguments, Order, Replication, Route, Source};
-use forebay_jit::{CopyFate, Fate, Forms, Frame, Frames, Memory, ShortCode, ShortWay, TableObjects};
+use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, ShortCode, TableObjects};
 
 const DROP_PORT: u32 = 511;
 const STEP_LIMIT: u64 = 1000;
@@ -46,7 +46,7 @@ fn route() -> Route {
 /// A port and the bytes that leave it, or where the packet was dropped.
 type Left = Result<(u32, Vec<u8>), &'static str>;
 
-/// What a packet became: itself, or copies; nothing for a packet that has to take the long way.
+/// What a packet became: itself, or copies; nothing for a packet that has to take the slow path.
 type Outcome = Option<Vec<Left>>;
 
 /// What became of packets, and what the program asked of its objects.
@@ -57,7 +57,7 @@ struct Seen {
     calls: Vec<String>,
 }
 
-/// What the interpreter does with packets, but for those that the short way gave up.
+/// What the interpreter does with packets, but for those that the fast path gave up.
 fn interpreted(program: &Program, packets: &[Vec<u8>], given_up: &[bool], objects: Recorder<'_>) -> Seen {
     let mut fates = Vec::new();
     for (packet, given_up) in packets.iter().zip(given_up) {
@@ -148,7 +148,7 @@ impl<'a> Stage<'a> {
         ended
     }
 
-    /// Egress and deparser; nothing for what has to take the long way.
+    /// Egress and deparser; nothing for what has to take the slow path.
     fn egress(mut self, state: &mut State, port: u32) -> Option<Left> {
         if self.run(generate::EGRESS, state) == Ended::AssertFailed {
             return Some(Err("assertion"));
@@ -179,7 +179,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     let copies_described = described(&mut copies);
     // SAFETY: every place is a vector of its own, as long as copies of the longest packet may be.
     unsafe { memory.set_copies(copies_described) };
-    let mut way = ShortWay::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
+    let mut way = FastPath::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = way.headroom();
     let arguments = Arguments {
         ingress_port: INGRESS_PORT,
@@ -236,7 +236,7 @@ fn described(frames: &mut [Frame]) -> Frames {
 }
 
 fn left(
-    way: &ShortWay<'_>,
+    way: &FastPath<'_>,
     fate: Fate,
     (frame, place): (&[u8], Frame),
     headroom: usize,
@@ -276,11 +276,11 @@ fn left(
         Fate::DroppedInIngress => dropped("ingress"),
         Fate::DroppedInEgress => dropped("egress"),
         Fate::AssertFailed => dropped("assertion"),
-        Fate::GaveUp(_) => {
+        Fate::BailedOut(_) => {
             assert_eq!(
                 frame[headroom..],
                 *packet,
-                "a packet that takes the long way is as it was"
+                "a packet that takes the slow path is as it was"
             );
             None
         }
@@ -293,7 +293,7 @@ fn left(
 const ONCE_DIFFERENT: [u64; 4] = [1_000_222, 2_004_267, 3_001_684, 144_001_726];
 
 #[test]
-fn the_short_way_does_the_same() {
+fn the_fast_path_does_the_same() {
     let first = setting("FOREBAY_DIFFERENTIAL_SEED", 0);
     let (mut taken, mut given_up, mut without, mut copied, mut caching) = (0, 0, 0, 0, 0);
     let rounds = setting("FOREBAY_DIFFERENTIAL_ROUNDS", 150);
@@ -316,7 +316,7 @@ fn the_short_way_does_the_same() {
             continue;
         }
         let form = |order| {
-            let code = forebay_jit::compile_short_way(&program, &route, order, STEP_LIMIT);
+            let code = forebay_jit::compile_fast_path(&program, &route, order, STEP_LIMIT);
             code.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
         };
         let straight = form(Order::Straight);
@@ -334,8 +334,8 @@ fn the_short_way_does_the_same() {
         let pin = reader.pin();
         let objects = || Recorder::new(&program, &tables, &pin);
         let one_by_one = compiled(&straight, &packets, 1, objects());
-        let gave_up: Vec<bool> = one_by_one.fates.iter().map(Option::is_none).collect();
-        let mut expected = interpreted(&program, &packets, &gave_up, objects());
+        let bailed_out: Vec<bool> = one_by_one.fates.iter().map(Option::is_none).collect();
+        let mut expected = interpreted(&program, &packets, &bailed_out, objects());
         let agrees = |expected: &Seen, seen: &Seen| {
             assert_eq!(
                 expected,
@@ -347,8 +347,8 @@ fn the_short_way_does_the_same() {
         agrees(&expected, &one_by_one);
         agrees(&expected, &compiled(&straight, &packets, 5, objects()));
         // The second time, all flows are known.
-        let (twice, gave_up_twice) = ([packets.clone(), packets.clone()].concat(), gave_up.repeat(2));
-        let expected_twice = interpreted(&program, &twice, &gave_up_twice, objects());
+        let (twice, bailed_out_twice) = ([packets.clone(), packets.clone()].concat(), bailed_out.repeat(2));
+        let expected_twice = interpreted(&program, &twice, &bailed_out_twice, objects());
         let cached = form(Order::Cached);
         caching += usize::from(cached.caches_flows());
         let seen_twice = compiled(&cached, &twice, 5, objects());
@@ -365,12 +365,12 @@ fn the_short_way_does_the_same() {
         }
         let outcomes = expected.fates.iter().flatten();
         copied += outcomes.filter(|outcome| outcome.len() > 1).count();
-        given_up += gave_up.iter().filter(|gave_up| **gave_up).count();
-        taken += gave_up.iter().filter(|gave_up| !**gave_up).count();
+        given_up += bailed_out.iter().filter(|bailed_out| **bailed_out).count();
+        taken += bailed_out.iter().filter(|bailed_out| !**bailed_out).count();
     }
     assert!(
         2 * taken > given_up,
-        "{taken} packets took the short way, {given_up} did not"
+        "{taken} packets took the fast path, {given_up} did not"
     );
     assert!(200 * copied > taken, "{copied} of {taken} packets were copied");
     assert!(
@@ -380,6 +380,6 @@ fn the_short_way_does_the_same() {
     // Programs that read from egress what ingress writes.
     assert!(
         10 * without <= rounds,
-        "{without} of {rounds} programs have no short way"
+        "{without} of {rounds} programs have no fast path"
     );
 }

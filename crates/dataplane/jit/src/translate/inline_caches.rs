@@ -1,10 +1,10 @@
-//! The short way: look-ups that take what another one of the same record has found: see [`crate::joins`].
+//! The fast path: look-ups that take what another one of the same record has found: see [`crate::inline_caches`].
 
 use super::Translator;
 use super::search::Match;
 use super::value::ActionData;
-use crate::joins::{determines, key_slots};
-use crate::route::crossings::Crossing;
+use crate::inline_caches::{determines, key_slots};
+use crate::route::live_sets::Crossing;
 use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};

@@ -1,8 +1,8 @@
-//! Writes to one of several registers: see [`crate::route::choices`].
+//! Writes to one of several registers: see [`crate::route::indexed_stores`].
 
 use super::Translator;
-use crate::route::choices::{Choice, choices};
 use crate::route::flow::Flow;
+use crate::route::indexed_stores::{Choice, choices};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{BlockId, RegisterId, SlotId, Terminator};

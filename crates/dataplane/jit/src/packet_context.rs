@@ -1,4 +1,4 @@
-//! Packets of a burst on the short way.
+//! Packets of a burst on the fast path.
 //!
 //! Where packets go one after the other, all that is read of most of them is where their frame is, and all that is written is
 //! their [`fate`]. Both are in lists, along which the code goes.
@@ -12,7 +12,7 @@
 //! ```
 
 use crate::context::{Context, Memory};
-use crate::short_way::{Frame, Frames};
+use crate::fast_path::{Frame, Frames};
 use std::ptr;
 
 /// Packets that go together.
@@ -84,7 +84,7 @@ impl Copies {
     #[inline]
     pub(crate) fn put_into(&mut self, frames: Frames) {
         if self.fates.len() < frames.count {
-            self.fates.resize(frames.count, fate::GAVE_UP << 32);
+            self.fates.resize(frames.count, fate::BAILED_OUT << 32);
         }
         self.frames = frames;
     }
@@ -108,7 +108,7 @@ impl Copies {
     }
 }
 
-/// What becomes of packets on the short way: the high half of the word that [`Lane::fate`] leads to.
+/// What becomes of packets on the fast path: the high half of the word that [`Lane::fate`] leads to.
 pub(crate) mod fate {
     use std::ops::BitOr;
 
@@ -122,8 +122,8 @@ pub(crate) mod fate {
     pub(crate) const DROPPED_IN_EGRESS: u64 = 3;
     /// An assertion did not hold.
     pub(crate) const ASSERT_FAILED: u64 = 4;
-    /// The packet takes the long way.
-    pub(crate) const GAVE_UP: u64 = 5;
+    /// The packet takes the slow path.
+    pub(crate) const BAILED_OUT: u64 = 5;
     /// It has become copies, as many as the low half says.
     pub(crate) const REPLICATED: u64 = 6;
 
@@ -223,7 +223,7 @@ unsafe impl Send for Lanes {}
 // SAFETY: as above.
 unsafe impl Sync for Lanes {}
 
-/// How much memory the code of a short way wants.
+/// How much memory the code of a fast path wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Words of a lane.

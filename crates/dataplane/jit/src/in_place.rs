@@ -5,11 +5,11 @@
 //! emitted    │ ethernet │ ipv4 │ payload                 their bytes are where they are to be
 //! ```
 //!
-//! The functions for the sides of the traffic manager ([`crate::halves`]) do not emit them byte by byte, and of their fields
+//! The functions for the sides of the traffic manager ([`crate::gress`]) do not emit them byte by byte, and of their fields
 //! they extract only those that somebody reads.
 
 use crate::analysis::{CursorFact, cursor_facts, header_bits};
-use crate::halves::Halves;
+use crate::gress::Gresses;
 use forebay_ir::{BodyId, HeaderId, IndexSet, Op, Program, SlotId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,16 +26,16 @@ pub struct LeftField {
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub(crate) struct Resting {
+pub(crate) struct InPlace {
     /// Where headers begin in the frame, in bits.
     starts: BTreeMap<HeaderId, u64>,
     /// By slot: fields of these headers that nobody reads.
     left: BTreeMap<SlotId, LeftField>,
 }
 
-impl Resting {
-    pub(crate) fn of(program: &Program, halves: &Halves) -> Resting {
-        let extracted = Extracted::of(program, halves.ingress.parser);
+impl InPlace {
+    pub(crate) fn of(program: &Program, gresses: &Gresses) -> InPlace {
+        let extracted = Extracted::of(program, gresses.ingress.parser);
         let written = slots_written(program);
         let is_unchanged = |header: HeaderId| {
             let mut slots = program.headers[header.index()].slots();
@@ -44,7 +44,7 @@ impl Resting {
         let mut starts = BTreeMap::new();
         let mut before: Option<HeaderId> = None;
         let mut position = 0;
-        for header in emitted_first(program, halves.egress.deparser) {
+        for header in emitted_first(program, gresses.egress.deparser) {
             let (bits, varbit_max) = header_bits(program, &program.headers[header.index()]);
             let is_behind = before.is_none_or(|before| extracted.always_behind(header, before));
             let rests = extracted.start(header) == Some(position) && is_behind && is_unchanged(header);
@@ -55,7 +55,7 @@ impl Resting {
             position += bits;
             before = Some(header);
         }
-        Resting {
+        InPlace {
             left: left_fields(program, &starts),
             starts,
         }
@@ -219,10 +219,10 @@ fn certainly_before(body: &forebay_ir::Body, extracted: impl Fn(&Op) -> Option<H
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::halves::{EgressHalf, IngressHalf};
+    use crate::gress::{EgressHalf, IngressHalf};
 
     /// Three headers, one behind the other, of which the ingress control and the deparser do what is said.
-    fn resting(ingress: &str, deparser: &str) -> Vec<usize> {
+    fn in_place(ingress: &str, deparser: &str) -> Vec<usize> {
         let header = |name: &str| {
             format!(
                 "header {name} {name}_t {{\n  valid {name}.$valid\n  field kind = {name}.kind\n  field other = {name}.other\n}}\n"
@@ -244,7 +244,7 @@ mod tests {
             names.map(header).concat(),
         );
         let program = forebay_ir::text::read(&text).expect("it is a program");
-        let halves = Halves {
+        let gresses = Gresses {
             ingress: IngressHalf {
                 parser: BodyId(0),
                 verify_checksum: None,
@@ -262,10 +262,10 @@ mod tests {
                 drop: (SlotId(0), 511),
             },
         };
-        let resting = Resting::of(&program, &halves);
-        let starts = resting.starts.keys().map(|header| header.index()).collect();
+        let in_place = InPlace::of(&program, &gresses);
+        let starts = in_place.starts.keys().map(|header| header.index()).collect();
         assert!(
-            resting
+            in_place
                 .left
                 .values()
                 .all(|field| !program.slot(field.slot).name.ends_with("a.kind")),
@@ -277,14 +277,14 @@ mod tests {
     #[test]
     fn headers_rest_that_are_emitted_where_they_were_extracted() {
         // Where c begins depends on b.
-        assert_eq!(resting("", "  emit a\n  emit b\n  emit c\n"), [0, 1]);
+        assert_eq!(in_place("", "  emit a\n  emit b\n  emit c\n"), [0, 1]);
     }
 
     #[test]
     fn what_is_changed_moved_or_repeated_does_not_rest_nor_what_is_behind_it() {
-        assert_eq!(resting("  a.other = 24w0x1\n", "  emit a\n  emit b\n"), [0; 0]);
-        assert_eq!(resting("  b.$valid = 1w0x0\n", "  emit a\n  emit b\n"), [0]);
-        assert_eq!(resting("", "  emit b\n  emit a\n"), [0; 0]);
-        assert_eq!(resting("", "  emit a\n  emit b\n  emit a\n"), [0; 0]);
+        assert_eq!(in_place("  a.other = 24w0x1\n", "  emit a\n  emit b\n"), [0; 0]);
+        assert_eq!(in_place("  b.$valid = 1w0x0\n", "  emit a\n  emit b\n"), [0]);
+        assert_eq!(in_place("", "  emit b\n  emit a\n"), [0; 0]);
+        assert_eq!(in_place("", "  emit a\n  emit b\n  emit a\n"), [0; 0]);
     }
 }

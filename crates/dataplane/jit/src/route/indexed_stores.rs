@@ -11,7 +11,7 @@
 //!   count == 3 ── yes ─► place3.write(i, data) ─┘
 //! ```
 //!
-//! Which of the ways a packet takes is hard to predict. Where the registers lie side by side ([`crate::register_banks`]) it is one
+//! Which of the ways a packet takes is hard to predict. Where the registers lie side by side ([`crate::register_groups`]) it is one
 //! write, to a place that is computed. On its way a packet may also give constants to slots, if at the end all ways give the same.
 
 use super::flow::{Flow, FlowBlock};

@@ -5,8 +5,8 @@
 //! any other index is the element behind them, as it is where lowering has chosen, there is nothing else to it.
 
 use super::Translator;
-use super::homes::{Address, Field};
 use super::value::{ActionData, Value};
+use super::value_locations::{Address, Field};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{BinaryOp, Expr, SlotId};

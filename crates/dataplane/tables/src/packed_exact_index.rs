@@ -19,11 +19,11 @@
 
 use std::sync::Arc;
 
+use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::exact::hash_words;
 use crate::layout::SLOT_BITS;
 use crate::memory::Array;
-use crate::processor::Instructions;
-use crate::reclaim::{Domain, Limbo, Pin, Shared};
+use crate::simd::Instructions;
 use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
 
 /// There is an entry in this cell.
@@ -333,7 +333,7 @@ fn put(cells: &Cells, passed: &mut [u32], key: u64, cell: u64) {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::processor::Portable;
+    use crate::simd::Portable;
     use std::collections::HashMap;
 
     fn shape() -> Shape {
@@ -413,7 +413,7 @@ mod tests {
 #[cfg(all(test, loom))]
 mod publication {
     use super::*;
-    use crate::processor::Portable;
+    use crate::simd::Portable;
 
     fn check(write: fn(&DenseIndex, &mut DenseWriter), legal: fn(Option<u64>) -> bool) {
         loom::model(move || {

@@ -11,8 +11,8 @@
 //! memory, whose address its key says.
 
 use super::Route;
-use super::crossings::{write_statements, written_at_end};
 use super::flow::{Flow, FlowBlock};
+use super::live_sets::{write_statements, written_at_end};
 use crate::tables::TableLayout;
 use forebay_ir::{BlockId, IndexSet, Program, SlotId, TableId, Terminator};
 use forebay_tables::{Search, TOGETHER_MAX};

@@ -22,7 +22,7 @@
 //! second           parties = 2 ─ synchronize ................ ─ locks ...
 //! ```
 //!
-//! This is the argument of [`crate::reclaim`]: a worker that pinned before the second's fence is waited for, one that pins
+//! This is the argument of [`crate::epoch`]: a worker that pinned before the second's fence is waited for, one that pins
 //! after it sees the new number.
 //!
 //! # Waiting
@@ -30,7 +30,7 @@
 //! A section is a few register accesses long, so who finds it occupied spins, and lets other threads run now and then in
 //! case the owner has been interrupted.
 
-use crate::reclaim::Domain;
+use crate::epoch::Domain;
 use crate::sync::{AtomicU64 as Count, Ordering};
 use std::sync::atomic::AtomicU64;
 

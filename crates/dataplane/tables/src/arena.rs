@@ -8,8 +8,8 @@ use std::slice::from_raw_parts;
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::epoch::{Domain, Limbo};
 use crate::memory::Array;
-use crate::reclaim::{Domain, Limbo};
 use crate::search::{chunk_of, origin_of};
 use crate::sync::{AtomicU64, Ordering};
 

@@ -11,13 +11,13 @@
 //! That is of use for tables in which a look-up reads one place, whose address the key says:
 //! [`one_place`](crate::TableView::one_place) gives those.
 
-use crate::dense::Cells;
+use crate::arena::Records;
+use crate::compact_tbl24::ShortCells;
 use crate::engine::direct_key;
 use crate::exact::Buckets;
 use crate::layout::Record;
-use crate::processor::{Generic, Instructions, with_instructions};
-use crate::rows::Records;
-use crate::short_cells::ShortCells;
+use crate::packed_exact_index::Cells;
+use crate::simd::{Generic, Instructions, with_instructions};
 use crate::sync::AHEAD;
 use crate::view::FIND_MAX;
 use std::marker::PhantomData;

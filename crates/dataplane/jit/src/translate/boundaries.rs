@@ -1,15 +1,15 @@
-//! The short way behind the parser: the graph of [`crate::route::flow`], and what the architecture does at its joints.
+//! The fast path behind the parser: the graph of [`crate::route::flow`], and what the architecture does at its joints.
 
 use super::copies::CopyLoop;
 use super::flow::Region;
-use super::homes::Home;
 use super::route::Parsed;
+use super::value_locations::Home;
 use super::{Ending, Translator};
 use crate::analysis::truncates;
-use crate::lane::{Lane, fate};
+use crate::packet_context::{Lane, fate};
 use crate::route::flow::{Flow, FlowBlock, Joint};
 use crate::route::plan::Leaf;
-use crate::route::{GiveUp, Route, Source};
+use crate::route::{BailOut, Route, Source};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -108,7 +108,7 @@ impl<'a> Translator<'_, 'a, '_> {
             }
             let copies = self.read_slot(slot);
             let copies = self.low_word(copies);
-            self.refuse(copies, Ending::GaveUp(GiveUp::Copies));
+            self.refuse(copies, Ending::BailedOut(BailOut::Copies));
         }
         // A group, where there is no way to make copies.
         let group = route
@@ -118,7 +118,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let group = self.read_slot(group);
             let group = self.low_word(group);
             let unicast = self.builder.create_block();
-            let copies = replicate.unwrap_or_else(|| self.ending(Ending::GaveUp(GiveUp::Copies)));
+            let copies = replicate.unwrap_or_else(|| self.ending(Ending::BailedOut(BailOut::Copies)));
             self.builder.ins().brif(group, copies, &[], unicast, &[]);
             self.enter(unicast);
         }

@@ -16,10 +16,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::arena::{Records, Rows};
+use crate::epoch::{Domain, Limbo};
 use crate::layout::SLOT_BITS;
 use crate::memory::Array;
-use crate::reclaim::{Domain, Limbo};
-use crate::rows::{Records, Rows};
 use crate::sync::{AtomicU64, Ordering, prefetch};
 use smallvec::SmallVec;
 

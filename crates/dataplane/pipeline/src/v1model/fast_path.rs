@@ -18,11 +18,11 @@ use crate::paths::{FastForm, PathCounters, SlowReason};
 use forebay_interp::BitBuffer;
 use forebay_ir::{Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Obstacle, Replication, Route, Source};
-use forebay_jit::{Fate, ShortCode, ShortWay};
+use forebay_jit::{FastPath, Fate, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
-/// What became of a packet on the short way.
+/// What became of a packet on the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// It is ready to leave by this port.
@@ -45,7 +45,7 @@ pub enum Passage {
         each: u32,
     },
     /// It has not been touched, and goes through [`Worker::ingress`] and [`Worker::egress`].
-    LongWay,
+    SlowPath,
 }
 
 /// Packets, one behind the other, of which the same became.
@@ -76,13 +76,13 @@ pub struct Arrival {
 }
 
 impl Worker {
-    /// Whether packets may be able to take the short way.
+    /// Whether packets may be able to take the fast path.
     #[inline]
-    pub fn has_short_way(&self) -> bool {
-        self.pipeline.has_short_way()
+    pub fn has_fast_path(&self) -> bool {
+        self.pipeline.has_fast_path()
     }
 
-    /// Whether packets may become copies on the short way.
+    /// Whether packets may become copies on the fast path.
     #[inline]
     pub fn makes_copies(&self) -> bool {
         self.pipeline.first_form().is_some_and(ShortCode::makes_copies)
@@ -105,8 +105,8 @@ impl Worker {
         self.copies.packets(start, end)
     }
 
-    /// Takes packets the short way and says in `passed`, which is empty before, what became of them. All of a burst go together;
-    /// or so many that the last one has to take the long way before the next may follow; or so many that there are no more
+    /// Takes packets the fast path and says in `passed`, which is empty before, what became of them. All of a burst go together;
+    /// or so many that the last one has to take the slow path before the next may follow; or so many that there are no more
     /// than `room` copies. When the queues of the traffic manager are empty, this is the same as [`Worker::ingress`] and
     /// [`Worker::egress`].
     ///
@@ -157,8 +157,8 @@ impl Worker {
         } else {
             packets
         };
-        let mut short_way = ShortWay::new(forms, &view, requests, buffers, memory);
-        if let Some(order) = short_way.wanted() {
+        let mut fast_path = FastPath::new(forms, &view, requests, buffers, memory);
+        if let Some(order) = fast_path.wanted() {
             code.want(order);
         }
         let arguments = Arguments {
@@ -166,7 +166,7 @@ impl Worker {
             timestamp_us: arrival.timestamp_us,
         };
         let mut pass = Pass {
-            short_way: &mut short_way,
+            fast_path: &mut fast_path,
             rewritten,
             copies: &mut self.copies,
             length_max,
@@ -174,16 +174,16 @@ impl Worker {
             passed,
             paths: &mut self.paths,
         };
-        let (leaving, form) = match pass.short_way.is_uniform() {
+        let (leaving, form) = match pass.fast_path.is_uniform() {
             true => (pass.unseen(packets, arguments), FastForm::WholeBurst),
-            false => (pass.one_by_one(packets, all, arguments), pass.short_way.order().into()),
+            false => (pass.one_by_one(packets, all, arguments), pass.fast_path.order().into()),
         };
         let mut fast = leaving.map_or(0, |leaving| leaving.packets);
-        if let (true, Some(Leaving { port, .. }), Some(state)) = (short_way.is_steady(), leaving, pin.state()) {
+        if let (true, Some(Leaving { port, .. }), Some(state)) = (fast_path.is_steady(), leaving, pin.state()) {
             self.steady.note(arrival.ingress_port, port, state);
         }
         for run in &passed[..] {
-            if run.passage != Passage::LongWay {
+            if run.passage != Passage::SlowPath {
                 fast += run.packets;
             }
             if let Passage::Drop(reason) = run.passage {
@@ -199,9 +199,9 @@ impl Worker {
     }
 }
 
-/// The packets of a burst on the short way.
+/// The packets of a burst on the fast path.
 struct Pass<'a, 'b> {
-    short_way: &'a mut ShortWay<'b>,
+    fast_path: &'a mut FastPath<'b>,
     rewritten: &'a mut BitBuffer,
     copies: &'a mut Copies,
     /// Bytes of a packet at most.
@@ -215,7 +215,7 @@ struct Pass<'a, 'b> {
 impl Pass<'_, '_> {
     /// Packets that the program does not look at.
     fn unseen(&mut self, packets: &mut [Packet], arguments: Arguments) -> Option<Leaving> {
-        let fate = self.short_way.run_unseen(arguments);
+        let fate = self.fast_path.run_unseen(arguments);
         match fate {
             Fate::Plain { port } if all_fit(packets, self.length_max) => {
                 let packets = packets.len();
@@ -226,19 +226,19 @@ impl Pass<'_, '_> {
         None
     }
 
-    /// All packets of a burst of `all`, or so many that the last one has to take the long way.
+    /// All packets of a burst of `all`, or so many that the last one has to take the slow path.
     fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<Leaving> {
-        let headroom = self.short_way.headroom();
+        let headroom = self.fast_path.headroom();
         if headroom > 0 {
             Packet::make_headroom_in_all(packets, headroom);
         }
         // Frames do not become longer but at their beginning.
         let will_fit = self.bits + headroom <= self.length_max;
         let mut done = 0;
-        while done < packets.len() && self.passed.last().is_none_or(|run| run.passage != Passage::LongWay) {
+        while done < packets.len() && self.passed.last().is_none_or(|run| run.passage != Passage::SlowPath) {
             let rest = &mut packets[done..];
             // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
-            let ran = unsafe { self.short_way.run(frames(rest), arguments) };
+            let ran = unsafe { self.fast_path.run(frames(rest), arguments) };
             if let Some((port, each)) = self.copies_together(done, ran) {
                 let passage = Passage::CopiesTogether { port, each };
                 self.passed.push(Passed { passage, packets: ran });
@@ -247,7 +247,7 @@ impl Pass<'_, '_> {
             let fit = will_fit || all_fit(&rest[..ran], self.length_max);
             let mut alike = self.alike(0, ran, fit);
             if alike == all
-                && let Fate::Plain { port } = self.short_way.fate(0)
+                && let Fate::Plain { port } = self.fast_path.fate(0)
             {
                 return Some(Leaving { port, packets: all });
             }
@@ -260,7 +260,7 @@ impl Pass<'_, '_> {
             }
             let mut index = 0;
             while index < ran {
-                let fate = self.short_way.fate(index);
+                let fate = self.fast_path.fate(index);
                 self.finish(&mut rest[index], fate, alike);
                 index += alike;
                 alike = self.alike(index, ran, fit);
@@ -276,14 +276,14 @@ impl Pass<'_, '_> {
         match (behind - first, fit) {
             (0, _) => 0,
             (_, false) => 1,
-            (_, true) => self.short_way.alike(first, behind),
+            (_, true) => self.fast_path.alike(first, behind),
         }
     }
 
     /// Packets of which some leave by one port, and all others were dropped: has the former be the first ones. The first packets,
     /// so many of them, are alike.
     fn gather(&mut self, packets: &mut [Packet], alike: usize) -> Option<Leaving> {
-        let departures = self.short_way.departures(packets.len(), alike)?;
+        let departures = self.fast_path.departures(packets.len(), alike)?;
         for (place, now) in departures.places().enumerate() {
             packets.swap(place, now);
         }
@@ -305,14 +305,14 @@ impl Pass<'_, '_> {
     /// When all packets, of which there were `before` others, have become as many copies each, which leave by one port: that, and
     /// how many.
     fn copies_together(&mut self, before: usize, packets: usize) -> Option<(u32, u32)> {
-        if before > 0 || packets == 0 || !self.short_way.makes_copies() {
+        if before > 0 || packets == 0 || !self.fast_path.makes_copies() {
             return None;
         }
-        let each = self.short_way.copies_of_each(packets)?;
+        let each = self.fast_path.copies_of_each(packets)?;
         self.copies.made(each * packets);
         let port = self
             .copies
-            .one_port(self.short_way.memory(), each * packets, self.length_max)?;
+            .one_port(self.fast_path.memory(), each * packets, self.length_max)?;
         Some((port, each as u32))
     }
 
@@ -322,10 +322,10 @@ impl Pass<'_, '_> {
     fn finish(&mut self, packet: &mut Packet, fate: Fate, packets: usize) {
         match fate {
             Fate::Replicated { first, count } => self.copies.made(first + count),
-            Fate::GaveUp(reason) => self.paths.count_slow(SlowReason::GaveUp(reason), packets as u64),
+            Fate::BailedOut(reason) => self.paths.count_slow(SlowReason::BailedOut(reason), packets as u64),
             _ => {}
         }
-        let passage = finish(self.length_max, self.short_way, self.rewritten, packet, fate);
+        let passage = finish(self.length_max, self.fast_path, self.rewritten, packet, fate);
         match self.passed.last_mut() {
             Some(run) if run.passage == passage => run.packets += packets,
             _ => self.passed.push(Passed { passage, packets }),
@@ -334,36 +334,36 @@ impl Pass<'_, '_> {
 }
 
 impl Pipeline {
-    /// Whether packets may be able to take the short way.
+    /// Whether packets may be able to take the fast path.
     #[inline]
-    pub fn has_short_way(&self) -> bool {
+    pub fn has_fast_path(&self) -> bool {
         self.first_form().is_some()
     }
 
-    /// What keeps packets off the short way; nothing when the engine has none. Limits of size are known when it is
+    /// What keeps packets off the fast path; nothing when the engine has none. Limits of size are known when it is
     /// [compiled](Pipeline::is_compiling).
     pub fn obstacles(&self) -> Vec<Obstacle> {
         self.code.as_ref().map(MachineCode::obstacles).unwrap_or_default()
     }
 
-    /// Whether the short way is still being compiled: until it is ready packets take the long way.
+    /// Whether the fast path is still being compiled: until it is ready packets take the slow path.
     pub fn is_compiling(&self) -> bool {
         self.code.as_ref().is_some_and(MachineCode::is_compiling)
     }
 
-    /// The machine code of the short way in the form that is compiled first, when it is ready: see [`ShortCode::machine_code`].
+    /// The machine code of the fast path in the form that is compiled first, when it is ready: see [`ShortCode::machine_code`].
     pub fn machine_code(&self) -> Option<&[u8]> {
         self.first_form().map(ShortCode::machine_code)
     }
 
-    /// Waits for everything that is being compiled: see [`crate::ShortWay::BesidePackets`].
+    /// Waits for everything that is being compiled: see [`crate::FastPath::BesidePackets`].
     pub fn finish_compiling(&self) {
         if let Some(code) = &self.code {
             code.finish();
         }
     }
 
-    /// The short way, when it is ready.
+    /// The fast path, when it is ready.
     #[inline]
     fn first_form(&self) -> Option<&ShortCode> {
         self.code.as_ref()?.first()
@@ -374,7 +374,7 @@ impl Pipeline {
 #[inline]
 fn finish(
     length_max: usize,
-    short_way: &mut ShortWay<'_>,
+    fast_path: &mut FastPath<'_>,
     rewritten: &mut BitBuffer,
     packet: &mut Packet,
     fate: Fate,
@@ -388,7 +388,7 @@ fn finish(
             output_bits,
             length_max,
         } => {
-            let emitted = &short_way.output().bytes()[output_start..];
+            let emitted = &fast_path.output().bytes()[output_start..];
             rewrite(rewritten, packet, parsed_bits, emitted, output_bits);
             (port, length_max)
         }
@@ -402,7 +402,7 @@ fn finish(
                 count: count as u32,
             };
         }
-        Fate::GaveUp(_) => return Passage::LongWay,
+        Fate::BailedOut(_) => return Passage::SlowPath,
     };
     packet.truncate(truncate_to as usize);
     if packet.len() > length_max {
@@ -422,7 +422,7 @@ fn rewrite(rewritten: &mut BitBuffer, packet: &mut Packet, parsed_bits: usize, e
     packet.replace_front(packet.len(), rewritten.bytes());
 }
 
-/// What v1model does with a packet that takes the short way.
+/// What v1model does with a packet that takes the fast path.
 pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
     let (blocks, slots) = (&layout.blocks, &layout.slots);
     let mut before_parser = vec![(slots.ingress_port, Source::Argument(Argument::IngressPort))];

@@ -13,7 +13,7 @@ use forebay_ir::{BodyId, SlotId};
 /// Values that an architecture gives a packet on one side, at most.
 pub const GIVEN_MAX: usize = 8;
 
-/// A packet's values, of which [`HalfSource::Given`] names some.
+/// A packet's values, of which [`MetadataSource::Given`] names some.
 pub type Given = [u64; GIVEN_MAX];
 
 /// A side of the traffic manager.
@@ -27,14 +27,14 @@ pub enum Side {
 
 /// Both sides.
 #[derive(Clone, Debug)]
-pub struct Halves {
+pub struct Gresses {
     /// From the frame to the traffic manager.
     pub ingress: IngressHalf,
     /// From there to the new front of the frame.
     pub egress: EgressHalf,
 }
 
-/// See [`Halves::ingress`].
+/// See [`Gresses::ingress`].
 #[derive(Clone, Debug)]
 pub struct IngressHalf {
     /// Parser.
@@ -44,7 +44,7 @@ pub struct IngressHalf {
     /// Ingress.
     pub ingress: BodyId,
     /// Values before the parser; all other slots are 0, or what another pass has left for this one.
-    pub before_parser: Vec<(SlotId, HalfSource)>,
+    pub before_parser: Vec<(SlotId, MetadataSource)>,
     /// Receives the error with which the parser ended, if it did.
     pub parser_error: Option<SlotId>,
     /// The error of a parser that does not end in time; when there is none, that ends the packet.
@@ -53,7 +53,7 @@ pub struct IngressHalf {
     pub checksum_error: Option<SlotId>,
 }
 
-/// See [`Halves::egress`].
+/// See [`Gresses::egress`].
 #[derive(Clone, Debug)]
 pub struct EgressHalf {
     /// Egress.
@@ -63,21 +63,21 @@ pub struct EgressHalf {
     /// Deparser.
     pub deparser: BodyId,
     /// Values before egress.
-    pub before_egress: Vec<(SlotId, HalfSource)>,
+    pub before_egress: Vec<(SlotId, MetadataSource)>,
     /// The slot and its value by which egress drops a packet.
     pub drop: (SlotId, u32),
 }
 
 /// The value of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HalfSource {
+pub enum MetadataSource {
     /// A constant.
     Number(u64),
     /// The low bits of the given value of this index.
     Given(usize),
 }
 
-impl Halves {
+impl Gresses {
     /// Whether a body is only executed as a part of its side.
     pub(crate) fn is_only_within(&self, body: BodyId) -> bool {
         [
@@ -91,7 +91,7 @@ impl Halves {
 
 /// How a side ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HalfEnd {
+pub enum GressExit {
     /// At its end.
     Done,
     /// Behind egress, which has dropped the packet.

@@ -1,12 +1,12 @@
 //! What a packet takes along where it waits for a look-up.
 //!
-//! On the short way a packet may be laid aside at a look-up, until all packets of its burst have come so far: see
+//! On the fast path a packet may be laid aside at a look-up, until all packets of its burst have come so far: see
 //! [`crate::translate`]. What is in registers then has to be stored, but only slots that are read later, and of these only
 //! the ones whose value is not in the packet any more.
 
 use super::Route;
 use super::flow::{Flow, FlowBlock, Joint};
-use super::threading::written_by_actions;
+use super::jump_threading::written_by_actions;
 use crate::analysis::action_body;
 use forebay_ir::{BlockId, Body, IndexSet, Op, Program, SlotId, TableId, Terminator};
 use std::collections::HashMap;

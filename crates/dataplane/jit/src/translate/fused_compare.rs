@@ -9,7 +9,7 @@
 //! ```
 
 use super::Translator;
-use super::homes::{Field, Home};
+use super::value_locations::{Field, Home};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_bits::Bits;

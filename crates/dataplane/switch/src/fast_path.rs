@@ -1,6 +1,6 @@
 //! Packets that do not wait: from port to port in one step, in their own buffers, copies in buffers of the worker's.
 //!
-//! Used when nothing waits in the switch, so that no packet overtakes another. A packet that has to take the long way
+//! Used when nothing waits in the switch, so that no packet overtakes another. A packet that has to take the slow path
 //! takes it in its turn, before those behind it leave.
 
 use crate::switch::{Activity, Switch};
@@ -8,7 +8,7 @@ use forebay_packet::{Burst, Packet};
 use forebay_pipeline::{Arrival, DropReason, Leaving, Passage, Passed, SlowReason, Tracer};
 
 impl Switch {
-    /// Receives a burst from every port and takes it the short way as far as possible. Every port would accept so many packets.
+    /// Receives a burst from every port and takes it the fast path as far as possible. Every port would accept so many packets.
     pub(crate) fn pass_through<T: Tracer>(
         &mut self,
         room: usize,
@@ -62,7 +62,7 @@ impl Switch {
         self.stages.passed = passed;
     }
 
-    /// Takes packets the short way, if nobody waits in front of them: see [`forebay_pipeline::Worker::pass`].
+    /// Takes packets the fast path, if nobody waits in front of them: see [`forebay_pipeline::Worker::pass`].
     #[inline]
     fn pass(
         &mut self,
@@ -83,7 +83,7 @@ impl Switch {
         self.worker.pass(packets, arrival, room, passed)
     }
 
-    /// Does with packets what became of the first of them, takes the others the short way, and so on. `passed` is empty
+    /// Does with packets what became of the first of them, takes the others the fast path, and so on. `passed` is empty
     /// behind it.
     fn settle_burst<T: Tracer>(
         &mut self,
@@ -104,7 +104,7 @@ impl Switch {
             if passed.is_empty() {
                 self.worker.count_slow(SlowReason::Queued, 1);
                 passed.push(Passed {
-                    passage: Passage::LongWay,
+                    passage: Passage::SlowPath,
                     packets: 1,
                 });
             }
@@ -162,7 +162,7 @@ impl Switch {
                 self.counters.copies += copies - count;
                 self.hand_over_all_copies(port, (count, each), from, now_ns);
             }
-            Passage::LongWay => {
+            Passage::SlowPath => {
                 for packet in packets {
                     self.arrive(packet.data(), from, arrival.timestamp_us);
                     // Counted as the others are, below.

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! A vector has 16 bytes: what lies so close together in the frame is loaded once, and two words of the state are stored at
-//! once; the other way round in the same manner. Only for the functions of sides ([`crate::halves`]), whose slots are in the
+//! once; the other way round in the same manner. Only for the functions of sides ([`crate::gress`]), whose slots are in the
 //! state, and only where the machine can do it.
 
 use super::Translator;
 use super::access::within_bounds;
-use super::homes::Home;
-use crate::halves::Side;
+use super::value_locations::Home;
+use crate::gress::Side;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{HeaderId, SlotId};
 

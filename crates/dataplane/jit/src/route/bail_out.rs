@@ -7,25 +7,25 @@ macro_rules! reasons {
         /// Why compiled code leaves a packet to the slow path. The number stands in the packet's fate.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u32)]
-        pub enum GiveUp {
+        pub enum BailOut {
             $($(#[$doc])* $variant,)+
         }
 
-        impl GiveUp {
+        impl BailOut {
             /// All of them, in the order of their numbers.
-            pub const ALL: &[GiveUp] = &[$(GiveUp::$variant),+];
+            pub const ALL: &[BailOut] = &[$(BailOut::$variant),+];
 
             /// The stable name, for JSON.
             pub fn name(self) -> &'static str {
                 match self {
-                    $(GiveUp::$variant => $name,)+
+                    $(BailOut::$variant => $name,)+
                 }
             }
 
             /// What happened to such packets, for people.
             pub fn words(self) -> &'static str {
                 match self {
-                    $(GiveUp::$variant => $words,)+
+                    $(BailOut::$variant => $words,)+
                 }
             }
         }
@@ -49,17 +49,17 @@ reasons! {
     Digest = "digest", "with a digest";
 }
 
-impl GiveUp {
+impl BailOut {
     /// The reason with this number.
     ///
     /// # Panics
     /// When there is none.
-    pub(crate) fn of_number(number: u32) -> GiveUp {
-        GiveUp::ALL[number as usize]
+    pub(crate) fn of_number(number: u32) -> BailOut {
+        BailOut::ALL[number as usize]
     }
 }
 
-impl fmt::Display for GiveUp {
+impl fmt::Display for BailOut {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
     }

@@ -2,7 +2,7 @@
 
 use super::Translator;
 use super::value::{Place, Value};
-use super::word::{condition_code, is_signed};
+use super::word64::{condition_code, is_signed};
 use crate::runtime::WideOperator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, InstructionData, Opcode, types};

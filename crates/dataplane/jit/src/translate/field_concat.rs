@@ -1,4 +1,4 @@
-//! The short way: values that are put together from fields of the packet.
+//! The fast path: values that are put together from fields of the packet.
 //!
 //! ```text
 //!   flow = src_addr ++ dst_addr ++ src_port ++ dst_port ++ tos
@@ -7,8 +7,8 @@
 //! ```
 
 use super::Translator;
-use super::homes::Field;
 use super::value::Value;
+use super::value_locations::Field;
 use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{Expr, Op, SlotId};
 

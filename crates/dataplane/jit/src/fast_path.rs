@@ -1,18 +1,18 @@
-//! The short way, compiled, and the way of bursts along it. See [`crate::route`].
+//! The fast path, compiled, and the way of bursts along it. See [`crate::route`].
 
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
 use crate::flow_slots::SlotLayout;
-use crate::lane::{Lanes, Shape, fate};
+use crate::packet_context::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
-use crate::route::{Arguments, GiveUp, Obstacle, Order};
+use crate::route::{Arguments, BailOut, Obstacle, Order};
 use crate::tables::TableObjects;
 use forebay_interp::{BitBuffer, Buffers, PacketFacts, Requests};
 use forebay_ir::TableId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The short way through a program in one of its forms, compiled; shared by all threads.
+/// The fast path through a program in one of its forms, compiled; shared by all threads.
 #[derive(Debug)]
 pub struct ShortCode {
     /// No other code has the same.
@@ -24,7 +24,7 @@ pub struct ShortCode {
     _memory: CodeMemory,
 }
 
-/// What the code of a short way needs when it runs.
+/// What the code of a fast path needs when it runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Needs {
     /// Words of temporaries.
@@ -70,7 +70,7 @@ impl ShortCode {
         }
     }
 
-    /// Bytes in front of a frame into which its short way may write.
+    /// Bytes in front of a frame into which its fast path may write.
     pub fn headroom(&self) -> usize {
         self.needs.headroom
     }
@@ -93,7 +93,7 @@ impl ShortCode {
         self.needs.slots.is_some()
     }
 
-    /// Whether packets may become copies on the short way.
+    /// Whether packets may become copies on the fast path.
     #[inline]
     pub fn makes_copies(&self) -> bool {
         self.needs.copies
@@ -113,7 +113,7 @@ impl ShortCode {
 /// Tables of so many bytes together are taken to be in the caches nearby: packets do not wait for each other.
 const NEAR_BYTES: usize = 512 << 10;
 
-/// The forms of a short way that are ready.
+/// The forms of a fast path that are ready.
 #[derive(Clone, Copy, Debug)]
 pub struct Forms<'a> {
     /// The one that is compiled first: [`Order::Cached`], unless a test wants another one.
@@ -158,8 +158,8 @@ impl<'a> Forms<'a> {
     }
 }
 
-/// The short way of packets through a compiled program.
-pub struct ShortWay<'a> {
+/// The fast path of packets through a compiled program.
+pub struct FastPath<'a> {
     code: &'a ShortCode,
     /// The form that would be better.
     wanted: Option<Order>,
@@ -190,7 +190,7 @@ pub struct Frames {
     pub count: usize,
 }
 
-/// What became of the frames of a burst of which some leave, all by one port: see [`ShortWay::departures`].
+/// What became of the frames of a burst of which some leave, all by one port: see [`FastPath::departures`].
 #[derive(Clone, Copy, Debug)]
 pub struct Departures {
     /// The port.
@@ -219,7 +219,7 @@ impl Departures {
     }
 }
 
-/// What became of a packet on the short way.
+/// What became of a packet on the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It leaves, from the byte on and as long as its [`Frame`] says now.
@@ -227,7 +227,7 @@ pub enum Fate {
         /// The port.
         port: u32,
     },
-    /// It leaves, with a part of [`ShortWay::output`] in place of what the parser took.
+    /// It leaves, with a part of [`FastPath::output`] in place of what the parser took.
     Rewritten {
         /// The port.
         port: u32,
@@ -253,8 +253,8 @@ pub enum Fate {
         /// How many.
         count: usize,
     },
-    /// It has to take the long way, for this reason. Nothing has been changed.
-    GaveUp(GiveUp),
+    /// It has to take the slow path, for this reason. Nothing has been changed.
+    BailedOut(BailOut),
 }
 
 /// What became of a copy.
@@ -266,7 +266,7 @@ pub struct CopyFate {
     pub leaves: bool,
 }
 
-impl<'a> ShortWay<'a> {
+impl<'a> FastPath<'a> {
     /// Prepares for a burst of packets, in the form that is the best one now. They take what look-ups found for the last packet of
     /// their flow, as long as most flows are met again; else they go one after the other, or, when tables are large, wait for
     /// each other at look-ups.
@@ -299,7 +299,7 @@ impl<'a> ShortWay<'a> {
             context.flow_shift.write(index.shift);
             context.flow_tag.write(tag);
         }
-        ShortWay {
+        FastPath {
             code,
             wanted,
             context,
@@ -325,7 +325,7 @@ impl<'a> ShortWay<'a> {
         }
     }
 
-    /// Whether the same becomes of all frames, which are neither looked at nor changed: then [`ShortWay::run_unseen`] will do.
+    /// Whether the same becomes of all frames, which are neither looked at nor changed: then [`FastPath::run_unseen`] will do.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.code.needs.uniform
@@ -337,8 +337,8 @@ impl<'a> ShortWay<'a> {
         self.code.needs.steady
     }
 
-    /// Takes the first of the frames, at most [`BURST_MAX`](crate::lane::BURST_MAX), the short way, and says of how many they were to know what
-    /// became of them: see [`ShortWay::fate`]. When it is not all of them, the last one gave up, and those behind it have
+    /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), the fast path, and says of how many they were to know what
+    /// became of them: see [`FastPath::fate`]. When it is not all of them, the last one gave up, and those behind it have
     /// not been touched.
     ///
     /// # Safety
@@ -359,7 +359,7 @@ impl<'a> ShortWay<'a> {
         unsafe { self.execute(arguments) }
     }
 
-    /// What becomes of each frame that comes now, when they are [all the same](ShortWay::is_uniform).
+    /// What becomes of each frame that comes now, when they are [all the same](FastPath::is_uniform).
     ///
     /// # Panics
     ///
@@ -376,7 +376,7 @@ impl<'a> ShortWay<'a> {
     ///
     /// # Safety
     ///
-    /// If the code looks at frames, the lanes refer to frames as [`ShortWay::run`] is promised.
+    /// If the code looks at frames, the lanes refer to frames as [`FastPath::run`] is promised.
     unsafe fn execute(&mut self, arguments: Arguments) -> usize {
         self.output.clear();
         let context = &mut self.context;
@@ -407,7 +407,7 @@ impl<'a> ShortWay<'a> {
     }
 
     /// When each of the first `count` frames of the last burst leaves by the same port, as its [`Frame`] says, or was dropped, and one
-    /// at least leaves: which do. So many of them, not all, are known to be [alike](ShortWay::alike).
+    /// at least leaves: which do. So many of them, not all, are known to be [alike](FastPath::alike).
     #[inline]
     pub fn departures(&self, count: usize, alike: usize) -> Option<Departures> {
         let fates = &self.memory.lanes.fates()[..count];
@@ -452,12 +452,12 @@ impl<'a> ShortWay<'a> {
             fate::DROPPED_IN_INGRESS => Fate::DroppedInIngress,
             fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
             fate::ASSERT_FAILED => Fate::AssertFailed,
-            fate::GAVE_UP => Fate::GaveUp(GiveUp::of_number(fate as u32)),
+            fate::BAILED_OUT => Fate::BailedOut(BailOut::of_number(fate as u32)),
             fate::REPLICATED => Fate::Replicated {
                 first: lane.first_copy as usize,
                 count: fate as u32 as usize,
             },
-            other => unreachable!("the code of a short way does not end with {other}"),
+            other => unreachable!("the code of a fast path does not end with {other}"),
         }
     }
 
