@@ -3,7 +3,7 @@
     siege_client.py [STEP...]   the steps: push, registers, idle, halves, deaf, entries
 
 While a step goes on, another client asks for the capabilities again and again, and packets go through a veth pair. A step
-says how long the answers took, how much memory the switch has, and the longest time between two packets. SIEGE=1 takes the
+says how long the answers took, how much memory the switch has, and the longest time that a packet took. SIEGE=1 takes the
 sizes of the table in docs/p4runtime.md, without it all is a tenth. With SIEGE_RESULTS=FILE the results are written there as
 JSON.
 
@@ -17,6 +17,7 @@ import queue
 import socket
 import statistics
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -36,12 +37,22 @@ MEMORY_LIMIT_MB = 1024
 # What the server keeps for controllers besides the state: messages under way, queues, programs being compiled.
 MEMORY_MAX_MB = MEMORY_LIMIT_MB + 1024
 ANSWER_MAX_MS = 50
-GAP_MAX_MS = 20
+DELAY_MAX_MS = 20
 # Linux's number for an option that Python does not name.
 SO_TIMESTAMPNS = 35
 # The first of addresses, all of which have six bytes, and one that stands for all.
 FIRST = 2 << 40
 PLACE = 0x02_FE_DC_BA_98_76
+TO = bytes.fromhex("020000000002")
+# A program that sends 60-byte frames through the socket that it is given, 500 a second, each with the time of its sending.
+SENDER = """
+import socket, sys, time
+near = socket.socket(fileno=int(sys.argv[1]))
+header = bytes.fromhex(sys.argv[2])
+while True:
+    near.send((header[:14] + time.time_ns().to_bytes(8, "big")).ljust(60, bytes(1)))
+    time.sleep(0.002)
+"""
 UNLIMITED = [
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.max_send_message_length", -1),
@@ -89,7 +100,7 @@ class Watch:
 
     def __init__(self, switch):
         self.switch, self.is_over = switch, False
-        self.answers, self.memory_mb, self.arrivals = [], 0, []
+        self.answers, self.memory_mb, self.delays = [], 0, []
         self.threads = [threading.Thread(target=each) for each in (self.ask, self.measure, self.send, self.receive)]
 
     def __enter__(self):
@@ -119,19 +130,24 @@ class Watch:
             time.sleep(0.05)
 
     def send(self):
-        frame = ethernet(0x02_00_00_00_00_02, 0x02_00_00_00_00_01).ljust(60, b"\0")
+        """From a process of its own: in this one, sending would wait whenever another thread works."""
+        near = self.switch.wires[1].socket.fileno()
+        frame = ethernet(int.from_bytes(TO, "big"), 0x02_00_00_00_00_01)
+        sender = subprocess.Popen([sys.executable, "-c", SENDER, str(near), frame.hex()], pass_fds=[near])
         while not self.is_over:
-            self.switch.wires[1].socket.send(frame)
-            time.sleep(0.002)
+            time.sleep(0.05)
+        sender.terminate()
+        sender.wait()
 
     def receive(self):
-        """Times of the kernel, so that this program's own pauses do not matter."""
+        """When packets were sent, which they carry, and when they arrived: the kernel's time, so that pauses of this program do not
+        matter."""
         far = self.switch.wires[2].socket
         far.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         far.settimeout(0.2)
         while not self.is_over:
             try:
-                _, control, _, (_, _, kind, *_) = far.recvmsg(2048, 64)
+                frame, control, _, (_, _, kind, *_) = far.recvmsg(2048, 64)
             except TimeoutError:
                 continue
             if kind == socket.PACKET_OUTGOING:
@@ -139,10 +155,10 @@ class Watch:
             for level, number, data in control:
                 if (level, number) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
                     seconds, nanoseconds = struct.unpack("qq", data)
-                    self.arrivals.append(seconds * 10**9 + nanoseconds)
+                    arrived = seconds * 10**9 + nanoseconds
+                    self.delays.append((arrived - int.from_bytes(frame[14:22], "big")) / 1e6)
 
     def result(self):
-        gaps = [(later - earlier) / 1e6 for earlier, later in zip(self.arrivals, self.arrivals[1:])]
         answers = sorted(self.answers)
         return {
             "answers": len(answers),
@@ -150,8 +166,8 @@ class Watch:
             "answer_99_of_100_ms": round(answers[len(answers) * 99 // 100], 2),
             "answer_longest_ms": round(answers[-1], 2),
             "memory_mb": self.memory_mb,
-            "packets": len(self.arrivals),
-            "longest_gap_ms": round(max(gaps, default=0), 2),
+            "packets": len(self.delays),
+            "packet_longest_ms": round(max(self.delays, default=0), 2),
         }
 
 
@@ -207,9 +223,9 @@ class Siege:
         expect(self.switch.process.poll() is None, "the switch runs")
         expect(result["memory_mb"] < MEMORY_MAX_MB, f"its memory stays below {MEMORY_MAX_MB} MB")
         if FULL:
-            slow, gap = result["answer_99_of_100_ms"], result["longest_gap_ms"]
+            slow, delay = result["answer_99_of_100_ms"], result["packet_longest_ms"]
             print(f"  {'ok' if slow <= ANSWER_MAX_MS else 'SLOW'}: 99 of 100 answers within {slow} ms", flush=True)
-            print(f"  {'ok' if gap <= GAP_MAX_MS else 'SLOW'}: no more than {gap} ms between packets", flush=True)
+            print(f"  {'ok' if delay <= DELAY_MAX_MS else 'SLOW'}: every packet within {delay} ms", flush=True)
 
     def push(self):
         """a program of many const entries is pushed, and the one before it again"""
