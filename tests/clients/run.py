@@ -29,6 +29,7 @@ CLIENTS = {
     "gnmi": ["finsy==0.30"],
     "pygnmi": ["pygnmi==0.8.15"],
     "tls": ["p4runtime==1.4.1", "protobuf==3.20.3"],
+    "grants": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "tutorial": [
         "p4runtime==1.4.1",
         "protobuf==3.20.3",
