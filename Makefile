@@ -11,7 +11,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build demo lint check test conformance clients soak siege fuzz differential metamorphic memcheck concurrency bench python python-if-possible clean
+.PHONY: help system build demo lint check test conformance clients functions soak siege fuzz differential metamorphic memcheck concurrency bench python python-if-possible clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -20,6 +20,7 @@ help:
 	@echo "make build         $(FOREBAY)"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
 	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
+	@echo "make functions     the network functions of functions/ between hosts in network namespaces; needs root"
 	@echo "make soak          controllers that die in mid-batch, 10,000 sessions, 1,000 idle streams, 1 GB of rubbish; a switch"
 	@echo "                   that is killed 1,000 times while its disk is full half of the time; needs root"
 	@echo "make siege         one controller that tries to push a switch over for all others; needs root"
@@ -74,7 +75,7 @@ check: system
 
 test: lint
 	$(CARGO) test --workspace --quiet
-	$(TARGET)/debug/forebay test --quiet --engine both --all programs tests/stf docs/tutorial
+	$(TARGET)/debug/forebay test --quiet --engine both --all programs functions tests/stf docs/tutorial
 	$(LOOM) --quiet -p forebay-tables --lib publication
 	@$(MAKE) --no-print-directory python-if-possible
 
@@ -105,6 +106,9 @@ memcheck: system
 
 clients: build
 	FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py
+
+functions: build
+	FOREBAY=$(abspath $(FOREBAY)) python3 functions/test.py
 
 soak: build
 	SOAK=1 FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py soak state_soak

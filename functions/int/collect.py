@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Receives telemetry reports and prints them, a line each.
+
+    collect.py [--bind ADDRESS] [--port PORT] [--int-port PORT] [--count N]
+
+Needs scapy from PyPI.
+"""
+
+import argparse
+import pathlib
+import socket
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import int_scapy
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
+
+
+def values(names):
+    return " ".join(f"{name}={value}" for name, value in names.items())
+
+
+def flow(packet):
+    """Addresses and ports of the packet that a report is about."""
+    layer = packet[IP] if IP in packet else packet[IPv6] if IPv6 in packet else None
+    if layer is None:
+        return packet.summary()
+    ports = ""
+    for kind in (TCP, UDP):
+        # An INT packet has the UDP header of INT in front.
+        inner = packet[int_scapy.IntShim].payload if int_scapy.IntShim in packet else layer
+        if kind in inner:
+            ports = f" {kind.__name__} {inner[kind].sport} > {inner[kind].dport}"
+            break
+    return f"{layer.src} > {layer.dst}{ports}"
+
+
+def describe(group, report):
+    flags = "".join(
+        letter
+        for letter, name in zip("DQFI", ("dropped", "congested", "tracked", "intermediate"), strict=True)
+        if getattr(report, name)
+    )
+    packet = report.inner
+    parts = [f"node {group.node_id} #{group.sequence_number} [{flags}] {flow(packet)}: {values(report.values)}"]
+    if int_scapy.IntMD in packet:
+        stack = int_scapy.hops(packet[int_scapy.IntMD])
+        # The latest hop stands first in the stack; hop 1 is the source.
+        parts += [f"hop {number}: {values(hop)}" for number, hop in enumerate(reversed(stack), 1)]
+    return " | ".join(parts)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bind", default="0.0.0.0", metavar="ADDRESS", help="address to listen on (all)")
+    parser.add_argument("--port", type=int, default=32768, help="UDP port of the reports (32768)")
+    parser.add_argument("--int-port", type=int, default=32766, help="UDP port of INT (32766)")
+    parser.add_argument("--count", type=int, default=0, metavar="N", help="end after N datagrams")
+    arguments = parser.parse_args()
+    int_scapy.bind(arguments.int_port, arguments.port)
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.bind((arguments.bind, arguments.port))
+    received = 0
+    while arguments.count == 0 or received < arguments.count:
+        datagram = receiver.recv(65536)
+        received += 1
+        group = int_scapy.TelemetryReport(datagram)
+        for report in group.reports:
+            print(describe(group, report), flush=True)
+
+
+if __name__ == "__main__":
+    main()

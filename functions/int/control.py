@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Makes a switch an INT node as a file says; SIGHUP reads it again.
+
+    control.py FILE [--grpc ADDRESS]
+
+node.toml beside this program is an example, and says what the keys mean. Needs finsy from PyPI, and forebay in the PATH
+(or $FOREBAY).
+"""
+
+import asyncio
+import ipaddress
+import pathlib
+import signal
+import sys
+import time
+
+import finsy as fy
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import control
+
+# Instruction bits by name: those that this program measures.
+INSTRUCTIONS = {
+    "node_id": 0x8000,
+    "ports": 0x4000,
+    "hop_latency": 0x2000,
+    "queue": 0x1000,
+    "ingress_time": 0x0800,
+    "egress_time": 0x0400,
+}
+
+
+def bitmap(names):
+    unknown = set(names) - set(INSTRUCTIONS)
+    if unknown:
+        raise SystemExit(f"unknown instructions: {', '.join(sorted(unknown))}; known: {', '.join(INSTRUCTIONS)}")
+    return sum(INSTRUCTIONS[name] for name in set(names))
+
+
+def prefix(text):
+    """A prefix as value and mask."""
+    network = ipaddress.ip_network(text, strict=True)
+    return f"{network.network_address}&&&{network.netmask}"
+
+
+def watch_action(watch):
+    common = {"instructions": bitmap(watch["instructions"]), "collector": watch["collector"]}
+    match watch["mode"]:
+        case "md":
+            return fy.Action("embed_data", max_hops=watch.get("max_hops", 8), **common)
+        case "mx":
+            return fy.Action("embed_instructions", **common)
+        case "xd":
+            return fy.Action("export_data", **common)
+        case "drops":
+            return fy.Action("drops_only", **common)
+        case mode:
+            raise SystemExit(f"unknown mode `{mode}`: md, mx, xd or drops")
+
+
+def watch_entry(watch):
+    is_ipv6 = any(":" in watch.get(key, "") for key in ("source", "destination")) or watch.get("ipv6", False)
+    header = "hdr.ipv6" if is_ipv6 else "hdr.ipv4"
+    fields = {
+        "source": (f"{header}.src_addr", prefix),
+        "destination": (f"{header}.dst_addr", prefix),
+        "protocol": ("meta.protocol", int),
+        "dscp": (f"{header}.dscp", int),
+        "source_port": ("meta.src_port", int),
+        "destination_port": ("meta.dst_port", int),
+        "port": ("standard_metadata.ingress_port", int),
+    }
+    match = fy.Match({name: convert(watch[key]) for key, (name, convert) in fields.items() if key in watch})
+    table = "watch_ipv6" if is_ipv6 else "watch_ipv4"
+    return fy.P4TableEntry(table, match=match, action=watch_action(watch), priority=watch.get("priority", 10))
+
+
+def collector_entries(one):
+    action = fy.Action(
+        "set_collector",
+        src_mac=control.mac(one["source_mac"]),
+        dst_mac=control.mac(one["mac"]),
+        src_addr=one["source"],
+        dst_addr=one["address"],
+        udp_port=one.get("udp_port", 32768),
+        snap=one.get("snap", 256),
+    )
+    return [
+        fy.P4TableEntry("collectors", match=fy.Match({"meta.report.collector": one["number"]}), action=action),
+        fy.P4CloneSessionEntry(session_id=one["number"], replicas=[one["port"]]),
+    ]
+
+
+def entries(node):
+    """The entries of a node's file, but for its default action."""
+    port = "standard_metadata.ingress_port"
+    out = "standard_metadata.egress_port"
+    for one in node.get("collector", []):
+        yield from collector_entries(one)
+    for one in node.get("wire", []):
+        yield fy.P4TableEntry("wire", match=fy.Match({port: one["from"]}), action=fy.Action("to_port", port=one["to"]))
+    for one in node.get("int_ports", []):
+        yield fy.P4TableEntry("int_ports", match=fy.Match({port: one}), action=fy.Action("NoAction"))
+    for one in node.get("sink", []):
+        action = fy.Action("int_sink", collector=one["collector"])
+        yield fy.P4TableEntry("sink_ports", match=fy.Match({out: one["port"]}), action=action)
+    for one in node.get("mtu", []):
+        yield fy.P4TableEntry("mtus", match=fy.Match({out: one["port"]}), action=fy.Action("set_mtu", mtu=one["bytes"]))
+    for one in node.get("watch", []):
+        yield watch_entry(one)
+
+
+def default_entry(node):
+    # Times count from the start of the switch; the program adds this to make them times of day, within the time of the call.
+    action = fy.Action(
+        "set_node",
+        node_id=node["id"],
+        time_base=time.time_ns() if node.get("time_of_day", False) else 0,
+        collector=node.get("report_collector", 0),
+        congestion_depth=node.get("congestion_depth", 0xFFFFFF),
+    )
+    return fy.P4TableEntry("node", action=action, is_default_action=True)
+
+
+async def load(switch, path):
+    node = tomllib.loads(path.read_text())
+    new = list(entries(node))
+    await switch.delete_all()
+    await switch.modify([default_entry(node)])
+    await switch.insert(new)
+    print(f"node {node['id']}: {len(new)} entries", flush=True)
+
+
+async def main():
+    parser = control.options(__doc__.splitlines()[0])
+    parser.add_argument("file", type=pathlib.Path, help="what the node does")
+    arguments = parser.parse_args()
+    again = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
+    async with control.controlled(HERE / "int.p4", arguments.grpc) as switch:
+        while True:
+            await load(switch, arguments.file)
+            await again.wait()
+            again.clear()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,239 @@
+"""Network namespaces with hosts and switches, for the end-to-end tests of the functions. Needs root.
+
+    with Bed() as bed:
+        h1, h2 = bed.host("h1"), bed.host("h2")
+        s = bed.namespace("s")
+        bed.link(h1, "eth0", s, "p1", address="10.0.0.1/24")
+        ...
+        bed.switch(s, "program.p4", {1: "p1", 2: "p2"}, entries="entries.stf")
+        h1.run("ping", "-c", "1", "10.0.0.2")
+
+Everything that was made is removed at the end: namespaces with their interfaces, and processes by their ids.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOREBAY = os.environ.get("FOREBAY") or shutil.which("forebay") or str(ROOT / "target/release/forebay")
+
+
+class Failed(Exception):
+    """Something is not as it must be."""
+
+
+def check(condition, what):
+    if not condition:
+        raise Failed(what)
+    print(f"  ok: {what}", flush=True)
+
+
+def wait_until(condition, what, seconds=20):
+    """Waits until the condition holds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise Failed(f"not within {seconds} s: {what}")
+
+
+def missing(*commands):
+    """The commands that are not installed; a test without them is skipped."""
+    return [command for command in commands if shutil.which(command) is None]
+
+
+def main(test, *commands):
+    """Runs a test: 0 it passed or cannot be run here, 1 it failed."""
+    name = pathlib.Path(sys.argv[0]).resolve().parent.name
+    if os.geteuid() != 0:
+        print(f"{name}: skipped: needs root")
+        return 0
+    if absent := missing("ip", *commands):
+        print(f"{name}: skipped: not installed: {', '.join(absent)}")
+        return 0
+    print(f"{name}:", flush=True)
+    bed = Bed()
+    try:
+        with bed:
+            test(bed)
+    except (Failed, subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        print(f"  FAILED: {error}\n  output and captures: {bed.folder}", flush=True)
+        return 1
+    return 0
+
+
+class Namespace:
+    def __init__(self, bed, name):
+        self.bed = bed
+        self.name = name
+        self.full_name = f"fb{os.getpid()}-{name}"
+        subprocess.run(["ip", "netns", "add", self.full_name], check=True)
+        self.run("ip", "link", "set", "lo", "up")
+
+    def words(self, *words):
+        return ["ip", "netns", "exec", self.full_name, *map(str, words)]
+
+    def run(self, *words, check=True, timeout=60, **options):
+        """Runs a command and gives what it wrote."""
+        done = subprocess.run(
+            self.words(*words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout, **options
+        )
+        if check and done.returncode != 0:
+            raise Failed(f"{self.name}: {' '.join(map(str, words))}: {done.returncode}: {done.stdout.strip()[-500:]}")
+        return done.stdout
+
+    def succeeds(self, *words, timeout=60):
+        done = subprocess.run(self.words(*words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=timeout)
+        return done.returncode == 0
+
+    def start(self, *words, name=None, **options):
+        """Starts a process that ends with the bed. Its output is a file, `process.output`."""
+        output = self.bed.folder / f"{len(self.bed.processes)}-{name or pathlib.Path(str(words[0])).name}.log"
+        with output.open("wb") as file:
+            process = subprocess.Popen(self.words(*words), stdout=file, stderr=subprocess.STDOUT, **options)
+        process.output = output
+        self.bed.processes.append(process)
+        return process
+
+    def checksum_errors(self):
+        """Wrong checksums of TCP and UDP that the kernel of this namespace has counted: name -> number.
+
+        Segments that a port of the switch joins for the kernel have open checksums, which tshark takes for wrong ones.
+        """
+        counters = json.loads(self.run("nstat", "-azj", "TcpInCsumErrors", "UdpInCsumErrors", "Udp6InCsumErrors"))[
+            "kernel"
+        ]
+        return {name: number for name, number in counters.items() if number}
+
+    def capture(self, interface):
+        """Captures what an interface receives, and what the kernel sends by it; not what a switch sends."""
+        return Capture(self, interface)
+
+
+class Capture:
+    def __init__(self, namespace, interface):
+        self.namespace = namespace
+        self.path = namespace.bed.folder / f"{namespace.name}-{interface}.pcap"
+        self.process = namespace.start("dumpcap", "-q", "-P", "-i", interface, "-w", self.path)
+        wait_until(lambda: self.path.exists() and self.path.stat().st_size >= 24, f"capture on {interface}")
+
+    def stop(self):
+        # dumpcap reads from a ring that the kernel hands over every now and then.
+        time.sleep(0.5)
+        stop(self.process, signal.SIGINT)
+
+    def fields(self, display_filter, *fields, options=()):
+        """The fields of each frame that passes the filter."""
+        words = ["tshark", "-n", *options, "-r", str(self.path), "-Y", display_filter, "-T", "fields"]
+        for field in fields:
+            words += ["-e", field]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failed(f"tshark: {done.stderr.strip()[-500:]}")
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+    def count(self, display_filter, options=()):
+        return len(self.fields(display_filter, "frame.number", options=options))
+
+    def check_well_formed(self, what, options=(), other="", only="frame"):
+        """No frame is malformed by tshark's dissectors, and all IPv4, TCP and UDP checksums are right.
+
+        `other` is a filter of more that must not be, `only` one of the frames that are looked at: what a host sends has open
+        checksums where it sends it.
+        """
+        checks = [
+            "-o",
+            "ip.check_checksum:TRUE",
+            "-o",
+            "udp.check_checksum:TRUE",
+            "-o",
+            "tcp.check_checksum:TRUE",
+            *options,
+        ]
+        bad = "_ws.malformed or ip.checksum.status == 0 or udp.checksum.status == 0 or tcp.checksum.status == 0"
+        if other:
+            bad += f" or {other}"
+        found = self.fields(f"({only}) and ({bad})", "frame.number", "_ws.col.Protocol", "_ws.col.Info", options=checks)
+        check(not found, f"{what}: tshark finds no malformed frame {found[:3] or ''}".rstrip())
+
+
+class Bed:
+    def __init__(self):
+        self.namespaces = []
+        self.processes = []
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="forebay-functions-"))
+        self.folder.chmod(0o755)
+        return self
+
+    def __exit__(self, kind, *_):
+        for process in reversed(self.processes):
+            stop(process)
+        for namespace in self.namespaces:
+            subprocess.run(["ip", "netns", "del", namespace.full_name], check=False)
+        if kind is None:
+            shutil.rmtree(self.folder)
+
+    def namespace(self, name):
+        made = Namespace(self, name)
+        self.namespaces.append(made)
+        return made
+
+    def link(self, one, one_name, other, other_name, mtu=1500):
+        """A virtual Ethernet pair between two namespaces, without IPv6 addresses of its own."""
+        made = ["ip", "link", "add", one_name, "netns", one.full_name, "mtu", str(mtu), "type", "veth"]
+        made += ["peer", "name", other_name, "netns", other.full_name, "mtu", str(mtu)]
+        subprocess.run(made, check=True)
+        for namespace, name in ((one, one_name), (other, other_name)):
+            namespace.run("sysctl", "-qw", f"net.ipv6.conf.{name}.addr_gen_mode=1")
+            namespace.run("ip", "link", "set", name, "up")
+
+    def host(self, name, interface, switch, port, *addresses, mac=None, mtu=1500):
+        """A namespace joined to a port of a switch's namespace."""
+        host = self.namespace(name)
+        self.link(host, interface, switch, port, mtu)
+        if mac:
+            host.run("ip", "link", "set", interface, "address", mac)
+        for address in addresses:
+            nodad = ["nodad"] if ":" in address else []
+            host.run("ip", "address", "add", address, "dev", interface, *nodad)
+        return host
+
+    def switch(self, namespace, program, ports, entries=None, *options, kind="packet:"):
+        """A switch that has started."""
+        words = [FOREBAY, "run", *([program] if program else []), *options]
+        for number, interface in ports.items():
+            words += ["-i", f"{number}@{kind}{interface}"]
+        if entries:
+            words += ["--entries", entries]
+        process = namespace.start(*words, "--json", name=f"forebay-{namespace.name}")
+        wait_until(lambda: process.poll() is not None or b'"ports"' in process.output.read_bytes(), "the switch starts")
+        if process.poll() is not None:
+            raise Failed(f"the switch ends: {process.output.read_text()}")
+        return process
+
+
+def statistics(process):
+    """The last statistics of a switch."""
+    lines = [line for line in process.output.read_text().splitlines() if line.startswith("{") and line.endswith("}")]
+    return json.loads(lines[-1])
+
+
+def stop(process, how=signal.SIGTERM):
+    if process.poll() is not None:
+        return
+    process.send_signal(how)
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

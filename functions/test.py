@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Runs the end-to-end tests of the functions, as root.
+
+    functions/test.py [FUNCTION...]
+
+Python packages come from PyPI into target/functions. Without PyPI the tests run with what is installed, and leave out what
+they cannot do.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+ENVIRONMENT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "functions"
+PACKAGES = ["scapy==2.8.0", "finsy==0.30"]
+
+
+def python():
+    """A Python that has the packages, or the one at hand."""
+    interpreter = ENVIRONMENT / "bin" / "python"
+    if (ENVIRONMENT / "complete").exists():
+        return interpreter
+    pip = [interpreter, "-m", "pip", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"]
+    for words in ([sys.executable, "-m", "venv", ENVIRONMENT], [*pip, "install", "-q", *PACKAGES]):
+        if subprocess.run(words).returncode != 0:
+            print(f"packages are missing: {', '.join(PACKAGES)}; the tests run without them")
+            return sys.executable
+    (ENVIRONMENT / "complete").touch()
+    return interpreter
+
+
+def main():
+    names = sys.argv[1:] or sorted(path.parent.name for path in HERE.glob("*/test_end_to_end.py"))
+    interpreter = python()
+    failed = []
+    for name in names:
+        script = HERE / name / "test_end_to_end.py"
+        if not script.exists():
+            raise SystemExit(f"{name}: no such function, or one without an end-to-end test")
+        if subprocess.run([interpreter, script]).returncode != 0:
+            failed.append(name)
+    print(
+        f"{len(names) - len(failed)} passed or skipped, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}"
+    )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
