@@ -186,7 +186,7 @@ fn match_words(catalog: &Catalog, table: &str, fields: Option<&Object>) -> Resul
         let separator = match kind_of(name) {
             Some(MatchType::Lpm) => "/",
             Some(MatchType::Ternary) => "&&&",
-            Some(MatchType::Range) => "../..",
+            Some(MatchType::Range) => "..",
             _ => "",
         };
         let written = match (alone(value), separator) {

@@ -373,7 +373,7 @@ fn join(folder: &str, path: &str) -> String {
     for part in full.split('/') {
         match part {
             "" | "." => {}
-            "../.." if parts.last().is_some_and(|last| *last != "../..") => {
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
                 parts.pop();
             }
             part => parts.push(part),

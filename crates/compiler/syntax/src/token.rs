@@ -186,7 +186,7 @@ token_kinds! {
         Mask "&&&",
         Dots "...",
         Invalid "{#}",
-        Range "../..",
+        Range "..",
         ShiftLeft "<<",
         AndAnd "&&",
         OrOr "||",

@@ -146,7 +146,7 @@ impl KeyField {
     }
 
     fn read_range(&self, text: &str) -> Result<Option<FieldMatchType>, Mistake> {
-        let (low, high) = text.split_once("../..").unwrap_or((text, text));
+        let (low, high) = text.split_once("..").unwrap_or((text, text));
         let (low, high) = (self.value.number(low)?, self.value.number(high)?);
         if low > high {
             let mistake = Mistake::new(format!("`{text}` ends before it begins"));

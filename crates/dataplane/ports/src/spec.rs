@@ -311,7 +311,7 @@ fn parse_interface(piece: Piece<'_>) -> Result<String, SpecError> {
     } else if name
         .chars()
         .any(|c| c == '/' || c == ':' || c.is_whitespace() || c.is_control())
-        || matches!(name, "." | "../..")
+        || matches!(name, "." | "..")
     {
         "not an interface name"
     } else {

@@ -147,7 +147,7 @@ impl Reader {
                 mask: self.cursor.constant()?,
             });
         }
-        if self.cursor.accept("../..") {
+        if self.cursor.accept("..") {
             return Ok(KeySet::Range {
                 low: value,
                 high: self.cursor.constant()?,

@@ -171,7 +171,7 @@ impl Reader {
                 mask: self.cursor.constant()?,
             });
         }
-        if self.cursor.accept("../..") {
+        if self.cursor.accept("..") {
             return Ok(EntryMatch::Range {
                 low: value,
                 high: self.cursor.constant()?,

@@ -313,7 +313,7 @@ fn elements(text: Option<&str>, what: &str, size: i64) -> Result<Option<std::ops
     let Some(text) = text.filter(|text| !matches!(*text, "*" | "all")) else {
         return Ok(None);
     };
-    let (low, high) = text.split_once("../..").unwrap_or((text, text));
+    let (low, high) = text.split_once("..").unwrap_or((text, text));
     let read = |text| crate::arguments::number::<u32>(text, "index").map(i64::from);
     let (low, high) = (read(low)?, read(high)?);
     match low <= high && high < size {
