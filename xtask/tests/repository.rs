@@ -33,7 +33,8 @@ const ISOLATED: &[(&str, &[&str])] = &[
     ("forebay-traffic", &["forebay-packet"]),
     ("forebay-ir", &["forebay-bits", "forebay-budget"]),
     ("forebay-stages", &["forebay-ir"]),
-    ("forebay-interp", &["forebay-bits", "forebay-ir", "forebay-tables"]),
+    ("forebay-exec", &["forebay-bits", "forebay-ir"]),
+    ("forebay-interp", &["forebay-bits", "forebay-ir", "forebay-exec"]),
 ];
 
 fn root() -> PathBuf {

@@ -1,55 +1,10 @@
 //! Executes bodies: blocks, terminators, and the dispatch of operations.
 
-use crate::bit_buffer::BitBuffer;
-use crate::eval::eval;
-use crate::objects::{Objects, PacketFacts};
-use crate::random::Random;
-use crate::requests::Requests;
-use crate::state::State;
-use crate::trace::{Event, Tracer};
 use forebay_bits::Bits;
+use forebay_exec::{Buffers, Ended, Event, Input, Objects, PacketFacts, Random, Requests, State, Tracer, eval};
 use forebay_ir::{
     Block, BlockId, Body, BodyId, Expr, KeySet, Location, Op, Program, SelectCase, SlotId, TableId, Terminator,
 };
-
-/// How a body ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// At its end: a parser accepted.
-    Returned,
-    /// By `exit` (P4_16 §12.5).
-    Exited,
-    /// A parser rejected with this value of `error`.
-    Rejected(u32),
-    /// It took more steps than allowed.
-    StepLimit,
-    /// `assert` or `assume` did not hold.
-    AssertFailed,
-}
-
-/// Memory that executions reuse.
-#[derive(Clone, Debug, Default)]
-pub struct Buffers {
-    /// What the deparser emitted.
-    pub output: BitBuffer,
-    pub(crate) keys: Vec<Bits>,
-    pub(crate) hash_input: BitBuffer,
-}
-
-/// What one packet brings along.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    /// The packet.
-    pub packet: &'a [u8],
-    /// Where the parser stands, in bits from the packet's start.
-    pub cursor: usize,
-    /// Length and time for counters and meters.
-    pub facts: PacketFacts,
-    /// Start of the sequence that `random` gives.
-    pub random_seed: u64,
-    /// Statements and terminators that one body may execute.
-    pub step_limit: u64,
-}
 
 /// One packet's way through the bodies of a pipeline.
 #[derive(Debug)]

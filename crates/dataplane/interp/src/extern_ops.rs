@@ -1,10 +1,8 @@
 //! Externs of v1model: stateful objects, hashes and checksums, and requests to the architecture.
 
 use crate::execution::Execution;
-use crate::objects::Objects;
-use crate::requests::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
-use crate::trace::{Event, Tracer};
 use forebay_bits::Bits;
+use forebay_exec::{CloneRequest, DIGESTS_MAX, DigestRequest, Event, Objects, Preserve, Tracer};
 use forebay_ir::{DataItem, DigestId, Expr, HashAlgorithm, Location, Op, SlotId};
 
 impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {

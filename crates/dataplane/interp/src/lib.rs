@@ -1,40 +1,31 @@
 //! The reference executor: slow, obvious, and the specification of every other executor.
 //!
 //! An [`Execution`] takes one packet through the bodies of a [`forebay_ir::Program`]: parser, controls, deparser. It
-//! reads and writes a [`State`] (the values of all slots), asks [`Objects`] for tables, registers and the like, and
-//! collects [`Requests`] (clone, resubmit, digest, ...) for the architecture, which acts on them when the body has
-//! ended. What happens can be watched step by step through a [`Tracer`].
+//! reads and writes a [`State`](forebay_exec::State) (the values of all slots), uses tables, registers and the like through
+//! [`Objects`](forebay_exec::Objects), and collects [`Requests`](forebay_exec::Requests) (clone, resubmit, digest, ...) for
+//! the architecture, which acts on them when the body has ended. A [`Tracer`](forebay_exec::Tracer) receives every step.
 //!
 //! | file | what it executes |
 //! |---|---|
 //! | `execution.rs` | blocks, terminators, table application |
-//! | `eval.rs` | expressions |
 //! | `packet_ops.rs` | extract, advance, lookahead, emit |
 //! | `extern_ops.rs` | registers, counters, meters, hashes, checksums, requests |
 //!
+//! Expressions have no side effects: [`forebay_exec::eval`] computes them.
+//!
 //! # Guarantees
 //!
-//! * Every body ends: after [`Input::step_limit`] statements and terminators it is stopped ([`Ended::StepLimit`]).
+//! * Every body ends: after [`Input::step_limit`](forebay_exec::Input::step_limit) statements and terminators it is stopped
+//!   ([`Ended::StepLimit`](forebay_exec::Ended::StepLimit)).
 //! * No packet makes it panic, provided that the program passes the verifier of `forebay-ir`.
 //! * Without a tracer nothing is allocated for a packet, but for digests and values wider than 128 bits.
-//! * The result depends on nothing but its arguments: `random` is a function of [`Input::random_seed`].
+//! * The result depends on nothing but its arguments: `random` is a function of
+//!   [`Input::random_seed`](forebay_exec::Input::random_seed).
 
-mod bit_buffer;
-mod eval;
+#![forbid(unsafe_code)]
+
 mod execution;
 mod extern_ops;
-mod objects;
 mod packet_ops;
-mod random;
-mod requests;
-mod state;
-mod trace;
 
-pub use bit_buffer::BitBuffer;
-pub use eval::eval;
-pub use execution::{Buffers, Ended, Execution, Input};
-pub use objects::{Lookup, Objects, PacketFacts};
-pub use random::Random;
-pub use requests::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve, Requests};
-pub use state::{NumberPlace, State, StateLayout};
-pub use trace::{Event, NoTrace, Tracer};
+pub use execution::Execution;

@@ -3,9 +3,8 @@
 //! The cursor counts bits, so headers need not begin on a byte.
 
 use crate::execution::{Execution, Flow};
-use crate::objects::Objects;
-use crate::trace::{Event, Tracer};
 use forebay_bits::{Bits, read_bits};
+use forebay_exec::{Event, Objects, Tracer};
 use forebay_ir::{Expr, Header, HeaderId, Location, Op};
 
 impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {

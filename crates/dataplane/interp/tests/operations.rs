@@ -1,9 +1,10 @@
 //! Every operation and terminator, executed on programs in the text form of the IR.
 
 use forebay_bits::Bits;
-use forebay_interp::{
-    Buffers, Ended, Event, Execution, Input, Lookup, NoTrace, Objects, PacketFacts, Preserve, Requests, State, Tracer,
+use forebay_exec::{
+    Buffers, Ended, Event, Input, Lookup, NoTrace, Objects, PacketFacts, Preserve, Requests, State, Tracer,
 };
+use forebay_interp::Execution;
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId, text};
 use std::cell::{Cell, RefCell};
 

@@ -8,7 +8,7 @@ use crate::in_place::LeftField;
 use crate::pool::Pool;
 use crate::tables::TableObjects;
 use cranelift_jit::JITModule;
-use forebay_interp::{Buffers, Ended, Input, Random, Requests, State};
+use forebay_exec::{Buffers, Ended, Input, Random, Requests, State};
 use forebay_ir::{BodyId, Program, TableId};
 use forebay_tables::{Location, Session};
 use std::fmt;

@@ -24,7 +24,7 @@ use cranelift_codegen::{CodegenError, Context as CodegenContext};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc, default_libcall_names};
-use forebay_interp::StateLayout;
+use forebay_exec::StateLayout;
 use forebay_ir::{ActionId, Body, BodyId, BodyKind, IndexSet, Program, Terminator};
 use std::collections::HashMap;
 use std::fmt;

@@ -12,7 +12,7 @@ use crate::packet_context::{Copies, Lanes, fate};
 use crate::route::Replica;
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
-use forebay_interp::{BitBuffer, Ended, PacketFacts, Random, Requests};
+use forebay_exec::{BitBuffer, Ended, PacketFacts, Random, Requests};
 use forebay_ir::TableId;
 use forebay_tables::{Location, State};
 use std::mem::MaybeUninit;

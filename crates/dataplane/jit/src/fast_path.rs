@@ -8,7 +8,7 @@ use crate::packet_context::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, BailOut, Obstacle, Order};
 use crate::tables::TableObjects;
-use forebay_interp::{BitBuffer, Buffers, PacketFacts, Requests};
+use forebay_exec::{BitBuffer, Buffers, PacketFacts, Requests};
 use forebay_ir::TableId;
 use std::sync::atomic::{AtomicU64, Ordering};
 

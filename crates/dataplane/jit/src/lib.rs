@@ -1,7 +1,7 @@
 //! From the intermediate representation to machine code, with Cranelift: what the interpreter does, fast.
 //!
 //! [`compile`] turns a [`forebay_ir::Program`] into [`Code`]; an [`Execution`] takes a packet through its bodies, or with one call through
-//! all on one side of the traffic manager ([`gress`]), with the same state, objects and requests as [`forebay_interp::Execution`], and the same result for every packet: bytes, drops,
+//! all on one side of the traffic manager ([`gress`]), with the same state, objects and requests as the interpreter (`forebay-interp`), and the same result for every packet: bytes, drops,
 //! registers, counters, step limits. Only tracing is the interpreter's alone. [`compile_fast_path`] makes one function of
 //! a whole program ([`route`]), through which a [`FastPath`] takes bursts. That takes longer, and packets need not wait for it.
 //!
@@ -38,7 +38,7 @@
 //! Generated code reads and writes memory through a few base pointers only. For each, an argument:
 //!
 //! * **The context.** Offsets are those that the compiler of Rust gives the fields of a `#[repr(C)]` structure.
-//! * **The state.** A slot's offset comes from the same [`forebay_interp::StateLayout`] from which the state is allocated;
+//! * **The state.** A slot's offset comes from the same [`forebay_exec::StateLayout`] from which the state is allocated;
 //!   accesses are of whole words of the slot, at offsets known when the program is compiled. There are no computed indices:
 //!   lowering has turned them into branches.
 //! * **Temporaries.** Offsets are handed out when the program is compiled; the largest is recorded, and an [`Execution`]

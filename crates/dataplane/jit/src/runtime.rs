@@ -12,7 +12,7 @@ use crate::flow_slots::{FoundForFlow, SlotLayout, Sought};
 use crate::packet_context::{HEAD_WORDS, Lane};
 use crate::tables::TableObjects;
 use forebay_bits::{Bits, read_bits};
-use forebay_interp::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
+use forebay_exec::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::{BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, TableId, UnaryOp, ValueSetId};
 use forebay_tables::{Found, LookUp, OnePlace, Pin, Record, TOGETHER_MAX, TableView, ask_together, find_together};
 use smallvec::SmallVec;
@@ -637,7 +637,7 @@ pub(crate) mod target {
     pub(crate) const HASH_INPUT: i64 = 1;
 }
 
-unsafe fn buffer<'a>(context: *mut Context<'_>, target: u64) -> &'a mut forebay_interp::BitBuffer {
+unsafe fn buffer<'a>(context: *mut Context<'_>, target: u64) -> &'a mut forebay_exec::BitBuffer {
     // SAFETY: see the module.
     unsafe {
         match target as i64 {

@@ -2,7 +2,7 @@
 
 use crate::arrays::Arrays;
 use crate::route::Replica;
-use forebay_interp::{Objects, PacketFacts};
+use forebay_exec::{Objects, PacketFacts};
 use forebay_ir::{MatchKind, Program, TableId};
 use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
 use std::sync::atomic::AtomicU64;

@@ -1,7 +1,7 @@
 //! What v1model needs to know of a program's bodies and slots, looked up once when it is loaded.
 
 use crate::error::LoadError;
-use forebay_interp::{NumberPlace, Preserve, State, StateLayout};
+use forebay_exec::{NumberPlace, Preserve, State, StateLayout};
 use forebay_ir::{BodyId, CloneKind, Op, Program, Role, SlotId, SlotKind, Terminator};
 use std::collections::BTreeSet;
 use std::ops::Range;

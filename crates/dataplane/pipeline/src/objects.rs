@@ -10,7 +10,7 @@ use crate::load::default_slot;
 use crate::replication::{Replica, ReplicationEngine};
 use crate::sections::RegisterLocks;
 use forebay_bits::Bits;
-use forebay_interp::{Lookup, Objects, PacketFacts};
+use forebay_exec::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
 use forebay_jit::Arrays;
 use forebay_tables::counter::SHARDS;

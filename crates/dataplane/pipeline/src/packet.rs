@@ -5,7 +5,7 @@
 
 use crate::frame_buffer::FrameBuffer;
 use forebay_bits::Bits;
-use forebay_interp::State;
+use forebay_exec::State;
 use forebay_ir::SlotId;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Entries, groups and sessions for a program, the same for the same seed.
 
 use forebay_bits::Bits;
-use forebay_interp::Random;
+use forebay_exec::Random;
 use forebay_ir::{EntryMatch, MatchKind, Program, Table};
 use forebay_pipeline::{CloneSession, Entry, EntryAction, Pipeline, Replica};
 

@@ -1,6 +1,6 @@
 //! Frames for random programs.
 
-use forebay_interp::Random;
+use forebay_exec::Random;
 
 /// So many frames with the ports by which they come, the same for the same seed. Half of them are like one that came before, but
 /// for a byte or not at all, as packets of a flow are.

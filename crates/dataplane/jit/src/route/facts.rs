@@ -1,7 +1,7 @@
 //! What is certain about slots at some place of a control.
 
 use forebay_bits::Bits;
-use forebay_interp::{State, eval};
+use forebay_exec::{State, eval};
 use forebay_ir::{BinaryOp, Expr, Program, SlotId, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 

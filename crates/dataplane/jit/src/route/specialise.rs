@@ -2,7 +2,7 @@
 
 use super::Route;
 use forebay_bits::Bits;
-use forebay_interp::{State, eval};
+use forebay_exec::{State, eval};
 use forebay_ir::{Block, Body, BodyId, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator, passes};
 use std::collections::{BTreeMap, BTreeSet};
 

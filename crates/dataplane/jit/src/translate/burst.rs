@@ -33,7 +33,7 @@ use crate::runtime::{self, LaneLookup};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::{Switch, Variable};
-use forebay_interp::PacketFacts;
+use forebay_exec::PacketFacts;
 use forebay_ir::{BlockId, SlotId, TableId};
 use forebay_tables::Search;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -83,7 +83,7 @@ use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use flows::FlowSlot;
-use forebay_interp::StateLayout;
+use forebay_exec::StateLayout;
 use forebay_ir::{Action, ActionId, Body, BodyId, IndexSet, Program, SlotId, TableId};
 use indexed_stores::ChosenWrite;
 use std::collections::{BTreeMap, HashMap};

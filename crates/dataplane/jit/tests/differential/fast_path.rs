@@ -3,7 +3,8 @@
 use crate::generate;
 use crate::objects::Recorder;
 use crate::{setting, tables_for};
-use forebay_interp::{BitBuffer, Buffers, Ended, Execution, Input, NoTrace, PacketFacts, Random, Requests, State};
+use forebay_exec::{BitBuffer, Buffers, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
+use forebay_interp::Execution;
 use forebay_ir::{BodyId, Program, text, verify};
 use forebay_jit::route::{Argument, Arguments, Order, Replication, Route, Source};
 use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, ShortCode, TableObjects};

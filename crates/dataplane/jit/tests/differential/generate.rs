@@ -4,7 +4,7 @@ mod choices;
 mod related;
 
 use forebay_bits::Bits;
-use forebay_interp::Random;
+use forebay_exec::Random;
 use forebay_ir::{
     Action, ActionCall, ActionId, ActionParam, Architecture, BinaryOp, Block, BlockId, Body, BodyId, BodyKind,
     CloneKind, Counter, CounterId, DataItem, Digest, DigestId, Expr, HashAlgorithm, Header, HeaderField, HeaderId,

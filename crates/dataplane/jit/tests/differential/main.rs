@@ -7,7 +7,7 @@ mod fast_path;
 mod generate;
 mod objects;
 
-use forebay_interp::{Buffers, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
+use forebay_exec::{Buffers, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_ir::{BodyId, Program, text, verify};
 use forebay_tables::Pin;
 use objects::{Recorder, Tables};

@@ -1,7 +1,7 @@
 //! Objects whose answers are a function of what is asked, and that remember it. Tables are real ones.
 
 use forebay_bits::Bits;
-use forebay_interp::{Lookup, Objects, PacketFacts};
+use forebay_exec::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, Unit, ValueSetId};
 use forebay_jit::route::Replica;
 use forebay_jit::{Arrays, RegisterBanks, TableObjects};

@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::outcome::DropReason;
 use crate::packet::{Contents, EgressArguments};
 use forebay_bits::read_bits;
-use forebay_interp::{Input, NumberPlace};
+use forebay_exec::{Input, NumberPlace};
 use forebay_ir::{Program, SlotId};
 use forebay_jit::gress::{EgressHalf, Given, GressExit, Gresses, IngressHalf, MetadataSource};
 use forebay_jit::{Execution, Site};

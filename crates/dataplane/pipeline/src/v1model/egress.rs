@@ -8,7 +8,7 @@ use super::{
 };
 use crate::outcome::{DropReason, EgressDecision};
 use crate::packet::{Contents, EgressArguments, IngressPacket, InstanceType, QueuedPacket};
-use forebay_interp::{CloneRequest, Input, PacketFacts, Preserve, State, Tracer};
+use forebay_exec::{CloneRequest, Input, PacketFacts, Preserve, State, Tracer};
 
 /// What becomes of a packet after egress, unless it is dropped.
 #[derive(Clone, Copy)]

@@ -15,7 +15,7 @@ use crate::objects::{PresentSection, View};
 use crate::outcome::DropReason;
 use crate::packet::InstanceType;
 use crate::paths::{FastForm, PathCounters, SlowReason};
-use forebay_interp::BitBuffer;
+use forebay_exec::BitBuffer;
 use forebay_ir::{Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Obstacle, Replication, Route, Source};
 use forebay_jit::{FastPath, Fate, ShortCode};

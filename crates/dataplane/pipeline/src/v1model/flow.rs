@@ -5,7 +5,7 @@ use super::{Burst, Worker};
 use crate::control::names::resolve;
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
-use forebay_interp::{Input, NoTrace, PacketFacts};
+use forebay_exec::{Input, NoTrace, PacketFacts};
 use forebay_ir::{SlotId, SlotKind};
 
 /// Fields whose values make a flow; see [`Pipeline::flow_key`].

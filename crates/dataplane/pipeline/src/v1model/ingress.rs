@@ -8,7 +8,7 @@ use super::{
 use crate::outcome::{DigestMessage, DropReason, IngressDecision};
 use crate::packet::{Contents, IngressArguments, IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::Replica;
-use forebay_interp::{CloneRequest, DigestRequest, Ended, Input, PacketFacts, Preserve, State, Tracer};
+use forebay_exec::{CloneRequest, DigestRequest, Ended, Input, PacketFacts, Preserve, State, Tracer};
 
 impl WorkerScratch {
     pub(super) fn ingress_packet<T: Tracer>(

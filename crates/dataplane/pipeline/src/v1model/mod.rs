@@ -65,7 +65,7 @@ use copies::Copies;
 pub(crate) use fast_path::route;
 pub use fast_path::{Arrival, Leaving, Passage, Passed};
 pub use flow::FlowKey;
-use forebay_interp::{Ended, Event, NumberPlace, Preserve, State, Tracer};
+use forebay_exec::{Ended, Event, NumberPlace, Preserve, State, Tracer};
 use forebay_jit::gress::Side;
 use forebay_jit::{Arrays, Locations, Site};
 use forebay_tables::{Pin, Reader};

@@ -2,7 +2,7 @@
 
 use super::Burst;
 use crate::objects::View;
-use forebay_interp::{BitBuffer, Buffers, Ended, Input, Requests, State, Tracer};
+use forebay_exec::{BitBuffer, Buffers, Ended, Input, Requests, State, Tracer};
 use forebay_ir::BodyId;
 
 /// Memory that passes of different packets use one after the other.

@@ -2,7 +2,7 @@
 
 use crate::frame_buffer::FrameBuffer;
 use crate::packet::Contents;
-use forebay_interp::State;
+use forebay_exec::State;
 use std::sync::Arc;
 
 /// The most packets, and the most buffers, that are kept.

@@ -8,7 +8,7 @@ mod declarations;
 mod expression;
 mod statement;
 
-use forebay_interp::Random;
+use forebay_exec::Random;
 use std::fmt::Write;
 
 /// The text of the program of a seed.

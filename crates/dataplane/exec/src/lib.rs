@@ -1,0 +1,43 @@
+//! What the executors of a [`forebay_ir::Program`] share with each other and with the architecture.
+//!
+//! The interpreter (`forebay-interp`) and machine code (`forebay-jit`) execute the same bodies. Both read and write one
+//! [`State`] for each packet, reach tables and stateful objects through [`Objects`], and collect [`Requests`] (clone,
+//! resubmit, digest, ...), on which the architecture acts when a body has ended:
+//!
+//! ```text
+//!   Input ─────►┌───────────────────┐──────► Ended
+//!   State ◄────►│     executor      │──────► Requests
+//!   Objects ◄──►│  interp  or  jit  │──────► Buffers::output
+//!               └───────────────────┘──────► Tracer (interpreter only)
+//! ```
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `state.rs` | the storage of one packet, at the same place for every executor |
+//! | `objects.rs` | the interface to tables, registers, counters, meters and value sets |
+//! | `requests.rs` | what a body asks of the architecture |
+//! | `packet.rs` | what an executor is given for a packet, how a body ends, memory that is reused |
+//! | `eval.rs` | values of expressions: for the interpreter, and for compilers that fold constants |
+//! | `bit_buffer.rs` | the deparser's output and the input of hashes |
+//! | `random.rs` | the sequence of `random` |
+//! | `trace.rs` | events of a packet's way through a program |
+
+#![forbid(unsafe_code)]
+
+mod bit_buffer;
+mod eval;
+mod objects;
+mod packet;
+mod random;
+mod requests;
+mod state;
+mod trace;
+
+pub use bit_buffer::BitBuffer;
+pub use eval::eval;
+pub use objects::{Lookup, Objects, PacketFacts};
+pub use packet::{Buffers, Ended, Input};
+pub use random::Random;
+pub use requests::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve, Requests};
+pub use state::{NumberPlace, State, StateLayout};
+pub use trace::{Event, NoTrace, Tracer};
