@@ -2,8 +2,7 @@
 
 #![no_main]
 
-use forebay_files::FileSources;
-use forebay_frontend::{Options, compile};
+use forebay_driver::{FileSources, Options, compile};
 use forebay_packet::MemoryPort;
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_switch::{Config, Switch};

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use forebay_frontend::{Options, compile};
+use forebay_driver::{Options, compile};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 /// Runs the golden tests with the variable that makes them write instead of compare.
 pub fn run() -> Result<ExitCode> {
     let status = Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "--package", "forebay-frontend", "--test", "golden"])
+        .args(["test", "--quiet", "--package", "forebay-driver", "--test", "golden"])
         .env("FOREBAY_BLESS", "1")
         .status()
         .context("cannot run cargo test")?;

@@ -5,8 +5,7 @@
 //! is compared.
 
 use anyhow::Context;
-use forebay_files::FileSources;
-use forebay_frontend::Options;
+use forebay_driver::{FileSources, Options};
 use forebay_ir::Program;
 use forebay_p4runtime::{Device, Settings};
 use forebay_pipeline::{Engine, Pipeline};
@@ -168,7 +167,7 @@ fn source(path: &Path, text: &str) -> Option<Program> {
     let candidates = folders.flat_map(|folder| names.iter().map(|name| folder.join(name)));
     let found = candidates.into_iter().find(|candidate| candidate.is_file())?;
     let provider = FileSources::new();
-    forebay_frontend::compile(&found.to_string_lossy(), &Options::new(&provider)).program
+    forebay_driver::compile(&found.to_string_lossy(), &Options::new(&provider)).program
 }
 
 fn print(outcomes: &BTreeMap<String, Outcome>) {

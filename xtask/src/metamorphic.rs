@@ -6,7 +6,7 @@
 use crate::conformance::{Category, collect, repository_root, sources};
 use anyhow::{Context, Result};
 use forebay_differential::rewrite::{Setup, check};
-use forebay_files::FileSources;
+use forebay_driver::FileSources;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

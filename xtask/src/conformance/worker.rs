@@ -3,8 +3,7 @@
 use super::Engine;
 use super::corpus::Category;
 use anyhow::{Context, Result};
-use forebay_files::FileSources;
-use forebay_frontend::{Compiled, Options};
+use forebay_driver::{Compiled, FileSources, Options};
 use forebay_ir::Program;
 use forebay_pipeline::{LoadError, NoTrace, Pipeline};
 use forebay_stf::{Outcome, Test};
@@ -64,7 +63,7 @@ fn p4info(program: &str, expected: &Path, options: &Options) -> Result<Verdict> 
         Ok(expected) => expected,
         Err(error) => return Ok(Err(format!("the expected P4Info: {error}"))),
     };
-    let compiled = forebay_frontend::compile(program, options);
+    let compiled = forebay_driver::compile(program, options);
     let Some(info) = compiled.p4info else {
         return Ok(Err(render::render_all(&compiled.diagnostics, &compiled.sources, false)));
     };
@@ -80,7 +79,7 @@ fn p4info(program: &str, expected: &Path, options: &Options) -> Result<Verdict> 
 }
 
 fn accepted(program: &str, options: &Options) -> Verdict {
-    let checked = forebay_frontend::check(program, options);
+    let checked = forebay_driver::check(program, options);
     if checked.diagnostics.has_errors() {
         return Err(render::render_all(&checked.diagnostics, &checked.sources, false));
     }
@@ -88,7 +87,7 @@ fn accepted(program: &str, options: &Options) -> Verdict {
 }
 
 fn rejected(program: &str, options: &Options) -> Verdict {
-    let checked = forebay_frontend::check(program, options);
+    let checked = forebay_driver::check(program, options);
     if checked.diagnostics.has_errors() {
         Ok(())
     } else {
@@ -97,7 +96,7 @@ fn rejected(program: &str, options: &Options) -> Verdict {
 }
 
 fn compile(program: &str, options: &Options) -> std::result::Result<Compiled, String> {
-    let compiled = forebay_frontend::compile(program, options);
+    let compiled = forebay_driver::compile(program, options);
     match compiled.program {
         Some(_) => Ok(compiled),
         None => Err(render::render_all(&compiled.diagnostics, &compiled.sources, false)),

@@ -3,36 +3,49 @@
 use crate::program::{Compilation, Report};
 use crate::{files, output};
 use anyhow::{Context, Result};
-use forebay_ir::Program;
+use forebay_driver::Format;
 use forebay_protocol::p4::config::v1::P4Info;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Reads a program that was compiled before; none when the file is P4 source. Files called like BMv2's may hold any of
-/// them, for tools that know no other name.
+/// Reads a program that was compiled before; none when the file is P4 source.
 ///
 /// # Errors
 /// When the program cannot be read; what is wrong *with* it is in the report.
 pub fn read_compiled(path: &Path) -> Result<Option<Compilation>> {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    match extension {
-        Some("ir" | "txt") => read_ir(path, &files::text(path, "program")?).map(Some),
-        Some("json") => {
-            let text = files::text(path, "program")?;
-            match () {
-                () if forebay_bmv2::is_json(&text) => read_json(path, &text).map(Some),
-                () if text.trim_start().starts_with("program v1model") => read_ir(path, &text).map(Some),
-                () => Ok(None),
-            }
-        }
-        _ => Ok(None),
+    let format = format(path)?;
+    if format == Format::P4 {
+        return Ok(None);
     }
+    let text = files::text(path, "program")?;
+    let info = match format {
+        Format::Bmv2 => p4info_beside(path)?,
+        _ => None,
+    };
+    let known = info.as_ref().map(forebay_p4runtime::known);
+    let read = forebay_driver::read_compiled(&path.display().to_string(), format, &text, known.as_ref());
+    Ok(Some(match read {
+        Ok(read) => Compilation {
+            program: Some(read.program),
+            p4info: read.p4info,
+            report: report(&[]),
+        },
+        Err(problems) => Compilation {
+            program: None,
+            p4info: None,
+            report: report(&problems),
+        },
+    }))
+}
+
+/// What the program in a file is written in.
+fn format(path: &Path) -> Result<Format> {
+    Format::of_file(path, || files::text(path, "program"))
 }
 
 /// Whether a file holds what p4c writes for BMv2.
 pub fn is_bmv2(path: &Path) -> Result<bool> {
-    let is_called_so = path.extension().is_some_and(|extension| extension == "json");
-    Ok(is_called_so && forebay_bmv2::is_json(&files::text(path, "program")?))
+    Ok(format(path)? == Format::Bmv2)
 }
 
 /// The P4Info of a program that was compiled before: a file beside it, which `forebay build` or p4c has written.
@@ -49,41 +62,6 @@ pub fn p4info_beside(path: &Path) -> Result<Option<P4Info>> {
     let text = files::text(&beside, "P4Info of the program")?;
     let info = forebay_protocol::p4info::read(&text).with_context(|| beside.display().to_string())?;
     Ok(Some(info))
-}
-
-fn read_json(path: &Path, text: &str) -> Result<Compilation> {
-    let info = p4info_beside(path)?;
-    let known = info.as_ref().map(forebay_p4runtime::known).unwrap_or_default();
-    let (program, problems) = match forebay_bmv2::read(text, &known) {
-        Ok(program) => (Some(program), Vec::new()),
-        Err(error) => (None, vec![format!("{}: {error}", path.display())]),
-    };
-    let derived = program
-        .as_ref()
-        .filter(|_| info.is_none())
-        .map(forebay_bmv2::derive_p4info);
-    Ok(Compilation {
-        program,
-        p4info: derived,
-        report: report(&problems),
-    })
-}
-
-fn read_ir(path: &Path, text: &str) -> Result<Compilation> {
-    let (program, problems): (Option<Program>, Vec<String>) = match forebay_ir::text::read(text) {
-        Err(error) => (None, vec![format!("{}:{error}", path.display())]),
-        Ok(program) => {
-            let problems = forebay_ir::verify::verify(&program);
-            let problems = problems.iter().map(|problem| format!("{}: {problem}", path.display()));
-            let problems: Vec<String> = problems.collect();
-            (Some(program).filter(|_| problems.is_empty()), problems)
-        }
-    };
-    Ok(Compilation {
-        program,
-        p4info: None,
-        report: report(&problems),
-    })
 }
 
 fn report(problems: &[String]) -> Report {

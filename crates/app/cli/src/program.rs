@@ -5,8 +5,7 @@ use crate::files;
 use crate::output::{self, LogLevel};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use forebay_files::FileSources;
-use forebay_frontend::{Checked, Compiled, Options};
+use forebay_driver::{Checked, Compiled, FileSources, Options};
 use forebay_ir::Program;
 use forebay_p4info::model::P4Info;
 use forebay_p4runtime::Bundle;
@@ -133,7 +132,7 @@ pub fn check(arguments: &ProgramArguments, portability: bool) -> Result<Report> 
     if let Some(compiled) = read_compiled(path)? {
         return Ok(compiled.report);
     }
-    let checked = with_options(path, &arguments.options, forebay_frontend::check)?;
+    let checked = with_options(path, &arguments.options, forebay_driver::check)?;
     let checked = if portability {
         checked.with_portability()
     } else {
@@ -178,7 +177,7 @@ pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation
     if let Some(compiled) = read_compiled(path)? {
         return Ok(compiled);
     }
-    let compiled = with_options(path, options, forebay_frontend::compile)?;
+    let compiled = with_options(path, options, forebay_driver::compile)?;
     let Compiled {
         sources,
         program,
@@ -199,7 +198,7 @@ pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation
 /// # Errors
 /// When the program cannot be read.
 pub fn bundle(path: &Path, options: &CompileOptions) -> Result<Option<Bundle>> {
-    let compiled = with_options(path, options, forebay_frontend::compile)?;
+    let compiled = with_options(path, options, forebay_driver::compile)?;
     Report::new(compiled.program.is_some(), &compiled.sources, &compiled.diagnostics).print();
     let bundle = || Bundle::of_sources(&compiled.sources, &options.define, &options.include);
     Ok(compiled.program.is_some().then(bundle))

@@ -1,7 +1,7 @@
 //! Messages of different lengths are gathered for a bounded time, and nothing is lost when the switch stops: in memory with a
 //! clock of the test's, and as a user runs it.
 
-use forebay_files::FileSources;
+use forebay_driver::FileSources;
 use forebay_packet::pcap::{TimestampUnit, Writer, read_all};
 use forebay_packet::{MemoryPort, TimerPort};
 use forebay_pipeline::{NoTrace, Options, Pipeline};
@@ -35,12 +35,12 @@ fn program(name: &str) -> String {
 
 fn switch(name: &str, defines: &[&str], entries: &str) -> Switch {
     let defines: Vec<String> = defines.iter().map(|define| define.to_string()).collect();
-    let options = forebay_frontend::Options {
+    let options = forebay_driver::Options {
         provider: &FileSources::new(),
         include_paths: &[],
         defines: &defines,
     };
-    let compiled = forebay_frontend::compile(&program(name), &options);
+    let compiled = forebay_driver::compile(&program(name), &options);
     let program = compiled.program.expect("the program compiles");
     let pipeline = Arc::new(Pipeline::load_with(program, Options::default()).expect("it loads"));
     let mut controller = Controller::new(Arc::clone(&pipeline));

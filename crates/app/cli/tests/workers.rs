@@ -2,7 +2,7 @@
 //! worker a packet belongs to.
 
 use forebay_differential::workers::{Frames, run};
-use forebay_files::FileSources;
+use forebay_driver::FileSources;
 use forebay_ir::Op;
 use forebay_pipeline::{Engine, Options, Pipeline};
 use forebay_stf::{Command, Controller};
@@ -19,9 +19,9 @@ fn repository(path: &str) -> PathBuf {
 
 fn load(path: &Path, defines: &[String], engine: Engine) -> Option<Arc<Pipeline>> {
     let sources = FileSources::new();
-    let compiled = forebay_frontend::compile(
+    let compiled = forebay_driver::compile(
         &path.to_string_lossy(),
-        &forebay_frontend::Options {
+        &forebay_driver::Options {
             provider: &sources,
             include_paths: &[],
             defines,

@@ -7,7 +7,7 @@ use crate::measurement::{Captures, Measurement, PortFigures, SwitchFigures};
 use crate::settings::{Method, Settings};
 use crate::topology::{DEVICES, DOWNSTREAM_PORT, SERVER, SERVER_PORT, UPSTREAM_PORT};
 use crate::{DemoError, Screen, flows, programs, screen, server};
-use forebay_frontend::Options;
+use forebay_driver::Options;
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{DEFAULT_BURST, MemoryPort, Port};
@@ -224,7 +224,7 @@ fn switch(path: &str, defines: &[String], entries: &str, clock: Clock) -> Switch
 
 fn pipeline(path: &str, defines: &[String]) -> Arc<Pipeline> {
     let sources = programs::sources();
-    let compiled = forebay_frontend::compile(
+    let compiled = forebay_driver::compile(
         path,
         &Options {
             defines,

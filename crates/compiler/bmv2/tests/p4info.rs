@@ -1,7 +1,7 @@
 //! The P4Info of a program that came without one: ids, names and tables are those of the source's P4Info.
 
 use forebay_bmv2::{Known, derive_p4info, read};
-use forebay_frontend::{Options, compile};
+use forebay_driver::{Options, compile};
 use forebay_p4info::model::{P4Info, Preamble, Table};
 use forebay_syntax::source::MemorySources;
 use std::collections::BTreeSet;

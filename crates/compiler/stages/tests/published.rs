@@ -1,8 +1,7 @@
 //! Which of the published programs fit: S.-Y. Wang, C.-M. Wu, Y.-B. Lin, C.-C. Huang, "High-speed data-plane packet
 //! aggregation and disaggregation by P4 switches", JNCA 142, 2019, Tables 1 and 3 (a blank: it did not compile).
 
-use forebay_files::FileSources;
-use forebay_frontend::Options;
+use forebay_driver::{FileSources, Options};
 use forebay_ir::Program;
 use forebay_stages::{Machine, Report, report};
 
@@ -14,7 +13,7 @@ fn compiled(program: &str, defines: &[String]) -> Program {
     let provider = FileSources::new();
     let mut options = Options::new(&provider);
     options.defines = defines;
-    let compiled = forebay_frontend::compile(&path, &options);
+    let compiled = forebay_driver::compile(&path, &options);
     compiled.program.expect("it compiles")
 }
 

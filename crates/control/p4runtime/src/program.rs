@@ -2,7 +2,7 @@
 //!
 //! | blob | what it is |
 //! |---|---|
-//! | text that begins with `program v1model` | the IR that `forebay build` writes |
+//! | text that begins with the word `program` | the IR that `forebay build` writes |
 //! | text that begins with `{` | the JSON that p4c writes for BMv2, or several files ([`Bundle`]) |
 //! | any other text | P4_16 source; it may include what stands in `p4include/` |
 //! | a `p4.tmp.P4DeviceConfig` | whatever of the above is in its `device_data` |
@@ -10,7 +10,7 @@
 use crate::bundle::Bundle;
 use crate::known::known;
 use crate::status::Error;
-use forebay_frontend::{Compiled, Options, compile};
+use forebay_driver::{Compiled, Format, Options, compile, read_compiled};
 use forebay_ir::Program;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::tmp::P4DeviceConfig;
@@ -57,11 +57,10 @@ pub fn load_with(blob: &[u8], info: Option<&P4Info>) -> Result<Loaded, Error> {
     if let Some(bundle) = Bundle::read(text) {
         return load_source(&bundle?);
     }
-    if forebay_bmv2::is_json(text) {
-        return load_json(text, info);
-    }
-    if text.trim_start().starts_with("program v1model") {
-        return load_ir(text);
+    match Format::of_text(text) {
+        Format::P4 => {}
+        Format::Ir => return load_compiled("p4_device_config: ir.txt", Format::Ir, text, None),
+        Format::Bmv2 => return load_compiled("p4_device_config", Format::Bmv2, text, info),
     }
     load_source(&Bundle {
         main: SOURCE_NAME.to_string(),
@@ -81,23 +80,15 @@ fn unwrapped(blob: &[u8]) -> Cow<'_, [u8]> {
     message.map_or(Cow::Borrowed(blob), |message| Cow::Owned(message.device_data))
 }
 
-fn load_ir(text: &str) -> Result<Loaded, Error> {
-    let program = forebay_ir::text::read(text);
-    let program = program.map_err(|error| Error::invalid(format!("p4_device_config: ir.txt:{error}")))?;
-    match forebay_ir::verify::verify(&program).first() {
-        Some(problem) => Err(Error::invalid(format!("p4_device_config: ir.txt: {problem}"))),
-        None => Ok(Loaded { program, p4info: None }),
-    }
-}
-
-fn load_json(text: &str, info: Option<&P4Info>) -> Result<Loaded, Error> {
-    let known = info.map(known).unwrap_or_default();
-    let program = forebay_bmv2::read(text, &known);
-    let program = program.map_err(|error| Error::invalid(format!("p4_device_config: {error}")))?;
-    let derived = || forebay_protocol::p4info::from_compiler(&forebay_bmv2::derive_p4info(&program));
+/// Reads a program that was compiled before. The P4Info of a JSON is derived unless `info` came with it.
+fn load_compiled(name: &str, format: Format, text: &str, info: Option<&P4Info>) -> Result<Loaded, Error> {
+    let known = info.map(known);
+    let loaded = read_compiled(name, format, text, known.as_ref());
+    // A controller is told the first problem only.
+    let loaded = loaded.map_err(|problems| Error::invalid(problems.into_iter().next().unwrap_or_default()))?;
     Ok(Loaded {
-        p4info: info.is_none().then(derived),
-        program,
+        program: loaded.program,
+        p4info: loaded.p4info.as_ref().map(forebay_protocol::p4info::from_compiler),
     })
 }
 

@@ -4,7 +4,7 @@ use forebay_chip::{
     Books, ChipConfig, ChipSpec, Connection, LinkSpec, Loss, Network, NoObserver, Observer, Picos, Place, PortConfig,
     QueueConfig, Service, Stop,
 };
-use forebay_files::FileSources;
+use forebay_driver::FileSources;
 use forebay_ir::Program;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{Engine, Options, Pipeline};
@@ -81,12 +81,12 @@ fn compile(subject: &Subject) -> Program {
     );
     let defines: Vec<String> = subject.defines.iter().map(|define| define.to_string()).collect();
     let provider = FileSources::new();
-    let options = forebay_frontend::Options {
+    let options = forebay_driver::Options {
         provider: &provider,
         include_paths: &[],
         defines: &defines,
     };
-    forebay_frontend::compile(&path, &options)
+    forebay_driver::compile(&path, &options)
         .program
         .expect("the program compiles")
 }

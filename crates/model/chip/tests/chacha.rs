@@ -4,7 +4,7 @@
 use chacha20::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
 use chacha20::{ChaCha8, ChaCha12, ChaCha20};
 use forebay_chip::{ChipConfig, ChipSpec, Network, Observer, Picos, Place, PortConfig, QueueConfig, Service};
-use forebay_files::FileSources;
+use forebay_driver::FileSources;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{Engine, Options, Pipeline};
 use forebay_stf::Controller;
@@ -66,12 +66,12 @@ fn pipeline(program: &str, commands: &str, passes: usize, secret: &Secret) -> Ar
         let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
         defines.push(format!("CHACHA_KEY_{index}=32w{word}"));
     }
-    let options = forebay_frontend::Options {
+    let options = forebay_driver::Options {
         provider: &FileSources::new(),
         include_paths: &[],
         defines: &defines,
     };
-    let compiled = forebay_frontend::compile(&path, &options).program.expect("it compiles");
+    let compiled = forebay_driver::compile(&path, &options).program.expect("it compiles");
     let options = Options {
         engine: Engine::Jit,
         ..Options::default()

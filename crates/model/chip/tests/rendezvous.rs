@@ -3,7 +3,7 @@
 use forebay_chip::{
     Books, ChipConfig, ChipSpec, FaultSpec, Loss, Network, Observer, Picos, Place, PortConfig, QueueConfig, Service,
 };
-use forebay_files::FileSources;
+use forebay_driver::FileSources;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{DropReason, Pipeline};
 use forebay_stf::Controller;
@@ -25,12 +25,12 @@ fn pipeline(keeps_order: bool) -> Arc<Pipeline> {
         "RECIRCULATIONS=4".to_string(),
         format!("KEEP_ORDER={}", u8::from(keeps_order)),
     ];
-    let options = forebay_frontend::Options {
+    let options = forebay_driver::Options {
         provider: &FileSources::new(),
         include_paths: &[],
         defines: &defines,
     };
-    let program = forebay_frontend::compile(path, &options).program.expect("it compiles");
+    let program = forebay_driver::compile(path, &options).program.expect("it compiles");
     let pipeline = Arc::new(Pipeline::load_with(program, forebay_pipeline::Options::default()).expect("it loads"));
     let mut controller = Controller::new(Arc::clone(&pipeline));
     for command in forebay_stf::parse(COMMANDS).expect("commands").commands {

@@ -4,7 +4,7 @@
 //! cargo run --release -p forebay-sim --example passes -- experiments/p4qrs-figure-7/scenario.toml GBPS=80 TRIAL=20000
 //! ```
 
-use forebay_files::FileSources;
+use forebay_driver::FileSources;
 use forebay_ir::Program;
 use forebay_sim::{Library, Run, Setup, Silent, expand};
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ struct Beside(PathBuf);
 impl Library for Beside {
     fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
         let provider = FileSources::new();
-        let options = forebay_frontend::Options {
+        let options = forebay_driver::Options {
             provider: &provider,
             include_paths: &[],
             defines,
         };
-        let compiled = forebay_frontend::compile(&self.0.join(path).to_string_lossy(), &options);
+        let compiled = forebay_driver::compile(&self.0.join(path).to_string_lossy(), &options);
         compiled.program.ok_or_else(|| format!("{path} has errors"))
     }
 

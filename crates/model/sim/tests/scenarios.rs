@@ -1,6 +1,6 @@
 //! Scenarios from text to results, and what is said of those that are wrong.
 
-use forebay_files::FileSources;
+use forebay_driver::FileSources;
 use forebay_ir::Program;
 use forebay_sim::{
     Library, Results, Run, Search, SearchResults, Setup, Silent, expand, find_max, results_text, search_text,
@@ -13,12 +13,12 @@ impl Library for Programs {
     fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
         let path = format!("{}/../../../programs/{path}/{path}.p4", env!("CARGO_MANIFEST_DIR"));
         let provider = FileSources::new();
-        let options = forebay_frontend::Options {
+        let options = forebay_driver::Options {
             provider: &provider,
             include_paths: &[],
             defines,
         };
-        forebay_frontend::compile(&path, &options)
+        forebay_driver::compile(&path, &options)
             .program
             .ok_or_else(|| format!("cannot compile {path}"))
     }

@@ -2,7 +2,7 @@
 //! prints milliseconds until the interpreter takes them, until machine code does, and until machine code of the fast path does;
 //! medians of eleven.
 
-use forebay_frontend::{Options as FrontEnd, compile};
+use forebay_driver::{Options as FrontEnd, compile};
 use forebay_pipeline::{Engine, FastPath, Options, Pipeline};
 use std::error::Error;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The P4 programs of the repository that are measured; they are part of this crate.
 
 use crate::error::BenchError;
-use forebay_frontend::{Options, compile};
+use forebay_driver::{Options, compile};
 use forebay_ir::Program;
 use forebay_syntax::render::render_all;
 use forebay_syntax::source::MemorySources;

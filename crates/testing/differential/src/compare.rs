@@ -3,7 +3,7 @@
 use crate::workers::{Frames, run};
 use crate::{entries, generate, packets};
 use forebay_chip::ChipSpec;
-use forebay_frontend::{Options as FrontEnd, compile};
+use forebay_driver::{Options as FrontEnd, compile};
 use forebay_ir::{Op, Program, SlotId};
 use forebay_pipeline::{Engine, Options, Pipeline};
 use forebay_stf::{Command, FailureKind, Located, Outcome, Test, UnnamedPorts, run_both, run_switch_and_chip};

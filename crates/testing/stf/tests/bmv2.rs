@@ -2,8 +2,7 @@
 //! same to packets that nobody has thought of.
 
 use forebay_bmv2::Known;
-use forebay_files::FileSources;
-use forebay_frontend::Options;
+use forebay_driver::{FileSources, Options};
 use forebay_ir::{Program, passes, verify};
 use forebay_pipeline::{Engine, Pipeline};
 use forebay_stf::{FailureKind, Outcome, RandomTest, parse, run_both, run_programs};
@@ -83,7 +82,7 @@ fn json(test: &Path) -> Program {
 fn source(test: &Path) -> Program {
     let provider = FileSources::new();
     let path = test.with_extension("p4");
-    let compiled = forebay_frontend::compile(&path.to_string_lossy(), &Options::new(&provider));
+    let compiled = forebay_driver::compile(&path.to_string_lossy(), &Options::new(&provider));
     compiled
         .program
         .unwrap_or_else(|| panic!("{} has mistakes", path.display()))

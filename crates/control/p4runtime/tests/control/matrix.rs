@@ -26,8 +26,8 @@ const MODULES: &[(&str, &str)] = &[
         include_str!("../../../../app/cli/src/control_plane.rs"),
     ),
     (
-        "frontend/golden",
-        include_str!("../../../../compiler/frontend/tests/golden.rs"),
+        "driver/golden",
+        include_str!("../../../../compiler/driver/tests/golden.rs"),
     ),
     (
         "lower/lowering",

@@ -1,7 +1,7 @@
 //! A program and its rewritten forms, by the packets of its test and by its P4Info.
 
 use super::{Overlay, rewrite};
-use forebay_frontend::{Compiled, Options, compile};
+use forebay_driver::{Compiled, Options, compile};
 use forebay_ir::Program;
 use forebay_p4info::model::P4Info;
 use forebay_pipeline::{NoTrace, Pipeline};

@@ -1,7 +1,6 @@
 //! The programs of STF tests in the repository.
 
-use forebay_files::FileSources;
-use forebay_frontend::Options;
+use forebay_driver::{FileSources, Options};
 use forebay_ir::Program;
 use forebay_stf::options;
 use std::path::{Path, PathBuf};
@@ -33,7 +32,7 @@ pub fn compile(test: &Path, text: &str) -> Program {
         defines: &defines,
     };
     let program = program_of(test);
-    let compiled = forebay_frontend::compile(&program.to_string_lossy(), &options);
+    let compiled = forebay_driver::compile(&program.to_string_lossy(), &options);
     compiled.program.expect("a program without errors")
 }
 

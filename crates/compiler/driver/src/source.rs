@@ -1,12 +1,6 @@
 //! P4 sources to program and diagnostics: the front end as one pure function.
 //!
-//! ```text
-//!  text ─► syntax ─► check ─► lower ─► IR
-//!          (tree)    (typed program)   P4Info
-//! ```
-//!
-//! [`compile`] never fails otherwise than by a diagnostic: a user's mistake is not a `Result::Err`, not a panic and not
-//! a log line. It opens no file; see [`SourceProvider`].
+//! [`compile`] never fails otherwise than by a diagnostic. It opens no file; see [`SourceProvider`].
 
 use forebay_check::hir;
 use forebay_ir as ir;

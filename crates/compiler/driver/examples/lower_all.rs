@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example lower_all -- [-I FOLDER]... [--print] PROGRAM.p4...`; `--print` prints the IR as text.
 
-use forebay_frontend::{Options, compile};
+use forebay_driver::{Options, compile};
 use forebay_syntax::render;
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! Warnings on request, and warnings as errors.
 
-use forebay_frontend::{Options, check, compile};
+use forebay_driver::{Options, check, compile};
 use forebay_syntax::source::MemorySources;
 
 const PROGRAM: &str = r#"

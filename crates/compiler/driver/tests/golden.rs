@@ -3,8 +3,7 @@
 //! `NAME.p4` has one mistake, or earns a warning; `NAME.txt` is what a user reads about it. `cargo xtask bless` rewrites the latter. Most
 //! programs are fragments without `main`; that this is missing must not be the only thing to say about them.
 
-use forebay_files::FileSources;
-use forebay_frontend::{Options, compile};
+use forebay_driver::{FileSources, Options, compile};
 use forebay_syntax::render::render_all;
 use std::path::{Path, PathBuf};
 

@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn reads_files_only() {
-        let this = concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs");
+        let this = concat!(env!("CARGO_MANIFEST_DIR"), "/src/files.rs");
         assert!(FileSources::new().read(this).is_some());
         assert!(FileSources::new().hide(this).read(this).is_none());
         assert!(FileSources::new().read(env!("CARGO_MANIFEST_DIR")).is_none());
