@@ -198,11 +198,11 @@ header gtpu_optional_t {
     bit<8> next_extension;
 }
 
-// An extension header (TS 29.281 §5.2.1): 4 * length bytes, the last of which is the type of the next one. `data` ends
-// with that byte. Up to 64 bytes are taken.
+// An extension header (TS 29.281 §5.2.1): 4 * length bytes. Up to 64 bytes are taken.
 header gtpu_extension_t {
     bit<8> length_;
-    varbit<504> data;
+    varbit<496> content;
+    bit<8> next_extension;
 }
 
 // PDU session container (3GPP TS 38.415 §5.5), types 0 (downlink) and 1 (uplink) in their shortest form.
@@ -215,6 +215,42 @@ header gtpu_pdu_session_t {
     bit<1> rqi;
     bit<6> qfi;
     bit<8> next_extension;
+}
+
+// Information elements of GTP-U (TS 29.281 §8): Recovery, TEID Data I, GTP-U Peer Address, Extension Header Type List.
+const bit<8> GTPU_IE_RECOVERY = 14;
+const bit<8> GTPU_IE_TEID = 16;
+const bit<8> GTPU_IE_PEER_ADDRESS = 133;
+const bit<8> GTPU_IE_EXTENSION_TYPES = 141;
+
+header gtpu_ie_recovery_t {
+    bit<8> type;
+    bit<8> restart_counter;
+}
+
+header gtpu_ie_teid_t {
+    bit<8> type;
+    bit<32> teid;
+}
+
+header gtpu_ie_peer_t {
+    bit<8> type;
+    // 4 or 16; the address follows.
+    bit<16> length_;
+}
+
+header gtpu_ie_extensions_t {
+    bit<8> type;
+    bit<8> length_;
+    bit<8> extension;
+}
+
+header ipv4_address_header_t {
+    ipv4_address_t value;
+}
+
+header ipv6_address_header_t {
+    ipv6_address_t value;
 }
 
 // INT 2.1 over UDP (P4.org, In-band Network Telemetry Dataplane Specification, "INT over TCP/UDP").

@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Controls upf.p4: sessions come from a file. SIGHUP reads it again, changes what differs, and does what belongs to it.
+
+    control.py FILE [--usage SECONDS] [--echo SECONDS] [--grpc ADDRESS]
+
+- A session whose `state` becomes "idle" has its downlink packets kept here; when it becomes "active" they are sent.
+- A session whose gNB changes (handover) gets an end marker to the old tunnel.
+- With --usage the volumes of each session are printed as JSON. With --echo the path to each gNB is supervised.
+
+upf.toml beside this program is an example. It takes the place of an SMF with N4 where there is none. Needs finsy from PyPI, and
+forebay in the PATH (or $FOREBAY).
+"""
+
+import asyncio
+import collections
+import ipaddress
+import json
+import pathlib
+import signal
+import struct
+import sys
+
+import finsy as fy
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import control
+
+REASON_BUFFER, REASON_NOTIFY, REASON_GTPU, REASON_ROUTER_SOLICITATION = 1, 2, 3, 4
+GTPU_PORT = 2152
+ECHO_REQUEST, ECHO_RESPONSE, ERROR_INDICATION, EXTENSIONS, END_MARKER = 1, 2, 26, 31, 254
+# Packets that are kept for a session whose UE is idle; the oldest go first.
+BUFFERED_MAX = 64
+
+
+def entry(table, match, action, **parameters):
+    return fy.P4TableEntry(table, match=fy.Match(match), action=fy.Action(action, **parameters))
+
+
+def prefix64(text):
+    return int(ipaddress.ip_network(text, strict=False).network_address) >> 64
+
+
+def downlink_far(session, own):
+    """Where the downlink packets of a session go."""
+    match = {"meta.far": 2 * session["id"]}
+    if session.get("state", "active") == "idle":
+        return entry("fars", match, "buffer")
+    kind = "to_tunnel_ipv6" if ":" in session["gnb"] else "to_tunnel_ipv4"
+    return entry(
+        "fars",
+        match,
+        kind,
+        src_addr=own,
+        dst_addr=session["gnb"],
+        tunnel=session["downlink_teid"],
+        src_port=GTPU_PORT,
+        marking=session.get("dscp", 0),
+    )
+
+
+def session_entries(session, own):
+    """The entries of a session. Its FARs, QERs and URRs are numbered 2 * id - 1 and 2 * id."""
+    number = session["id"]
+    first, second = 2 * number - 1, 2 * number
+    ue = session.get("ue")
+    ue_prefix = prefix64(session["ue_prefix"]) if "ue_prefix" in session else 0
+    uplink = {"session": number, "rules": 0, "ue_ipv4": ue or 0, "ue_prefix": ue_prefix}
+    yield entry("sessions_uplink", {"hdr.gtpu.teid": session["uplink_teid"]}, "uplink_session", **uplink)
+    if ue:
+        yield entry("sessions_downlink_ipv4", {"hdr.ipv4.dst_addr": ue}, "downlink_session", session=number, rules=0)
+    if ue_prefix:
+        yield entry("sessions_downlink_ipv6", {"ue_prefix": ue_prefix}, "downlink_session", session=number, rules=0)
+    common = {"flow_qer": first, "session_qer": second, "flow_urr": first, "session_urr": second}
+    pdr = {"meta.session": number, "meta.application": 0}
+    yield entry("terminations_uplink", pdr, "forward", far=first, **common)
+    yield entry("terminations_downlink", pdr, "forward", far=second, **common)
+    gates = {"uplink_closed": 0, "downlink_closed": 0, "qfi": session.get("qfi", 0), "reflective": 0}
+    yield entry("qers", {"meta.flow_qer": first}, "set_qer", **gates)
+    yield entry("fars", {"meta.far": first}, "to_core")
+    yield downlink_far(session, own)
+
+
+def table_entries(settings):
+    """Everything that a file says, in an order in which nothing refers to what is not there yet."""
+    for hop in settings["next_hop"]:
+        action = {"port": hop["port"], "src_mac": control.mac(hop["mac"]), "dst_mac": control.mac(hop["peer_mac"])}
+        yield entry("next_hops", {"meta.next_hop": hop["number"]}, "to_port", mtu=hop.get("mtu", 1500), **action)
+    for route in settings["route"]:
+        table, key = ("routes_ipv6", "ipv6_dst") if ":" in route["prefix"] else ("routes_ipv4", "ipv4_dst")
+        match = {} if route["prefix"].endswith("/0") else {key: route["prefix"]}
+        yield entry(table, match, "to_next_hop", next_hop=route["next_hop"])
+    for own in settings["own"]:
+        mac = control.mac(own["mac"])
+        if ":" in own["address"]:
+            yield entry("own_ipv6", {"hdr.ipv6.dst_addr": own["address"]}, "own", mac=mac)
+        else:
+            if own.get("gtpu", True):
+                yield entry("own_ipv4", {"hdr.ipv4.dst_addr": own["address"]}, "own", mac=mac)
+            yield entry("arp_ipv4", {"hdr.arp.target_ip": own["address"]}, "own", mac=mac)
+    for session in settings.get("session", []):
+        yield from reversed(list(session_entries(session, source(settings, session))))
+
+
+def source(settings, session):
+    """The address of this UPF from which tunnels to the session's gNB begin."""
+    is_ipv6 = ":" in session["gnb"]
+    return next(
+        own["address"] for own in settings["own"] if own.get("gtpu", True) and (":" in own["address"]) == is_ipv6
+    )
+
+
+def meter_entries(settings):
+    """Rates of sessions in bit/s. A session without has no limit."""
+    for session in settings.get("session", []):
+        for index, key in ((2 * session["id"] - 1, "flow_rate"), (2 * session["id"], "session_rate")):
+            config = None
+            if rate := session.get(key):
+                # A burst of 100 ms.
+                config = fy.P4MeterConfig(
+                    cir=rate // 8, cburst=max(rate // 80, 3000), pir=rate // 8, pburst=max(rate // 80, 3000)
+                )
+            for meter in ("uplink_rates", "downlink_rates"):
+                yield fy.P4MeterEntry(meter, index=index, config=config)
+
+
+def checksum(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def gtpu_frame(settings, peer, own, message, teid, sequence=0):
+    """A message of GTP-U without information elements to a peer, as a frame, and its port. IPv4 only."""
+    route = max(
+        (route for route in settings["route"] if ":" not in route["prefix"]
+         and ipaddress.ip_address(peer) in ipaddress.ip_network(route["prefix"])),
+        key=lambda route: ipaddress.ip_network(route["prefix"]).prefixlen,
+    )  # fmt: skip
+    hop = next(hop for hop in settings["next_hop"] if hop["number"] == route["next_hop"])
+    gtpu = struct.pack("!BBHIHBB", 0x32, message, 4, teid, sequence, 0, 0)
+    udp = struct.pack("!HHHH", GTPU_PORT, GTPU_PORT, 8 + len(gtpu), 0)
+    addresses = ipaddress.ip_address(own).packed + ipaddress.ip_address(peer).packed
+    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp) + len(gtpu), 0, 0x4000, 64, 17, 0)
+    head = head[:10] + struct.pack("!H", checksum(head + addresses)) + addresses
+    ethernet = bytes.fromhex((hop["peer_mac"] + hop["mac"]).replace(":", "")) + b"\x08\x00"
+    return ethernet + head + udp + gtpu, hop["port"]
+
+
+class Upf:
+    def __init__(self, switch, path):
+        self.switch = switch
+        self.path = path
+        self.settings = {}
+        # Entries by table and match, as they were written.
+        self.written = {}
+        self.buffers = collections.defaultdict(lambda: collections.deque(maxlen=BUFFERED_MAX))
+        self.sequence = 0
+        self.unanswered = collections.Counter()
+
+    def sessions(self):
+        return {session["id"]: session for session in self.settings.get("session", [])}
+
+    async def load(self):
+        """Makes the switch do what the file says. What is not different is not touched."""
+        before = self.sessions()
+        self.settings = tomllib.loads(self.path.read_text())
+        wanted = {(one.table_id, repr(one.match)): one for one in table_entries(self.settings)}
+        new = [one for key, one in wanted.items() if key not in self.written]
+        changed = [
+            one
+            for key, one in wanted.items()
+            if key in self.written and repr(one.action) != repr(self.written[key].action)
+        ]
+        gone = [one for key, one in self.written.items() if key not in wanted]
+        await self.switch.insert(new)
+        await self.switch.modify([*changed, *meter_entries(self.settings)])
+        await self.switch.delete(list(reversed(gone)))
+        self.written = wanted
+        for number, session in self.sessions().items():
+            await self.moved(before.get(number), session)
+        print(
+            f"{len(self.sessions())} sessions: {len(new)} new entries, {len(changed)} changed, {len(gone)} removed",
+            flush=True,
+        )
+
+    async def moved(self, before, session):
+        """What belongs to a change of a session."""
+        if before is None:
+            return
+        old, new = before.get("state", "active"), session.get("state", "active")
+        tunnels = [(one["gnb"], one["downlink_teid"]) for one in (before, session)]
+        if old == new == "active" and tunnels[0] != tunnels[1] and ":" not in before["gnb"]:
+            own = source(self.settings, before)
+            await self.send_message(before["gnb"], own, END_MARKER, before["downlink_teid"])
+            print(f"session {session['id']}: end marker to {before['gnb']}", flush=True)
+        if old == "idle" and new == "active":
+            kept = self.buffers.pop(session["id"], ())
+            for port, frame in kept:
+                await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=1, padding=0)])
+            print(f"session {session['id']}: {len(kept)} packets that were kept", flush=True)
+
+    async def send_message(self, peer, own, message, teid, sequence=0):
+        frame, port = gtpu_frame(self.settings, peer, own, message, teid, sequence)
+        await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=0, padding=0)])
+
+    async def receive(self):
+        """Packets that the data plane does not know what to do with."""
+        async for packet in self.switch.read_packets():
+            reason, session = packet["reason"], packet["session"]
+            if reason == REASON_BUFFER:
+                if not self.buffers[session]:
+                    # An SMF would be told here, and would page the UE.
+                    print(f"session {session}: downlink data", flush=True)
+                self.buffers[session].append((packet["ingress_port"], packet.payload))
+            elif reason == REASON_GTPU:
+                self.message(packet.payload, session)
+            elif reason == REASON_ROUTER_SOLICITATION:
+                print(f"session {session}: router solicitation", flush=True)
+
+    def message(self, frame, session):
+        is_ipv4 = frame[12:14] == b"\x08\x00"
+        peer = str(ipaddress.ip_address(frame[26:30] if is_ipv4 else frame[22:38]))
+        gtpu = frame[14 + 4 * (frame[14] & 15) + 8 :] if is_ipv4 else frame[62:]
+        kind = gtpu[1]
+        if kind == ECHO_RESPONSE:
+            if self.unanswered.pop(peer, 0) > 2:
+                print(f"{peer}: path is up", flush=True)
+        elif kind == ERROR_INDICATION:
+            teid = int.from_bytes(gtpu[13:17], "big") if gtpu[12:13] == b"\x10" else 0
+            print(f"{peer}: error indication for TEID {teid:#x}", flush=True)
+        elif kind == END_MARKER:
+            print(f"session {session}: end marker from {peer}", flush=True)
+        elif kind == EXTENSIONS:
+            print(f"{peer}: an extension header is not supported there", flush=True)
+
+    async def supervise(self, seconds):
+        """Echo requests to every gNB; three without an answer are a path that is down."""
+        while True:
+            peers = {session["gnb"]: source(self.settings, session) for session in self.sessions().values()}
+            for peer, own in peers.items():
+                if ":" in peer:
+                    continue
+                self.sequence = (self.sequence + 1) & 0xFFFF
+                self.unanswered[peer] += 1
+                if self.unanswered[peer] == 4:
+                    print(f"{peer}: path is down", flush=True)
+                await self.send_message(peer, own, ECHO_REQUEST, 0, self.sequence)
+            await asyncio.sleep(seconds)
+
+    async def usage(self, seconds):
+        while True:
+            await asyncio.sleep(seconds)
+            for number in self.sessions():
+                print(json.dumps(await self.read_usage(number)), flush=True)
+
+    async def read_usage(self, number):
+        """The volume of a session: the URR of all its flows. Bytes are those of IP packets without tunnel."""
+        index = 2 * number
+        wanted = [
+            fy.P4CounterEntry("uplink_usage", index=index),
+            fy.P4CounterEntry("downlink_usage", index=index),
+            fy.P4RegisterEntry("uplink_bytes", index=index),
+        ]
+        uplink, downlink, volume = [one async for one in self.switch.read(wanted)]
+        return {
+            "session": number,
+            "uplink_packets": uplink.packet_count,
+            "uplink_bytes": volume.data if isinstance(volume.data, int) else int(volume.data or 0),
+            "downlink_packets": downlink.packet_count,
+            "downlink_bytes": downlink.byte_count - 14 * downlink.packet_count,
+        }
+
+
+async def main():
+    parser = control.options(__doc__.splitlines()[0])
+    parser.add_argument("file", type=pathlib.Path, help="ports, routes and sessions")
+    parser.add_argument("--usage", type=float, default=0, metavar="SECONDS", help="print volumes this often")
+    parser.add_argument(
+        "--echo",
+        type=float,
+        default=0,
+        metavar="SECONDS",
+        help="ask the gNBs this often (TS 29.281: at most once in 60 s)",
+    )
+    arguments = parser.parse_args()
+    again = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
+    async with control.controlled(HERE / "upf.p4", arguments.grpc) as switch:
+        upf = Upf(switch, arguments.file)
+        await upf.load()
+        tasks = [upf.receive()]
+        if arguments.usage:
+            tasks.append(upf.usage(arguments.usage))
+        if arguments.echo:
+            tasks.append(upf.supervise(arguments.echo))
+
+        async def reload():
+            while True:
+                await again.wait()
+                again.clear()
+                await upf.load()
+
+        await asyncio.gather(reload(), *tasks)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,477 @@
+// 5G user plane function: the data plane of N3, N6 and N9. See README.md.
+//
+// A packet from a tunnel is an uplink packet: its TEID finds the session. Any other is a downlink packet: the UE's address finds
+// it. Rules say whether it goes on, how fast and where; routes and next hops say by which port.
+
+#include <core.p4>
+#include <v1model.p4>
+#include "packet.p4"
+#include "gtpu.p4"
+#include "session.p4"
+
+control UpfVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
+    apply {
+        verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.ihl == 5,
+            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.dscp, hdr.ipv4.ecn, hdr.ipv4.total_len, hdr.ipv4.identification,
+              hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.ttl,
+              hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr },
+            hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
+    }
+}
+
+// ARP, echo requests and GTP-U to the addresses of the UPF itself.
+control Local(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata,
+              out bool is_own, out bool answered) {
+    mac_address_t own_mac = 0;
+
+    action own(mac_address_t mac) {
+        own_mac = mac;
+    }
+
+    table own_ipv4 {
+        key = {
+            hdr.ipv4.dst_addr: exact;
+        }
+        actions = {
+            own;
+            NoAction;
+        }
+        default_action = NoAction();
+        size = 64;
+    }
+
+    table own_ipv6 {
+        key = {
+            hdr.ipv6.dst_addr: exact;
+        }
+        actions = {
+            own;
+            NoAction;
+        }
+        default_action = NoAction();
+        size = 64;
+    }
+
+    // Addresses for which ARP is answered.
+    table arp_ipv4 {
+        key = {
+            hdr.arp.target_ip: exact;
+        }
+        actions = {
+            own;
+            NoAction;
+        }
+        default_action = NoAction();
+        size = 64;
+    }
+
+    // Back to where the packet came from.
+    action send_back() {
+        standard_metadata.egress_spec = standard_metadata.ingress_port;
+    }
+
+    action answer_arp() {
+        hdr.ethernet.dst_addr = hdr.arp.sender_mac;
+        hdr.ethernet.src_addr = own_mac;
+        hdr.arp.operation = 2;
+        hdr.arp.target_mac = hdr.arp.sender_mac;
+        ipv4_address_t own_address = hdr.arp.target_ip;
+        hdr.arp.target_ip = hdr.arp.sender_ip;
+        hdr.arp.sender_mac = own_mac;
+        hdr.arp.sender_ip = own_address;
+        send_back();
+    }
+
+    action answer_ping() {
+        mac_address_t mac = hdr.ethernet.src_addr;
+        hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
+        hdr.ethernet.dst_addr = mac;
+        ipv4_address_t address = hdr.ipv4.src_addr;
+        hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
+        hdr.ipv4.dst_addr = address;
+        hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum,
+            checksum_replace(hdr.ipv4.ttl ++ hdr.ipv4.protocol, 8w64 ++ hdr.ipv4.protocol));
+        hdr.ipv4.ttl = 64;
+        hdr.icmp.type = 0;
+        hdr.icmp.checksum = checksum_update(hdr.icmp.checksum, checksum_replace(0x0800, 0));
+        send_back();
+    }
+
+    apply {
+        is_own = false;
+        answered = false;
+        if (hdr.arp.isValid()) {
+            if (hdr.arp.operation == 1 && arp_ipv4.apply().hit) {
+                answer_arp();
+                answered = true;
+            }
+        } else if (hdr.ipv4.isValid()) {
+            is_own = own_ipv4.apply().hit;
+            if (is_own && hdr.icmp.isValid() && hdr.icmp.type == 8 && hdr.icmp.code == 0) {
+                answer_ping();
+                answered = true;
+            }
+        } else if (hdr.ipv6.isValid()) {
+            is_own = own_ipv6.apply().hit;
+        }
+    }
+}
+
+// Port and MAC addresses for the outermost IP header, and one less TTL for a packet that is not in a tunnel of this UPF.
+control Route(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata, out bit<32> drop) {
+    ipv4_address_t ipv4_dst = 0;
+    ipv6_address_t ipv6_dst = 0;
+
+    action to_next_hop(bit<32> next_hop) {
+        meta.next_hop = next_hop;
+    }
+
+    action no_route() {
+        drop = DROP_NO_ROUTE;
+    }
+
+    table routes_ipv4 {
+        key = {
+            ipv4_dst: lpm;
+        }
+        actions = {
+            to_next_hop;
+            no_route;
+        }
+        default_action = no_route();
+        size = 65536;
+    }
+
+    table routes_ipv6 {
+        key = {
+            ipv6_dst: lpm;
+        }
+        actions = {
+            to_next_hop;
+            no_route;
+        }
+        default_action = no_route();
+        size = 65536;
+    }
+
+    // `mtu` is that of the IP packet.
+    action to_port(bit<9> port, mac_address_t src_mac, mac_address_t dst_mac, bit<16> mtu) {
+        standard_metadata.egress_spec = port;
+        hdr.ethernet.src_addr = src_mac;
+        hdr.ethernet.dst_addr = dst_mac;
+        meta.mtu = mtu;
+    }
+
+    table next_hops {
+        key = {
+            meta.next_hop: exact;
+        }
+        actions = {
+            to_port;
+            no_route;
+        }
+        default_action = no_route();
+        size = 65536;
+    }
+
+    apply {
+        drop = 0xffffffff;
+        bool is_ipv4;
+        bit<16> bytes = meta.ip_bytes;
+        if (hdr.tunnel_ipv4.isValid()) {
+            is_ipv4 = true;
+            ipv4_dst = hdr.tunnel_ipv4.dst_addr;
+            bytes = hdr.tunnel_ipv4.total_len;
+        } else if (hdr.tunnel_ipv6.isValid()) {
+            is_ipv4 = false;
+            ipv6_dst = hdr.tunnel_ipv6.dst_addr;
+            bytes = hdr.tunnel_ipv6.payload_len + IPV6_BYTES;
+        } else if (meta.is_uplink == 1 && hdr.inner_ipv4.isValid()) {
+            is_ipv4 = true;
+            ipv4_dst = hdr.inner_ipv4.dst_addr;
+        } else if (meta.is_uplink == 1) {
+            is_ipv4 = false;
+            ipv6_dst = hdr.inner_ipv6.dst_addr;
+        } else if (hdr.ipv4.isValid()) {
+            is_ipv4 = true;
+            ipv4_dst = hdr.ipv4.dst_addr;
+        } else {
+            is_ipv4 = false;
+            ipv6_dst = hdr.ipv6.dst_addr;
+        }
+        if (is_ipv4) {
+            routes_ipv4.apply();
+            hdr.ethernet.ether_type = ETHERTYPE_IPV4;
+        } else {
+            routes_ipv6.apply();
+            hdr.ethernet.ether_type = ETHERTYPE_IPV6;
+        }
+        if (drop == 0xffffffff) {
+            next_hops.apply();
+            if (drop == 0xffffffff && bytes > meta.mtu) {
+                drop = DROP_TOO_LONG;
+            }
+        }
+    }
+}
+
+// One less TTL of the packet of the user.
+control DecreaseTtl(inout ipv4_t ipv4, inout ipv6_t ipv6, out bool is_used_up) {
+    apply {
+        is_used_up = false;
+        if (ipv4.isValid()) {
+            is_used_up = ipv4.ttl <= 1;
+            ipv4.hdr_checksum = checksum_update(ipv4.hdr_checksum,
+                checksum_replace(ipv4.ttl ++ ipv4.protocol, (ipv4.ttl - 1) ++ ipv4.protocol));
+            ipv4.ttl = ipv4.ttl - 1;
+        } else if (ipv6.isValid()) {
+            is_used_up = ipv6.hop_limit <= 1;
+            ipv6.hop_limit = ipv6.hop_limit - 1;
+        }
+    }
+}
+
+control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    Local() local;
+    Sessions() sessions;
+    Applications() applications;
+    Rules() rules;
+    Forwarding() forwarding;
+    Route() route;
+    DecreaseTtl() decrease_uplink_ttl;
+    DecreaseTtl() decrease_downlink_ttl;
+    Decapsulate() decapsulate;
+    EchoResponse() echo_response;
+    ErrorIndication() error_indication;
+    SupportedExtensions() supported_extensions;
+
+    counter(DROPS, CounterType.packets_and_bytes) drops;
+    // GTP-U messages that came, by type.
+    counter(256, CounterType.packets) messages;
+    // Answers to G-PDUs of unknown tunnels: 0. Without rates there is no limit.
+    meter(1, MeterType.packets) answers;
+
+    action drop(bit<32> reason) {
+        drops.count(reason);
+        mark_to_drop(standard_metadata);
+    }
+
+    // The packet as it came, behind a header that says why.
+    action to_controller(bit<8> reason) {
+        hdr.packet_in.setValid();
+        hdr.packet_in.ingress_port = standard_metadata.ingress_port;
+        hdr.packet_in.padding = 0;
+        hdr.packet_in.reason = reason;
+        hdr.packet_in.session = meta.session;
+        standard_metadata.egress_spec = TO_CONTROLLER;
+    }
+
+    action send_back() {
+        standard_metadata.egress_spec = standard_metadata.ingress_port;
+    }
+
+    apply {
+        if (hdr.packet_out.isValid()) {
+            bit<1> process = hdr.packet_out.process;
+            bit<9> port = hdr.packet_out.egress_port;
+            hdr.packet_out.setInvalid();
+            if (process == 0) {
+                standard_metadata.egress_spec = port;
+                return;
+            }
+        }
+        if (standard_metadata.parser_error != error.NoError || standard_metadata.checksum_error == 1
+            || !hdr.ethernet.isValid()) {
+            drop(DROP_MALFORMED);
+            return;
+        }
+
+        bool is_own;
+        bool answered;
+        local.apply(hdr, meta, standard_metadata, is_own, answered);
+        if (answered) {
+            return;
+        }
+        if (!hdr.ipv4.isValid() && !hdr.ipv6.isValid()) {
+            drop(DROP_NOT_IP);
+            return;
+        }
+
+        if (is_own) {
+            if (meta.is_fragment == 1) {
+                drop(DROP_FRAGMENT);
+                return;
+            }
+            if (!hdr.gtpu.isValid() || hdr.gtpu.version != 1 || hdr.gtpu.protocol_type != 1) {
+                drop(DROP_NOT_GTPU);
+                return;
+            }
+            messages.count((bit<32>) hdr.gtpu.message_type);
+            if (hdr.gtpu.message_type == GTPU_ECHO_REQUEST) {
+                echo_response.apply(hdr);
+                send_back();
+                return;
+            }
+            if (meta.has_unknown_extension == 1) {
+                bit<2> notified;
+                drops.count(DROP_EXTENSION);
+                answers.execute_meter<bit<2>>(0, notified);
+                if (notified == V1MODEL_METER_COLOR_RED) {
+                    mark_to_drop(standard_metadata);
+                } else {
+                    supported_extensions.apply(hdr);
+                    send_back();
+                }
+                return;
+            }
+            if (hdr.gtpu.message_type == GTPU_ECHO_RESPONSE || hdr.gtpu.message_type == GTPU_ERROR_INDICATION
+                || hdr.gtpu.message_type == GTPU_SUPPORTED_EXTENSIONS) {
+                to_controller(REASON_GTPU);
+                return;
+            }
+            if (hdr.gtpu.message_type != GTPU_G_PDU && hdr.gtpu.message_type != GTPU_END_MARKER) {
+                drop(DROP_GTPU_TYPE);
+                return;
+            }
+            meta.is_uplink = 1;
+        }
+
+        bool found;
+        sessions.apply(hdr, meta, found);
+        if (!found) {
+            drops.count(DROP_NO_SESSION);
+            mark_to_drop(standard_metadata);
+            if (meta.is_uplink == 1 && hdr.gtpu.message_type == GTPU_G_PDU) {
+                bit<2> colour;
+                answers.execute_meter<bit<2>>(0, colour);
+                if (colour != V1MODEL_METER_COLOR_RED) {
+                    error_indication.apply(hdr);
+                    send_back();
+                }
+            }
+            return;
+        }
+        if (meta.is_uplink == 1 && hdr.gtpu.message_type == GTPU_END_MARKER) {
+            // The old path of a handover between UPFs has ended: the controller is told.
+            to_controller(REASON_GTPU);
+            return;
+        }
+
+        bool is_ipv4;
+        if (meta.is_uplink == 1) {
+            is_ipv4 = hdr.inner_ipv4.isValid();
+            meta.remote_ipv4 = is_ipv4 ? hdr.inner_ipv4.dst_addr : 0;
+            meta.remote_ipv6 = is_ipv4 ? 0 : hdr.inner_ipv6.dst_addr;
+            meta.remote_port = meta.dst_port;
+            if (!is_ipv4 && !hdr.inner_ipv6.isValid()) {
+                drop(DROP_NOT_IP);
+                return;
+            }
+            // A router solicitation comes from the link-local address; the SMF answers it.
+            if (!is_ipv4 && meta.protocol == IP_PROTOCOL_ICMPV6 && meta.icmp_type == 133) {
+                to_controller(REASON_ROUTER_SOLICITATION);
+                return;
+            }
+            if (is_ipv4 && meta.ue_ipv4 != 0 && hdr.inner_ipv4.src_addr != meta.ue_ipv4
+                || !is_ipv4 && meta.ue_prefix != 0 && hdr.inner_ipv6.src_addr[127:64] != meta.ue_prefix) {
+                drop(DROP_SPOOFED);
+                return;
+            }
+        } else {
+            is_ipv4 = hdr.ipv4.isValid();
+            // The parser has looked into GTP-U of the user, too.
+            meta.ip_bytes = is_ipv4 ? hdr.ipv4.total_len : hdr.ipv6.payload_len + IPV6_BYTES;
+            meta.protocol = is_ipv4 ? hdr.ipv4.protocol : hdr.ipv6.next_header;
+            if (hdr.udp.isValid()) {
+                meta.src_port = hdr.udp.src_port;
+            }
+            meta.remote_ipv4 = is_ipv4 ? hdr.ipv4.src_addr : 0;
+            meta.remote_ipv6 = is_ipv4 ? 0 : hdr.ipv6.src_addr;
+            meta.remote_port = meta.src_port;
+        }
+        if ((bit<32>) meta.ip_bytes + 14 > standard_metadata.packet_length) {
+            drop(DROP_MALFORMED);
+            return;
+        }
+
+        bit<32> reason;
+        applications.apply(meta, is_ipv4);
+        rules.apply(meta, reason);
+        if (reason != 0xffffffff) {
+            drop(reason);
+            return;
+        }
+        bit<8> controller_reason;
+        forwarding.apply(hdr, meta, reason, controller_reason);
+        if (controller_reason != 0) {
+            to_controller(controller_reason);
+            return;
+        }
+        if (reason != 0xffffffff) {
+            drop(reason);
+            return;
+        }
+        bool is_used_up;
+        if (meta.is_uplink == 1) {
+            decapsulate.apply(hdr);
+            decrease_uplink_ttl.apply(hdr.inner_ipv4, hdr.inner_ipv6, is_used_up);
+        } else {
+            decrease_downlink_ttl.apply(hdr.ipv4, hdr.ipv6, is_used_up);
+        }
+        if (is_used_up) {
+            drop(DROP_TTL);
+            return;
+        }
+        route.apply(hdr, meta, standard_metadata, reason);
+        if (reason != 0xffffffff) {
+            drop(reason);
+        }
+    }
+}
+
+control UpfEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    apply {}
+}
+
+control UpfComputeChecksum(inout headers_t hdr, inout metadata_t meta) {
+    apply {
+        update_checksum(hdr.tunnel_ipv4.isValid(),
+            { hdr.tunnel_ipv4.version, hdr.tunnel_ipv4.ihl, hdr.tunnel_ipv4.dscp, hdr.tunnel_ipv4.ecn,
+              hdr.tunnel_ipv4.total_len, hdr.tunnel_ipv4.identification, hdr.tunnel_ipv4.reserved,
+              hdr.tunnel_ipv4.dont_fragment, hdr.tunnel_ipv4.more_fragments, hdr.tunnel_ipv4.frag_offset,
+              hdr.tunnel_ipv4.ttl, hdr.tunnel_ipv4.protocol, hdr.tunnel_ipv4.src_addr, hdr.tunnel_ipv4.dst_addr },
+            hdr.tunnel_ipv4.hdr_checksum, HashAlgorithm.csum16);
+    }
+}
+
+control UpfDeparser(packet_out packet, in headers_t hdr) {
+    apply {
+        packet.emit(hdr.packet_in);
+        packet.emit(hdr.ethernet);
+        packet.emit(hdr.arp);
+        packet.emit(hdr.tunnel_ipv4);
+        packet.emit(hdr.tunnel_ipv6);
+        packet.emit(hdr.tunnel_udp);
+        packet.emit(hdr.tunnel_gtpu);
+        packet.emit(hdr.tunnel_optional);
+        packet.emit(hdr.tunnel_pdu_session);
+        packet.emit(hdr.ie_recovery);
+        packet.emit(hdr.ie_teid);
+        packet.emit(hdr.ie_peer);
+        packet.emit(hdr.ie_peer_ipv4);
+        packet.emit(hdr.ie_peer_ipv6);
+        packet.emit(hdr.ie_extensions);
+        packet.emit(hdr.ipv4);
+        packet.emit(hdr.ipv4_options);
+        packet.emit(hdr.ipv6);
+        packet.emit(hdr.icmp);
+        packet.emit(hdr.udp);
+        packet.emit(hdr.gtpu);
+        packet.emit(hdr.gtpu_optional);
+        packet.emit(hdr.gtpu_extension);
+        packet.emit(hdr.inner_ipv4);
+        packet.emit(hdr.inner_ipv6);
+    }
+}
+
+V1Switch(UpfParser(), UpfVerifyChecksum(), UpfIngress(), UpfEgress(), UpfComputeChecksum(), UpfDeparser()) main;
