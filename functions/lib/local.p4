@@ -1,0 +1,133 @@
+// What an address of the function itself needs to be reached: answers to ARP, to neighbour solicitations, and to pings.
+
+#ifndef FUNCTIONS_LIB_LOCAL_P4
+#define FUNCTIONS_LIB_LOCAL_P4
+
+#include "headers.p4"
+#include "checksum.p4"
+
+// A neighbour solicitation or advertisement (RFC 4861 §4.3, §4.4) after the first four bytes of ICMPv6, with one option that has a
+// link-layer address.
+header neighbour_t {
+    // Router, solicited, override; the rest is reserved.
+    bit<3> flags;
+    bit<29> reserved;
+    ipv6_address_t target;
+    bit<8> option_type;
+    bit<8> option_length;
+    mac_address_t mac;
+}
+
+// The first four bytes of ICMPv6.
+header icmpv6_t {
+    bit<8> type;
+    bit<8> code;
+    bit<16> checksum;
+}
+
+const bit<8> ICMPV6_NEIGHBOUR_SOLICITATION = 135;
+const bit<8> ICMPV6_NEIGHBOUR_ADVERTISEMENT = 136;
+
+// Answers requests for addresses of its table.
+control AnswerArp(inout ethernet_t ethernet, inout arp_t arp, in bit<9> port, out bool answered) {
+    mac_address_t own_mac = 0;
+
+    action arp_reply(mac_address_t mac) {
+        own_mac = mac;
+    }
+
+    // Addresses of each port.
+    table arp_ipv4 {
+        key = {
+            port: exact @name("port");
+            arp.target_ip: exact @name("address");
+        }
+        actions = {
+            arp_reply;
+            NoAction;
+        }
+        default_action = NoAction();
+        size = 4096;
+    }
+
+    apply {
+        answered = false;
+        if (arp.operation == 1 && arp_ipv4.apply().hit) {
+            answered = true;
+            ipv4_address_t own_address = arp.target_ip;
+            arp.operation = 2;
+            arp.target_mac = arp.sender_mac;
+            arp.target_ip = arp.sender_ip;
+            arp.sender_mac = own_mac;
+            arp.sender_ip = own_address;
+            ethernet.dst_addr = arp.target_mac;
+            ethernet.src_addr = own_mac;
+        }
+    }
+}
+
+// The same for neighbour solicitations with the option of the source's link-layer address. The caller has checked the type.
+control AnswerNeighbour(inout ethernet_t ethernet, inout ipv6_t ipv6, inout icmpv6_t icmpv6, inout neighbour_t neighbour,
+                        in bit<9> port, out bool answered) {
+    mac_address_t own_mac = 0;
+
+    action nd_advertise(mac_address_t mac) {
+        own_mac = mac;
+    }
+
+    table nd_ipv6 {
+        key = {
+            port: exact @name("port");
+            neighbour.target: exact @name("address");
+        }
+        actions = {
+            nd_advertise;
+            NoAction;
+        }
+        default_action = NoAction();
+        size = 4096;
+    }
+
+    apply {
+        answered = false;
+        // RFC 4861 §7.1.1: a hop limit of 255 shows that the message comes from the link.
+        if (ipv6.hop_limit == 255 && icmpv6.code == 0 && nd_ipv6.apply().hit) {
+            answered = true;
+            ethernet.dst_addr = neighbour.mac;
+            ethernet.src_addr = own_mac;
+            ipv6.dst_addr = ipv6.src_addr;
+            ipv6.src_addr = neighbour.target;
+            ipv6.payload_len = 32;
+            icmpv6.type = ICMPV6_NEIGHBOUR_ADVERTISEMENT;
+            // Solicited, override.
+            neighbour.flags = 3;
+            neighbour.reserved = 0;
+            neighbour.option_type = 2;
+            neighbour.option_length = 1;
+            neighbour.mac = own_mac;
+            bit<32> sum = checksum_words128(ipv6.src_addr) + checksum_words128(ipv6.dst_addr) + 32
+                + (bit<32>) IP_PROTOCOL_ICMPV6 + 0x8800 + 0x6000
+                + checksum_words128(neighbour.target) + 0x0201 + checksum_words48(neighbour.mac);
+            icmpv6.checksum = ~checksum_fold(sum);
+        }
+    }
+}
+
+// Makes an echo request over IPv4 its answer.
+control AnswerPing(inout ethernet_t ethernet, inout ipv4_t ipv4, inout icmp_t icmp) {
+    apply {
+        mac_address_t mac = ethernet.src_addr;
+        ethernet.src_addr = ethernet.dst_addr;
+        ethernet.dst_addr = mac;
+        ipv4_address_t address = ipv4.src_addr;
+        ipv4.src_addr = ipv4.dst_addr;
+        ipv4.dst_addr = address;
+        ipv4.hdr_checksum = checksum_update(ipv4.hdr_checksum,
+            checksum_replace(ipv4.ttl ++ ipv4.protocol, 8w64 ++ ipv4.protocol));
+        ipv4.ttl = 64;
+        icmp.type = 0;
+        icmp.checksum = checksum_update(icmp.checksum, checksum_replace(0x0800, 0));
+    }
+}
+
+#endif

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Controls load_balancer.p4: services and back ends come from a file, health checks decide which of them get connections.
+
+    control.py FILE [--check SECONDS] [--pin-idle SECONDS] [--grpc ADDRESS]
+
+SIGHUP reads the file again. A back end whose weight is 0 is drained: it keeps its connections and gets no new ones. One that fails three
+checks in a row is dead: its connections move. One that answers twice in a row is alive again. load_balancer.toml beside this program is an
+example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
+"""
+
+import asyncio
+import ipaddress
+import pathlib
+import signal
+import sys
+import tomllib
+
+import finsy as fy
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import control
+import maglev
+
+PROTOCOLS = {"tcp": 6, "udp": 17}
+FAILURES_UNTIL_DEAD, ANSWERS_UNTIL_ALIVE = 3, 2
+# Entries of one write.
+BATCH = 4096
+
+
+def entry(table, match, action, *, idle=0, **parameters):
+    return fy.P4TableEntry(
+        table, match=fy.Match(match), action=fy.Action(action, **parameters), idle_timeout_ns=int(idle * 1e9)
+    )
+
+
+def mapped(address):
+    """As a field for both versions: IPv4 addresses are mapped ones."""
+    one = ipaddress.ip_address(address)
+    return int(one) if one.version == 6 else 0xFFFF << 32 | int(one)
+
+
+def version(address):
+    return ipaddress.ip_address(address).version
+
+
+def backend_action(settings, one):
+    """How packets get to a back end."""
+    mode, hop = one["mode"], {"next_hop": one["next_hop"]}
+    if mode == "nat":
+        return fy.Action("nat", dst_addr=mapped(one["address"]), port=one["port"], **hop)
+    if mode == "mac":
+        return fy.Action("by_mac", **hop)
+    if mode not in ("ipip", "gue"):
+        raise SystemExit(f"unknown mode `{mode}`: ipip, gue, mac or nat")
+    kind = version(one["address"])
+    source = settings["tunnel_source_ipv6" if kind == 6 else "tunnel_source"]
+    return fy.Action(f"{mode}_ipv{kind}", src_addr=source, dst_addr=one["address"], **hop)
+
+
+def service_entries(settings):
+    for number, one in enumerate(settings["service"], 1):
+        kind = version(one["address"])
+        match = {
+            f"hdr.ipv{kind}.dst_addr": one["address"],
+            "meta.protocol": PROTOCOLS[one["protocol"]],
+            "meta.service_port": one["port"],
+        }
+        yield entry(f"services_ipv{kind}", match, "set_service", service=number, idle_seconds=one.get("idle", 300))
+
+
+def backend_entries(settings):
+    for one in settings["backend"]:
+        yield fy.P4TableEntry(
+            "backends", match=fy.Match({"meta.backend": one["number"]}), action=backend_action(settings, one)
+        )
+        if one["mode"] == "nat":
+            for service in settings["service"]:
+                if one["number"] in service["backends"]:
+                    yield return_entry(one, service)
+
+
+def return_entry(one, service):
+    """What a back end behind NAT sends gets the source that its service has."""
+    kind = version(one["address"])
+    match = {
+        f"hdr.ipv{kind}.src_addr": one["address"],
+        "meta.protocol": PROTOCOLS[service["protocol"]],
+        "source_port": one["port"],
+    }
+    return entry(
+        f"returns_ipv{kind}", match, "set_source", src_addr=mapped(service["address"]), src_port=service["port"]
+    )
+
+
+def way_entries(settings):
+    """Next hops, routes, and the addresses that are answered for."""
+    for hop in settings["next_hop"]:
+        macs = {"src_mac": control.mac(hop["mac"]), "dst_mac": control.mac(hop["peer_mac"])}
+        yield entry(
+            "next_hops", {"meta.next_hop": hop["number"]}, "to_port", port=hop["port"], mtu=hop.get("mtu", 1500), **macs
+        )
+    for route in settings.get("route", []):
+        table, key = (
+            ("routes_ipv6", "hdr.ipv6.dst_addr") if ":" in route["prefix"] else ("routes_ipv4", "hdr.ipv4.dst_addr")
+        )
+        yield entry(
+            table,
+            {} if route["prefix"].endswith("/0") else {key: route["prefix"]},
+            "to_next_hop",
+            next_hop=route["next_hop"],
+        )
+    pingable = set()
+    for own in settings.get("own", []):
+        match = {"port": own["port"], "address": own["address"]}
+        if version(own["address"]) == 6:
+            yield entry("nd_ipv6", match, "nd_advertise", mac=control.mac(own["mac"]))
+        else:
+            yield entry("arp_ipv4", match, "arp_reply", mac=control.mac(own["mac"]))
+            pingable.add(own["address"])
+    for address in sorted(pingable):
+        yield entry("own_ipv4", {"hdr.ipv4.dst_addr": address}, "NoAction")
+
+
+class LoadBalancer:
+    def __init__(self, switch, path, slots, pin_idle):
+        self.switch = switch
+        self.path = path
+        self.slots = slots
+        self.pin_idle = pin_idle
+        self.settings = {}
+        self.written = {}
+        self.dead = set()
+        self.results = {}
+
+    async def load(self):
+        self.settings = tomllib.loads(self.path.read_text())
+        await self.apply()
+
+    def maglev_entries(self):
+        weights = {one["number"]: one.get("weight", 1) for one in self.settings["backend"]}
+        for number, service in enumerate(self.settings["service"], 1):
+            usable = {f"{one}": weights[one] for one in service["backends"] if one not in self.dead}
+            for slot, backend in enumerate(maglev.table(usable, self.slots)):
+                if backend is not None:
+                    yield entry("maglev", {"meta.service": number, "slot": slot}, "set_backend", backend=int(backend))
+
+    async def apply(self):
+        """Makes the switch do what file and health checks say. What is not different is not touched."""
+        alive = [
+            fy.P4RegisterEntry("alive", index=one["number"], data=0 if one["number"] in self.dead else 1)
+            for one in self.settings["backend"]
+        ]
+        wanted = {}
+        for one in (
+            *way_entries(self.settings),
+            *backend_entries(self.settings),
+            *self.maglev_entries(),
+            *service_entries(self.settings),
+        ):
+            wanted[one.table_id, repr(one.match)] = one
+        new = [one for key, one in wanted.items() if key not in self.written]
+        changed = [
+            one
+            for key, one in wanted.items()
+            if key in self.written and repr(one.action) != repr(self.written[key].action)
+        ]
+        gone = [one for key, one in self.written.items() if key not in wanted]
+        await self.switch.modify(alive)
+        for write, entries in ((self.switch.insert, new), (self.switch.modify, changed), (self.switch.delete, gone)):
+            for at in range(0, len(entries), BATCH):
+                await write(entries[at : at + BATCH])
+        self.written = wanted
+        print(f"{len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+
+    async def pin(self):
+        """Connections without a place in the registers get an entry each."""
+        await self.switch.insert(
+            [fy.P4DigestEntry("overflow_t", max_list_size=128, max_timeout_ns=10_000_000, ack_timeout_ns=1_000_000_000)]
+        )
+        pinned = set()
+        async for digest in self.switch.read_digests("overflow_t"):
+            entries = []
+            for one in digest:
+                key = tuple(one[name] for name in ("client", "address", "protocol", "client_port", "service_port"))
+                if key not in pinned:
+                    pinned.add(key)
+                    entries.append(self.pinned_entry(one))
+            if entries:
+                await self.switch.insert(entries)
+            await self.switch.write([digest.ack()])
+            self.pinned = pinned
+
+    def pinned_entry(self, one):
+        match = {name: one[name] for name in ("client", "address")}
+        match |= {f"meta.{name}": one[name] for name in ("protocol", "client_port", "service_port")}
+        return entry("pinned", match, "set_backend", backend=one["backend"], idle=self.pin_idle)
+
+    async def unpin(self):
+        async for notification in self.switch.read_idle_timeouts():
+            for one in notification.table_entry:
+                await self.switch.delete([one])
+                values = [
+                    one.match[name]
+                    for name in ("client", "address", "meta.protocol", "meta.client_port", "meta.service_port")
+                ]
+                self.pinned.discard(
+                    tuple(value if isinstance(value, int) else int(ipaddress.ip_address(value)) for value in values)
+                )
+
+    async def check(self, seconds):
+        """Health checks of all back ends, side by side."""
+        while True:
+            await asyncio.sleep(seconds)
+            backends = [one for one in self.settings["backend"] if "check" in one]
+            answers = await asyncio.gather(*(answers_check(one["check"], seconds) for one in backends))
+            before = set(self.dead)
+            for one, is_well in zip(backends, answers, strict=True):
+                self.judge(one["number"], is_well)
+            if self.dead != before:
+                await self.apply()
+
+    def judge(self, number, is_well):
+        """Counts results in a row: above 0 answers, below 0 failures."""
+        row = self.results.get(number, 0)
+        self.results[number] = row = max(row, 0) + 1 if is_well else min(row, 0) - 1
+        if row <= -FAILURES_UNTIL_DEAD and number not in self.dead:
+            self.dead.add(number)
+            print(f"back end {number} is dead", flush=True)
+        elif row >= ANSWERS_UNTIL_ALIVE and number in self.dead:
+            self.dead.discard(number)
+            print(f"back end {number} is alive", flush=True)
+
+
+async def answers_check(check, seconds):
+    """Whether a back end takes a connection, and answers a request for `path` with 200 if there is one."""
+    try:
+        async with asyncio.timeout(max(seconds, 1)):
+            reader, writer = await asyncio.open_connection(check["address"], check["port"])
+            try:
+                if "path" not in check:
+                    return True
+                writer.write(f"GET {check['path']} HTTP/1.0\r\nHost: {check['address']}\r\n\r\n".encode())
+                status = await reader.readline()
+                return status.split()[1:2] == [b"200"]
+            finally:
+                writer.close()
+    except (OSError, TimeoutError):
+        return False
+
+
+async def main():
+    parser = control.options(__doc__.splitlines()[0])
+    parser.add_argument("file", type=pathlib.Path, help="services and back ends")
+    parser.add_argument("--check", type=float, default=2, metavar="SECONDS", help="between health checks (2)")
+    parser.add_argument("--slots", type=int, default=4093, metavar="N", help="slots of a Maglev table, a prime (4093)")
+    parser.add_argument(
+        "--pin-idle", type=float, default=300, metavar="SECONDS", help="how long a pinned connection stays idle (300)"
+    )
+    arguments = parser.parse_args()
+    again = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
+    async with control.controlled(HERE / "load_balancer.p4", arguments.grpc, f"SLOTS={arguments.slots}") as switch:
+        balancer = LoadBalancer(switch, arguments.file, arguments.slots, arguments.pin_idle)
+        await balancer.load()
+
+        async def reload():
+            while True:
+                await again.wait()
+                again.clear()
+                await balancer.load()
+
+        await asyncio.gather(reload(), balancer.pin(), balancer.unpin(), balancer.check(arguments.check))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Many connections through a load balancer, from one end to the other, as frames of packet sockets. As root.
+
+    many_connections.py CLIENT_INTERFACE BACKEND_INTERFACE --count N --service ADDRESS --out FILE [--syn]
+
+Sends a TCP segment for each connection (--syn: the first) and writes to FILE, as JSON, the address or MAC address of the back end at which
+each arrives: a list by number of the connection, null for those that do not arrive.
+"""
+
+import argparse
+import ipaddress
+import json
+import socket
+import struct
+import time
+
+ETH_P_ALL = 3
+CONNECTIONS_PER_CLIENT = 50_000
+BURST = 200
+
+
+def checksum(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def frame(number, service, flags, macs):
+    """A segment of connection `number`, whose source address and port say which it is."""
+    client = 0xC0000207 + number // CONNECTIONS_PER_CLIENT
+    port = 1024 + number % CONNECTIONS_PER_CLIENT
+    addresses = client.to_bytes(4, "big") + service
+    head = struct.pack("!BBHHHBBH", 0x45, 0, 40, 0, 0x4000, 64, 6, 0)
+    head = head[:10] + struct.pack("!H", checksum(head + addresses)) + addresses
+    tcp = struct.pack("!HHIIBBHHH", port, 80, number, 0, 0x50, flags, 1024, 0, 0)
+    tcp = tcp[:16] + struct.pack("!H", checksum(addresses + struct.pack("!HH", 6, 20) + tcp)) + tcp[18:]
+    return macs + b"\x08\x00" + head + tcp
+
+
+class Receiver:
+    def __init__(self, interface, count):
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        self.socket.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+        self.socket.bind((interface, 0))
+        self.socket.setblocking(False)
+        self.arrived = [None] * count
+
+    def drain(self):
+        while True:
+            try:
+                data = self.socket.recv(2048)
+            except BlockingIOError:
+                return
+            if len(data) < 54 or data[12:14] != b"\x08\x00":
+                continue
+            at, backend = 14, data[0:6].hex(":")
+            if data[23] == 4:
+                backend, at = str(ipaddress.ip_address(data[30:34])), 34
+            if data[at + 9] == 6:
+                # The sequence number is that of the connection.
+                number = int.from_bytes(data[at + 24 : at + 28], "big")
+                if number < len(self.arrived):
+                    self.arrived[number] = backend
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("client")
+    parser.add_argument("backend")
+    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--service", default="198.51.100.10")
+    parser.add_argument("--syn", action="store_true")
+    parser.add_argument("--out", required=True)
+    arguments = parser.parse_args()
+    sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    sender.bind((arguments.client, 0))
+    receiver = Receiver(arguments.backend, arguments.count)
+    service = ipaddress.ip_address(arguments.service).packed
+    macs = bytes.fromhex("020000000001020000000007")
+    flags = 0x02 if arguments.syn else 0x10
+    for number in range(arguments.count):
+        sender.send(frame(number, service, flags, macs))
+        if number % BURST == 0:
+            receiver.drain()
+            time.sleep(0.002)
+    for _ in range(20):
+        time.sleep(0.05)
+        receiver.drain()
+    with open(arguments.out, "w") as file:
+        json.dump(receiver.arrived, file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+// Headers and metadata of load_balancer.p4, and its parser.
+
+#ifndef LOAD_BALANCER_PACKET_P4
+#define LOAD_BALANCER_PACKET_P4
+
+#include "../lib/headers.p4"
+#include "../lib/checksum.p4"
+#include "../lib/local.p4"
+
+// Slots of a virtual service in the Maglev table: a prime, a hundred times as many as back ends.
+#ifndef SLOTS
+#define SLOTS 4093
+#endif
+// Places for connections, twice: each has one in either half.
+#ifndef CONNECTIONS
+#define CONNECTIONS 1048576
+#endif
+#ifndef BACKENDS
+#define BACKENDS 4096
+#endif
+#ifndef GUE_PORT
+#define GUE_PORT 6080
+#endif
+
+// Indices of the counter drops.
+const bit<32> DROP_MALFORMED = 0;
+const bit<32> DROP_NO_ROUTE = 1;
+const bit<32> DROP_NO_BACKEND = 2;
+const bit<32> DROP_TTL = 3;
+const bit<32> DROP_TOO_LONG = 4;
+const bit<32> DROP_FRAGMENT = 5;
+const bit<32> DROP_NOT_IP = 6;
+const bit<32> DROPS = 7;
+
+// Indices of the counter connections.
+const bit<32> CONNECTION_NEW = 0;
+const bit<32> CONNECTION_KNOWN = 1;
+const bit<32> CONNECTION_MOVED = 2;
+const bit<32> CONNECTION_NO_PLACE = 3;
+const bit<32> CONNECTION_PINNED = 4;
+
+// Seconds that a connection stays after a SYN alone, and after a FIN or RST.
+const bit<32> SECONDS_OPENING = 60;
+const bit<32> SECONDS_CLOSING = 10;
+
+header ports_t {
+    bit<16> src_port;
+    bit<16> dst_port;
+}
+
+struct headers_t {
+    ethernet_t ethernet;
+    arp_t arp;
+    // The tunnel to a back end.
+    ipv4_t tunnel_ipv4;
+    ipv6_t tunnel_ipv6;
+    udp_t tunnel_udp;
+    gue_t gue;
+    ipv4_t ipv4;
+    ipv4_options_t ipv4_options;
+    ipv6_t ipv6;
+    tcp_t tcp;
+    udp_t udp;
+    icmp_t icmp;
+    icmpv6_t icmpv6;
+    neighbour_t neighbour;
+    // The rest of the header of an ICMPv6 error.
+    int_word_t icmpv6_rest;
+    // The packet that an ICMP error is about.
+    ipv4_t inner_ipv4;
+    ipv6_t inner_ipv6;
+    ports_t inner_ports;
+}
+
+struct metadata_t {
+    // The connection that the packet belongs to, as client and service see it; for ICMP errors that of the packet inside.
+    bit<8> protocol;
+    bit<16> client_port;
+    bit<16> service_port;
+    bit<1> is_error;
+    bit<1> is_fragment;
+    bit<16> ip_bytes;
+    // What the tables say.
+    bit<16> service;
+    bit<16> idle_seconds;
+    bit<16> backend;
+    bit<32> next_hop;
+    bit<16> mtu;
+}
+
+parser LbParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    state start {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ether_type) {
+            ETHERTYPE_IPV4: parse_ipv4;
+            ETHERTYPE_IPV6: parse_ipv6;
+            ETHERTYPE_ARP: parse_arp;
+            default: accept;
+        }
+    }
+
+    state parse_arp {
+        packet.extract(hdr.arp);
+        transition accept;
+    }
+
+    state parse_ipv4 {
+        packet.extract(hdr.ipv4);
+        verify(hdr.ipv4.version == 4 && hdr.ipv4.ihl >= 5, error.ParserInvalidArgument);
+        meta.ip_bytes = hdr.ipv4.total_len;
+        meta.protocol = hdr.ipv4.protocol;
+        transition select(hdr.ipv4.ihl) {
+            5: after_ipv4;
+            default: parse_ipv4_options;
+        }
+    }
+
+    state parse_ipv4_options {
+        packet.extract(hdr.ipv4_options, ((bit<32>) hdr.ipv4.ihl - 5) << 5);
+        transition after_ipv4;
+    }
+
+    state after_ipv4 {
+        transition select(hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
+            (0, 0, IP_PROTOCOL_TCP): parse_tcp;
+            (0, 0, IP_PROTOCOL_UDP): parse_udp;
+            (0, 0, IP_PROTOCOL_ICMP): parse_icmp;
+            (0, 0, _): accept;
+            default: fragment;
+        }
+    }
+
+    state fragment {
+        meta.is_fragment = 1;
+        transition accept;
+    }
+
+    state parse_ipv6 {
+        packet.extract(hdr.ipv6);
+        verify(hdr.ipv6.version == 6, error.ParserInvalidArgument);
+        meta.ip_bytes = hdr.ipv6.payload_len + IPV6_BYTES;
+        meta.protocol = hdr.ipv6.next_header;
+        transition select(hdr.ipv6.next_header) {
+            IP_PROTOCOL_TCP: parse_tcp;
+            IP_PROTOCOL_UDP: parse_udp;
+            IP_PROTOCOL_ICMPV6: parse_icmpv6;
+            IP_PROTOCOL_FRAGMENT: fragment;
+            default: accept;
+        }
+    }
+
+    state parse_tcp {
+        packet.extract(hdr.tcp);
+        meta.client_port = hdr.tcp.src_port;
+        meta.service_port = hdr.tcp.dst_port;
+        transition accept;
+    }
+
+    state parse_udp {
+        packet.extract(hdr.udp);
+        meta.client_port = hdr.udp.src_port;
+        meta.service_port = hdr.udp.dst_port;
+        transition accept;
+    }
+
+    state parse_icmp {
+        packet.extract(hdr.icmp);
+        // Destination unreachable, time exceeded, parameter problem.
+        transition select(hdr.icmp.type) {
+            3: parse_inner_ipv4;
+            11: parse_inner_ipv4;
+            12: parse_inner_ipv4;
+            default: accept;
+        }
+    }
+
+    state parse_inner_ipv4 {
+        packet.extract(hdr.inner_ipv4);
+        meta.protocol = hdr.inner_ipv4.protocol;
+        transition select(hdr.inner_ipv4.ihl, hdr.inner_ipv4.frag_offset, hdr.inner_ipv4.protocol) {
+            (5, 0, IP_PROTOCOL_TCP): parse_inner_ports;
+            (5, 0, IP_PROTOCOL_UDP): parse_inner_ports;
+            default: accept;
+        }
+    }
+
+    state parse_icmpv6 {
+        packet.extract(hdr.icmpv6);
+        transition select(hdr.icmpv6.type) {
+            ICMPV6_NEIGHBOUR_SOLICITATION: parse_neighbour;
+            1 .. 4: parse_inner_ipv6;
+            default: accept;
+        }
+    }
+
+    // Without the option it is shorter, and of duplicate address detection: no concern of the load balancer.
+    state parse_neighbour {
+        transition select(hdr.ipv6.payload_len) {
+            32: parse_whole_neighbour;
+            default: accept;
+        }
+    }
+
+    state parse_whole_neighbour {
+        packet.extract(hdr.neighbour);
+        transition accept;
+    }
+
+    state parse_inner_ipv6 {
+        packet.extract(hdr.icmpv6_rest);
+        packet.extract(hdr.inner_ipv6);
+        meta.protocol = hdr.inner_ipv6.next_header;
+        transition select(hdr.inner_ipv6.next_header) {
+            IP_PROTOCOL_TCP: parse_inner_ports;
+            IP_PROTOCOL_UDP: parse_inner_ports;
+            default: accept;
+        }
+    }
+
+    // The packet went from service to client.
+    state parse_inner_ports {
+        packet.extract(hdr.inner_ports);
+        meta.is_error = 1;
+        meta.client_port = hdr.inner_ports.dst_port;
+        meta.service_port = hdr.inner_ports.src_port;
+        transition accept;
+    }
+}
+
+#endif
