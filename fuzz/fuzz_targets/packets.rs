@@ -49,8 +49,8 @@ fn benches() -> Vec<Bench> {
 
 impl Bench {
     fn new(pipeline: Arc<Pipeline>, entries: &str) -> Bench {
-        let mut controller = forebay_stf::Controller::new(pipeline.clone());
-        for command in forebay_stf::parse(entries).expect("the entries are well-formed").commands {
+        let mut controller = forebay_entries::Controller::new(pipeline.clone());
+        for command in forebay_entries::parse(entries).expect("the entries are well-formed").commands {
             controller.apply(&command.value);
         }
         let mut switch = Switch::new(pipeline, Config::default());

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    if let Err(errors) = forebay_stf::parse(&text) {
+    if let Err(errors) = forebay_entries::parse(&text) {
         assert!(!errors.is_empty());
     }
 });

@@ -71,7 +71,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
                 return Ok(finish(jobs.len(), compared, different));
             }
             let text = std::fs::read_to_string(&job.test).with_context(|| job.test.display().to_string())?;
-            let Ok(test) = forebay_stf::parse(&text) else { continue };
+            let Ok(test) = forebay_entries::parse(&text) else {
+                continue;
+            };
             let setup = Setup {
                 provider: &provider,
                 include_paths: &include_paths,
@@ -110,7 +112,7 @@ fn own(folder: &Path, jobs: &mut Vec<Job>) -> Result<()> {
             own(&path, jobs)?;
         } else if path.extension().is_some_and(|extension| extension == "stf") && program.exists() {
             let text = std::fs::read_to_string(&path)?;
-            let words: Vec<&str> = forebay_stf::options(&text)
+            let words: Vec<&str> = forebay_entries::options(&text)
                 .flat_map(|(_, line)| line.split_whitespace())
                 .collect();
             let pairs = words.chunks_exact(2);

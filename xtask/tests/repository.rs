@@ -15,12 +15,6 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("app", &["base", "compiler", "dataplane", "control", "model", "testing"]),
 ];
 
-/// Edges that lead from one room to a room on its right, each with what it waits for.
-const AGAINST_THE_GRAIN: &[(&str, &str)] = &[
-    // A scenario writes its entries in the language of STF, whose parser is in the crate that runs tests.
-    ("forebay-sim", "forebay-stf"),
-];
-
 /// Crates that know nothing of programs: they may use only these of ours.
 const ISOLATED: &[(&str, &[&str])] = &[
     ("forebay-bits", &[]),
@@ -97,9 +91,8 @@ fn crates_depend_only_on_their_own_room_and_those_to_its_left() {
         let rule = allowed
             .get(room.as_str())
             .unwrap_or_else(|| panic!("crates/{room} is not among ROOMS"));
-        let known = AGAINST_THE_GRAIN.contains(&(&from, &to));
         assert!(
-            room == other || rule.contains(&other.as_str()) || known,
+            room == other || rule.contains(&other.as_str()),
             "{from} (crates/{room}) may not depend on {to} (crates/{other})"
         );
     }

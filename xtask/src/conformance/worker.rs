@@ -4,9 +4,10 @@ use super::Engine;
 use super::corpus::Category;
 use anyhow::{Context, Result};
 use forebay_driver::{Compiled, FileSources, Options};
+use forebay_entries::Test;
 use forebay_ir::Program;
 use forebay_pipeline::{LoadError, NoTrace, Pipeline};
-use forebay_stf::{Outcome, Test};
+use forebay_stf::Outcome;
 use forebay_syntax::render;
 use std::path::Path;
 use std::sync::Arc;
@@ -109,7 +110,7 @@ fn stf(program: &str, test: &Path, options: &Options, engine: Engine) -> Result<
         Ok(compiled) => compiled,
         Err(messages) => return Ok(Err(messages)),
     };
-    let test = match forebay_stf::parse(&text) {
+    let test = match forebay_entries::parse(&text) {
         Ok(test) => test,
         Err(errors) => {
             return Ok(Err(errors

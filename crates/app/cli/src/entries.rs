@@ -20,7 +20,7 @@ pub struct Entries {
 }
 
 enum Contents {
-    Stf(forebay_stf::Test),
+    Stf(forebay_entries::Test),
     Updates(Vec<Update>),
     Json(runtime_json::Document),
 }

@@ -2,8 +2,8 @@
 
 use crate::files;
 use anyhow::{Result, anyhow, bail};
+use forebay_entries::{Applied, Controller, Test};
 use forebay_pipeline::Pipeline;
-use forebay_stf::{Applied, Controller, Test};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const MAX_LISTED: usize = 10;
 /// Reads a test. The error lists what is wrong with it, one on a line.
 pub fn read(path: &Path) -> Result<Test> {
     let text = files::text(path, "STF file")?;
-    forebay_stf::parse(&text).map_err(|errors| {
+    forebay_entries::parse(&text).map_err(|errors| {
         let lines = errors.iter().map(|error| format!("{}:{error}", path.display()));
         anyhow!("this is no STF file{}", listed(lines.collect()))
     })

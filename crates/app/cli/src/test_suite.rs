@@ -54,7 +54,7 @@ struct OptionLine {
 fn options(test: &Path, common: &CompileOptions) -> Result<CompileOptions> {
     let bytes = std::fs::read(test).unwrap_or_default();
     let mut all = CompileOptions::default();
-    for (line, text) in forebay_stf::options(&String::from_utf8_lossy(&bytes)) {
+    for (line, text) in forebay_entries::options(&String::from_utf8_lossy(&bytes)) {
         let place = || {
             format!(
                 "{}:{line}: what follows `# forebay:` are no options of the compilation",

@@ -2,10 +2,10 @@
 //! clock of the test's, and as a user runs it.
 
 use forebay_driver::FileSources;
+use forebay_entries::Controller;
 use forebay_packet::pcap::{TimestampUnit, Writer, read_all};
 use forebay_packet::{MemoryPort, TimerPort};
 use forebay_pipeline::{NoTrace, Options, Pipeline};
-use forebay_stf::Controller;
 use forebay_switch::{Config, Settled, Switch};
 use forebay_traffic::{FrameSpec, MessageFormat, MessageId, inspect, mixed};
 use std::collections::BTreeMap;
@@ -44,8 +44,8 @@ fn switch(name: &str, defines: &[&str], entries: &str) -> Switch {
     let program = compiled.program.expect("the program compiles");
     let pipeline = Arc::new(Pipeline::load_with(program, Options::default()).expect("it loads"));
     let mut controller = Controller::new(Arc::clone(&pipeline));
-    for command in forebay_stf::parse(entries).expect("commands").commands {
-        assert_eq!(controller.apply(&command.value), forebay_stf::Applied::Done);
+    for command in forebay_entries::parse(entries).expect("commands").commands {
+        assert_eq!(controller.apply(&command.value), forebay_entries::Applied::Done);
     }
     Switch::new(pipeline, Config::default())
 }

@@ -3,8 +3,8 @@
 
 mod support;
 
+use forebay_entries::{Command, ExpectedPacket, Test};
 use forebay_packet::pcap::{TimestampUnit, Writer, read_all};
-use forebay_stf::{Command, ExpectedPacket, Test};
 use std::path::{Path, PathBuf};
 use support::{folder, forebay, write};
 
@@ -66,7 +66,7 @@ fn difference(mut expected: Vec<Option<&ExpectedPacket>>, sent: &[Vec<u8>]) -> O
         let accepts = |wanted: &Option<&ExpectedPacket>| wanted.is_none_or(|wanted| wanted.accepts(frame));
         match expected.iter().position(accepts) {
             Some(place) => drop(expected.remove(place)),
-            None => return Some(format!("has sent {}", forebay_stf::hex(frame))),
+            None => return Some(format!("has sent {}", forebay_entries::hex(frame))),
         }
     }
     (!expected.is_empty()).then(|| format!("has not sent {} packets", expected.len()))
@@ -75,7 +75,7 @@ fn difference(mut expected: Vec<Option<&ExpectedPacket>>, sent: &[Vec<u8>]) -> O
 /// Runs a test; none when it cannot be run in this way.
 fn failures(path: &Path, folder: &Path) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(path).expect("a test");
-    let test = forebay_stf::parse(&text).expect("STF");
+    let test = forebay_entries::parse(&text).expect("STF");
     let entries = write(folder, "entries.stf", &configuration(&text, &test)?);
     let file = |port: u32, direction: &str| folder.join(format!("{port}.{direction}"));
     let mut arguments = vec![

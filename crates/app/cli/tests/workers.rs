@@ -3,9 +3,9 @@
 
 use forebay_differential::workers::{Frames, run};
 use forebay_driver::FileSources;
+use forebay_entries::{Command, Controller};
 use forebay_ir::Op;
 use forebay_pipeline::{Engine, Options, Pipeline};
-use forebay_stf::{Command, Controller};
 use forebay_switch::{Spread, five_tuple_hash};
 use forebay_traffic::{Checker, FrameSpec, MessageFormat, MessageSource};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ fn load(path: &Path, defines: &[String], engine: Engine) -> Option<Arc<Pipeline>
 }
 
 /// Applies what a test configures, and lists its packets.
-fn packets_of(test: &forebay_stf::Test, pipeline: &Arc<Pipeline>) -> Frames {
+fn packets_of(test: &forebay_entries::Test, pipeline: &Arc<Pipeline>) -> Frames {
     let mut controller = Controller::new(Arc::clone(pipeline));
     let mut frames = Frames::new();
     for command in &test.commands {
@@ -97,7 +97,7 @@ fn flows_keep_their_order() {
     for engine in [Engine::Interpreter, Engine::Jit] {
         let pipeline = load(&repository("programs/l3fwd/l3fwd.p4"), &[], engine).expect("it compiles");
         let entries = std::fs::read_to_string(repository("programs/l3fwd/entries.stf")).expect("entries");
-        packets_of(&forebay_stf::parse(&entries).expect("STF"), &pipeline);
+        packets_of(&forebay_entries::parse(&entries).expect("STF"), &pipeline);
         let frames = flows_for_l3fwd();
         let expected = run(&pipeline, &frames, 1, &Spread::FiveTuple);
         assert_eq!(expected.values().map(Vec::len).sum::<usize>(), 4000);
@@ -130,7 +130,7 @@ fn aggregate(engine: Engine, workers: usize, spread: &[&str]) {
     let defines = ["N=8".to_string(), "S=22".to_string()];
     let pipeline = load(&repository("programs/iot_aggregate/iot_aggregate.p4"), &defines, engine).expect("it compiles");
     let entries = std::fs::read_to_string(repository("programs/iot_aggregate/entries.stf")).expect("entries");
-    packets_of(&forebay_stf::parse(&entries).expect("STF"), &pipeline);
+    packets_of(&forebay_entries::parse(&entries).expect("STF"), &pipeline);
     let format = MessageFormat::new(16).expect("a format");
     let (frames, source) = messages(format, 30, 160);
     let spread = match spread {
@@ -211,7 +211,9 @@ fn the_corpus_gives_the_same_with_several_workers() {
     let mut compared = 0;
     for path in &tests {
         let text = std::fs::read_to_string(path).expect("text");
-        let Ok(test) = forebay_stf::parse(&text) else { continue };
+        let Ok(test) = forebay_entries::parse(&text) else {
+            continue;
+        };
         let Some(pipeline) = load(&path.with_extension("p4"), &[], Engine::Jit) else {
             continue;
         };

@@ -8,12 +8,12 @@ use crate::settings::{Method, Settings};
 use crate::topology::{DEVICES, DOWNSTREAM_PORT, SERVER, SERVER_PORT, UPSTREAM_PORT};
 use crate::{DemoError, Screen, flows, programs, screen, server};
 use forebay_driver::Options;
+use forebay_entries::{Applied, Controller};
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{DEFAULT_BURST, MemoryPort, Port};
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_ports::Clock;
-use forebay_stf::{Applied, Controller};
 use forebay_switch::{Config, Settled, Switch};
 use forebay_traffic::{Checker, FrameSpec, MessageSource, Verdict, inspect};
 use std::fs::File;
@@ -205,7 +205,7 @@ fn captured(port: MemoryPort, path: &Path) -> Result<Box<dyn Port>, DemoError> {
 /// A switch without ports that executes one of our programs.
 fn switch(path: &str, defines: &[String], entries: &str, clock: Clock) -> Switch {
     let pipeline = pipeline(path, defines);
-    let test = forebay_stf::parse(entries).expect("our entries are STF");
+    let test = forebay_entries::parse(entries).expect("our entries are STF");
     let mut controller = Controller::new(pipeline.clone());
     for command in test.commands {
         let applied = controller.apply(&command.value);

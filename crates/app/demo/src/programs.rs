@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn entries_are_stf() {
         for text in [aggregate_entries(), disaggregate_entries(8)] {
-            let test = forebay_stf::parse(&text).expect("correct commands");
+            let test = forebay_entries::parse(&text).expect("correct commands");
             assert!(test.commands.iter().all(|command| !command.value.is_traffic()));
         }
     }

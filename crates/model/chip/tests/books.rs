@@ -5,10 +5,10 @@ use forebay_chip::{
     QueueConfig, Service, Stop,
 };
 use forebay_driver::FileSources;
+use forebay_entries::Controller;
 use forebay_ir::Program;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{Engine, Options, Pipeline};
-use forebay_stf::Controller;
 use proptest::prelude::*;
 use std::sync::{Arc, OnceLock};
 
@@ -98,10 +98,10 @@ fn pipeline(index: usize, engine: Engine) -> Arc<Pipeline> {
     };
     let pipeline = Arc::new(Pipeline::load_with(compiled(index), options).unwrap());
     let mut controller = Controller::new(Arc::clone(&pipeline));
-    for command in forebay_stf::parse(SUBJECTS[index].commands).unwrap().commands {
+    for command in forebay_entries::parse(SUBJECTS[index].commands).unwrap().commands {
         assert_eq!(
             controller.apply(&command.value),
-            forebay_stf::Applied::Done,
+            forebay_entries::Applied::Done,
             "{command:?}"
         );
     }

@@ -5,9 +5,9 @@ use chacha20::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
 use chacha20::{ChaCha8, ChaCha12, ChaCha20};
 use forebay_chip::{ChipConfig, ChipSpec, Network, Observer, Picos, Place, PortConfig, QueueConfig, Service};
 use forebay_driver::FileSources;
+use forebay_entries::Controller;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{Engine, Options, Pipeline};
-use forebay_stf::Controller;
 use std::sync::Arc;
 
 const PROGRAMS: [(&str, &str); 3] = [
@@ -78,8 +78,8 @@ fn pipeline(program: &str, commands: &str, passes: usize, secret: &Secret) -> Ar
     };
     let pipeline = Arc::new(Pipeline::load_with(compiled, options).expect("it loads"));
     let mut controller = Controller::new(Arc::clone(&pipeline));
-    for command in forebay_stf::parse(commands).expect("commands").commands {
-        assert_eq!(controller.apply(&command.value), forebay_stf::Applied::Done);
+    for command in forebay_entries::parse(commands).expect("commands").commands {
+        assert_eq!(controller.apply(&command.value), forebay_entries::Applied::Done);
     }
     pipeline
 }

@@ -4,9 +4,9 @@ use forebay_chip::{
     Books, ChipConfig, ChipSpec, FaultSpec, Loss, Network, Observer, Picos, Place, PortConfig, QueueConfig, Service,
 };
 use forebay_driver::FileSources;
+use forebay_entries::Controller;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{DropReason, Pipeline};
-use forebay_stf::Controller;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ fn pipeline(keeps_order: bool) -> Arc<Pipeline> {
     let program = forebay_driver::compile(path, &options).program.expect("it compiles");
     let pipeline = Arc::new(Pipeline::load_with(program, forebay_pipeline::Options::default()).expect("it loads"));
     let mut controller = Controller::new(Arc::clone(&pipeline));
-    for command in forebay_stf::parse(COMMANDS).expect("commands").commands {
-        assert_eq!(controller.apply(&command.value), forebay_stf::Applied::Done);
+    for command in forebay_entries::parse(COMMANDS).expect("commands").commands {
+        assert_eq!(controller.apply(&command.value), forebay_entries::Applied::Done);
     }
     pipeline
 }

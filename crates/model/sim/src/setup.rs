@@ -9,9 +9,9 @@ use crate::scenario::{ChipEntry, EngineEntry, FaultEntry, LinkEntry, Problem, Sc
 use crate::source::{MICROSECOND, Stream};
 use crate::timer::TimerSetup;
 use forebay_chip::{ChipConfig, ChipSpec, Connection, FaultSpec, LinkSpec, Network, Place, PortConfig, QueueConfig};
+use forebay_entries::{Applied, Controller, Test};
 use forebay_ir::Program;
 use forebay_pipeline::{Engine, FastPath, Options, Pipeline};
-use forebay_stf::{Applied, Controller, Test};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -308,7 +308,7 @@ impl Reader<'_> {
     }
 
     fn commands(&mut self, text: &str, place: Range<usize>) -> Option<Test> {
-        let parsed = forebay_stf::parse(text).map_err(|errors| match errors.first() {
+        let parsed = forebay_entries::parse(text).map_err(|errors| match errors.first() {
             Some(error) => format!("these are no STF commands: line {error}"),
             None => "these are no STF commands".to_string(),
         });

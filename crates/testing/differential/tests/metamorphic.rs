@@ -3,7 +3,7 @@
 //! A few forms of each here; `cargo xtask metamorphic` tries as many as there is time for, also of p4c's programs.
 
 use forebay_differential::rewrite::{Setup, check};
-use forebay_stf::{options, parse};
+use forebay_entries::{options, parse};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

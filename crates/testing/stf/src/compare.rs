@@ -5,7 +5,7 @@
 //! agree: then the message names the packet that is missing rather than all that follow it.
 
 use crate::outcome::{Failure, FailureKind};
-use crate::{ExpectedPacket, hex};
+use forebay_entries::{ExpectedPacket, hex};
 
 /// Largest product of expectations and packets for which pairs are sought.
 const MAX_PAIRINGS: usize = 4_000_000;

@@ -2,8 +2,8 @@
 
 use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::runner::{Departed, Record, run_and_record, run_on_chip_and_record};
-use crate::{Test, hex};
 use forebay_chip::ChipSpec;
+use forebay_entries::{Test, hex};
 use forebay_pipeline::{NoTrace, Pipeline};
 use std::sync::Arc;
 

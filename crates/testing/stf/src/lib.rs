@@ -1,46 +1,19 @@
-//! STF, the "simple test framework" of p4c: files that fill tables, send packets and say what must come out.
+//! Runs STF tests: fills the tables of a pipeline, sends packets, and compares what comes out with what is expected.
 //!
-//! ```text
-//! add ipv4_lpm hdr.ipv4.dstAddr:0x0a000100/24 forward(port:2)   # a table entry
-//! packet 1 000000000001 000000000002 0800 4500...               # a packet arrives on port 1
-//! expect 2 000000000001 000000000002 0800 45** $                # the packet that must leave port 2
-//! ```
-//!
-//! [`parse`] reads a file into a [`Test`]; [`run`] runs it against a switch in memory and says in an [`Outcome`] what
-//! failed; a [`Controller`] applies only the commands that configure a switch, for whoever has one. Grammar and meaning
-//! are those of p4c's BMv2 runner (`tools/stf`, `backends/bmv2/bmv2stf.py`), which the modules' documentation spells out.
-//!
-//! # Where we go further than the reference runner
-//! * `check_counter`, `remove` and `no_packet` do what they say; there they are ignored or not implemented.
-//! * A key field may be written `VALUE&&&MASK` or `LOW->HIGH`; `mirroring_add` takes a length to cut clones to.
-//! * An LPM field written in hexadecimal without `/` and `*` is compared in all its bits; there only in as many as the
-//!   digits have, counted from the left, which is the same when all digits are written.
-//! * A comment line `# forebay: -D N=2` gives [`options`] for the compilation of the program under test.
+//! [`run`] runs a [`Test`](forebay_entries::Test), which [`forebay_entries::parse`] reads, against a switch in memory. The
+//! [`Outcome`] says what failed. [`run_both`] compares the two engines, [`run_switch_and_chip`] the two switches.
 
 #![forbid(unsafe_code)]
 
 mod bench;
-mod command;
 mod compare;
-mod control;
 mod device;
 mod engines;
-mod entry;
-mod expected;
-mod literal;
-mod names;
 mod outcome;
-mod parse;
 mod random;
-mod replication;
 mod runner;
 
-pub use command::*;
-pub use control::{Applied, Controller};
 pub use engines::{run_both, run_programs, run_switch_and_chip};
-pub use expected::{ExpectedPacket, hex};
-pub use literal::Literal;
 pub use outcome::{Failure, FailureKind, Note, Outcome};
-pub use parse::{ParseError, options, parse};
 pub use random::RandomTest;
 pub use runner::{Observer, run, run_attached, run_on_chip};

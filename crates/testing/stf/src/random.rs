@@ -4,8 +4,8 @@
 //! the value of one of the cases. Other bytes are small numbers more often than not, and so are keys and action data, that
 //! entries may be found.
 
-use crate::{ActionCall, AddEntry, Command, KeyMatch, Literal, Located, Pattern, Test, UnnamedPorts};
 use forebay_bits::{Bits, write_bits};
+use forebay_entries::{ActionCall, AddEntry, Command, KeyMatch, Literal, Located, Pattern, Test, UnnamedPorts};
 use forebay_ir::{BlockId, Body, Expr, KeySet, MatchKind, Op, Program, Role, SelectCase, SlotId, Table, Terminator};
 use num_bigint::BigUint;
 use std::collections::HashMap;

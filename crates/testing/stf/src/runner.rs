@@ -10,11 +10,11 @@
 
 pub(crate) use crate::bench::Sent as Departed;
 use crate::compare::{Expectation, Output, compare, unexpected};
-use crate::control::{Applied, Controller};
 use crate::device::{ChipDevice, Device, SwitchDevice};
 use crate::outcome::{Failure, FailureKind, Note, Outcome};
-use crate::{Command, Test, UnnamedPorts};
 use forebay_chip::ChipSpec;
+use forebay_entries::{Applied, Controller};
+use forebay_entries::{Command, Test, UnnamedPorts};
 use forebay_pipeline::{DigestMessage, NoTrace, Pipeline, Tracer};
 use forebay_switch::Settled;
 use std::collections::{BTreeMap, BTreeSet};

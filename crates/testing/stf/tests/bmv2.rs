@@ -3,9 +3,10 @@
 
 use forebay_bmv2::Known;
 use forebay_driver::{FileSources, Options};
+use forebay_entries::parse;
 use forebay_ir::{Program, passes, verify};
 use forebay_pipeline::{Engine, Pipeline};
-use forebay_stf::{FailureKind, Outcome, RandomTest, parse, run_both, run_programs};
+use forebay_stf::{FailureKind, Outcome, RandomTest, run_both, run_programs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -4,9 +4,10 @@
 mod corpus;
 
 use corpus::{compile, files_of};
+use forebay_entries::parse;
 use forebay_ir::{passes, verify};
 use forebay_pipeline::{Engine, Pipeline};
-use forebay_stf::{parse, run_both};
+use forebay_stf::run_both;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Tests run against a program whose packets say what shall happen to them (see `operations.ir` of the switch).
 
+use forebay_entries::{UnnamedPorts, parse};
 use forebay_pipeline::{NoTrace, Pipeline};
-use forebay_stf::{FailureKind, Outcome, UnnamedPorts, parse, run};
+use forebay_stf::{FailureKind, Outcome, run};
 use std::sync::Arc;
 
 fn pipeline() -> Arc<Pipeline> {

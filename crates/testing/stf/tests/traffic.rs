@@ -4,8 +4,9 @@
 mod corpus;
 
 use corpus::{compile, files_of};
+use forebay_entries::parse;
 use forebay_pipeline::{DropReason, Engine, FastPath, Options, Pipeline};
-use forebay_stf::{parse, run_attached};
+use forebay_stf::run_attached;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -11,9 +11,10 @@ use crate::trace_printer::TracePrinter;
 use crate::{output, parallel};
 use anyhow::{Context, Result, bail};
 use forebay_chip::ChipSpec;
+use forebay_entries::{Test, UnnamedPorts};
 use forebay_ir::Program;
 use forebay_pipeline::{FastPath, NoTrace};
-use forebay_stf::{Outcome, Test, UnnamedPorts};
+use forebay_stf::Outcome;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -8,9 +8,9 @@ use crate::output;
 use crate::program::ProgramArguments;
 use crate::trace_printer::TracePrinter;
 use anyhow::{Context, Result, anyhow, bail};
+use forebay_entries::{Command, Located, Test, UnnamedPorts};
 use forebay_packet::pcap;
 use forebay_pipeline::Options;
-use forebay_stf::{Command, Located, Test, UnnamedPorts};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

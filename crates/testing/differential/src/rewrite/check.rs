@@ -2,10 +2,11 @@
 
 use super::{Overlay, rewrite};
 use forebay_driver::{Compiled, Options, compile};
+use forebay_entries::Test;
 use forebay_ir::Program;
 use forebay_p4info::model::P4Info;
 use forebay_pipeline::{NoTrace, Pipeline};
-use forebay_stf::{Test, run};
+use forebay_stf::run;
 use forebay_syntax::render::render_all;
 use forebay_syntax::source::SourceProvider;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The programs of STF tests in the repository.
 
 use forebay_driver::{FileSources, Options};
+use forebay_entries::options;
 use forebay_ir::Program;
-use forebay_stf::options;
 use std::path::{Path, PathBuf};
 
 /// Everything in a folder.

@@ -1,6 +1,6 @@
 //! What the parser accepts, what it says of mistakes, and that it survives anything.
 
-use forebay_stf::{Command, CounterIndex, Pattern, parse};
+use forebay_entries::{Command, CounterIndex, Pattern, parse};
 use proptest::prelude::*;
 
 fn only(text: &str) -> Command {
