@@ -1,5 +1,6 @@
 //! `forebay run --save-state`: the forwarding state survives `kill -9`, batch by batch.
 
+use forebay_client::P4RuntimeClient;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::field_match::{Exact, FieldMatchType};
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
@@ -11,7 +12,6 @@ use forebay_protocol::p4::v1::{
     Action, Entity, FieldMatch, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
     StreamMessageRequest, TableAction, TableEntry, Uint128, Update, WriteRequest, action::Param,
 };
-use forebay_server::P4RuntimeClient;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

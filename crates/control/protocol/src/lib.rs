@@ -8,17 +8,24 @@
 //! * [`p4`], [`google`], [`stratum`] and [`gnmi`]: the types, made of the `.proto` files in `proto/` without a program from outside.
 //! * [`text`]: any of the messages from and to the text form of protocol buffers.
 //! * [`p4info`]: between the P4Info of the compiler (`forebay_p4info`) and that of the protocol.
+//! * [`Address`]: where a server of these protocols listens, as people write it.
+//! * [`StateReport`]: our own part of the answer to `Capabilities`.
 //! * [`DESCRIPTORS`]: the schema itself; `tests/descriptors.rs` compares it with that of the protocol's own packages.
 //!
-//! There is no service here: it needs a network, and is in `forebay-server`.
+//! There is no service here: it needs a network, and is in `forebay-server`, `forebay-gnmi` and `forebay-client`.
 
 #[allow(missing_docs, reason = "generated; the .proto files have the comments")]
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 }
 
+mod address;
 pub mod p4info;
+mod state_report;
 pub mod text;
+
+pub use address::{Address, AddressError, DEFAULT_PORT};
+pub use state_report::StateReport;
 
 pub use generated::{gnmi, gnmi_ext, google, p4, stratum};
 

@@ -8,6 +8,7 @@
 //! inserts a second in batches of 1,000 and one by one, and the time from the call of a Write until a packet leaves by the
 //! port that the write has named.
 
+use forebay_client::P4RuntimeClient;
 use forebay_p4runtime::{Device, Now, Settings};
 use forebay_packet::{Burst, MemoryPort, Packet, Port};
 use forebay_pipeline::{Engine, NoTrace, Options, Pipeline};
@@ -19,7 +20,7 @@ use forebay_protocol::p4::v1::{
     Action, Entity, FieldMatch, MasterArbitrationUpdate, StreamMessageRequest, TableAction, TableEntry, Uint128,
     Update, WriteRequest, action, entity, field_match,
 };
-use forebay_server::{Environment, P4RuntimeClient, link, start};
+use forebay_server::{Environment, link, start};
 use forebay_switch::{Config, Switch};
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! P4Runtime and gNMI over gRPC.
+//! P4Runtime and gNMI over gRPC: the server.
 //!
 //! ```text
 //!   controllers ◄─ gRPC ─► Service ─┐            ┌─► packets out ─► CpuPort ─► switch
@@ -9,26 +9,23 @@
 //! * [`start`] listens and serves in threads of its own; [`Running`] ends that when it is dropped.
 //! * [`link()`] makes what joins a switch and the server: a port for packets, and a way for digests. The switch never waits
 //!   for either: what has no room is dropped and counted.
-//! * gNMI (`gnmi/`) tells of ports and disables them, on the same address; beside both stand health checks
+//! * gNMI (`forebay-gnmi`) tells of ports and disables them, on the same address; beside both stand health checks
 //!   (`grpc.health.v1`) and reflection, by which tools such as grpcurl find the calls.
-//! * [`client`] is the other end, for `forebay ctl`.
+//! * `forebay-client` is the other end.
 //! * Everything that P4Runtime means is in `forebay_p4runtime::Device`, behind one lock that the data plane never takes.
 
 mod access;
-mod address;
 mod calls;
 mod certificate;
-pub mod client;
 mod connections;
-mod gnmi;
 mod limits;
 mod link;
 mod listen;
 mod outbox;
+mod ports;
 mod push;
 mod service;
 mod shared;
-mod state_report;
 mod status;
 mod tls;
 
@@ -37,28 +34,21 @@ mod generated {
     tonic::include_proto!("p4.v1");
 }
 
-#[allow(missing_docs, clippy::all, reason = "generated")]
-mod generated_gnmi {
-    tonic::include_proto!("gnmi");
-}
-
 pub use access::{Access, Grant, Right, Subject};
-pub use address::{Address, AddressError, DEFAULT_PORT};
-pub use generated::p4_runtime_client::P4RuntimeClient;
-pub use gnmi::interfaces::{PortInfo, PortStatus};
+pub use forebay_gnmi::{PortInfo, PortStatus};
+pub use forebay_protocol::{Address, AddressError, DEFAULT_PORT};
 pub use limits::Limits;
 pub use link::{CpuPort, DigestSender, Link, link};
 pub use shared::Environment;
-pub use state_report::StateReport;
 pub use tls::Tls;
 
 use calls::CallLimits;
+use forebay_gnmi::{GNmiServer, GnmiService};
 use forebay_p4runtime::{Device, KeepingStatus};
 use forebay_packet::PortState;
 use generated::p4_runtime_server::P4RuntimeServer;
-use generated_gnmi::g_nmi_server::GNmiServer;
-use gnmi::GnmiService;
 use listen::{Listening, SocketFile};
+use ports::Ports;
 use service::Service;
 use shared::Shared;
 use std::fmt;
@@ -191,7 +181,7 @@ pub fn start(
     let service = P4RuntimeServer::new(Service::new(Arc::clone(&shared), options.limits, Arc::clone(&access)))
         .max_decoding_message_size(options.limits.message_bytes)
         .max_encoding_message_size(usize::MAX);
-    let management = GNmiServer::new(GnmiService::new(Arc::clone(&shared), access));
+    let management = GNmiServer::new(GnmiService::new(Arc::new(Ports::new(Arc::clone(&shared), access))));
     let limits = &options.limits;
     let mut builder = tonic::transport::Server::builder()
         .max_concurrent_streams(limits.calls_per_connection)
@@ -239,7 +229,7 @@ pub fn start(
 async fn about_itself(routes: Routes) -> Routes {
     let (health, checks) = tonic_health::server::health_reporter();
     health.set_serving::<P4RuntimeServer<Service>>().await;
-    health.set_serving::<GNmiServer<GnmiService>>().await;
+    health.set_serving::<GNmiServer<GnmiService<Ports>>>().await;
     let reflection = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(forebay_protocol::DESCRIPTORS)

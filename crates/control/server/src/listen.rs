@@ -1,6 +1,6 @@
 //! Sockets that controllers connect to: on every address of a host, or in the file system.
 
-use crate::address::Address;
+use forebay_protocol::Address;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};

@@ -1,13 +1,13 @@
 //! The device and those who take part in it: streams, the data plane, time.
 
-use crate::gnmi::interfaces::{Interfaces, PortInfo, PortStatus};
 use crate::limits::Limits;
 use crate::link::{Link, PacketsIn, PacketsOut};
 use crate::outbox::{Outbox, Responses, outbox};
 use crate::push::lower_priority;
-use crate::state_report::StateReport;
+use forebay_gnmi::{Interfaces, PortInfo, PortStatus};
 use forebay_p4runtime::{Device, Error, Keeper, Keeping, KeepingStatus, Now, Output, Retired, StreamId};
 use forebay_pipeline::{DigestMessage, Pipeline};
+use forebay_protocol::StateReport;
 use forebay_protocol::p4::v1::StreamMessageResponse;
 use forebay_protocol::p4::v1::stream_message_response::Update;
 use std::collections::HashMap;
@@ -195,7 +195,7 @@ impl Shared {
 
     /// The same for controllers.
     pub(crate) fn state_report(&self) -> StateReport {
-        StateReport::new(&self.keeping(), (self.environment.now)())
+        report_of(&self.keeping(), (self.environment.now)())
     }
 
     /// Keeps all of the state now and then, since packets change it too, and after a fault as soon as its pause is over.
@@ -342,5 +342,19 @@ impl Inputs {
             });
             tokio::task::yield_now().await;
         }
+    }
+}
+
+/// What a client is told of the saved state.
+fn report_of(status: &KeepingStatus, now: Now) -> StateReport {
+    let fault = status.fault.as_ref();
+    StateReport {
+        keeps_state: status.keeps_state,
+        problem: fault.map(|fault| fault.problem.clone()).unwrap_or_default(),
+        refuses_changes: fault.is_some_and(|fault| fault.is_behind),
+        fault_ns: fault.map_or(0, |fault| now.switch_ns.saturating_sub(fault.since_ns)),
+        next_try_ns: fault.map_or(0, |fault| fault.retry_ns.saturating_sub(now.switch_ns)),
+        faults: status.faults,
+        refused_calls: status.refused_calls,
     }
 }

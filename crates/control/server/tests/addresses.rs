@@ -1,9 +1,10 @@
 //! Addresses of every form lead to the switch, and it answers what tools ask of any server of gRPC.
 
+use forebay_client::P4RuntimeClient;
+use forebay_client::{Client, ClientOptions};
 use forebay_p4runtime::{Device, Now, Settings};
 use forebay_protocol::p4::v1::CapabilitiesRequest;
-use forebay_server::client::{Client, ClientOptions};
-use forebay_server::{Address, Environment, Options, P4RuntimeClient, Running, link, start};
+use forebay_server::{Address, Environment, Options, Running, link, start};
 use std::path::PathBuf;
 use tonic::transport::{Channel, Endpoint};
 use tonic_health::pb::HealthCheckRequest;

@@ -1,5 +1,6 @@
 //! Over real connections: what the state machine says arrives, errors in the form of the specification.
 
+use forebay_client::P4RuntimeClient;
 use forebay_p4runtime::{Device, Event, Keeper, Now, Settings};
 use forebay_packet::{Burst, Packet, Port};
 use forebay_pipeline::Pipeline;
@@ -14,7 +15,7 @@ use forebay_protocol::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest,
 };
 use forebay_protocol::text;
-use forebay_server::{CpuPort, Environment, Options, P4RuntimeClient, Running, link, start};
+use forebay_server::{CpuPort, Environment, Options, Running, link, start};
 use prost::Message;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,7 @@
 //! What controllers may cost and may do, over real connections.
 
 use forebay_budget::Counting;
+use forebay_client::P4RuntimeClient;
 use forebay_p4runtime::{Device, Now, Settings};
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update;
@@ -8,7 +9,7 @@ use forebay_protocol::p4::v1::{
     CapabilitiesRequest, ForwardingPipelineConfig, MasterArbitrationUpdate, ReadRequest,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest,
 };
-use forebay_server::{Access, Environment, Limits, Options, P4RuntimeClient, Running, link, start};
+use forebay_server::{Access, Environment, Limits, Options, Running, link, start};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

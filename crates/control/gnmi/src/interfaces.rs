@@ -69,11 +69,11 @@ impl Interface {
 
 /// All ports of the switch, by number.
 #[derive(Debug, Default)]
-pub(crate) struct Interfaces(Mutex<BTreeMap<u32, Interface>>);
+pub struct Interfaces(Mutex<BTreeMap<u32, Interface>>);
 
 impl Interfaces {
     /// Ports of which nothing has been counted yet.
-    pub(crate) fn new(ports: Vec<PortInfo>, epoch_ns: i64) -> Interfaces {
+    pub fn new(ports: Vec<PortInfo>, epoch_ns: i64) -> Interfaces {
         let interface = |info: PortInfo| {
             let status = PortStatus {
                 state: PortState::Up,
@@ -91,12 +91,12 @@ impl Interfaces {
     }
 
     /// Takes note of a port's state. A port that nobody spoke of before is not an interface.
-    pub(crate) fn update(&self, number: u32, status: PortStatus, epoch_ns: i64) {
+    pub fn update(&self, number: u32, status: PortStatus, epoch_ns: i64) {
         self.change(number, epoch_ns, |interface| interface.status = status);
     }
 
     /// Takes note that a port is enabled or disabled.
-    pub(crate) fn enable(&self, number: u32, is_enabled: bool, epoch_ns: i64) {
+    pub fn enable(&self, number: u32, is_enabled: bool, epoch_ns: i64) {
         self.change(number, epoch_ns, |interface| interface.is_enabled = is_enabled);
     }
 

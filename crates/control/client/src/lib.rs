@@ -1,18 +1,25 @@
-//! A client of P4Runtime whose calls wait for their answers: what `forebay ctl` speaks with.
+//! A client of P4Runtime over gRPC whose calls wait for their answers: what `forebay ctl` speaks with.
 //!
 //! * Reads need no stream, so a client that only reads disturbs nobody.
 //! * Who writes, sends packets or wants to be told something becomes primary first ([`Client::become_primary`]). Without an
 //!   election id of its own a client never takes the place of another one: it asks first, and becomes primary only
 //!   where nobody is.
 
+#![forbid(unsafe_code)]
+
 mod error;
 mod stream;
 
-pub use error::CallError;
+#[allow(missing_docs, clippy::all, reason = "generated")]
+mod generated {
+    tonic::include_proto!("p4.v1");
+}
 
-use crate::address::Address;
-use crate::generated::p4_runtime_client::P4RuntimeClient;
-use crate::state_report::StateReport;
+pub use error::CallError;
+pub use generated::p4_runtime_client::P4RuntimeClient;
+
+use forebay_protocol::Address;
+use forebay_protocol::StateReport;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;

@@ -3,8 +3,7 @@
 //! It is the `experimental` part of the answer to `Capabilities`, which P4Runtime leaves to the switch (§17). Other
 //! controllers pass it over.
 
-use forebay_p4runtime::{KeepingStatus, Now};
-use forebay_protocol::p4::v1::CapabilitiesResponse;
+use crate::p4::v1::CapabilitiesResponse;
 use prost::Message;
 use prost_types::Any;
 
@@ -37,20 +36,8 @@ pub struct StateReport {
 }
 
 impl StateReport {
-    pub(crate) fn new(status: &KeepingStatus, now: Now) -> StateReport {
-        let fault = status.fault.as_ref();
-        StateReport {
-            keeps_state: status.keeps_state,
-            problem: fault.map(|fault| fault.problem.clone()).unwrap_or_default(),
-            refuses_changes: fault.is_some_and(|fault| fault.is_behind),
-            fault_ns: fault.map_or(0, |fault| now.switch_ns.saturating_sub(fault.since_ns)),
-            next_try_ns: fault.map_or(0, |fault| fault.retry_ns.saturating_sub(now.switch_ns)),
-            faults: status.faults,
-            refused_calls: status.refused_calls,
-        }
-    }
-
-    pub(crate) fn to_any(&self) -> Any {
+    /// The report as the `experimental` part of an answer.
+    pub fn to_any(&self) -> Any {
         Any {
             type_url: TYPE_URL.to_string(),
             value: self.encode_to_vec(),
@@ -58,7 +45,7 @@ impl StateReport {
     }
 
     /// The report in an answer; none when the switch sends none.
-    pub(crate) fn of(answer: &CapabilitiesResponse) -> Option<StateReport> {
+    pub fn of(answer: &CapabilitiesResponse) -> Option<StateReport> {
         let any = answer.experimental.as_ref()?;
         let is_report = any.type_url == TYPE_URL;
         is_report.then(|| StateReport::decode(&any.value[..]).ok()).flatten()

@@ -22,7 +22,7 @@ const PRIMARY: i32 = Code::Ok as i32;
 const NO_PRIMARY: i32 = Code::NotFound as i32;
 
 /// An open stream whose client is primary.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     requests: mpsc::Sender<StreamMessageRequest>,
     messages: mpsc::Receiver<Result<Response, Status>>,
     election: u128,
@@ -30,7 +30,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Opens a stream and becomes primary.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         service: &mut P4RuntimeClient<Channel>,
         options: &ClientOptions,
     ) -> Result<Stream, CallError> {
@@ -51,7 +51,7 @@ impl Stream {
         Ok(stream)
     }
 
-    pub(super) fn election_id(&self) -> Uint128 {
+    pub(crate) fn election_id(&self) -> Uint128 {
         uint128(self.election)
     }
 
@@ -89,7 +89,7 @@ impl Stream {
     }
 
     /// The next message that is not about arbitration; none when nothing comes within the time.
-    pub(super) async fn next(&mut self, timeout: Duration) -> Result<Option<Response>, CallError> {
+    pub(crate) async fn next(&mut self, timeout: Duration) -> Result<Option<Response>, CallError> {
         match tokio::time::timeout(timeout, self.messages.recv()).await {
             Err(_) | Ok(Some(Ok(Response::Arbitration(_)))) => Ok(None),
             Ok(Some(Ok(message))) => Ok(Some(message)),
@@ -98,13 +98,13 @@ impl Stream {
         }
     }
 
-    pub(super) async fn send(&self, request: Request) -> Result<(), CallError> {
+    pub(crate) async fn send(&self, request: Request) -> Result<(), CallError> {
         let message = StreamMessageRequest { update: Some(request) };
         self.send_message(message).await
     }
 
     /// Ends the stream, and waits until the switch has taken everything and knows that this client is gone.
-    pub(super) async fn close(self) {
+    pub(crate) async fn close(self) {
         let Stream {
             requests, mut messages, ..
         } = self;

@@ -1,11 +1,10 @@
 //! The calls of gNMI.
 
-use super::leaves::{self, Leaf, steps};
-use super::set;
-use super::subscription::Subscription;
-use crate::access::{Access, Right};
-use crate::generated_gnmi::g_nmi_server::GNmi;
-use crate::shared::Shared;
+use crate::Switch;
+use crate::generated::g_nmi_server::GNmi;
+use crate::leaves::{self, Leaf, steps};
+use crate::set;
+use crate::subscription::Subscription;
 use forebay_protocol::gnmi::get_request::DataType;
 use forebay_protocol::gnmi::subscribe_request::Request as Asked;
 use forebay_protocol::gnmi::subscribe_response::Response as Told;
@@ -32,19 +31,19 @@ const RESPONSES_MAX: usize = 64;
 type ToClient = mpsc::Sender<Result<SubscribeResponse, Status>>;
 
 /// Serves calls by what is known of the ports.
-pub(crate) struct GnmiService {
-    shared: Arc<Shared>,
-    access: Arc<Access>,
+pub struct GnmiService<S> {
+    switch: Arc<S>,
 }
 
-impl GnmiService {
-    pub(crate) fn new(shared: Arc<Shared>, access: Arc<Access>) -> GnmiService {
-        GnmiService { shared, access }
+impl<S: Switch> GnmiService<S> {
+    /// Serves the ports of a switch.
+    pub fn new(switch: Arc<S>) -> GnmiService<S> {
+        GnmiService { switch }
     }
 }
 
 #[tonic::async_trait]
-impl GNmi for GnmiService {
+impl<S: Switch> GNmi for GnmiService<S> {
     async fn capabilities(&self, _: Request<CapabilityRequest>) -> Result<Response<CapabilityResponse>, Status> {
         let model = |name: &str| ModelData {
             name: name.to_string(),
@@ -61,10 +60,10 @@ impl GNmi for GnmiService {
     }
 
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
-        self.access.of_call(request.extensions()).check(Right::Read)?;
+        self.switch.may_read(request.extensions())?;
         let request = request.into_inner();
         let encoding = encoding(request.encoding)?;
-        let all = self.shared.leaves();
+        let all = leaves_of(&*self.switch);
         let prefix = request.prefix.as_ref();
         let mut notifications = Vec::new();
         for path in &request.path {
@@ -77,7 +76,7 @@ impl GNmi for GnmiService {
                 )));
             }
             let of_type = meant.iter().filter(|leaf| is_of_type(leaf, request.r#type()));
-            notifications.push(notification(of_type, prefix, encoding, self.shared.epoch_ns()));
+            notifications.push(notification(of_type, prefix, encoding, self.switch.epoch_ns()));
         }
         Ok(Response::new(GetResponse {
             notification: notifications,
@@ -86,16 +85,16 @@ impl GNmi for GnmiService {
     }
 
     async fn set(&self, request: Request<SetRequest>) -> Result<Response<SetResponse>, Status> {
-        self.access.of_call(request.extensions()).check(Right::Admin)?;
+        self.switch.may_administer(request.extensions())?;
         let request = request.into_inner();
-        let (changes, results) = set::read(&request, &self.shared.interfaces().all())?;
+        let (changes, results) = set::read(&request, &self.switch.interfaces().all())?;
         for change in changes {
-            self.shared.enable_port(change.number, change.is_enabled);
+            self.switch.enable_port(change.number, change.is_enabled);
         }
         Ok(Response::new(SetResponse {
             prefix: request.prefix,
             response: results,
-            timestamp: self.shared.epoch_ns(),
+            timestamp: self.switch.epoch_ns(),
             ..SetResponse::default()
         }))
     }
@@ -106,11 +105,11 @@ impl GNmi for GnmiService {
         &self,
         request: Request<Streaming<SubscribeRequest>>,
     ) -> Result<Response<Self::SubscribeStream>, Status> {
-        self.access.of_call(request.extensions()).check(Right::Read)?;
+        self.switch.may_read(request.extensions())?;
         let (to_client, responses) = mpsc::channel(RESPONSES_MAX);
-        let shared = Arc::clone(&self.shared);
+        let switch = Arc::clone(&self.switch);
         tokio::spawn(async move {
-            if let Err(status) = serve(&shared, request.into_inner(), &to_client).await {
+            if let Err(status) = serve(&*switch, request.into_inner(), &to_client).await {
                 // The client may have gone already.
                 let _ = to_client.send(Err(status)).await;
             }
@@ -120,7 +119,11 @@ impl GNmi for GnmiService {
 }
 
 /// Serves a stream until its client goes.
-async fn serve(shared: &Shared, mut requests: Streaming<SubscribeRequest>, to_client: &ToClient) -> Result<(), Status> {
+async fn serve(
+    switch: &impl Switch,
+    mut requests: Streaming<SubscribeRequest>,
+    to_client: &ToClient,
+) -> Result<(), Status> {
     let first = requests.message().await?.and_then(|request| request.request);
     let Some(Asked::Subscribe(list)) = first else {
         return Err(Status::invalid_argument("a stream begins with what is subscribed to"));
@@ -132,16 +135,16 @@ async fn serve(shared: &Shared, mut requests: Streaming<SubscribeRequest>, to_cl
         encoding => encoding,
     };
     match list.mode() {
-        Mode::Once => tell_all(shared, &list, encoding, to_client).await,
+        Mode::Once => tell_all(switch, &list, encoding, to_client).await,
         Mode::Poll => {
-            tell_all(shared, &list, encoding, to_client).await?;
+            tell_all(switch, &list, encoding, to_client).await?;
             while let Some(request) = requests.message().await? {
                 check_poll(&request)?;
-                tell_all(shared, &list, encoding, to_client).await?;
+                tell_all(switch, &list, encoding, to_client).await?;
             }
             Ok(())
         }
-        Mode::Stream => stream(shared, &list, encoding, requests, to_client).await,
+        Mode::Stream => stream(switch, &list, encoding, requests, to_client).await,
     }
 }
 
@@ -154,13 +157,13 @@ fn check_poll(request: &SubscribeRequest) -> Result<(), Status> {
 
 /// Tells every value that is subscribed to, and that this was all.
 async fn tell_all(
-    shared: &Shared,
+    switch: &impl Switch,
     list: &SubscriptionList,
     encoding: Encoding,
     to_client: &ToClient,
 ) -> Result<(), Status> {
     if !list.updates_only {
-        tell(shared, list, encoding, &meant_by(list, &shared.leaves()), to_client).await?;
+        tell(switch, list, encoding, &meant_by(list, &leaves_of(switch)), to_client).await?;
     }
     send(to_client, Told::SyncResponse(true)).await
 }
@@ -178,21 +181,21 @@ fn meant_by(list: &SubscriptionList, all: &[Leaf]) -> Vec<Leaf> {
 
 /// Tells values as they change or are sampled.
 async fn stream(
-    shared: &Shared,
+    switch: &impl Switch,
     list: &SubscriptionList,
     encoding: Encoding,
     mut requests: Streaming<SubscribeRequest>,
     to_client: &ToClient,
 ) -> Result<(), Status> {
-    let begin = shared.leaves();
+    let begin = leaves_of(switch);
     let prefix = list.prefix.as_ref();
-    let begin_ns = shared.switch_ns();
+    let begin_ns = switch.switch_ns();
     let subscribed = list.subscription.iter();
     let mut subscriptions: Vec<Subscription> = subscribed
         .map(|wanted| Subscription::new(prefix, wanted, &begin, begin_ns))
         .collect();
     if !list.updates_only {
-        tell(shared, list, encoding, &meant_by(list, &begin), to_client).await?;
+        tell(switch, list, encoding, &meant_by(list, &begin), to_client).await?;
     }
     send(to_client, Told::SyncResponse(true)).await?;
     let mut looks = tokio::time::interval(LOOK);
@@ -206,16 +209,16 @@ async fn stream(
             () = to_client.closed() => return Ok(()),
             _ = looks.tick() => {}
         }
-        let (all, now_ns) = (shared.leaves(), shared.switch_ns());
+        let (all, now_ns) = (leaves_of(switch), switch.switch_ns());
         for subscription in &mut subscriptions {
             let due = subscription.due(&all, now_ns);
-            tell(shared, list, encoding, &due, to_client).await?;
+            tell(switch, list, encoding, &due, to_client).await?;
         }
     }
 }
 
 async fn tell(
-    shared: &Shared,
+    switch: &impl Switch,
     list: &SubscriptionList,
     encoding: Encoding,
     leaves: &[Leaf],
@@ -224,7 +227,7 @@ async fn tell(
     if leaves.is_empty() {
         return Ok(());
     }
-    let notification = notification(leaves.iter(), list.prefix.as_ref(), encoding, shared.epoch_ns());
+    let notification = notification(leaves.iter(), list.prefix.as_ref(), encoding, switch.epoch_ns());
     send(to_client, Told::Update(notification)).await
 }
 
@@ -288,9 +291,7 @@ fn written(prefix: Option<&Path>, path: &Path) -> String {
     steps.iter().map(step).collect()
 }
 
-impl Shared {
-    /// Every value of all ports.
-    fn leaves(&self) -> Vec<Leaf> {
-        leaves::all(&self.interfaces().all())
-    }
+/// Every value of all ports.
+fn leaves_of(switch: &impl Switch) -> Vec<Leaf> {
+    leaves::all(&switch.interfaces().all())
 }

@@ -1,6 +1,6 @@
 //! Why a call was not done.
 
-use crate::address::Address;
+use forebay_protocol::Address;
 use forebay_protocol::{google::rpc, p4::v1};
 use prost::Message;
 use std::error::Error;
@@ -19,7 +19,7 @@ pub struct CallError {
 
 impl CallError {
     /// An error of this side.
-    pub(super) fn local(message: String) -> CallError {
+    pub(crate) fn local(message: String) -> CallError {
         CallError {
             code: None,
             message,
@@ -29,7 +29,7 @@ impl CallError {
     }
 
     /// Nobody answers, or not in the expected way.
-    pub(super) fn unreachable(address: &Address, error: &tonic::transport::Error) -> CallError {
+    pub(crate) fn unreachable(address: &Address, error: &tonic::transport::Error) -> CallError {
         let mut causes = vec![error.to_string()];
         let mut cause = error.source();
         let mut is_connection_refused = false;
@@ -56,7 +56,7 @@ impl CallError {
     }
 
     /// The switch has said no.
-    pub(super) fn refused(code: Code, message: String) -> CallError {
+    pub(crate) fn refused(code: Code, message: String) -> CallError {
         CallError {
             code: Some(code),
             message,

@@ -43,7 +43,7 @@ impl Address {
     }
 
     /// As a client of gRPC names it.
-    pub(crate) fn uri(&self, scheme: &str) -> String {
+    pub fn uri(&self, scheme: &str) -> String {
         match self {
             Address::Tcp { host: None, port } => format!("{scheme}://localhost:{port}"),
             Address::Tcp { .. } => format!("{scheme}://{self}"),

@@ -1,0 +1,60 @@
+//! gNMI: what the ports of the switch are and do, in the paths of OpenConfig's model of interfaces.
+//!
+//! ```text
+//!   forwarding ─► Interfaces ─► leaves ─┬─► Get
+//!   (counters,    (a snapshot)  (paths) ├─► Subscription ─► once, polled, sampled, on change
+//!    states)           ▲                └─► Set: config/enabled ─► Switch::enable_port
+//! ```
+//!
+//! * `interfaces.rs`: what is known of each port.
+//! * `leaves.rs`: the same as values with paths; which of them a path of a client means.
+//! * `subscription.rs`: which values are due, without network and clock.
+//! * `service.rs`: the calls.
+//!
+//! The [`Switch`] around it has the clock and says which client may do what.
+
+#![forbid(unsafe_code)]
+
+mod interfaces;
+mod leaves;
+mod service;
+mod set;
+mod subscription;
+
+#[allow(missing_docs, clippy::all, reason = "generated")]
+mod generated {
+    tonic::include_proto!("gnmi");
+}
+
+pub use generated::g_nmi_server::GNmiServer;
+pub use interfaces::{Interfaces, PortInfo, PortStatus};
+pub use service::GnmiService;
+
+use tonic::{Extensions, Status};
+
+/// The switch whose ports are served.
+pub trait Switch: Send + Sync + 'static {
+    /// Its ports.
+    fn interfaces(&self) -> &Interfaces;
+
+    /// Enables or disables a port.
+    fn enable_port(&self, port: u32, is_enabled: bool);
+
+    /// The time, in nanoseconds since 1970.
+    fn epoch_ns(&self) -> i64;
+
+    /// The time, in nanoseconds since the switch started.
+    fn switch_ns(&self) -> u64;
+
+    /// Whether the sender of a call may read.
+    ///
+    /// # Errors
+    /// The status with which the call ends when it may not.
+    fn may_read(&self, call: &Extensions) -> Result<(), Status>;
+
+    /// Whether the sender of a call may disable ports.
+    ///
+    /// # Errors
+    /// The status with which the call ends when it may not.
+    fn may_administer(&self, call: &Extensions) -> Result<(), Status>;
+}

@@ -1,0 +1,45 @@
+//! The ports of the switch as gNMI sees them, with the rights of P4Runtime's clients.
+
+use crate::access::{Access, Right};
+use crate::shared::Shared;
+use forebay_gnmi::{Interfaces, Switch};
+use std::sync::Arc;
+use tonic::{Extensions, Status};
+
+/// See the [module](self).
+pub(crate) struct Ports {
+    shared: Arc<Shared>,
+    access: Arc<Access>,
+}
+
+impl Ports {
+    pub(crate) fn new(shared: Arc<Shared>, access: Arc<Access>) -> Ports {
+        Ports { shared, access }
+    }
+}
+
+impl Switch for Ports {
+    fn interfaces(&self) -> &Interfaces {
+        self.shared.interfaces()
+    }
+
+    fn enable_port(&self, port: u32, is_enabled: bool) {
+        self.shared.enable_port(port, is_enabled);
+    }
+
+    fn epoch_ns(&self) -> i64 {
+        self.shared.epoch_ns()
+    }
+
+    fn switch_ns(&self) -> u64 {
+        self.shared.switch_ns()
+    }
+
+    fn may_read(&self, call: &Extensions) -> Result<(), Status> {
+        self.access.of_call(call).check(Right::Read)
+    }
+
+    fn may_administer(&self, call: &Extensions) -> Result<(), Status> {
+        self.access.of_call(call).check(Right::Admin)
+    }
+}
