@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the end-to-end tests of the functions, as root.
+"""Runs the end-to-end tests of the functions, as root, and those of their control programs.
 
     functions/test.py [FUNCTION...]
 
@@ -37,10 +37,10 @@ def main():
     interpreter = python()
     failed = []
     for name in names:
-        script = HERE / name / "test_end_to_end.py"
-        if not script.exists():
-            raise SystemExit(f"{name}: no such function, or one without an end-to-end test")
-        if subprocess.run([interpreter, script]).returncode != 0:
+        scripts = sorted(HERE.glob(f"{name}/test_*.py"))
+        if not scripts:
+            raise SystemExit(f"{name}: no such function, or one without tests of this kind")
+        if any([subprocess.run([interpreter, script]).returncode != 0 for script in scripts]):
             failed.append(name)
     print(
         f"{len(names) - len(failed)} passed or skipped, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}"

@@ -13,9 +13,9 @@ import ipaddress
 import pathlib
 import signal
 import sys
-import tomllib
 
 import finsy as fy
+import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -200,10 +200,9 @@ class LoadBalancer:
         async for notification in self.switch.read_idle_timeouts():
             for one in notification.table_entry:
                 await self.switch.delete([one])
-                values = [
-                    one.match[name]
-                    for name in ("client", "address", "meta.protocol", "meta.client_port", "meta.service_port")
-                ]
+                # A match that is read has the short names of its fields.
+                names = ("client", "address", "protocol", "client_port", "service_port")
+                values = [one.match[name] for name in names]
                 self.pinned.discard(
                     tuple(value if isinstance(value, int) else int(ipaddress.ip_address(value)) for value in values)
                 )

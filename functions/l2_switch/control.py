@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Makes a switch a bridge as a file says: learns addresses, forgets those that are idle, floods within VLANs.
+
+    control.py FILE [--grpc ADDRESS]
+
+SIGHUP reads the file again. bridge.toml beside this program is an example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
+"""
+
+import asyncio
+import collections
+import pathlib
+import signal
+import sys
+
+import finsy as fy
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import control
+
+STATES = {"blocked": 0, "learning": 1, "forwarding": 2}
+
+
+def entry(table, match, action, *, idle=0.0, **parameters):
+    return fy.P4TableEntry(
+        table, match=fy.Match(match), action=fy.Action(action, **parameters), idle_timeout_ns=int(idle * 1e9)
+    )
+
+
+def members(settings):
+    """VLAN -> port -> whether its frames are tagged there."""
+    found = collections.defaultdict(dict)
+    for port in settings["port"]:
+        for vid in port.get("tagged", []):
+            found[vid][port["number"]] = True
+        if vid := port.get("untagged"):
+            found[vid][port["number"]] = False
+    return found
+
+
+def port_entries(settings):
+    for port in settings["port"]:
+        state = STATES[port.get("state", "forwarding")]
+        yield entry(
+            "ports",
+            {"standard_metadata.ingress_port": port["number"]},
+            "set_port",
+            pvid=port.get("untagged", 0),
+            state=state,
+        )
+    for vid, ports in members(settings).items():
+        for number, is_tagged in ports.items():
+            yield entry("members", {"meta.vid": vid, "standard_metadata.ingress_port": number}, "NoAction")
+            action = "tagged" if is_tagged else "untagged"
+            yield entry("egress_members", {"meta.vid": vid, "standard_metadata.egress_port": number}, action)
+
+
+class Bridge:
+    def __init__(self, switch, path):
+        self.switch = switch
+        self.path = path
+        self.settings = {}
+        self.written = {}
+        self.groups = {}
+        # (VLAN, address) -> port. Static ones never move and never age.
+        self.known = {}
+        self.static = {}
+
+    async def load(self):
+        self.settings = tomllib.loads(self.path.read_text())
+        wanted = {(one.table_id, repr(one.match)): one for one in port_entries(self.settings)}
+        new = [one for key, one in wanted.items() if key not in self.written]
+        changed = [
+            one
+            for key, one in wanted.items()
+            if key in self.written and repr(one.action) != repr(self.written[key].action)
+        ]
+        gone = [one for key, one in self.written.items() if key not in wanted]
+        await self.write_groups()
+        await self.switch.insert(new)
+        await self.switch.modify(changed)
+        await self.switch.delete(gone)
+        self.written = wanted
+        await self.forget_lost()
+        await self.write_static()
+        print(f"{len(self.settings['port'])} ports, {len(self.groups)} VLANs", flush=True)
+
+    def states(self):
+        return {port["number"]: port.get("state", "forwarding") for port in self.settings["port"]}
+
+    async def write_groups(self):
+        """The flood group of each VLAN: its ports that forward."""
+        states = self.states()
+        wanted = {
+            vid: sorted(port for port in ports if states[port] == "forwarding")
+            for vid, ports in members(self.settings).items()
+        }
+        for vid, ports in wanted.items():
+            if self.groups.get(vid) != ports:
+                write = self.switch.modify if vid in self.groups else self.switch.insert
+                await write([fy.P4MulticastGroupEntry(vid, replicas=ports)])
+        for vid in set(self.groups) - set(wanted):
+            await self.switch.delete([fy.P4MulticastGroupEntry(vid)])
+        self.groups = wanted
+
+    async def forget_lost(self):
+        """Addresses of ports that do not forward in their VLAN any more."""
+        for (vid, address), port in list(self.known.items()):
+            if port not in self.groups.get(vid, []):
+                await self.forget(vid, address)
+
+    async def write_static(self):
+        for one in self.settings.get("static", []):
+            key = (one["vlan"], control.mac(one["address"]))
+            await self.forget(*key)
+            self.static[key] = one["port"]
+            await self.learn_one(*key, one["port"], 0)
+
+    def entries(self, vid, address, port, idle):
+        yield entry(
+            "source_addresses", {"meta.vid": vid, "hdr.ethernet.src_addr": address}, "known", port=port, idle=idle
+        )
+        yield entry("destinations", {"meta.vid": vid, "hdr.ethernet.dst_addr": address}, "forward", port=port)
+
+    async def learn_one(self, vid, address, port, idle):
+        before = self.known.get((vid, address))
+        if before == port or (before is None and self.is_full(port)):
+            return
+        write = self.switch.insert if before is None else self.switch.modify
+        await write(list(self.entries(vid, address, port, idle)))
+        self.known[vid, address] = port
+        print(f"{address:012x} is on port {port} in VLAN {vid}", flush=True)
+
+    def is_full(self, port):
+        """Whether a port has as many addresses as it may have."""
+        limit = next((one.get("addresses_max") for one in self.settings["port"] if one["number"] == port), None)
+        return limit is not None and sum(other == port for other in self.known.values()) >= limit
+
+    async def forget(self, vid, address):
+        port = self.known.pop((vid, address), None)
+        if port is not None:
+            await self.switch.delete(list(self.entries(vid, address, port, 0)))
+            print(f"{address:012x} in VLAN {vid} is forgotten", flush=True)
+
+    async def learn(self):
+        await self.switch.insert(
+            [fy.P4DigestEntry("learn_t", max_list_size=64, max_timeout_ns=10_000_000, ack_timeout_ns=1_000_000_000)]
+        )
+        async for digest in self.switch.read_digests("learn_t"):
+            for one in digest:
+                key = (one["vid"], one["address"])
+                if key not in self.static:
+                    await self.learn_one(*key, one["port"], self.settings.get("age", 300))
+            await self.switch.write([digest.ack()])
+
+    async def age(self):
+        async for notification in self.switch.read_idle_timeouts():
+            for one in notification.table_entry:
+                address = one.match["src_addr"]
+                address = address if isinstance(address, int) else control.mac(str(address))
+                await self.forget(one.match["vid"], address)
+
+
+async def main():
+    parser = control.options(__doc__.splitlines()[0])
+    parser.add_argument("file", type=pathlib.Path, help="ports and VLANs")
+    parser.add_argument(
+        "-D", dest="defines", action="append", default=[], metavar="NAME", help="macro for the program (STORM_CONTROL)"
+    )
+    arguments = parser.parse_args()
+    again = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
+    async with control.controlled(HERE / "l2_switch.p4", arguments.grpc, *arguments.defines) as switch:
+        bridge = Bridge(switch, arguments.file)
+        await bridge.load()
+
+        async def reload():
+            while True:
+                await again.wait()
+                again.clear()
+                await bridge.load()
+
+        await asyncio.gather(reload(), bridge.learn(), bridge.age())
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
