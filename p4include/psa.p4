@@ -292,6 +292,9 @@ enum PSA_CounterType_t {
 extern Counter<W, S> {
     Counter(bit<32> n_counters, PSA_CounterType_t type);
     void count(in S index);
+#ifdef PSA_WITH_PACKET_LENGTHS
+    void count(in S index, in bit<32> pkt_len);
+#endif
 }
 
 /* A counter per entry of the one table that names it in psa_direct_counter. */
@@ -299,6 +302,9 @@ extern Counter<W, S> {
 extern DirectCounter<W> {
     DirectCounter(PSA_CounterType_t type);
     void count();
+#ifdef PSA_WITH_PACKET_LENGTHS
+    void count(in bit<32> pkt_len);
+#endif
 }
 
 enum PSA_MeterType_t {
@@ -313,6 +319,10 @@ extern Meter<S> {
     Meter(bit<32> n_meters, PSA_MeterType_t type);
     PSA_MeterColor_t execute(in S index, in PSA_MeterColor_t color);
     PSA_MeterColor_t execute(in S index);
+#ifdef PSA_WITH_PACKET_LENGTHS
+    PSA_MeterColor_t dpdk_execute(in S index, in PSA_MeterColor_t color, in bit<32> pkt_len);
+    PSA_MeterColor_t dpdk_execute(in S index, in bit<32> pkt_len);
+#endif
 }
 
 /* A meter per entry of the one table that names it in psa_direct_meter. */
@@ -320,6 +330,10 @@ extern DirectMeter {
     DirectMeter(PSA_MeterType_t type);
     PSA_MeterColor_t execute(in PSA_MeterColor_t color);
     PSA_MeterColor_t execute();
+#ifdef PSA_WITH_PACKET_LENGTHS
+    PSA_MeterColor_t dpdk_execute(in PSA_MeterColor_t color, in bit<32> pkt_len);
+    PSA_MeterColor_t dpdk_execute(in bit<32> pkt_len);
+#endif
 }
 
 /* An array of values that survive from packet to packet; undefined at first, or initial_value everywhere. */

@@ -12,8 +12,9 @@
 //! * **Objects**: tables, action profiles, registers, counters, meters, value sets, digests, each with its control-plane
 //!   name.
 //!
-//! The IR knows what a program *computes*. What an architecture does between and after the controls (traffic manager,
-//! clones, resubmission) is not here: operations such as [`Op::Clone`] only *ask* for it.
+//! Bodies say what a program *computes*. What an architecture does between and after them (traffic manager, clones,
+//! resubmission) is a graph of its own level, [`mod@pipeline`], which a builder of the architecture makes; operations such
+//! as [`Op::Clone`] only *ask* for it.
 //!
 //! [`build`] makes expressions and folds constants on the way, [`text`] prints a program and reads it back,
 //! [`mod@verify`] states and checks every invariant, [`passes`] make a program smaller without changing what it means,
@@ -27,6 +28,7 @@ mod expr;
 mod index_set;
 mod object;
 pub mod passes;
+pub mod pipeline;
 mod program;
 pub mod text;
 pub mod verify;

@@ -1,8 +1,9 @@
 //! A whole program: storage, objects, bodies and the role that each body plays in the architecture.
 
+use crate::pipeline::Graph;
 use crate::{
-    Action, ActionProfile, Body, Counter, Digest, Expr, Meter, Op, Register, SelectCase, Statement, Table, Terminator,
-    ValueSet,
+    Action, ActionProfile, Body, BodyKind, Counter, Digest, Expr, Meter, Op, Register, SelectCase, Statement, Table,
+    Terminator, ValueSet,
 };
 use std::collections::BTreeMap;
 
@@ -65,10 +66,11 @@ pub struct Program {
     pub bodies: Vec<Body>,
     /// Which body plays which role.
     pub stages: BTreeMap<Role, BodyId>,
-    /// Slots of the architecture's intrinsic metadata by field name (`ingress_port`, `egress_spec`, ... of
-    /// `standard_metadata_t` for v1model).
+    /// Slots of the architecture's intrinsic metadata by field name: `ingress_port`, `egress_spec`, ... of
+    /// `standard_metadata_t` for v1model; with the block and the parameter in front (`Ingress.ostd.drop`) for others.
     pub intrinsic: BTreeMap<String, SlotId>,
-    /// Fields that `@field_list(i)` marks: what resubmit, recirculate and clone with that index preserve.
+    /// Fields that `@field_list(i)` marks: what resubmit, recirculate and clone with that index preserve. Of PSA, the
+    /// metadata that a deparser writes and a later parser reads.
     pub field_lists: BTreeMap<u32, Vec<SlotId>>,
     /// Actions that tables invoke.
     pub actions: Vec<Action>,
@@ -86,6 +88,8 @@ pub struct Program {
     pub value_sets: Vec<ValueSet>,
     /// Digests.
     pub digests: Vec<Digest>,
+    /// What the architecture does around the bodies, once its builder has made it.
+    pub graph: Option<Graph>,
 }
 
 impl Program {
@@ -109,6 +113,7 @@ impl Program {
             meters: Vec::new(),
             value_sets: Vec::new(),
             digests: Vec::new(),
+            graph: None,
         }
     }
 
@@ -140,6 +145,56 @@ impl Program {
 pub enum Architecture {
     /// `v1model.p4` with the meaning of BMv2's simple_switch.
     V1Model,
+    /// `psa.p4`: the Portable Switch Architecture.
+    Psa,
+    /// `pna.p4`: the Portable NIC Architecture.
+    Pna,
+}
+
+impl Architecture {
+    /// Every architecture with its name in the text form.
+    pub const NAMES: &'static [(Architecture, &'static str)] = &[
+        (Architecture::V1Model, "v1model"),
+        (Architecture::Psa, "psa"),
+        (Architecture::Pna, "pna"),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Architecture::V1Model => "v1model",
+            Architecture::Psa => "psa",
+            Architecture::Pna => "pna",
+        }
+    }
+
+    /// Its programmable blocks in order of a packet's way.
+    pub fn roles(self) -> &'static [Role] {
+        match self {
+            Architecture::V1Model => &[
+                Role::Parser,
+                Role::VerifyChecksum,
+                Role::Ingress,
+                Role::Egress,
+                Role::ComputeChecksum,
+                Role::Deparser,
+            ],
+            Architecture::Psa => &[
+                Role::IngressParser,
+                Role::Ingress,
+                Role::IngressDeparser,
+                Role::EgressParser,
+                Role::Egress,
+                Role::EgressDeparser,
+            ],
+            Architecture::Pna => &[
+                Role::MainParser,
+                Role::PreControl,
+                Role::MainControl,
+                Role::MainDeparser,
+            ],
+        }
+    }
 }
 
 /// The programmable blocks of the architectures.
@@ -149,14 +204,46 @@ pub enum Role {
     Parser,
     /// v1model `VerifyChecksum`.
     VerifyChecksum,
-    /// v1model `Ingress`.
+    /// v1model and PSA `Ingress`.
     Ingress,
-    /// v1model `Egress`.
+    /// v1model and PSA `Egress`.
     Egress,
     /// v1model `ComputeChecksum`.
     ComputeChecksum,
     /// v1model `Deparser`.
     Deparser,
+    /// PSA `IngressParser`.
+    IngressParser,
+    /// PSA `IngressDeparser`.
+    IngressDeparser,
+    /// PSA `EgressParser`.
+    EgressParser,
+    /// PSA `EgressDeparser`.
+    EgressDeparser,
+    /// PNA `MainParserT`.
+    MainParser,
+    /// PNA `PreControlT`.
+    PreControl,
+    /// PNA `MainControlT`.
+    MainControl,
+    /// PNA `MainDeparserT`.
+    MainDeparser,
+}
+
+impl Role {
+    /// The kind of body that plays it.
+    pub fn kind(self) -> BodyKind {
+        match self {
+            Role::Parser | Role::IngressParser | Role::EgressParser | Role::MainParser => BodyKind::Parser,
+            Role::Deparser | Role::IngressDeparser | Role::EgressDeparser | Role::MainDeparser => BodyKind::Deparser,
+            Role::VerifyChecksum
+            | Role::Ingress
+            | Role::Egress
+            | Role::ComputeChecksum
+            | Role::PreControl
+            | Role::MainControl => BodyKind::Control,
+        }
+    }
 }
 
 /// A piece of storage of fixed width.
@@ -190,6 +277,8 @@ pub enum SlotKind {
     Intrinsic,
     /// A local variable or temporary of lowering.
     Local,
+    /// A value of the architecture's graph that no body names.
+    Request,
 }
 
 /// A header instance.

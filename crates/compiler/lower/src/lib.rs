@@ -9,7 +9,7 @@
 //! * **calls**: [`call`] inlines functions, actions, sub-controls and sub-parsers with copy-in and copy-out;
 //! * **control flow**: [`graph`] builds basic blocks, [`statement`], [`loops`] and [`parser`] fill them,
 //!   [`tidy`](forebay_ir::passes::tidy) cleans them up;
-//! * **architecture**: [`architecture`] knows the blocks of v1model, [`externs`] its extern functions and objects;
+//! * **architecture**: [`architecture`] knows the blocks of v1model and PSA, [`externs`] their extern functions and objects;
 //! * **control plane**: [`mod@p4info`] describes what a controller can see, from the typed program and not from the IR.
 //!
 //! # How variables are bound
@@ -99,5 +99,5 @@ pub fn portability(program: &hir::Program) -> Diagnostics {
 /// Whether `main` instantiates a package of an architecture that [`lower`] knows. A program without `main`, or for
 /// another architecture, can be checked but not executed.
 pub fn is_executable(program: &hir::Program) -> bool {
-    architecture::main_package(program).is_some_and(|(name, _)| name == architecture::V1MODEL_PACKAGE)
+    architecture::main_package(program).is_some_and(|(name, _)| architecture::of_package(name).is_some())
 }

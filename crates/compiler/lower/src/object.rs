@@ -1,6 +1,7 @@
 //! The objects of the instance tree.
 
 use crate::environment::Binding;
+use crate::externs::portable::Updates;
 use crate::value::Value;
 use forebay_check::hir::{ActionId, ControlId, InstanceId, ParserId, TableId, Type, TypeVarId, ValueSetId, VarId};
 use forebay_ir as ir;
@@ -33,6 +34,25 @@ pub enum Object {
     ActionProfile(ir::ActionProfileId),
     /// `Checksum16`
     Checksum16,
+    /// `Hash` and the type of its results.
+    Hash(ir::HashAlgorithm, Type),
+    /// `Checksum`, the type of its results, and what was added to it.
+    Checksum(ir::HashAlgorithm, Type, Updates),
+    /// `InternetChecksum`: the slot of its sum.
+    InternetChecksum(ir::SlotId),
+    /// `Random`
+    Random {
+        /// Low end, inclusive.
+        low: ir::Expr,
+        /// High end, inclusive.
+        high: ir::Expr,
+        /// Bits of its results.
+        width: u32,
+    },
+    /// `Digest`
+    Digest(ir::DigestId),
+    /// A part of the switch that programs only name.
+    Engine,
     /// The packet a parser reads.
     PacketIn,
     /// The packet a deparser writes.

@@ -9,6 +9,7 @@ use crate::control;
 use crate::elaborate;
 use crate::entries;
 use crate::expression;
+use crate::externs;
 use crate::graph;
 use crate::limits;
 use crate::names;
@@ -315,33 +316,62 @@ pub fn size_of(cx: &mut Context, value: Option<&Value>, span: Span) -> u64 {
     }
 }
 
+/// What a property of a table says, by whatever name the architecture has for it.
+#[derive(Clone, Copy, PartialEq)]
+enum Property {
+    Implementation,
+    Counter,
+    Meter,
+    IdleTimeout,
+}
+
+impl Property {
+    fn named(name: &str) -> Option<Property> {
+        Some(match name {
+            "implementation" | "psa_implementation" | "pna_implementation" => Property::Implementation,
+            "counters" | "psa_direct_counter" | "pna_direct_counter" => Property::Counter,
+            "meters" | "psa_direct_meter" | "pna_direct_meter" => Property::Meter,
+            "support_timeout" | "psa_idle_timeout" | "pna_idle_timeout" => Property::IdleTimeout,
+            _ => return None,
+        })
+    }
+}
+
 fn apply_property(cx: &mut Context, table: &mut ir::Table, property: &hir::TableProperty) {
-    match property.name.as_str() {
-        "implementation" => {
-            if let Some(Object::ActionProfile(profile)) = property_object(cx, table, property) {
-                table.implementation = Some(profile);
-            }
-        }
-        "counters" => {
-            if let Some(Object::DirectCounter(counter)) = property_object(cx, table, property) {
-                table.direct_counter = Some(counter);
-            }
-        }
-        "meters" => {
-            if let Some(Object::DirectMeter(meter, slot)) = property_object(cx, table, property) {
-                table.direct_meter = Some(ir::DirectMeter { meter, slot });
-            }
-        }
-        "support_timeout" => {
-            let value = expression::expression(cx, &property.value);
-            table.supports_timeout = value == Value::boolean(true);
-        }
+    let Some(kind) = Property::named(&property.name) else {
+        return;
+    };
+    if kind == Property::IdleTimeout {
+        table.supports_timeout = has_timeout(cx, property);
+        return;
+    }
+    match property_object(cx, table, property, kind) {
+        Some(Object::ActionProfile(profile)) => table.implementation = Some(profile),
+        Some(Object::DirectCounter(counter)) => table.direct_counter = Some(counter),
+        Some(Object::DirectMeter(meter, slot)) => table.direct_meter = Some(ir::DirectMeter { meter, slot }),
         _ => {}
     }
 }
 
+/// Whether a table has idle time-outs: `true`, or a member of an enum that is not the one for none.
+fn has_timeout(cx: &mut Context, property: &hir::TableProperty) -> bool {
+    let value = expression::expression(cx, &property.value);
+    match &property.value.ty {
+        hir::Type::Enum(_) => {
+            let ty = property.value.ty.clone();
+            externs::member_name(cx, &value, &ty, property.value.span) != "NO_TIMEOUT"
+        }
+        _ => value == Value::boolean(true),
+    }
+}
+
 /// The extern object that a property names or makes.
-fn property_object(cx: &mut Context, table: &ir::Table, property: &hir::TableProperty) -> Option<Object> {
+fn property_object(
+    cx: &mut Context,
+    table: &ir::Table,
+    property: &hir::TableProperty,
+    kind: Property,
+) -> Option<Object> {
     let value = match &property.value.kind {
         hir::ExprKind::Construct(instance) => {
             let object = elaborate::property(cx, instance, &property.annotations, &table.name);
@@ -354,10 +384,10 @@ fn property_object(cx: &mut Context, table: &ir::Table, property: &hir::TablePro
         _ => None,
     };
     let fits = matches!(
-        (&object, property.name.as_str()),
-        (Some(Object::ActionProfile(_)), "implementation")
-            | (Some(Object::DirectCounter(_)), "counters")
-            | (Some(Object::DirectMeter(..)), "meters")
+        (&object, kind),
+        (Some(Object::ActionProfile(_)), Property::Implementation)
+            | (Some(Object::DirectCounter(_)), Property::Counter)
+            | (Some(Object::DirectMeter(..)), Property::Meter)
             | (Some(Object::Unsupported), _)
     );
     if !fits && !cx.aborted {

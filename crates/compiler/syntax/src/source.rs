@@ -348,12 +348,13 @@ impl SourceSearch<'_> {
 
 /// The files of the P4 library that are part of this crate, as `#include <name>` finds them.
 ///
-/// `bmv2/psa.p4` is the name under which p4c installs the Portable Switch Architecture.
+/// The Portable Switch Architecture is also found under the names under which p4c installs it for its targets.
 pub fn library(name: &str) -> Option<&'static str> {
     match name {
         "core.p4" => Some(include_str!("../../../../p4include/core.p4")),
         "v1model.p4" => Some(include_str!("../../../../p4include/v1model.p4")),
         "psa.p4" | "bmv2/psa.p4" => Some(include_str!("../../../../p4include/psa.p4")),
+        "dpdk/psa.p4" => Some(include_str!("../../../../p4include/dpdk/psa.p4")),
         _ => None,
     }
 }

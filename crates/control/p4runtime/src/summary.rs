@@ -116,7 +116,7 @@ impl<'a> Contents<'a> {
 fn form(blob: &[u8]) -> &'static str {
     match std::str::from_utf8(blob) {
         Ok(text) if forebay_bmv2::is_json(text) => "JSON for BMv2",
-        Ok(text) if text.trim_start().starts_with("program v1model") => "compiled by forebay build",
+        Ok(text) if forebay_ir::text::is_program(text) => "compiled by forebay build",
         Ok(_) => "P4 source",
         Err(_) => "unknown",
     }

@@ -11,6 +11,8 @@ pub enum LoadError {
     MissingBlock(&'static str),
     /// A field of the architecture's intrinsic metadata has no slot.
     MissingIntrinsic(&'static str),
+    /// The program is not complete for its architecture.
+    Architecture(forebay_arch::BuildError),
     /// A table or extern is larger than the limits of this implementation.
     TooLarge {
         /// P4 name.
@@ -43,6 +45,7 @@ impl fmt::Display for LoadError {
         match self {
             LoadError::MissingBlock(name) => write!(f, "the program has no {name}"),
             LoadError::MissingIntrinsic(name) => write!(f, "standard_metadata has no field {name}"),
+            LoadError::Architecture(error) => error.fmt(f),
             LoadError::TooLarge { name, size } => {
                 write!(
                     f,

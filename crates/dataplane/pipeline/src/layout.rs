@@ -1,10 +1,11 @@
 //! What v1model needs to know of a program's bodies and slots, looked up once when it is loaded.
 
 use crate::error::LoadError;
-use forebay_exec::{NumberPlace, Preserve, State, StateLayout};
-use forebay_ir::{BodyId, CloneKind, Op, Program, Role, SlotId, SlotKind, Terminator};
+use crate::storage::Storage;
+use forebay_exec::{NumberPlace, Preserve, State};
+use forebay_ir::{Architecture, BodyId, CloneKind, Op, Program, Role, SlotId, Terminator};
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::Deref;
 
 /// The six programmable blocks.
 #[derive(Clone, Copy, Debug)]
@@ -90,14 +91,6 @@ impl Intrinsics<NumberPlace> {
     }
 }
 
-/// How long a header is.
-#[derive(Clone, Debug)]
-struct HeaderSize {
-    /// The word of its validity.
-    valid: u32,
-    fixed_bits: u64,
-}
-
 /// A program as v1model sees it.
 #[derive(Debug)]
 pub(crate) struct Layout {
@@ -106,49 +99,65 @@ pub(crate) struct Layout {
     pub(crate) numbers: Intrinsics<NumberPlace>,
     /// All slots zero.
     pub(crate) zero: State,
-    /// Words that a clone does not inherit: of metadata and local variables, not of headers.
-    metadata: Vec<Range<usize>>,
-    headers: Vec<HeaderSize>,
+    storage: Storage,
     /// Whether programs can see the payload of a clone behind what a session's limit leaves: by a checksum over it, or in a
     /// clone of the clone that has another limit.
     pub(crate) shows_payload: bool,
     /// By index: the slots that are kept for another pass.
     field_lists: Vec<Vec<SlotId>>,
-    /// Of headers with a varbit field: their validity, and where its length is.
-    varbits: Vec<(NumberPlace, NumberPlace)>,
+}
+
+/// The layout of a program for v1model. Programs for other architectures have none, and are not executed by what needs it.
+#[derive(Debug)]
+pub(crate) struct V1modelLayout(Option<Layout>);
+
+impl V1modelLayout {
+    pub(crate) fn new(program: &Program, storage: &Storage) -> Result<V1modelLayout, LoadError> {
+        let is_v1model = program.architecture == Architecture::V1Model;
+        let layout = is_v1model.then(|| Layout::new(program, storage)).transpose()?;
+        Ok(V1modelLayout(layout))
+    }
+
+    /// The layout, if the program is for v1model.
+    pub(crate) fn get(&self) -> Option<&Layout> {
+        self.0.as_ref()
+    }
+}
+
+impl Deref for V1modelLayout {
+    type Target = Layout;
+
+    #[inline]
+    fn deref(&self) -> &Layout {
+        self.0.as_ref().expect("the program is for v1model")
+    }
 }
 
 impl Layout {
-    pub(crate) fn new(program: &Program) -> Result<Layout, LoadError> {
-        let zero = State::new(program);
-        let place = |slot| zero.layout().number_place(slot);
+    fn new(program: &Program, storage: &Storage) -> Result<Layout, LoadError> {
+        let place = |slot| storage.zero.layout().number_place(slot);
         let slots = intrinsics(program)?;
-        let varbits = program.headers.iter().filter_map(|header| {
-            let length = header.fields.iter().find_map(|field| field.length)?;
-            Some((header.valid, length))
-        });
         Ok(Layout {
             blocks: blocks(program)?,
             slots,
             numbers: slots.map(place).without_unread(&slots, &program.slots_read()),
-            metadata: metadata_words(program, zero.layout()),
-            headers: program
-                .headers
-                .iter()
-                .map(|header| header_size(program, header, place))
-                .collect(),
             shows_payload: shows_payload(program),
             field_lists: field_lists(program),
-            varbits: varbits.map(|(valid, length)| (place(valid), place(length))).collect(),
-            zero,
+            zero: storage.zero.clone(),
+            storage: storage.clone(),
         })
+    }
+
+    /// Whether the program has the blocks and the metadata that v1model needs.
+    pub(crate) fn check(program: &Program) -> Result<(), LoadError> {
+        blocks(program)?;
+        intrinsics(program)?;
+        Ok(())
     }
 
     /// Forgets everything but headers: what BMv2 calls resetting the metadata.
     pub(crate) fn reset_metadata(&self, state: &mut State) {
-        for words in &self.metadata {
-            state.words_mut()[words.clone()].fill(0);
-        }
+        self.storage.reset_metadata(state);
     }
 
     /// The slots that another pass keeps; none when there is no such list.
@@ -163,18 +172,7 @@ impl Layout {
     /// Bytes of all valid headers, those that no deparser emits included.
     #[inline]
     pub(crate) fn valid_header_bytes(&self, state: &State) -> u64 {
-        let mut bits = 0;
-        for header in &self.headers {
-            bits += if state.is_word_set(header.valid) {
-                header.fixed_bits
-            } else {
-                0
-            };
-        }
-        for &(valid, length) in &self.varbits {
-            bits += state.number(valid) * state.number(length);
-        }
-        bits / 8
+        self.storage.valid_header_bytes(state)
     }
 }
 
@@ -242,27 +240,4 @@ fn intrinsics(program: &Program) -> Result<Intrinsics<SlotId>, LoadError> {
         priority: optional("priority"),
         qid: optional("qid"),
     })
-}
-
-/// Slots are in their order without gaps, so the words of neighbours are one range.
-fn metadata_words(program: &Program, layout: &StateLayout) -> Vec<Range<usize>> {
-    let is_metadata = |kind| matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local);
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    for (slot, id) in program.slots.iter().zip(0..).filter(|(slot, _)| is_metadata(slot.kind)) {
-        let first = layout.first_word(SlotId(id));
-        let end = first + slot.width.div_ceil(64) as usize;
-        match ranges.last_mut() {
-            Some(last) if last.end == first => last.end = end,
-            _ => ranges.push(first..end),
-        }
-    }
-    ranges
-}
-
-fn header_size(program: &Program, header: &forebay_ir::Header, place: impl Fn(SlotId) -> NumberPlace) -> HeaderSize {
-    let fixed = header.fields.iter().filter(|field| field.length.is_none());
-    HeaderSize {
-        valid: place(header.valid).first_word(),
-        fixed_bits: fixed.map(|field| u64::from(program.slot(field.slot).width)).sum(),
-    }
 }

@@ -8,7 +8,8 @@
 //!
 //! * [`Pipeline::load`] turns a [`forebay_ir::Program`] into tables, objects and replication state.
 //! * A [`Worker`] processes bursts of packets; each thread has its own, all share one [`Pipeline`].
-//! * What v1model does between and after the controls is in [`v1model`], once for every executor and every switch.
+//! * What an architecture does between and after the bodies is a graph ([`forebay_ir::pipeline`]), which `graph/` follows.
+//!   Machine code of v1model programs has that built in: [`v1model`].
 //!
 //! A pipeline does no input or output and reads no clock: see [`IngressArguments`] and [`EgressArguments`].
 
@@ -16,6 +17,7 @@ mod compare;
 mod control;
 mod error;
 mod frame_buffer;
+mod graph;
 mod layout;
 mod load;
 mod machine_code;
@@ -26,6 +28,7 @@ mod packet;
 mod paths;
 mod replication;
 mod sections;
+mod storage;
 pub mod v1model;
 
 pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};

@@ -2,14 +2,16 @@
 
 use crate::control::convert;
 use crate::error::{ControlError, LoadError};
-use crate::layout::Layout;
+use crate::layout::{Layout, V1modelLayout};
 use crate::machine_code::MachineCode;
 use crate::memory;
 use crate::objects::{Control, CustomCrcs, LookupPlan, Snapshot, Stateful};
 use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
 use crate::sections::{self, RegisterLocks};
-use forebay_ir::{MatchKind, Op, Program, TableId, Unit};
+use crate::storage::Storage;
+use forebay_ir::pipeline::{End, Finish};
+use forebay_ir::{Architecture, MatchKind, Op, Program, TableId, Unit};
 use forebay_jit::RegisterBanks;
 use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, Implementation, KeySpec, MeterArray,
@@ -85,7 +87,8 @@ impl Default for Options {
 pub struct Pipeline {
     pub(crate) program: Program,
     pub(crate) options: Options,
-    pub(crate) layout: Layout,
+    pub(crate) storage: Storage,
+    pub(crate) layout: V1modelLayout,
     /// The program as machine code, when [`Options::engine`] asks for it.
     pub(crate) code: Option<MachineCode>,
     pub(crate) plan: LookupPlan,
@@ -111,7 +114,9 @@ impl Pipeline {
     pub fn load_with(mut program: Program, options: Options) -> Result<Pipeline, LoadError> {
         let state_bytes = memory::check(&program, &options)?;
         let sections = sections::place(&mut program);
-        let layout = Layout::new(&program)?;
+        attach_graph(&mut program, options.engine)?;
+        let storage = Storage::new(&program);
+        let layout = V1modelLayout::new(&program, &storage)?;
         let readers = Domain::new();
         let leading = forebay_jit::leading_tables(&program);
         let tables = (0..program.tables.len()).map(|index| {
@@ -131,7 +136,9 @@ impl Pipeline {
             custom_crcs: Arc::new(CustomCrcs::default()),
         });
         Ok(Pipeline {
-            code: MachineCode::new(&program, &layout, &options, &sections.with_lookups).map_err(LoadError::Compile)?,
+            code: MachineCode::new(&program, layout.get(), &options, &sections.with_lookups)
+                .map_err(LoadError::Compile)?,
+            storage,
             layout,
             plan: LookupPlan::new(&program),
             stateful: load_stateful(&program, sections.locks)?,
@@ -156,7 +163,18 @@ impl Pipeline {
             .iter()
             .flat_map(|body| &body.blocks)
             .flat_map(|block| &block.statements);
-        statements.any(|statement| matches!(statement.op, Op::Resubmit { .. }))
+        let graph = self.program.graph.as_ref();
+        let ends = graph.iter().flat_map(|graph| &graph.blocks).map(|block| &block.end);
+        let mut ends = ends.filter(|end| matches!(end, End::Finish(Finish::Resubmit(_))));
+        statements.any(|statement| matches!(statement.op, Op::Resubmit { .. })) || ends.next().is_some()
+    }
+
+    /// The port that leads back to ingress, if the architecture has one.
+    pub fn recirculation_port(&self) -> Option<u32> {
+        match self.program.architecture {
+            Architecture::Psa => Some(forebay_arch::psa::PORT_RECIRCULATE),
+            Architecture::V1Model | Architecture::Pna => None,
+        }
     }
 
     /// The program.
@@ -190,6 +208,18 @@ impl Pipeline {
     pub(crate) fn control(&self) -> MutexGuard<'_, Control> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Gives a program what its architecture does around the bodies. Machine code of v1model has that built in.
+fn attach_graph(program: &mut Program, engine: Engine) -> Result<(), LoadError> {
+    if program.architecture == Architecture::V1Model {
+        Layout::check(program)?;
+        if engine != Engine::Interpreter {
+            program.graph = None;
+            return Ok(());
+        }
+    }
+    forebay_arch::attach(program).map_err(LoadError::Architecture)
 }
 
 fn new_profile(profile: &forebay_ir::ActionProfile) -> ActionProfile {

@@ -67,13 +67,16 @@ impl MachineCode {
     /// `sections_with_lookups`, do not allow that packets change places: such programs have no fast path.
     pub(crate) fn new(
         program: &Program,
-        layout: &Layout,
+        layout: Option<&Layout>,
         options: &Options,
         sections_with_lookups: &[Location],
     ) -> Result<Option<MachineCode>, CompileError> {
         if options.engine == Engine::Interpreter {
             return Ok(None);
         }
+        let Some(layout) = layout else {
+            return MachineCode::of_bodies(program, options).map(Some);
+        };
         let route = v1model::route(program, layout);
         let obstacles = match options.fast_path {
             FastPath::Never => Vec::new(),
@@ -102,6 +105,25 @@ impl MachineCode {
             machine_code.finish();
         }
         Ok(Some(machine_code))
+    }
+
+    /// Machine code of the bodies of a program whose architecture is a graph: there is no fast path.
+    fn of_bodies(program: &Program, options: &Options) -> Result<MachineCode, CompileError> {
+        Ok(MachineCode {
+            bodies: compile(program, None, options.step_limit)?,
+            fast_path: None,
+            obstacles: vec![Obstacle {
+                kind: ObstacleKind::Architecture,
+                stops: Stops::All,
+                location: Location::default(),
+                text: format!(
+                    "the blocks of programs for {} are compiled one by one",
+                    program.architecture.name()
+                ),
+            }],
+            beside_packets: false,
+            threads: Mutex::default(),
+        })
     }
 
     /// The functions of both sides, and of some bodies.

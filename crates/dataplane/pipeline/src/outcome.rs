@@ -168,6 +168,8 @@ pub enum IngressDecision {
     Digest(Box<DigestMessage>),
     /// Begins ingress again.
     Resubmit(IngressPacket),
+    /// Begins again with the frame that it would leave with.
+    Recirculate(IngressPacket),
     /// The packet, or a clone of it, is no more. Already counted.
     Drop(DropReason),
 }

@@ -94,6 +94,8 @@ pub struct Contents {
     pub(crate) packet_length: u32,
     /// The least of the lengths that `truncate` was called with.
     pub(crate) truncate_to: Option<u32>,
+    /// The number of the entry of the graph at which it goes on behind its queue.
+    pub(crate) resume: u8,
 }
 
 impl Contents {
@@ -120,6 +122,7 @@ impl Contents {
         self.ingress_length = original.ingress_length;
         self.packet_length = original.packet_length;
         self.truncate_to = original.truncate_to;
+        self.resume = original.resume;
     }
 }
 

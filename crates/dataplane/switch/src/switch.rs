@@ -370,6 +370,7 @@ impl Switch {
             IngressDecision::Enqueue(packet) => self.enqueue(packet, now_us),
             IngressDecision::Digest(message) => self.digest(*message),
             IngressDecision::Resubmit(packet) => self.resubmitted.push_back(packet),
+            IngressDecision::Recirculate(packet) => self.go_round(packet),
             IngressDecision::Drop(reason) => self.book_drop(port, reason),
         }
     }

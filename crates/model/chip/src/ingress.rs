@@ -172,7 +172,10 @@ impl Chip {
                     self.replica(packet, replicas, port, context);
                 }
                 IngressDecision::Enqueue(packet) => self.enqueue(packet, port, context),
-                IngressDecision::Resubmit(packet) => self.resubmit(port, packet, context),
+                // Without a recirculation port on this side, a packet goes round as one that is resubmitted.
+                IngressDecision::Resubmit(packet) | IngressDecision::Recirculate(packet) => {
+                    self.resubmit(port, packet, context);
+                }
                 IngressDecision::Digest(message) => self.keep_digest(*message),
                 IngressDecision::Drop(reason) => self.drop_by_program(port, tag, reason, context),
             }

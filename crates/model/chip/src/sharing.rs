@@ -15,8 +15,15 @@ enum Object {
 
 /// Whether some register or meter is used in ingress and in egress.
 pub(crate) fn ingress_and_egress_share_state(program: &Program) -> bool {
-    let before = objects(program, &[Role::Parser, Role::VerifyChecksum, Role::Ingress]);
-    let behind = objects(program, &[Role::Egress, Role::ComputeChecksum, Role::Deparser]);
+    let is_behind = |role: &Role| {
+        matches!(
+            role,
+            Role::EgressParser | Role::Egress | Role::ComputeChecksum | Role::Deparser | Role::EgressDeparser
+        )
+    };
+    let roles = program.stages.keys().copied();
+    let (behind, before): (Vec<Role>, Vec<Role>) = roles.partition(is_behind);
+    let (before, behind) = (objects(program, &before), objects(program, &behind));
     !before.is_disjoint(&behind)
 }
 

@@ -50,7 +50,7 @@ impl Chip {
             priority,
         } = wanted;
         let Some(port) = self.ports.get_mut(index as usize) else {
-            return self.lose_queued(packet, from, Loss::NoSuchPort, context);
+            return self.beyond_ports(packet, wanted, from, context);
         };
         let cells = self.buffer.cells_of(length);
         let queue_index = port.queues.of_priority(priority);
@@ -74,6 +74,27 @@ impl Chip {
             port.is_scheduled = true;
             let time = context.now.max(port.free_at);
             context.schedule(time, Kind::PortReady, index as u16);
+        }
+    }
+
+    /// A packet for a port that the chip has not: one that the architecture recirculates goes round through the queue of the
+    /// port that it came from, others are lost.
+    #[cold]
+    fn beyond_ports<O: Observer>(
+        &mut self,
+        packet: QueuedPacket,
+        wanted: Wanted,
+        from: u16,
+        context: &mut Context<'_, O>,
+    ) {
+        let goes_round = self.worker.pipeline().recirculation_port() == Some(wanted.egress_port);
+        let own = Wanted {
+            egress_port: from.into(),
+            ..wanted
+        };
+        match goes_round && usize::from(from) < self.ports.len() {
+            true => self.enqueue_as(packet, own, from, context),
+            false => self.lose_queued(packet, from, Loss::NoSuchPort, context),
         }
     }
 

@@ -22,6 +22,8 @@ What is written:
   p4info.txtpb    tables, actions and other objects with their ids, for P4Runtime
   ir.txt          the program as it is executed; every command takes it in place of the source
   *.dot           graphs of the parser and the controls: dot -Tsvg parser.dot -o parser.svg
+With --emit pipeline also:
+  pipeline.txt    the program with the graph of its architecture: what happens to a packet around the blocks
 With --chip also what the program takes of the chip's match-action stages, which is printed too:
   resources.txt   stages, tables, registers, the longest way, and what does not fit
   resources.json  the same for programs
@@ -39,12 +41,22 @@ pub struct Arguments {
     /// Say whether the program fits this chip, and how: tofino, tofino2
     #[arg(long, value_name = "NAME")]
     chip: Option<String>,
+    /// What to write besides
+    #[arg(long, value_name = "WHAT", value_enum)]
+    emit: Vec<Emit>,
     /// Write a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
     #[arg(long, value_name = "VERSION", default_value = "1.5")]
     p4info_version: Version,
     /// Print the names of the files as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What `--emit` names.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Emit {
+    /// The program with the graph of its architecture
+    Pipeline,
 }
 
 /// Writes the files and says which.
@@ -65,6 +77,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let mut written = Vec::new();
     let p4info = p4info.map(|info| info.for_version(arguments.p4info_version));
     let mut all = files(&program, p4info.as_ref());
+    if arguments.emit.contains(&Emit::Pipeline) {
+        let mut program = program.clone();
+        forebay_arch::attach(&mut program)?;
+        all.push(("pipeline.txt".to_string(), forebay_ir::text::write(&program)));
+    }
     if let Some(resources) = &resources {
         all.push(("resources.txt".to_string(), resources.to_string()));
         all.push(("resources.json".to_string(), serde_json::to_string_pretty(resources)?));

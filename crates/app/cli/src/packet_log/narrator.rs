@@ -207,9 +207,13 @@ fn stage(program: &Program, body: &str) -> Option<&'static str> {
     let (role, _) = stages.find(|(_, id)| program.bodies[id.index()].name == body)?;
     Some(match role {
         Role::Parser => "Parser 'parser'",
+        Role::IngressParser => "Parser 'ingress_parser'",
+        Role::EgressParser => "Parser 'egress_parser'",
         Role::Ingress => "Pipeline 'ingress'",
         Role::Egress => "Pipeline 'egress'",
         Role::Deparser => "Deparser 'deparser'",
+        Role::IngressDeparser => "Deparser 'ingress_deparser'",
+        Role::EgressDeparser => "Deparser 'egress_deparser'",
         _ => return None,
     })
 }

@@ -46,10 +46,12 @@ mod cursor;
 mod lexer;
 mod names;
 mod read_body;
+mod read_graph;
 mod read_objects;
 mod read_program;
 mod write_body;
 mod write_expr;
+mod write_graph;
 mod write_program;
 
 pub use write_expr::ExprPrinter;
@@ -75,6 +77,17 @@ impl fmt::Display for ReadError {
 }
 
 impl std::error::Error for ReadError {}
+
+/// Whether a text is meant as a program in this form.
+pub fn is_program(text: &str) -> bool {
+    let rest = text.trim_start().strip_prefix("program ");
+    rest.is_some_and(|rest| {
+        let known = crate::Architecture::NAMES.iter();
+        known
+            .map(|(_, name)| name)
+            .any(|name| rest.trim_start().starts_with(name))
+    })
+}
 
 /// Prints a program. It need not be valid.
 pub fn write(program: &Program) -> String {

@@ -2,7 +2,7 @@
 //! itself.
 
 use super::lexer::word_length;
-use crate::{BodyKind, CloneKind, HashAlgorithm, MatchKind, Program, Role, Unit};
+use crate::{Architecture, BodyKind, CloneKind, HashAlgorithm, MatchKind, Program, Role, Unit};
 use std::collections::HashMap;
 
 /// Words with a meaning of their own. A name that is one of them is written in quotes.
@@ -19,7 +19,9 @@ pub(super) const RESERVED: &[&str] = &[
     "body",
     "bool",
     "branch",
+    "clear",
     "clone",
+    "commit",
     "component",
     "const",
     "count",
@@ -42,6 +44,8 @@ pub(super) const RESERVED: &[&str] = &[
     "field",
     "field_list",
     "file",
+    "finish",
+    "graph",
     "hash",
     "header",
     "hidden",
@@ -56,13 +60,14 @@ pub(super) const RESERVED: &[&str] = &[
     "intrinsic",
     "jump",
     "key",
+    "leave_atomic",
     "length",
     "local",
-    "leave_atomic",
     "log",
     "lookahead",
     "metadata",
     "meter",
+    "mirror",
     "next_index",
     "packet_length",
     "payload",
@@ -72,10 +77,14 @@ pub(super) const RESERVED: &[&str] = &[
     "range",
     "receiver",
     "recirculate",
+    "reframe",
     "register",
     "register_read",
     "register_write",
     "reject",
+    "replicate",
+    "request",
+    "restore",
     "resubmit",
     "return",
     "run",
@@ -86,6 +95,7 @@ pub(super) const RESERVED: &[&str] = &[
     "slot",
     "stage",
     "state",
+    "suspend",
     "table",
     "table_only",
     "trunc",
@@ -144,7 +154,19 @@ impl Keyword for Role {
         (Role::Egress, "egress"),
         (Role::ComputeChecksum, "compute_checksum"),
         (Role::Deparser, "deparser"),
+        (Role::IngressParser, "ingress_parser"),
+        (Role::IngressDeparser, "ingress_deparser"),
+        (Role::EgressParser, "egress_parser"),
+        (Role::EgressDeparser, "egress_deparser"),
+        (Role::MainParser, "main_parser"),
+        (Role::PreControl, "pre_control"),
+        (Role::MainControl, "main_control"),
+        (Role::MainDeparser, "main_deparser"),
     ];
+}
+
+impl Keyword for Architecture {
+    const WORDS: &'static [(Self, &'static str)] = Architecture::NAMES;
 }
 
 impl Keyword for BodyKind {

@@ -69,11 +69,14 @@ pub(super) struct FixedType {
 impl Reader {
     fn program(&mut self) -> Read<()> {
         self.cursor.expect_word("program")?;
-        self.cursor.expect_word("v1model")?;
+        self.program.architecture = self.cursor.keyword()?;
         let mut bodies = Vec::new();
+        let mut graph = None;
         while *self.cursor.peek() != Token::End {
             if self.cursor.accept_word("body") {
                 bodies.push(self.skip_body()?);
+            } else if self.cursor.accept_word("graph") {
+                graph = Some(self.skip_body()?);
             } else {
                 self.declaration()?;
             }
@@ -84,6 +87,10 @@ impl Reader {
             self.cursor.go_to(start);
             let body = self.body(BodyId(index as u32), owners[index])?;
             self.program.bodies.push(body);
+        }
+        if let Some(start) = graph {
+            self.cursor.go_to(start);
+            self.program.graph = Some(self.graph()?);
         }
         Ok(())
     }
@@ -167,6 +174,7 @@ impl Reader {
             "metadata" => SlotKind::Metadata,
             "intrinsic" => SlotKind::Intrinsic,
             "local" => SlotKind::Local,
+            "request" => SlotKind::Request,
             "field" | "valid" | "varbit_length" => {
                 self.cursor.advance();
                 let header = self.header_reference()?;

@@ -3,15 +3,13 @@
 use super::names::{Keyword, plain_or_quoted, quoted};
 use super::write_body::location;
 use super::write_expr::{ExprPrinter, constant};
-use crate::{
-    ActionCall, Architecture, BodyId, EntryMatch, Header, Program, Slot, SlotKind, Table, TableEntry, Unit, ValueSet,
-};
+use crate::{ActionCall, BodyId, EntryMatch, Header, Program, Slot, SlotKind, Table, TableEntry, Unit, ValueSet};
 use std::fmt::Write;
 
 /// Prints a program.
 pub(super) fn write(program: &Program) -> String {
     let printer = ExprPrinter::new(program);
-    let mut text = format!("program {}\n", architecture(program.architecture));
+    let mut text = format!("program {}\n", program.architecture.name());
     storage(&mut text, &printer);
     roles(&mut text, &printer);
     objects(&mut text, &printer);
@@ -19,13 +17,11 @@ pub(super) fn write(program: &Program) -> String {
         text.push('\n');
         printer.body(&mut text, BodyId(index as u32));
     }
-    text
-}
-
-fn architecture(architecture: Architecture) -> &'static str {
-    match architecture {
-        Architecture::V1Model => "v1model",
+    if let Some(graph) = &program.graph {
+        text.push('\n');
+        printer.graph(&mut text, graph);
     }
+    text
 }
 
 /// Appends a line. Writing to a string cannot fail.
@@ -70,6 +66,7 @@ fn slot_kind(slot: &Slot, printer: &ExprPrinter) -> String {
         SlotKind::Metadata => "metadata".to_owned(),
         SlotKind::Intrinsic => "intrinsic".to_owned(),
         SlotKind::Local => "local".to_owned(),
+        SlotKind::Request => "request".to_owned(),
     }
 }
 

@@ -297,9 +297,10 @@ fn op_allowed(op: &Op, kind: BodyKind) -> bool {
             kind == BodyKind::Parser
         }
         Op::Emit { .. } => kind == BodyKind::Deparser,
-        Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Truncate { .. } | Op::Digest { .. } => {
+        Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Truncate { .. } => {
             matches!(kind, BodyKind::Control | BodyKind::Action)
         }
+        Op::Digest { .. } => kind != BodyKind::Parser,
         Op::VerifyChecksum { .. } | Op::UpdateChecksum { .. } => kind != BodyKind::Parser,
         Op::Assign { .. }
         | Op::RegisterRead { .. }

@@ -13,11 +13,13 @@
 //! | operations | [`Rule::ExtractVarbit`], [`Rule::DirectObject`], [`Rule::DigestArity`], [`Rule::SelectArity`], [`Rule::ValueSetComponent`] |
 //! | expressions | [`Rule::ExpressionDepth`], [`Rule::SliceRange`], [`Rule::ResizeDirection`], [`Rule::ParamOutsideAction`], [`Rule::ParamMismatch`] |
 //! | actions and tables | [`Rule::ActionBody`], [`Rule::ActionScope`], [`Rule::CallArity`], [`Rule::EntryArity`], [`Rule::EntryMatchKind`], [`Rule::PrefixLength`], [`Rule::ConstEntries`], [`Rule::MeterUnit`] |
+//! | the architecture's graph | [`Rule::GraphEntry`], [`Rule::GraphPreserved`], [`Rule::GraphCycle`], [`Rule::GraphRun`], [`Rule::GraphFrame`], [`Rule::GraphReplica`], [`Rule::GraphArgument`], [`Rule::GraphRequest`], [`Rule::GraphCommit`] |
 //!
 //! The verifier itself relies on nothing: it takes any program, even one read from a file that a stranger wrote.
 
 mod body;
 mod expr;
+mod graph;
 mod object;
 mod storage;
 
@@ -66,7 +68,7 @@ pub enum Rule {
     /// Every block can be reached from the entry along jumps, whatever the conditions.
     UnreachableBlock,
     /// Operations stand where they can be executed. Reading the packet, `reject` and value sets: parsers. Emitting:
-    /// deparsers. Tables: controls. Clone, resubmit, recirculate, truncate, digest: controls and actions. Checksums and
+    /// deparsers. Tables: controls. Clone, resubmit, recirculate, truncate: controls and actions. Checksums, digests and
     /// `exit`: everywhere but parsers. All others: anywhere.
     NotAllowedHere,
     /// `extract` says how long the varbit field is if and only if the header has one.
@@ -106,6 +108,29 @@ pub enum Rule {
     ConstEntries,
     /// A meter measures packets or bytes, not both.
     MeterUnit,
+    /// Where the graph sends packets there is an entry: mirrors lead to clone entries, `replicate` to replicas, `suspend` to
+    /// dequeued packets.
+    GraphEntry,
+    /// Values that come with a packet are preserved by its entry.
+    GraphPreserved,
+    /// No way within the graph leads back to a block.
+    GraphCycle,
+    /// A parser runs where no parser has read the frame, and has a `reject` edge; other bodies have none. At most one
+    /// deparser runs before a `reframe`. Bodies of actions do not run.
+    GraphRun,
+    /// Frames as received are taken, and packets are resubmitted, before any `reframe` of their side of the queue; frames as
+    /// deparsed after one. Packets leave, and are resubmitted, on their side of the queue. What a deparser emitted is not
+    /// pending when a packet goes to a queue.
+    GraphFrame,
+    /// Copies are not replicated before they leave a queue.
+    GraphReplica,
+    /// An argument is taken where it exists: of replicas behind `replicate`, of sessions behind a mirror, of queues behind
+    /// `suspend`.
+    GraphArgument,
+    /// Slots of the graph are named by the graph only.
+    GraphRequest,
+    /// Digests are committed before the packet leaves the graph.
+    GraphCommit,
 }
 
 /// Where an invariant does not hold.
@@ -185,6 +210,7 @@ pub fn verify(program: &Program) -> Vec<VerifyError> {
     verifier.storage();
     verifier.objects();
     verifier.bodies();
+    verifier.graph();
     verifier.errors
 }
 

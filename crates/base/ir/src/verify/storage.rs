@@ -1,7 +1,7 @@
 //! Slots, headers, roles of bodies.
 
 use super::{Place, Rule, Verifier};
-use crate::{Architecture, BodyKind, Header, HeaderId, Role, SlotId, SlotKind};
+use crate::{Header, HeaderId, SlotId, SlotKind};
 use std::collections::BTreeSet;
 
 impl Verifier<'_> {
@@ -45,7 +45,7 @@ impl Verifier<'_> {
                     self.same_width("a varbit length", slot.width, 32);
                 }
                 SlotKind::NextIndex => self.same_width("a stack index", slot.width, 32),
-                SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local => {}
+                SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local | SlotKind::Request => {}
             }
         }
     }
@@ -99,17 +99,7 @@ impl Verifier<'_> {
     }
 
     fn stages(&mut self) {
-        let roles = match self.program.architecture {
-            Architecture::V1Model => [
-                Role::Parser,
-                Role::VerifyChecksum,
-                Role::Ingress,
-                Role::Egress,
-                Role::ComputeChecksum,
-                Role::Deparser,
-            ],
-        };
-        for role in roles {
+        for &role in self.program.architecture.roles() {
             let Some(body) = self.program.stages.get(&role) else {
                 self.report(Rule::StageMissing, format!("no body plays {role:?}"));
                 continue;
@@ -118,11 +108,7 @@ impl Verifier<'_> {
                 continue;
             }
             let kind = self.program.bodies[body.index()].kind;
-            let expected = match role {
-                Role::Parser => BodyKind::Parser,
-                Role::Deparser => BodyKind::Deparser,
-                Role::VerifyChecksum | Role::Ingress | Role::Egress | Role::ComputeChecksum => BodyKind::Control,
-            };
+            let expected = role.kind();
             self.require(kind == expected, Rule::StageKind, || {
                 format!("{role:?} is played by a {kind:?}")
             });

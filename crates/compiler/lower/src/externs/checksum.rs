@@ -11,9 +11,17 @@ use forebay_ir::{DataItem, Expr, HashAlgorithm, Op, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
 
-/// An algorithm by its name in `HashAlgorithm`.
+/// An algorithm by its name in `HashAlgorithm` of v1model, `PSA_HashAlgorithm_t` or `PNA_HashAlgorithm_t`.
 pub fn algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorithm {
-    HashAlgorithm::from_name(name).unwrap_or_else(|| {
+    let known = match name {
+        "ONES_COMPLEMENT16" => Some(HashAlgorithm::Csum16),
+        "TARGET_DEFAULT" => Some(HashAlgorithm::Crc32),
+        "IDENTITY" | "CRC32" | "CRC32_CUSTOM" | "CRC16" | "CRC16_CUSTOM" => {
+            HashAlgorithm::from_name(&name.to_lowercase())
+        }
+        _ => HashAlgorithm::from_name(name),
+    };
+    known.unwrap_or_else(|| {
         if !name.is_empty() {
             let message = format!("the hash algorithm `{name}` is not known");
             cx.error(codes::UNSUPPORTED_EXTERN, span, message);
@@ -121,7 +129,7 @@ pub fn checksum16(cx: &mut Context, args: &Args) -> Value {
 }
 
 /// A value as what is hashed: its scalars and varbits in order, headers by their fields.
-fn data_items(cx: &mut Context, value: &Value) -> Vec<DataItem> {
+pub fn data_items(cx: &mut Context, value: &Value) -> Vec<DataItem> {
     let mut items = Vec::new();
     collect(cx, value, &mut items);
     items

@@ -31,6 +31,43 @@ pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
     graph::emit(cx, Op::Digest { digest, data });
 }
 
+/// Declares a digest with a name of its own; none when its data has no fields of fixed width.
+pub fn declare_named(cx: &mut Context, name: String, ty: &Type) -> Option<DigestId> {
+    let mut leaves = Vec::new();
+    typed_leaves(cx, ty, String::new(), &mut leaves)?;
+    let fields = leaves;
+    Some(declare(
+        cx,
+        Digest {
+            name,
+            receiver: 0,
+            fields,
+        },
+    ))
+}
+
+/// Names and widths of the scalars of a type, in the order of their values.
+fn typed_leaves(cx: &Context, ty: &Type, name: String, leaves: &mut Vec<(String, u32)>) -> Option<()> {
+    match ty {
+        Type::Composite(id, args) => types::fields(cx, *id, args)
+            .into_iter()
+            .try_for_each(|(field, ty)| typed_leaves(cx, &ty, names::join(&name, &field), leaves)),
+        Type::Record(fields) => fields
+            .iter()
+            .try_for_each(|(field, ty)| typed_leaves(cx, ty, names::join(&name, field), leaves)),
+        Type::Tuple(elements) => (0..).zip(elements.iter()).try_for_each(|(index, ty): (usize, _)| {
+            typed_leaves(cx, ty, names::join(&name, &index.to_string()), leaves)
+        }),
+        Type::Stack(element, size) => {
+            (0..*size).try_for_each(|index| typed_leaves(cx, element, format!("{name}[{index}]"), leaves))
+        }
+        _ => {
+            leaves.push((name, types::scalar(cx, ty)?.width));
+            Some(())
+        }
+    }
+}
+
 /// A name for a digest whose data has a type without a name.
 fn automatic_name(cx: &Context) -> String {
     let unnamed = cx

@@ -1,12 +1,13 @@
-//! Extern functions and objects of the core library and of v1model, recognised by their names.
+//! Extern functions and objects of the core library and of the architectures, recognised by their names.
 //!
 //! [`packet`]: `packet_in`, `packet_out`, `verify`. [`state`]: counters, meters, registers, action profiles.
 //! [`checksum`]: hashes and checksums. [`traffic`]: what asks the traffic manager for something.
-//! [`message`]: what people or the control plane are told.
+//! [`message`]: what people or the control plane are told. [`portable`]: what only PSA and PNA have.
 
 mod checksum;
 mod message;
 mod packet;
+pub mod portable;
 mod state;
 mod traffic;
 
@@ -22,13 +23,28 @@ use crate::storage::{self, Storage};
 use crate::types;
 use crate::value::{self, Value};
 use forebay_check::hir::{self, Argument, Call, Param, Type};
-use forebay_ir::{BodyKind, Expr, Op, SlotId};
+use forebay_ir::{Architecture, BodyKind, Expr, Op, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 
-/// Extern functions that can be called.
-const FUNCTIONS: &[&str] = &[
+/// Extern functions that programs for an architecture can call.
+fn functions(architecture: Architecture) -> &'static [&'static str] {
+    match architecture {
+        Architecture::V1Model => V1MODEL_FUNCTIONS,
+        Architecture::Psa | Architecture::Pna => PORTABLE_FUNCTIONS,
+    }
+}
+
+/// Extern objects that programs for an architecture can instantiate.
+fn objects(architecture: Architecture) -> &'static [&'static str] {
+    match architecture {
+        Architecture::V1Model => V1MODEL_OBJECTS,
+        Architecture::Psa | Architecture::Pna => PORTABLE_OBJECTS,
+    }
+}
+
+const V1MODEL_FUNCTIONS: &[&str] = &[
     "verify",
     "static_assert",
     "mark_to_drop",
@@ -52,8 +68,19 @@ const FUNCTIONS: &[&str] = &[
     "assume",
 ];
 
-/// Extern objects that can be instantiated.
-const OBJECTS: &[&str] = &[
+const PORTABLE_FUNCTIONS: &[&str] = &[
+    "verify",
+    "static_assert",
+    "assert",
+    "assume",
+    "psa_clone_i2e",
+    "psa_resubmit",
+    "psa_normal",
+    "psa_clone_e2e",
+    "psa_recirculate",
+];
+
+const V1MODEL_OBJECTS: &[&str] = &[
     "counter",
     "direct_counter",
     "meter",
@@ -62,6 +89,23 @@ const OBJECTS: &[&str] = &[
     "action_profile",
     "action_selector",
     "Checksum16",
+];
+
+const PORTABLE_OBJECTS: &[&str] = &[
+    "Hash",
+    "Checksum",
+    "InternetChecksum",
+    "Counter",
+    "DirectCounter",
+    "Meter",
+    "DirectMeter",
+    "Register",
+    "Random",
+    "ActionProfile",
+    "ActionSelector",
+    "Digest",
+    "PacketReplicationEngine",
+    "BufferingQueueingEngine",
 ];
 
 /// Evaluated arguments of an extern call.
@@ -78,6 +122,11 @@ impl Args<'_> {
             exprs,
             params,
         }
+    }
+
+    /// The number of arguments.
+    pub fn count(&self) -> usize {
+        self.actuals.len()
     }
 
     /// The value of an argument.
@@ -190,23 +239,31 @@ pub fn construct(
         span,
     };
     match object_type.name.as_str() {
-        "counter" => state::counter(cx, made),
-        "direct_counter" => state::direct_counter(cx, made),
-        "meter" => state::meter(cx, made),
+        "counter" | "Counter" => state::counter(cx, made),
+        "direct_counter" | "DirectCounter" => state::direct_counter(cx, made),
+        "meter" | "Meter" => state::meter(cx, made),
         "direct_meter" => state::direct_meter(cx, made),
-        "register" => state::register(cx, made),
-        "action_profile" => state::action_profile(cx, made),
-        "action_selector" => state::action_selector(cx, made),
+        "register" | "Register" => state::register(cx, made),
+        "action_profile" | "ActionProfile" => state::action_profile(cx, made),
+        "action_selector" | "ActionSelector" => state::action_selector(cx, made),
         "Checksum16" => Object::Checksum16,
+        "Hash" => portable::hash(cx, &made),
+        "Checksum" => portable::checksum(cx, &made),
+        "InternetChecksum" => portable::internet_checksum(cx, &made),
+        "Random" => portable::random(cx, &made),
+        "DirectMeter" => portable::direct_meter(cx, made),
+        "Digest" => portable::digest(cx, &made),
+        "PacketReplicationEngine" | "BufferingQueueingEngine" => Object::Engine,
         name => {
-            unsupported(cx, "extern object", name, OBJECTS, span);
+            unsupported(cx, "extern object", name, objects(cx.program.architecture), span);
             Object::Unsupported
         }
     }
 }
 
 fn unsupported(cx: &mut Context, what: &str, name: &str, known: &[&'static str], span: Span) {
-    let message = format!("the {what} `{name}` is not part of v1model and cannot be executed");
+    let architecture = cx.program.architecture.name();
+    let message = format!("the {what} `{name}` is not part of {architecture} and cannot be executed");
     let diagnostic = Diagnostic::error(codes::UNSUPPORTED_EXTERN, span, message);
     cx.diagnostics.push(
         diagnostic
@@ -242,8 +299,10 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
         "log_msg" => message::log(cx, &args),
         "assert" | "assume" => message::assertion(cx, &args, function.name == "assume"),
         name => {
-            unsupported(cx, "extern function", name, FUNCTIONS, span);
-            return result_of(cx, &function.result);
+            return portable::way(cx, name, &args).unwrap_or_else(|| {
+                unsupported(cx, "extern function", name, functions(cx.program.architecture), span);
+                result_of(cx, &function.result)
+            });
         }
     }
     Value::Void
@@ -330,9 +389,32 @@ fn dispatch(cx: &mut Context, id: ObjectId, method: &str, args: &Args, span: Spa
         (Object::DirectCounter(_), "count") => {}
         (Object::Meter(meter), "execute_meter") => state::execute_meter(cx, meter, args),
         (Object::DirectMeter(_, slot), "read") => state::read_direct_meter(cx, slot, args),
+        (Object::Register(register, element), "read") if args.count() == 1 => {
+            return Some(portable::read_register(cx, register, &element, args));
+        }
         (Object::Register(register, element), "read") => state::read_register(cx, register, &element, args),
         (Object::Register(register, _), "write") => state::write_register(cx, register, args),
         (Object::Checksum16, "get") => return Some(checksum::checksum16(cx, args)),
+        (Object::Meter(meter), "execute") => return Some(portable::execute_meter(cx, meter, args, args.count())),
+        (Object::DirectMeter(_, slot), "execute") => {
+            return Some(portable::execute_direct_meter(cx, slot, args, args.count()));
+        }
+        // The last argument is a length; the packet's own counts.
+        (Object::Meter(meter), "dpdk_execute") => {
+            return Some(portable::execute_meter(cx, meter, args, args.count() - 1));
+        }
+        (Object::DirectMeter(_, slot), "dpdk_execute") => {
+            return Some(portable::execute_direct_meter(cx, slot, args, args.count() - 1));
+        }
+        (Object::Hash(algorithm, ty), "get_hash") => return Some(portable::get_hash(cx, algorithm, &ty, args)),
+        (Object::Checksum(..), "update") => portable::update(cx, id, args),
+        (Object::Checksum(_, _, updates), "clear") => portable::clear(cx, &updates),
+        (Object::Checksum(algorithm, ty, updates), "get") => {
+            return Some(portable::get(cx, algorithm, &ty, &updates));
+        }
+        (Object::InternetChecksum(sum), method) => return portable::internet_method(cx, sum, method, args),
+        (Object::Random { low, high, width }, "read") => return Some(portable::read_random(cx, low, high, width)),
+        (Object::Digest(digest), "pack") => portable::pack(cx, digest, args),
         (Object::Unsupported, _) => {}
         _ => {
             let message = format!("the method `{method}` of this object cannot be executed");

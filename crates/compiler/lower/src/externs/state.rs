@@ -58,13 +58,14 @@ impl Made {
         table::size_of(cx, self.arg(index), self.span)
     }
 
-    fn member(&self, cx: &mut Context, index: usize) -> String {
+    /// The member of an enum that an argument is.
+    pub fn member(&self, cx: &mut Context, index: usize) -> String {
         let ty = self.types.get(index).unwrap_or(&Type::Unknown);
         member_name(cx, self.arg(index).unwrap_or(&Value::Void), ty, self.span)
     }
 
     fn unit(&self, cx: &mut Context, index: usize) -> Unit {
-        match self.member(cx, index).as_str() {
+        match self.member(cx, index).to_lowercase().as_str() {
             "bytes" => Unit::Bytes,
             "packets_and_bytes" => Unit::PacketsAndBytes,
             _ => Unit::Packets,

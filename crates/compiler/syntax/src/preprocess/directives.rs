@@ -15,13 +15,12 @@ const DIRECTIVES: [&str; 14] = [
 ];
 
 /// Files that declare architectures of other targets.
-const OTHER_ARCHITECTURES: [&str; 11] = [
+const OTHER_ARCHITECTURES: [&str; 10] = [
     "tna.p4",
     "t2na.p4",
     "t3na.p4",
     "tofino.p4",
     "pna.p4",
-    "dpdk/psa.p4",
     "dpdk/pna.p4",
     "ebpf_model.p4",
     "ubpf_model.p4",
@@ -184,7 +183,7 @@ impl Preprocessor<'_> {
             let library = ["core.p4", "v1model.p4", "psa.p4"];
             let hint = match closest_name(path, library) {
                 _ if OTHER_ARCHITECTURES.contains(&path) => {
-                    "this architecture is not built in: v1model.p4 is (programs run), and psa.p4 (programs are checked); \
+                    "this architecture is not built in: v1model.p4 and psa.p4 are; \
                      to check against a file of your own, name its folder with -I"
                         .to_string()
                 }

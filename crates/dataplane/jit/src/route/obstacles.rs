@@ -55,6 +55,8 @@ pub enum ObstacleKind {
     Copies,
     /// The program is larger than what is compiled.
     TooLarge,
+    /// The program is for an architecture that has no fast path yet.
+    Architecture,
 }
 
 impl ObstacleKind {
@@ -72,6 +74,7 @@ impl ObstacleKind {
             ObstacleKind::Leaves => "leaves",
             ObstacleKind::Copies => "copies",
             ObstacleKind::TooLarge => "too_large",
+            ObstacleKind::Architecture => "architecture",
         }
     }
 }

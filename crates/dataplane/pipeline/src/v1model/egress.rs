@@ -172,7 +172,7 @@ impl WorkerScratch {
     }
 
     /// What was emitted, and the part of the frame that the parser left: in the frame's own buffer when nobody shares it.
-    fn put_together(&mut self, packet: &mut Contents) {
+    pub(crate) fn put_together(&mut self, packet: &mut Contents) {
         let output = &mut self.scratch.buffers.output;
         let payload_bit = packet.payload_bit;
         if packet.shared.is_none() && (output.len_bits() | payload_bit).is_multiple_of(8) {

@@ -6,7 +6,7 @@ use crate::control::names::resolve;
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
 use forebay_exec::{Input, NoTrace, PacketFacts};
-use forebay_ir::{SlotId, SlotKind};
+use forebay_ir::{Architecture, SlotId, SlotKind};
 
 /// Fields whose values make a flow; see [`Pipeline::flow_key`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,15 +14,15 @@ pub struct FlowKey(Vec<SlotId>);
 
 impl Pipeline {
     /// Header fields by their names in the program: `hdr.ipv4.src_addr`, or a suffix of it that is not ambiguous. Also
-    /// `ingress_port` of the standard metadata.
+    /// `ingress_port` of the metadata that the first parser is given.
     ///
     /// # Errors
     /// When a name means nothing, or several fields.
     pub fn flow_key<S: AsRef<str>>(&self, fields: &[S]) -> Result<FlowKey, ControlError> {
-        let port = self.layout.slots.ingress_port;
+        let port = self.parser_port();
         let slots = (0..).map(SlotId).zip(&self.program.slots);
         let (ids, names): (Vec<SlotId>, Vec<&str>) = slots
-            .filter(|(id, slot)| *id == port || matches!(slot.kind, SlotKind::Field(_)))
+            .filter(|(id, slot)| Some(*id) == port || matches!(slot.kind, SlotKind::Field(_)))
             .map(|(id, slot)| (id, slot.name.as_str()))
             .unzip();
         let find = |name: &S| {
@@ -30,6 +30,16 @@ impl Pipeline {
             Ok(ids[index])
         };
         fields.iter().map(find).collect::<Result<_, _>>().map(FlowKey)
+    }
+
+    /// The port that the first parser is told of.
+    fn parser_port(&self) -> Option<SlotId> {
+        let name = match self.program.architecture {
+            Architecture::V1Model => "ingress_port",
+            Architecture::Psa => "psa_ingress_parser_input_metadata.ingress_port",
+            Architecture::Pna => "pna_main_parser_input_metadata.input_port",
+        };
+        self.program.intrinsic.get(name).copied()
     }
 }
 
@@ -39,14 +49,17 @@ impl Worker {
     pub fn flow_hash(&mut self, key: &FlowKey, frame: &[u8], ingress_port: u32) -> u64 {
         let mut hash = 0u64;
         self.burst(None, |bench, burst| {
-            let layout = &burst.pipeline.layout;
+            let pipeline = burst.pipeline;
             let mut packet = bench.pool.packet();
-            bench.pool.renew_state(&mut packet, &layout.zero);
+            bench.pool.renew_state(&mut packet, &pipeline.storage.zero);
             let state = packet.state();
-            state.set_number(layout.slots.ingress_port, ingress_port.into());
+            if let Some(port) = pipeline.parser_port() {
+                state.set_number(port, ingress_port.into());
+            }
             bench.scratch.requests.clear();
             let input = parser_input(burst, frame);
-            Pass::new(burst, input, state, &mut bench.scratch, &mut NoTrace).run(layout.blocks.parser);
+            let parser = pipeline.program.architecture.roles()[0];
+            Pass::new(burst, input, state, &mut bench.scratch, &mut NoTrace).run(pipeline.program.stages[&parser]);
             for &slot in &key.0 {
                 for limb in state.get(slot).limbs() {
                     hash = (hash ^ limb).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);

@@ -45,11 +45,12 @@ mod fast_path;
 mod flow;
 mod frames;
 mod ingress;
-mod pass;
+pub(crate) mod pass;
 mod pool;
 mod steady;
 
 use crate::frame_buffer::FrameBuffer;
+use crate::graph::{Outcome, Walk};
 use crate::load::Pipeline;
 use crate::objects::{PresentSection, View};
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
@@ -97,18 +98,18 @@ pub struct Worker {
 
 /// What changes of a worker while a burst passes; the rest is lent to the burst.
 #[derive(Debug)]
-struct WorkerScratch {
+pub(crate) struct WorkerScratch {
     /// Where it counts.
     shard: usize,
-    pool: Pool,
-    scratch: Scratch,
+    pub(crate) pool: Pool,
+    pub(crate) scratch: Scratch,
 }
 
 /// What is the same for all packets of a burst.
 #[derive(Clone, Copy)]
-struct Burst<'a> {
-    pipeline: &'a Pipeline,
-    view: &'a View<'a>,
+pub(crate) struct Burst<'a> {
+    pub(crate) pipeline: &'a Pipeline,
+    pub(crate) view: &'a View<'a>,
     /// The compiled program, if there is one.
     site: Option<&'a Site<'a>>,
 }
@@ -174,7 +175,7 @@ impl Worker {
         self.burst(Some(Side::Ingress), |bench, burst| {
             for (index, packet) in packets.enumerate() {
                 let mut decide = |decision| decide(index, decision);
-                bench.ingress_packet(burst, packet, &mut decide, tracer);
+                bench.enter(burst, packet, &mut decide, tracer);
                 burst.view.section.leave();
             }
         });
@@ -191,7 +192,7 @@ impl Worker {
         self.burst(Some(Side::Egress), |bench, burst| {
             for (packet, dequeued) in packets.drain(..).enumerate() {
                 let mut decide = |decision| decisions.push(Decided { packet, decision });
-                bench.egress_packet(burst, dequeued.packet, &dequeued.arguments, &mut decide, tracer);
+                bench.leave_queue(burst, dequeued.packet, &dequeued.arguments, &mut decide, tracer);
                 burst.view.section.leave();
             }
         });
@@ -206,7 +207,7 @@ impl Worker {
         tracer: &mut T,
     ) {
         self.burst(Some(Side::Egress), |bench, burst| {
-            bench.egress_packet(burst, packet, arguments, &mut decide, tracer)
+            bench.leave_queue(burst, packet, arguments, &mut decide, tracer)
         });
     }
 
@@ -223,6 +224,8 @@ impl Worker {
             shard: self.bench.shard,
             arrays: &self.arrays,
         };
+        // Compiled sides are those of v1model; bodies of other architectures run one by one.
+        let side = side.filter(|_| pipeline.program.graph.is_none());
         let site = pipeline.code.as_ref().map(|code| match side {
             Some(side) => code.bodies().on_side(side, &view, &mut self.locations[side as usize]),
             None => code.bodies().in_bodies(),
@@ -311,6 +314,49 @@ fn end_burst(pin: Pin<'_>, stays_pinned: bool) {
 }
 
 impl WorkerScratch {
+    /// A packet from a port or a loop, by the graph of its architecture or by the code of v1model.
+    fn enter<T: Tracer>(
+        &mut self,
+        burst: Burst<'_>,
+        packet: IngressPacket,
+        decide: &mut impl FnMut(IngressDecision),
+        tracer: &mut T,
+    ) {
+        let Some(graph) = &burst.pipeline.program.graph else {
+            return self.ingress_packet(burst, packet, decide, tracer);
+        };
+        let walk = Walk {
+            scratch: self,
+            burst,
+            graph,
+            sink: &mut |outcome: Outcome| decide(outcome.before_queue()),
+            tracer,
+        };
+        walk.arrive(packet);
+    }
+
+    /// A packet from a queue.
+    fn leave_queue<T: Tracer>(
+        &mut self,
+        burst: Burst<'_>,
+        packet: QueuedPacket,
+        arguments: &EgressArguments,
+        decide: &mut impl FnMut(EgressDecision),
+        tracer: &mut T,
+    ) {
+        let Some(graph) = &burst.pipeline.program.graph else {
+            return self.egress_packet(burst, packet, arguments, decide, tracer);
+        };
+        let walk = Walk {
+            scratch: self,
+            burst,
+            graph,
+            sink: &mut |outcome: Outcome| decide(outcome.behind_queue()),
+            tracer,
+        };
+        walk.leave_queue(packet, *arguments);
+    }
+
     fn packet(&mut self, bytes: FrameBuffer, arguments: IngressArguments) -> IngressPacket {
         let mut packet = self.pool.packet();
         packet.bytes = bytes;
@@ -322,7 +368,7 @@ impl WorkerScratch {
     }
 
     #[inline]
-    fn count_drop(&self, burst: Burst<'_>, reason: DropReason) {
+    pub(crate) fn count_drop(&self, burst: Burst<'_>, reason: DropReason) {
         burst.pipeline.drops().count(self.shard, reason);
     }
 }
@@ -394,7 +440,7 @@ fn port(value: u64) -> u32 {
 }
 
 /// Reports a decision; the text is made only when somebody traces.
-fn verdict<T: Tracer>(tracer: &mut T, text: impl FnOnce() -> String) {
+pub(crate) fn verdict<T: Tracer>(tracer: &mut T, text: impl FnOnce() -> String) {
     if T::ON {
         tracer.event(Event::Verdict { text: &text() });
     }

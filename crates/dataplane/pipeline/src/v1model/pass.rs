@@ -7,22 +7,22 @@ use forebay_ir::BodyId;
 
 /// Memory that passes of different packets use one after the other.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     /// What the program asked for in the present pass.
-    pub(super) requests: Requests,
+    pub(crate) requests: Requests,
     /// The deparser's output, and memory of the interpreter.
-    pub(super) buffers: Buffers,
+    pub(crate) buffers: Buffers,
     /// Memory of compiled code.
-    pub(super) memory: forebay_jit::Memory,
+    pub(crate) memory: forebay_jit::Memory,
     /// A packet whose headers do not end with whole bytes.
-    pub(super) rewritten: BitBuffer,
+    pub(crate) rewritten: BitBuffer,
 }
 
 /// One packet's way through some bodies, whatever the engine. Values, requests and output are the same for all
 /// engines.
 // It stays where it is made, on the stack.
 #[allow(clippy::large_enum_variant)]
-pub(super) enum Pass<'a, T> {
+pub(crate) enum Pass<'a, T> {
     Interpreted(forebay_interp::Execution<'a, View<'a>, T>),
     Compiled(forebay_jit::Execution<'a>),
 }
@@ -30,7 +30,7 @@ pub(super) enum Pass<'a, T> {
 impl<'a, T: Tracer> Pass<'a, T> {
     /// Prepares to run bodies.
     #[inline]
-    pub(super) fn new(
+    pub(crate) fn new(
         burst: Burst<'a>,
         input: Input<'a>,
         state: &'a mut State,
@@ -58,7 +58,7 @@ impl<'a, T: Tracer> Pass<'a, T> {
     }
 
     #[inline]
-    pub(super) fn run(&mut self, body: BodyId) -> Ended {
+    pub(crate) fn run(&mut self, body: BodyId) -> Ended {
         match self {
             Pass::Interpreted(execution) => execution.run(body),
             Pass::Compiled(execution) => execution.run(body),
@@ -66,21 +66,21 @@ impl<'a, T: Tracer> Pass<'a, T> {
     }
 
     /// Where the parser stands, in bits.
-    pub(super) fn cursor(&self) -> usize {
+    pub(crate) fn cursor(&self) -> usize {
         match self {
             Pass::Interpreted(execution) => execution.cursor(),
             Pass::Compiled(execution) => execution.cursor(),
         }
     }
 
-    pub(super) fn state(&mut self) -> &mut State {
+    pub(crate) fn state(&mut self) -> &mut State {
         match self {
             Pass::Interpreted(execution) => execution.state(),
             Pass::Compiled(execution) => execution.state(),
         }
     }
 
-    pub(super) fn requests(&mut self) -> &mut Requests {
+    pub(crate) fn requests(&mut self) -> &mut Requests {
         match self {
             Pass::Interpreted(execution) => execution.requests(),
             Pass::Compiled(execution) => execution.requests(),

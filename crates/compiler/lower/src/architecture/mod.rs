@@ -1,7 +1,10 @@
-//! v1model: the blocks of `V1Switch` and what they share.
+//! The blocks of the architectures and what they share.
 //!
-//! The architecture passes headers, user metadata and standard metadata from block to block. So all blocks share one
-//! storage for each of the three, and the parameters of every block are bound to it.
+//! An architecture passes headers and metadata from block to block. So the blocks share one storage for each of them, and
+//! the parameters of every block are bound to it. v1model is here, with what all architectures need; [`psa`] is beside
+//! it.
+
+mod psa;
 
 use crate::context::Context;
 use crate::control;
@@ -14,7 +17,7 @@ use crate::types;
 use crate::value::Value;
 use forebay_check::annotations;
 use forebay_check::hir::{self, Type};
-use forebay_ir::{Body, BodyId, BodyKind, Role, SlotId, SlotKind};
+use forebay_ir::{Architecture, BodyId, BodyKind, Role, SlotId, SlotKind};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
@@ -22,17 +25,19 @@ use num_traits::ToPrimitive;
 use std::collections::BTreeSet;
 
 /// The package of v1model.
-pub const V1MODEL_PACKAGE: &str = "V1Switch";
+const V1MODEL_PACKAGE: &str = "V1Switch";
 
-/// The blocks of v1model in order of the package's parameters.
-const ROLES: [Role; 6] = [
-    Role::Parser,
-    Role::VerifyChecksum,
-    Role::Ingress,
-    Role::Egress,
-    Role::ComputeChecksum,
-    Role::Deparser,
+/// The packages of architectures that can be executed.
+const PACKAGES: &[(&str, Architecture)] = &[
+    (V1MODEL_PACKAGE, Architecture::V1Model),
+    (psa::PACKAGE, Architecture::Psa),
 ];
+
+/// The architecture of a package, if its programs can be executed.
+pub fn of_package(name: &str) -> Option<Architecture> {
+    let found = PACKAGES.iter().find(|(package, _)| *package == name);
+    found.map(|(_, architecture)| *architecture)
+}
 
 /// The storage that the blocks share.
 struct Shared {
@@ -60,21 +65,113 @@ pub fn lower_main(cx: &mut Context) {
             .push(Diagnostic::error(codes::NO_MAIN, Span::NONE, message).hint(hint));
         return;
     };
-    if package != V1MODEL_PACKAGE {
+    let Some(architecture) = of_package(package) else {
         let message = format!("programs for the package `{package}` can be checked, but not executed");
         let diagnostic = Diagnostic::error(
             codes::UNSUPPORTED_ARCHITECTURE,
             hir.instances[main.index()].span,
             message,
         );
-        cx.diagnostics
-            .push(diagnostic.hint("the architecture that can be executed is v1model, package `V1Switch`"));
+        let names: Vec<String> = PACKAGES.iter().map(|(package, _)| format!("`{package}`")).collect();
+        let hint = format!(
+            "the packages of architectures that can be executed are {}",
+            names.join(", ")
+        );
+        cx.diagnostics.push(diagnostic.hint(hint));
         return;
-    }
+    };
+    cx.program.architecture = architecture;
     elaborate::top_level(cx);
     let object = cx.environment.instance(main).map(|id| cx.object(id).clone());
     let Some(Object::Package(args)) = object else { return };
-    lower_blocks(cx, &args, hir.instances[main.index()].span);
+    let span = hir.instances[main.index()].span;
+    match architecture {
+        Architecture::V1Model => lower_blocks(cx, &args, span),
+        Architecture::Psa => psa::lower_blocks(cx, &args, span),
+        Architecture::Pna => {}
+    }
+}
+
+/// The parsers and controls that a package was instantiated with; none when the value is no package.
+fn package_args(cx: &Context, value: Option<&Value>) -> Option<Vec<ObjectId>> {
+    let Some(Value::Object(id)) = value else { return None };
+    let Object::Package(args) = cx.object(*id) else {
+        return None;
+    };
+    let block = |arg: &Option<Value>| match arg {
+        Some(Value::Object(id)) => Some(*id),
+        _ => None,
+    };
+    args.iter().map(block).collect()
+}
+
+/// The parameters of a parser or control, in whose scope names are resolved from here on.
+fn params<'c>(cx: &mut Context<'c>, block: ObjectId) -> Option<&'c [hir::Param]> {
+    let (params, scope) = match cx.object(block).clone() {
+        Object::Parser(instance) => (&cx.hir.parsers[instance.parser.index()].params, instance.scope),
+        Object::Control(instance) => (&cx.hir.controls[instance.control.index()].params, instance.scope),
+        _ => return None,
+    };
+    elaborate::install(cx, &scope);
+    Some(params)
+}
+
+/// Storage for a parameter of a block, under its name, with something in front if that is given.
+fn param_storage(
+    cx: &mut Context,
+    block: ObjectId,
+    index: usize,
+    prefix: Option<&str>,
+    kind: SlotKind,
+) -> Option<Storage> {
+    let param = params(cx, block)?.get(index)?;
+    let var = &cx.hir.vars[param.var.index()];
+    let name = match prefix {
+        Some(prefix) => format!("{prefix}.{}", var.name),
+        None => var.name.clone(),
+    };
+    let ty = types::resolve(cx, &var.ty);
+    Some(storage::allocate(cx, &ty, &name, kind, var.span))
+}
+
+/// Storage for a parameter that is a struct of intrinsic metadata. Its fields are known by their names with the struct's
+/// in front.
+fn name_intrinsics(cx: &mut Context, block: ObjectId, index: usize, name: &str) -> Option<Storage> {
+    let param = params(cx, block)?.get(index)?;
+    let var = &cx.hir.vars[param.var.index()];
+    let ty = types::resolve(cx, &var.ty);
+    let storage = storage::allocate(cx, &ty, name, SlotKind::Intrinsic, var.span);
+    let Type::Composite(id, args) = &ty else { return None };
+    for ((field, _), part) in types::fields(cx, *id, args).into_iter().zip(storage.components()) {
+        if let Storage::Scalar(slot) = part {
+            cx.program.intrinsic.insert(format!("{name}.{field}"), *slot);
+        }
+    }
+    Some(storage)
+}
+
+/// Lowers a block, whose parameters after the packet's, if it has one, are stored there.
+fn block_bodies(cx: &mut Context, role: Role, block: ObjectId, stored: &[&Storage]) -> Option<()> {
+    let count = params(cx, block)?.len();
+    let stored = stored.iter().map(|storage| Binding::Storage((*storage).clone()));
+    cx.role = Some(role);
+    let packet = match role.kind() {
+        BodyKind::Parser => Some(packet(cx, Object::PacketIn)),
+        BodyKind::Deparser => Some(packet(cx, Object::PacketOut)),
+        _ => None,
+    };
+    let params: Vec<Binding> = packet.into_iter().chain(stored).collect();
+    if params.len() != count {
+        return None;
+    }
+    let body = match role.kind() {
+        BodyKind::Parser => parser::lower_top(cx, block, params)?,
+        kind => control::lower_top(cx, block, params, kind)?,
+    };
+    let id = BodyId(cx.program.bodies.len() as u32);
+    cx.program.bodies.push(body);
+    cx.program.stages.insert(role, id);
+    (!cx.aborted).then_some(())
 }
 
 fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
@@ -93,7 +190,7 @@ fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
         );
         return;
     };
-    for (role, block) in ROLES.iter().zip(blocks) {
+    for (role, block) in Architecture::V1Model.roles().iter().zip(blocks) {
         let Some(block) = block else {
             cx.error(
                 codes::UNSUPPORTED_ARCHITECTURE,
@@ -102,36 +199,20 @@ fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
             );
             continue;
         };
-        cx.role = Some(*role);
-        if let Some(body) = lower_block(cx, *role, block, &shared) {
-            let id = BodyId(cx.program.bodies.len() as u32);
-            cx.program.bodies.push(body);
-            cx.program.stages.insert(*role, id);
-        }
+        block_bodies(cx, *role, block, &shared.of_block(*role));
         if cx.aborted {
             return;
         }
     }
 }
 
-fn lower_block(cx: &mut Context, role: Role, block: ObjectId, shared: &Shared) -> Option<Body> {
-    let stored = |storage: &Storage| Binding::Storage(storage.clone());
-    let (headers, metadata) = (stored(&shared.headers), stored(&shared.metadata));
-    let standard_metadata = stored(&shared.standard_metadata);
-    match role {
-        Role::Parser => {
-            let packet = packet(cx, Object::PacketIn);
-            parser::lower_top(cx, block, vec![packet, headers, metadata, standard_metadata])
-        }
-        Role::VerifyChecksum | Role::ComputeChecksum => {
-            control::lower_top(cx, block, vec![headers, metadata], BodyKind::Control)
-        }
-        Role::Ingress | Role::Egress => {
-            control::lower_top(cx, block, vec![headers, metadata, standard_metadata], BodyKind::Control)
-        }
-        Role::Deparser => {
-            let packet = packet(cx, Object::PacketOut);
-            control::lower_top(cx, block, vec![packet, headers], BodyKind::Deparser)
+impl Shared {
+    /// What is passed to a block of v1model after the packet, in order.
+    fn of_block(&self, role: Role) -> Vec<&Storage> {
+        match role {
+            Role::VerifyChecksum | Role::ComputeChecksum => vec![&self.headers, &self.metadata],
+            Role::Deparser => vec![&self.headers],
+            _ => vec![&self.headers, &self.metadata, &self.standard_metadata],
         }
     }
 }
@@ -158,7 +239,7 @@ fn share(cx: &mut Context, parser: ObjectId) -> Option<Shared> {
         };
         let storage = storage::allocate(cx, &ty, &var.name, kind, var.span);
         if index == 3 {
-            name_intrinsics(cx, &storage, &ty);
+            name_standard_metadata(cx, &storage, &ty);
         } else {
             let mut lists = BTreeSet::new();
             field_lists(cx, &storage, &ty, &mut lists);
@@ -173,7 +254,7 @@ fn share(cx: &mut Context, parser: ObjectId) -> Option<Shared> {
     })
 }
 
-fn name_intrinsics(cx: &mut Context, storage: &Storage, ty: &Type) {
+fn name_standard_metadata(cx: &mut Context, storage: &Storage, ty: &Type) {
     let Type::Composite(id, args) = ty else { return };
     for ((name, _), part) in types::fields(cx, *id, args).into_iter().zip(storage.components()) {
         if let Storage::Scalar(slot) = part {

@@ -1,0 +1,330 @@
+//! Extern objects and functions that PSA and PNA have and v1model has not: objects whose methods return values, checksums
+//! that are computed step by step.
+
+use super::state::{self, Made};
+use super::{Args, checksum};
+use crate::build;
+use crate::context::Context;
+use crate::graph;
+use crate::object::{Object, ObjectId};
+use crate::place::{self, Place};
+use crate::storage;
+use crate::types;
+use crate::value::Value;
+use crate::wire;
+use forebay_check::hir::Type;
+use forebay_ir::{self as ir, BinaryOp, DataItem, Expr, HashAlgorithm, MeterId, Op, RegisterId, SlotId};
+use forebay_syntax::codes::lower as codes;
+
+/// Width of a meter's result: an enum without representation.
+const COLOR_WIDTH: u32 = 32;
+
+/// The data of a checksum object, as far as calls of `update` were lowered: places in the program's order, each with the
+/// number of bits that count, which is 0 where the call was not executed.
+#[derive(Clone, Debug, Default)]
+pub struct Updates(Vec<Update>);
+
+#[derive(Clone, Debug)]
+struct Update {
+    value: SlotId,
+    length: SlotId,
+}
+
+/// `Hash(algorithm)`
+pub fn hash(cx: &mut Context, made: &Made) -> Object {
+    let member = made.member(cx, 0);
+    let algorithm = checksum::algorithm(cx, &member, made.span);
+    Object::Hash(algorithm, result_type(made))
+}
+
+/// `Checksum(algorithm)`
+pub fn checksum(cx: &mut Context, made: &Made) -> Object {
+    let member = made.member(cx, 0);
+    let algorithm = checksum::algorithm(cx, &member, made.span);
+    Object::Checksum(algorithm, result_type(made), Updates::default())
+}
+
+fn result_type(made: &Made) -> Type {
+    made.type_args.first().cloned().unwrap_or(Type::Unknown)
+}
+
+/// `InternetChecksum()`: the sum is kept in a slot.
+pub fn internet_checksum(cx: &mut Context, made: &Made) -> Object {
+    let scalar = types::Scalar {
+        width: 16,
+        signed: false,
+    };
+    let name = format!("{}.$sum", made.path);
+    Object::InternetChecksum(storage::slot(cx, name, scalar, ir::SlotKind::Local))
+}
+
+/// `Random(min, max)`
+pub fn random(cx: &mut Context, made: &Made) -> Object {
+    let ty = result_type(made);
+    let width = types::scalar(cx, &ty).map_or(32, |scalar| scalar.width);
+    let bound = |index: usize| match made.args.get(index) {
+        Some(Some(Value::Scalar(expr))) => expr.clone(),
+        Some(Some(Value::Integer(number))) => Expr::Const(forebay_bits::Bits::from_bigint(width, number)),
+        _ => build::constant(width, 0),
+    };
+    Object::Random {
+        low: bound(0),
+        high: bound(1),
+        width,
+    }
+}
+
+/// `DirectMeter(type)`: a table puts the colour into a slot.
+pub fn direct_meter(cx: &mut Context, made: Made) -> Object {
+    let scalar = types::Scalar {
+        width: COLOR_WIDTH,
+        signed: false,
+    };
+    let slot = storage::slot(cx, format!("{}.$color", made.path), scalar, ir::SlotKind::Local);
+    match state::direct_meter(cx, made) {
+        Object::DirectMeter(meter, _) => Object::DirectMeter(meter, Some(slot)),
+        other => other,
+    }
+}
+
+/// `get_hash(data)`, `get_hash(base, data, max)`
+pub fn get_hash(cx: &mut Context, algorithm: HashAlgorithm, ty: &Type, args: &Args) -> Value {
+    let width = types::scalar(cx, ty).map_or(32, |scalar| scalar.width);
+    let (data, range) = match args.count() {
+        3 => {
+            let range = (args.scalar(cx, 0), args.scalar(cx, 2));
+            (args.value(cx, 1), Some(range))
+        }
+        _ => (args.value(cx, 0), None),
+    };
+    let data = checksum::data_items(cx, &data);
+    let slot = storage::temporary(cx, width);
+    graph::emit(
+        cx,
+        Op::Hash {
+            algorithm,
+            data,
+            range,
+            slot,
+        },
+    );
+    Value::Scalar(Expr::Slot(slot))
+}
+
+/// `update(data)` of a checksum: its values are kept until `get`.
+pub fn update(cx: &mut Context, id: ObjectId, args: &Args) {
+    let data = args.value(cx, 0);
+    for item in checksum::data_items(cx, &data) {
+        let (value, length) = match item {
+            DataItem::Value(value) => {
+                let width = value.width(&cx.program);
+                (value, build::constant(32, width.into()))
+            }
+            DataItem::Varbit { value, length } => (Expr::Slot(value), Expr::Slot(length)),
+        };
+        let update = Update {
+            value: storage::temporary(cx, value.width(&cx.program)),
+            length: storage::temporary(cx, 32),
+        };
+        graph::assign(cx, update.value, value);
+        graph::assign(cx, update.length, length);
+        if let Object::Checksum(_, _, updates) = &mut cx.objects[id.0] {
+            updates.0.push(update);
+        }
+    }
+}
+
+/// `clear()` of a checksum: what was added until now does not count.
+pub fn clear(cx: &mut Context, updates: &Updates) {
+    for update in &updates.0 {
+        graph::assign(cx, update.length, build::constant(32, 0));
+    }
+}
+
+/// `get()` of a checksum.
+pub fn get(cx: &mut Context, algorithm: HashAlgorithm, ty: &Type, updates: &Updates) -> Value {
+    let width = types::scalar(cx, ty).map_or(32, |scalar| scalar.width);
+    let slot = storage::temporary(cx, width);
+    let item = |update: &Update| DataItem::Varbit {
+        value: update.value,
+        length: update.length,
+    };
+    let op = Op::Hash {
+        algorithm,
+        data: updates.0.iter().map(item).collect(),
+        range: None,
+        slot,
+    };
+    graph::emit(cx, op);
+    Value::Scalar(Expr::Slot(slot))
+}
+
+/// Methods of `InternetChecksum`; none when there is no such method.
+pub fn internet_method(cx: &mut Context, sum: SlotId, method: &str, args: &Args) -> Option<Value> {
+    let is = |value: Expr| Some(Value::Scalar(value));
+    match method {
+        "clear" => graph::assign(cx, sum, build::constant(16, 0)),
+        "add" | "subtract" => accumulate(cx, sum, args, method == "subtract"),
+        "get" => return is(build::not(Expr::Slot(sum))),
+        "get_state" => return is(Expr::Slot(sum)),
+        "set_state" => {
+            let state = args.scalar(cx, 0);
+            graph::assign(cx, sum, state);
+        }
+        _ => return None,
+    }
+    Some(Value::Void)
+}
+
+/// Adds the 16-bit words of the data in ones' complement. To subtract is to add the complement of every word.
+fn accumulate(cx: &mut Context, sum: SlotId, args: &Args, inverted: bool) {
+    let data = args.value(cx, 0);
+    let mut data = checksum::data_items(cx, &data);
+    if inverted {
+        for item in &mut data {
+            match item {
+                DataItem::Value(value) => *value = build::not(value.clone()),
+                DataItem::Varbit { value, .. } => {
+                    let width = cx.program.slot(*value).width;
+                    let complement = storage::temporary(cx, width);
+                    graph::assign(cx, complement, build::not(Expr::Slot(*value)));
+                    *value = complement;
+                }
+            }
+        }
+    }
+    let complement = storage::temporary(cx, 16);
+    let op = Op::Hash {
+        algorithm: HashAlgorithm::Csum16,
+        data,
+        range: None,
+        slot: complement,
+    };
+    graph::emit(cx, op);
+    let wide = |expr: Expr| Expr::ZeroExtend(17, Box::new(expr));
+    let total = storage::temporary(cx, 17);
+    let added = build::not(Expr::Slot(complement));
+    graph::assign(
+        cx,
+        total,
+        build::binary(BinaryOp::Add, wide(Expr::Slot(sum)), wide(added)),
+    );
+    let low = build::slice(Expr::Slot(total), 17, 15, 0);
+    let carry = build::slice(Expr::Slot(total), 17, 16, 16);
+    let carry = Expr::ZeroExtend(16, Box::new(carry));
+    graph::assign(cx, sum, build::binary(BinaryOp::Add, low, carry));
+}
+
+/// `read()` of a random number generator.
+pub fn read_random(cx: &mut Context, low: Expr, high: Expr, width: u32) -> Value {
+    let slot = storage::temporary(cx, width);
+    graph::emit(cx, Op::Random { low, high, slot });
+    Value::Scalar(Expr::Slot(slot))
+}
+
+/// `read(index)` of a register.
+pub fn read_register(cx: &mut Context, register: RegisterId, element: &Type, args: &Args) -> Value {
+    let index = args.scalar(cx, 0);
+    let width = cx.program.registers[register.index()].width;
+    let slot = storage::temporary(cx, width);
+    graph::emit(cx, Op::RegisterRead { register, index, slot });
+    match types::scalar(cx, element) {
+        Some(_) => Value::Scalar(Expr::Slot(slot)),
+        None => wire::from_bits(cx, element, &Expr::Slot(slot), width),
+    }
+}
+
+/// `execute(index)`, `execute(index, color)`, of which so many arguments count.
+pub fn execute_meter(cx: &mut Context, meter: MeterId, args: &Args, count: usize) -> Value {
+    let index = args.scalar(cx, 0);
+    let slot = storage::temporary(cx, COLOR_WIDTH);
+    graph::assign(cx, slot, build::constant(COLOR_WIDTH, 0));
+    graph::emit(cx, Op::ExecuteMeter { meter, index, slot });
+    let before = (count > 1).then(|| args.scalar(cx, 1));
+    color(cx, slot, before)
+}
+
+/// `execute()`, `execute(color)` of a direct meter, which its table has executed.
+pub fn execute_direct_meter(cx: &mut Context, slot: Option<SlotId>, args: &Args, count: usize) -> Value {
+    let before = (count > 0).then(|| args.scalar(cx, 0));
+    slot.map_or(Value::Void, |slot| color(cx, slot, before))
+}
+
+/// A meter's result (0 green, 1 yellow, 2 red), but not better than the colour that the packet had before, as a member of
+/// `PSA_MeterColor_t` (0 red, 1 green, 2 yellow).
+fn color(cx: &mut Context, slot: SlotId, before: Option<Expr>) -> Value {
+    let number = |value| build::constant(COLOR_WIDTH, value);
+    let mut result = Expr::Slot(slot);
+    if let Some(before) = before {
+        let is_red = build::equal(before.clone(), number(0));
+        let before = build::mux(is_red, number(2), build::binary(BinaryOp::Sub, before, number(1)));
+        let better = build::binary(BinaryOp::Lt, result.clone(), before.clone());
+        result = build::mux(better, before, result);
+    }
+    let is_red = build::equal(result.clone(), number(2));
+    let member = build::mux(is_red, number(0), build::binary(BinaryOp::Add, result, number(1)));
+    let slot = storage::temporary(cx, COLOR_WIDTH);
+    graph::assign(cx, slot, member);
+    Value::Scalar(Expr::Slot(slot))
+}
+
+/// `psa_clone_i2e(istd)` and the like: which ways the packet takes, by the fields that say so. None for other functions.
+pub fn way(cx: &mut Context, function: &str, args: &Args) -> Option<Value> {
+    let way = match function {
+        "psa_clone_i2e" | "psa_clone_e2e" => field(cx, args, 0, "clone")?,
+        "psa_resubmit" | "psa_normal" => {
+            let kept = build::not(field(cx, args, 0, "drop")?);
+            let resubmitted = field(cx, args, 0, "resubmit")?;
+            match function {
+                "psa_resubmit" => build::and(kept, resubmitted),
+                _ => build::and(kept, build::not(resubmitted)),
+            }
+        }
+        "psa_recirculate" => {
+            let kept = build::not(field(cx, args, 0, "drop")?);
+            let port = field(cx, args, 1, "egress_port")?;
+            let width = port.width(&cx.program);
+            build::and(kept, build::equal(port, build::constant(width, 0xffff_fffa)))
+        }
+        _ => return None,
+    };
+    Some(Value::Scalar(way))
+}
+
+/// A scalar field of an argument that is a struct.
+fn field(cx: &mut Context, args: &Args, argument: usize, name: &str) -> Option<Expr> {
+    let ty = types::resolve(cx, &args.ty(argument));
+    let Type::Composite(id, type_args) = &ty else {
+        return None;
+    };
+    let fields = types::fields(cx, *id, type_args);
+    let index = fields.iter().position(|(field, _)| field == name)?;
+    match args.place(argument).map(|place| place.component(index)) {
+        Some(part) => read(cx, &part, &fields[index].1),
+        None => args.value(cx, argument).components().get(index)?.clone().expr(),
+    }
+}
+
+fn read(cx: &mut Context, place: &Place, ty: &Type) -> Option<Expr> {
+    place::read(cx, place, ty).expr()
+}
+
+/// `Digest<T>()`
+pub fn digest(cx: &mut Context, made: &Made) -> Object {
+    let ty = types::resolve(cx, &result_type(made));
+    let digest = super::message::declare_named(cx, made.path.clone(), &ty);
+    match digest {
+        Some(digest) => Object::Digest(digest),
+        None => {
+            let message = "a digest can only hold values of a fixed number of bits";
+            cx.error(codes::UNSUPPORTED_TYPE, made.span, message);
+            Object::Unsupported
+        }
+    }
+}
+
+/// `pack(data)`
+pub fn pack(cx: &mut Context, digest: ir::DigestId, args: &Args) {
+    let data = args.value(cx, 0).scalars();
+    graph::emit(cx, Op::Digest { digest, data });
+}
