@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Makes router.p4 do what the kernel's routing tables say, whoever writes them: `ip`, FRR, BIRD, DHCP.
+
+    control.py FILE [--grpc ADDRESS]
+
+The switch has a TAP device for each port, which the file names. To the kernel these are the interfaces of the router: it has their addresses,
+answers ARP and neighbour discovery, and sends ICMP. This program copies its routes and neighbours into the tables, and follows their changes.
+router.toml beside this program is an example. Needs finsy from PyPI, iproute2, and forebay in the PATH (or $FOREBAY); as root.
+"""
+
+import asyncio
+import hashlib
+import ipaddress
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+import finsy as fy
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import control
+
+# States of a neighbour whose link-layer address can be used (RFC 4861 §7.3.2). A stale one is used and then verified by the kernel.
+USABLE = {"PERMANENT", "NOARP", "REACHABLE", "STALE", "DELAY", "PROBE"}
+BATCH = 4096
+# Changes that come together are written together.
+SETTLE_SECONDS = 0.05
+
+
+def ip(*words):
+    done = subprocess.run(["ip", "-j", *words], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout or "[]")
+
+
+def entry(table, match, action, **parameters):
+    return fy.P4TableEntry(table, match=fy.Match(match), action=fy.Action(action, **parameters))
+
+
+class Kernel:
+    """What the kernel says of the interfaces of the router."""
+
+    def __init__(self, interfaces):
+        # Name -> settings.
+        self.interfaces = interfaces
+        self.macs, self.mtus = {}, {}
+        for link in ip("link", "show"):
+            if link["ifname"] in interfaces:
+                self.macs[link["ifname"]] = link["address"]
+                self.mtus[link["ifname"]] = link["mtu"]
+        self.neighbours = {}
+        for one in ip("neigh", "show"):
+            if one.get("dev") in interfaces and "lladdr" in one and USABLE & set(one.get("state", [])):
+                self.neighbours[one["dev"], one["dst"]] = one["lladdr"]
+        self.routes = [*ip("-4", "route", "show", "table", "all"), *ip("-6", "route", "show", "table", "all")]
+
+    def ways(self, route):
+        """The next hops of a route: (interface, address or None for a connected network, weight)."""
+        hops = route.get("nexthops", [route])
+        return [
+            (hop.get("dev"), hop.get("gateway") or hop.get("via", {}).get("host"), hop.get("weight", 1)) for hop in hops
+        ]
+
+
+class Numbers:
+    """Numbers of things, which keep theirs as long as this program runs."""
+
+    def __init__(self):
+        self.given = {}
+
+    def of(self, key):
+        return self.given.setdefault(key, len(self.given) + 1)
+
+
+class Tables:
+    """The entries that a state of the kernel asks for."""
+
+    def __init__(self, kernel, slots, numbers):
+        self.kernel = kernel
+        self.slots = slots
+        self.numbers = numbers
+        self.named = set()
+        self.entries = []
+        self.seen = set()
+        self.add_interfaces()
+        self.add_neighbours()
+        # Of two routes to one prefix the one with the smaller metric counts.
+        for route in sorted(kernel.routes, key=lambda route: route.get("metric", 0)):
+            self.add_route(route)
+
+    def add_interfaces(self):
+        for name, one in self.kernel.interfaces.items():
+            if name not in self.kernel.macs:
+                continue
+            mac = control.mac(self.kernel.macs[name])
+            match = {"standard_metadata.ingress_port": one["port"]}
+            self.entries.append(entry("interfaces", match, "set_interface", mac=mac, host_port=one["host_port"]))
+            match = {"standard_metadata.ingress_port": one["host_port"]}
+            self.entries.append(entry("host_ports", match, "from_host", port=one["port"]))
+
+    def add_neighbours(self):
+        """A next hop for each neighbour, and a host route to it."""
+        for key in sorted(self.kernel.neighbours):
+            name, address = key
+            number = self.next_hop_number(key)
+            if ipaddress.ip_address(address).is_link_local:
+                continue
+            self.add_prefix(ipaddress.ip_network(address), "to_next_hop", next_hop=number)
+
+    def next_hop_number(self, key):
+        name, address = key
+        number = self.numbers["next_hop"].of(key)
+        if key not in self.named:
+            self.named.add(key)
+            action = {
+                "port": self.kernel.interfaces[name]["port"],
+                "src_mac": control.mac(self.kernel.macs[name]),
+                "dst_mac": control.mac(self.kernel.neighbours[key]),
+                "mtu": self.kernel.mtus[name],
+            }
+            self.entries.append(entry("next_hops", {"meta.next_hop": number}, "to_port", **action))
+        return number
+
+    def add_prefix(self, network, action, **parameters):
+        if network in self.seen:
+            return
+        self.seen.add(network)
+        table, key = (
+            ("routes_ipv6", "hdr.ipv6.dst_addr") if network.version == 6 else ("routes_ipv4", "hdr.ipv4.dst_addr")
+        )
+        match = {key: str(network)} if network.prefixlen else {}
+        self.entries.append(entry(table, match, action, **parameters))
+
+    def add_route(self, route):
+        if route.get("table", "main") not in ("main", "local", "default"):
+            return
+        kind = route.get("type", "unicast")
+        text = route["dst"]
+        if text == "default":
+            text = "::/0" if any(":" in str(gateway) for _, gateway, _ in self.kernel.ways(route)) else "0.0.0.0/0"
+        network = ipaddress.ip_network(text)
+        if network.is_multicast or network.is_link_local or network.is_loopback:
+            return
+        if kind in ("local", "broadcast", "anycast", "unreachable", "prohibit"):
+            self.add_prefix(network, "to_host")
+        elif kind == "blackhole":
+            self.add_prefix(network, "discard")
+        elif kind == "unicast":
+            self.add_unicast(network, self.kernel.ways(route))
+
+    def add_unicast(self, network, ways):
+        usable = [
+            (name, gateway, weight)
+            for name, gateway, weight in ways
+            if gateway and (name, gateway) in self.kernel.neighbours
+        ]
+        if not usable:
+            # A connected network, whose hosts have routes of their own once they are known; an unknown gateway, which the kernel looks for; an
+            # interface that is not one of the router's.
+            self.add_prefix(network, "to_host")
+        elif len(usable) == 1:
+            self.add_prefix(network, "to_next_hop", next_hop=self.next_hop_number(usable[0][:2]))
+        else:
+            self.add_prefix(network, "to_group", group=self.group_number(tuple(sorted(usable))))
+
+    def group_number(self, ways):
+        number = self.numbers["group"].of(ways)
+        if ways not in self.named:
+            self.named.add(ways)
+            for slot, way in enumerate(spread(ways, self.slots)):
+                match = {"meta.group": number, "slot": slot}
+                self.entries.append(entry("ecmp", match, "to_next_hop", next_hop=self.next_hop_number(way)))
+        return number
+
+
+def spread(ways, slots):
+    """The way of each slot: by rendezvous hashing, so that a way that goes changes its own slots only."""
+
+    def score(slot, way, weight):
+        value = (hash_of(f"{slot} {way}") + 1) / 2**64
+        # The weighted form: the logarithm makes shares those of the weights.
+        return -weight / math.log(value)
+
+    return [
+        max(((name, gateway) for name, gateway, _ in ways), key=lambda way: score(slot, way, weight_of(ways, way)))
+        for slot in range(slots)
+    ]
+
+
+def weight_of(ways, way):
+    return next(weight for name, gateway, weight in ways if (name, gateway) == way)
+
+
+def hash_of(text):
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+class Router:
+    def __init__(self, switch, settings):
+        self.switch = switch
+        self.interfaces = {one["name"]: one for one in settings["interface"]}
+        self.slots = settings.get("ecmp_slots", 64)
+        self.written = {}
+        self.numbers = {"next_hop": Numbers(), "group": Numbers()}
+
+    def configure(self):
+        """Addresses of the file, and what makes the kernel a router."""
+        for words in ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"):
+            subprocess.run(["sysctl", "-qw", words], check=True)
+        for name, one in self.interfaces.items():
+            if "mac" in one:
+                subprocess.run(["ip", "link", "set", name, "address", one["mac"]], check=True)
+            subprocess.run(["ip", "link", "set", name, "up", "mtu", str(one.get("mtu", 1500))], check=True)
+            for address in one.get("addresses", []):
+                nodad = ["nodad"] if ":" in address else []
+                subprocess.run(["ip", "address", "replace", address, "dev", name, *nodad], check=True)
+
+    async def copy(self):
+        """Writes what differs: new next hops before what names them, old ones after."""
+        entries = Tables(Kernel(self.interfaces), self.slots, self.numbers).entries
+        wanted = {
+            (one.table_id, repr(one.match)): one for one in sorted(entries, key=lambda one: "routes" in one.table_id)
+        }
+        new = [one for key, one in wanted.items() if key not in self.written]
+        changed = [
+            one
+            for key, one in wanted.items()
+            if key in self.written and repr(one.action) != repr(self.written[key].action)
+        ]
+        gone = [one for key, one in reversed(self.written.items()) if key not in wanted]
+        for write, part in ((self.switch.insert, new), (self.switch.modify, changed), (self.switch.delete, gone)):
+            for at in range(0, len(part), BATCH):
+                await write(part[at : at + BATCH])
+        self.written = wanted
+        if new or changed or gone:
+            routes = sum("routes" in one.table_id for one in wanted.values())
+            print(f"{routes} routes: {len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+
+    async def follow(self):
+        """Copies again whenever the kernel says that something has changed."""
+        monitor = await asyncio.create_subprocess_exec(
+            "ip", "monitor", "link", "address", "route", "neigh", stdout=asyncio.subprocess.PIPE
+        )
+        try:
+            await self.copy()
+            while line := await monitor.stdout.readline():
+                del line
+                await asyncio.sleep(SETTLE_SECONDS)
+                # What has been said meanwhile is part of the state that is read now.
+                while True:
+                    try:
+                        async with asyncio.timeout(0.001):
+                            if not await monitor.stdout.read(65536):
+                                return
+                    except TimeoutError:
+                        break
+                await self.copy()
+        finally:
+            if monitor.returncode is None:
+                monitor.terminate()
+
+
+async def main():
+    parser = control.options(__doc__.splitlines()[0])
+    parser.add_argument("file", type=pathlib.Path, help="interfaces and addresses")
+    arguments = parser.parse_args()
+    settings = tomllib.loads(arguments.file.read_text())
+    async with control.controlled(
+        HERE / "router.p4", arguments.grpc, f"ECMP_SLOTS={settings.get('ecmp_slots', 64)}"
+    ) as switch:
+        router = Router(switch, settings)
+        router.configure()
+        await router.follow()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
