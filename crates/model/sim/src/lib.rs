@@ -45,7 +45,7 @@ pub use results::{
     Results, SourceResults,
 };
 pub use run::{Progress, Run, Silent};
-pub use scenario::{Measures, Problem, Scenario};
+pub use scenario::{Measures, Problem, Scenario, line_of};
 pub use search::{Search, SearchResults, Trial, find_max};
 pub use setup::{Library, Setup};
 pub use suggestion::{nearest, suggestion};

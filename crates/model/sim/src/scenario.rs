@@ -19,14 +19,16 @@ pub struct Problem {
 const LINE_SHOWN_MAX: usize = 120;
 
 impl Problem {
-    pub(crate) fn new(line: Option<usize>, message: impl Into<String>) -> Problem {
+    /// A mistake in a line, when that is known.
+    pub fn new(line: Option<usize>, message: impl Into<String>) -> Problem {
         Problem {
             line,
             message: message.into(),
         }
     }
 
-    pub(crate) fn of_toml(text: &str, error: &toml::de::Error) -> Problem {
+    /// What the TOML reader says of a text, in plain words, with the line that it is about.
+    pub fn of_toml(text: &str, error: &toml::de::Error) -> Problem {
         let line = error.span().map(|span| line_of(text, span.start));
         let message = crate::words::plain(error.message());
         let written = line.and_then(|line| text.lines().nth(line - 1)).map(str::trim);
@@ -64,7 +66,7 @@ impl fmt::Display for Problem {
 }
 
 /// The line, from 1, of a byte.
-pub(crate) fn line_of(text: &str, byte: usize) -> usize {
+pub fn line_of(text: &str, byte: usize) -> usize {
     1 + text.as_bytes()[..byte.min(text.len())]
         .iter()
         .filter(|byte| **byte == b'\n')

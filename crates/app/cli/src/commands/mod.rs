@@ -14,6 +14,7 @@ mod sim;
 pub mod simple_switch;
 mod state;
 mod test;
+mod tester;
 mod trace;
 mod traffic;
 
@@ -59,6 +60,8 @@ pub enum Command {
     Ctl(ctl::Arguments),
     /// Look at what --save-state has written, and repair it
     State(state::Arguments),
+    /// Send traffic to a program, a switch or a chip, and measure every frame that comes back
+    Tester(tester::Arguments),
     /// Show step by step what a program does with packets
     Trace(trace::Arguments),
     /// Measure how fast packets go through a program, beside the same function written by hand
@@ -90,6 +93,7 @@ impl Command {
             Command::SimpleSwitch(arguments) => simple_switch::run(&arguments),
             Command::Ctl(arguments) => ctl::run(&arguments),
             Command::State(arguments) => state::run(&arguments),
+            Command::Tester(arguments) => tester::run(&arguments),
             Command::Trace(arguments) => trace::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Demo(arguments) => demo::run(&arguments),

@@ -1,0 +1,184 @@
+//! `forebay tester`: traffic for a program, a switch or a chip, and what becomes of every frame.
+
+use super::Status;
+use super::run::stop_on_signals;
+use crate::library::Folder;
+use crate::tester_progress::TestProgress;
+use crate::{files, output};
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Subcommand;
+use forebay_tester::results::FORMAT;
+use forebay_tester::search::LimitedBy;
+use forebay_tester::{Overrides, Progress, Results, Session, Test, report};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `forebay tester`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  forebay tester run test.toml                                     the device that the file names
+  forebay tester run test.toml --interface 1@veth0 --interface 2@veth2   any switch between interfaces
+  forebay tester run test.toml --wire                              the tester itself
+  forebay tester search test.toml                                  the highest load without loss, and with little
+Exit codes: 1 when a frame is lost, duplicated or wrong, or a search finds nothing. Every key of a test file: docs/tester.md")]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+enum Command {
+    /// Send the traffic of a test file, and measure every frame that comes back
+    Run(TestArguments),
+    /// Search the highest load for the goals of the file (MLRsearch)
+    Search(TestArguments),
+    /// Throughput, latency, loss and back-to-back frames after RFC 2544 and RFC 9004, for each frame size
+    Rfc2544(TestArguments),
+    /// Compare two results, with confidence intervals
+    Compare(CompareArguments),
+}
+
+/// A test file, what is said in its place, and where results go.
+#[derive(clap::Args)]
+struct TestArguments {
+    /// The test file
+    #[arg(value_name = "TEST.toml")]
+    file: PathBuf,
+    /// Test what is between these interfaces, in place of the device of the file; as for `forebay run`
+    #[arg(long, value_name = "PORT@INTERFACE")]
+    interface: Vec<String>,
+    /// Test a wire in memory: what the tester itself can do
+    #[arg(long, conflicts_with_all = ["interface", "chip"])]
+    wire: bool,
+    /// Run the program of the file on this chip of the timed model, in simulated time
+    #[arg(long, value_name = "CHIP", conflicts_with = "interface")]
+    chip: Option<String>,
+    /// Print the results as JSON
+    #[arg(long)]
+    json: bool,
+    /// Write the results as JSON to this file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write a page with text and pictures to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// Arguments of `forebay tester compare`.
+#[derive(clap::Args)]
+struct CompareArguments {
+    /// Results that --out has written
+    #[arg(value_name = "BEFORE.json")]
+    before: PathBuf,
+    /// Others
+    #[arg(value_name = "AFTER.json")]
+    after: PathBuf,
+    /// Print the differences as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Tests.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    match &arguments.command {
+        Command::Run(arguments) => test(arguments, |session, progress| session.run(progress), is_perfect),
+        Command::Search(arguments) => test(arguments, |session, progress| session.search(progress), has_found),
+        Command::Rfc2544(arguments) => test(arguments, |session, progress| session.rfc2544(progress), has_throughput),
+        Command::Compare(arguments) => compare(arguments),
+    }
+}
+
+fn is_perfect(results: &Results) -> bool {
+    results.trials.iter().all(|trial| trial.is_perfect())
+}
+
+fn has_found(results: &Results) -> bool {
+    let found = |limited_by| limited_by != LimitedBy::LeastLoad;
+    results
+        .searches
+        .iter()
+        .all(|search| found(search.limited_by) && search.is_complete)
+}
+
+fn has_throughput(results: &Results) -> bool {
+    results.rfc2544.iter().all(|size| size.throughput_pps.is_some())
+}
+
+/// What a session does.
+type Measure = for<'s, 'a> fn(&'s mut Session<'a>, &mut dyn Progress) -> Result<Results, String>;
+
+fn test(arguments: &TestArguments, measure: Measure, is_good: fn(&Results) -> bool) -> Result<Status> {
+    let path = &arguments.file;
+    let test = read(arguments)?;
+    let in_file = |error: String| anyhow!("{}: {error}", path.display());
+    let mut session = Session::open(&test).map_err(in_file)?;
+    let stop = stop_on_signals()?;
+    let mut progress = TestProgress::new(&stop);
+    let results = measure(&mut session, &mut progress);
+    progress.finish();
+    let results = results.map_err(in_file)?;
+    write(&results, arguments)?;
+    Ok(if is_good(&results) { Status::Good } else { Status::Bad })
+}
+
+fn write(results: &Results, arguments: &TestArguments) -> Result<()> {
+    let json = serde_json::to_value(results)?;
+    if let Some(path) = &arguments.out {
+        files::write(path, format!("{json:#}\n"))?;
+    }
+    if let Some(path) = &arguments.html {
+        files::write(path, report::html(results))?;
+    }
+    match arguments.json {
+        true => output::print_json(&json),
+        false => output::print(&report::text(results)),
+    }
+}
+
+fn read(arguments: &TestArguments) -> Result<Test> {
+    let path = &arguments.file;
+    let text = files::text(path, "test file")?;
+    let library = Folder::new(path.parent().unwrap_or(Path::new("")));
+    let overrides = Overrides {
+        interfaces: arguments.interface.clone(),
+        wire: arguments.wire,
+        chip: arguments.chip.clone(),
+    };
+    Test::read(&text, &library, &overrides).map_err(|problems| {
+        let lines = problems.iter().map(|problem| format!("{}:{problem}", path.display()));
+        anyhow!("{}", lines.collect::<Vec<_>>().join("\n"))
+    })
+}
+
+fn compare(arguments: &CompareArguments) -> Result<Status> {
+    let (before, after) = (results(&arguments.before)?, results(&arguments.after)?);
+    let differences = report::compare::differences(&before, &after);
+    if differences.is_empty() {
+        bail!("the results have no stream in common that was measured in a trial");
+    }
+    match arguments.json {
+        true => output::print_json(&json!({ "differences": differences }))?,
+        false => output::print(&report::compare::table(&differences))?,
+    }
+    Ok(Status::Good)
+}
+
+fn results(path: &Path) -> Result<Results> {
+    let text = files::text(path, "result of the tester")?;
+    let results: Results = serde_json::from_str(&text).with_context(|| {
+        format!(
+            "{} is no result that `forebay tester --out` has written",
+            path.display()
+        )
+    })?;
+    match results.format == FORMAT {
+        true => Ok(results),
+        false => bail!(
+            "{} has the format {:?}; {FORMAT:?} is expected",
+            path.display(),
+            results.format
+        ),
+    }
+}

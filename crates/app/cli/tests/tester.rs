@@ -1,0 +1,97 @@
+//! `forebay tester`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+fn forebay(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(arguments)
+        .output()
+        .expect("forebay runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn test_file(folder: &Path, more: &str) -> String {
+    let programs = root().join("programs/l3fwd").canonicalize().expect("the program");
+    let programs = programs.to_string_lossy();
+    let file = folder.join("test.toml");
+    let contents = format!(
+        "description = \"l3fwd\"\nduration_s = 0.1\ntrials = 2\n[device]\nprogram = \"{programs}/l3fwd.p4\"\nentries = [\"{programs}/entries.stf\"]\n\
+         check = true\n[[traffic]]\nname = \"a\"\nfrom = 1\npps = 5_000\nframe = {{ udp = {{ bytes = 60, destination = \"10.0.2.1\" }} }}\n{more}"
+    );
+    fs::write(&file, contents).expect("a test file");
+    file.to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_test_runs_and_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = test_file(folder.path(), "");
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (json, html) = (at("r.json"), at("r.html"));
+    let output = forebay(&["tester", "run", &file, "--out", &json, "--html", &html]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    assert!(
+        said.contains("lost 0 (0 %)") && said.contains("500 frames the same, 0 different"),
+        "{said}"
+    );
+    assert!(fs::read_to_string(&html).expect("the page").contains("<svg"));
+    let results: serde_json::Value = serde_json::from_str(&fs::read_to_string(&json).expect("results")).expect("JSON");
+    assert_eq!(results["format"], "forebay-tester/1");
+    assert_eq!(results["trials"][1]["streams"][0]["paths"][0]["received"], 500);
+    let output = forebay(&["tester", "compare", &json, &json]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        text(&output.stdout).contains("within a trial"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
+#[test]
+fn loss_is_exit_code_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = test_file(folder.path(), "[[impairment]]\nport = 3\nloss = 0.5\n");
+    let output = forebay(&["tester", "run", &file, "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+}
+
+#[test]
+fn mistakes_are_told_with_file_and_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = test_file(folder.path(), "[[impairment]]\nport = 9\n");
+    let output = forebay(&["tester", "run", &file]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("test.toml:14: no traffic uses port 9"),
+        "{}",
+        text(&output.stderr)
+    );
+    let file = test_file(folder.path(), "");
+    let output = forebay(&[
+        "tester",
+        "run",
+        &file,
+        "--interface",
+        "1@nosuchif",
+        "--interface",
+        "3@nosuchif2",
+    ]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("nosuchif"), "{}", text(&output.stderr));
+    let output = forebay(&["tester", "compare", &file, &file]);
+    assert!(
+        text(&output.stderr).contains("is no result that"),
+        "{}",
+        text(&output.stderr)
+    );
+}

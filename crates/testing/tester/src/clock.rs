@@ -1,0 +1,40 @@
+//! Time: of the machine, or simulated.
+
+use forebay_ports::Clock as MachineClock;
+
+/// Where a trial gets the time from.
+pub enum Clock {
+    /// The machine's clock.
+    Machine(MachineClock),
+    /// A clock that goes on when it is told.
+    Simulated(u64),
+}
+
+impl Clock {
+    /// The machine's clock.
+    pub fn machine() -> Clock {
+        Clock::Machine(MachineClock::start())
+    }
+
+    /// The time in nanoseconds.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        match self {
+            Clock::Machine(clock) => clock.now_ns(),
+            Clock::Simulated(now_ns) => *now_ns,
+        }
+    }
+
+    /// Lets simulated time go on to the given one.
+    pub fn advance_to(&mut self, time_ns: u64) {
+        if let Clock::Simulated(now_ns) = self {
+            *now_ns = time_ns.max(*now_ns);
+        }
+    }
+
+    /// Whether time is simulated.
+    #[inline]
+    pub fn is_simulated(&self) -> bool {
+        matches!(self, Clock::Simulated(_))
+    }
+}

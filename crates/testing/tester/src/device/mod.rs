@@ -1,0 +1,147 @@
+//! What the tester is connected with: ports, and what is behind them.
+//!
+//! | device | ports | time | what is behind |
+//! |---|---|---|---|
+//! | [wire](wire) | memory | real | nothing: the self test |
+//! | [program](program) | memory | real | a switch with a P4 program, polled by the tester's thread |
+//! | [interfaces](interfaces) | AF_XDP, AF_PACKET, TAP | real | anything |
+//! | [chip](chip) | memory | simulated | a chip of the timed model |
+
+mod chip;
+mod interfaces;
+mod program;
+mod wire;
+
+pub use chip::chip;
+pub use interfaces::interfaces;
+pub use program::program;
+pub use wire::wire;
+
+use crate::impairment::{Impaired, Impairment, Injected, SharedInjected};
+use forebay_packet::{MemoryPort, Port, Readiness};
+use std::sync::PoisonError;
+
+/// A port of the tester.
+pub struct DevicePort {
+    /// The number by which traffic names it.
+    pub number: u32,
+    /// The port: what is sent by it enters the device.
+    pub port: Box<dyn Port>,
+    injected: Option<SharedInjected>,
+}
+
+/// What is behind the ports, when it is in the tester's process.
+pub trait Inside {
+    /// Moves packets on.
+    fn work(&mut self, now_ns: u64);
+
+    /// The next time at which something happens inside, in simulated time. None when nothing will.
+    fn next_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// Packets that were dropped so far, by reason.
+    fn drops(&self) -> Vec<(String, u64)>;
+}
+
+/// What the tester measures.
+pub struct Device {
+    /// What it is, in a few words.
+    pub description: String,
+    /// Its ports.
+    pub ports: Vec<DevicePort>,
+    /// Whether its time is simulated.
+    pub is_simulated: bool,
+    inside: Option<Box<dyn Inside>>,
+}
+
+impl Device {
+    fn new(
+        description: impl Into<String>,
+        ports: Vec<(u32, Box<dyn Port>)>,
+        inside: Option<Box<dyn Inside>>,
+    ) -> Device {
+        let ports = ports.into_iter().map(|(number, port)| DevicePort {
+            number,
+            port,
+            injected: None,
+        });
+        Device {
+            description: description.into(),
+            ports: ports.collect(),
+            is_simulated: false,
+            inside,
+        }
+    }
+
+    /// The same device with a clock that stands still unless something happens: results depend on the seed alone.
+    #[must_use]
+    pub fn in_simulated_time(mut self) -> Device {
+        self.is_simulated = true;
+        self
+    }
+
+    /// Impairs what comes back by a port.
+    pub fn impair(&mut self, number: u32, impairment: Impairment, seed: u64) {
+        let Some(at) = self.ports.iter().position(|port| port.number == number) else {
+            return;
+        };
+        let DevicePort { port, .. } = self.ports.remove(at);
+        let port = Impaired::new(port, impairment, seed);
+        let injected = Some(port.injected());
+        let port = DevicePort {
+            number,
+            port: Box::new(port),
+            injected,
+        };
+        self.ports.insert(at, port);
+    }
+
+    /// Moves packets inside the device on.
+    #[inline]
+    pub fn work(&mut self, now_ns: u64) {
+        if let Some(inside) = &mut self.inside {
+            inside.work(now_ns);
+        }
+    }
+
+    /// Packets that it dropped so far, by reason.
+    pub fn drops(&self) -> Vec<(String, u64)> {
+        self.inside.as_ref().map(|inside| inside.drops()).unwrap_or_default()
+    }
+
+    /// What was done to frames on purpose.
+    pub fn injected(&self) -> Injected {
+        let all = self.ports.iter().filter_map(|port| port.injected.as_ref());
+        all.fold(Injected::default(), |sum, injected| {
+            let injected = injected.lock().unwrap_or_else(PoisonError::into_inner);
+            Injected {
+                lost: sum.lost + injected.lost,
+                duplicated: sum.duplicated + injected.duplicated,
+                reordered: sum.reordered + injected.reordered,
+            }
+        })
+    }
+
+    /// The next time at which something happens in it.
+    pub fn next_ns(&self) -> Option<u64> {
+        let of_port = |port: &DevicePort| match port.port.readiness() {
+            Readiness::Now => Some(0),
+            Readiness::At(time_ns) => Some(time_ns),
+            _ => None,
+        };
+        let ports = self.ports.iter().filter_map(of_port);
+        ports
+            .chain(self.inside.as_ref().and_then(|inside| inside.next_ns()))
+            .min()
+    }
+}
+
+/// Ports in memory with these numbers: the tester's ends, and the device's.
+fn memory_ports(numbers: &[u32], queue_packets: usize) -> (Vec<(u32, Box<dyn Port>)>, Vec<(u32, MemoryPort)>) {
+    let pair = |number: &u32| {
+        let (outside, inside) = MemoryPort::pair(&format!("port {number}"), &format!("device {number}"), queue_packets);
+        ((*number, Box::new(outside) as Box<dyn Port>), (*number, inside))
+    };
+    numbers.iter().map(pair).unzip()
+}

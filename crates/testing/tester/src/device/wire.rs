@@ -1,0 +1,53 @@
+//! A wire between ports: what is sent by one comes back by another at once.
+
+use super::{Device, Inside, memory_ports};
+use forebay_packet::{Burst, MemoryPort, Port};
+
+/// Packets that are moved at once.
+const BURST: usize = 64;
+
+struct Wire {
+    ports: Vec<MemoryPort>,
+    /// For each port, the index of the port at the other end.
+    ends: Vec<usize>,
+    burst: Burst,
+}
+
+/// A wire from each port to another; the first number of a pair is where frames enter, the second where they come back. All
+/// numbers are in `numbers`.
+pub fn wire(numbers: &[u32], pairs: &[(u32, u32)], queue_packets: usize) -> Device {
+    let (outside, inside) = memory_ports(numbers, queue_packets);
+    let index = |number: u32| numbers.iter().position(|own| *own == number);
+    let end = |number: &u32| {
+        let pair = pairs.iter().find(|(from, _)| from == number);
+        pair.and_then(|(_, to)| index(*to))
+            .or_else(|| index(*number))
+            .unwrap_or(0)
+    };
+    let wire = Wire {
+        ports: inside.into_iter().map(|(_, port)| port).collect(),
+        ends: numbers.iter().map(end).collect(),
+        burst: Burst::new(BURST),
+    };
+    Device::new("a wire in memory", outside, Some(Box::new(wire)))
+}
+
+impl Inside for Wire {
+    #[inline]
+    fn work(&mut self, now_ns: u64) {
+        for from in 0..self.ports.len() {
+            // Ports in memory are never out of order.
+            if self.ports[from].receive(&mut self.burst, BURST, now_ns).unwrap_or(0) > 0 {
+                let _ = self.ports[self.ends[from]].send(&mut self.burst, now_ns);
+            }
+        }
+    }
+
+    fn drops(&self) -> Vec<(String, u64)> {
+        let drops = self
+            .ports
+            .iter()
+            .flat_map(|port| port.counters().nonzero_drops().collect::<Vec<_>>());
+        drops.map(|(reason, count)| (reason.to_string(), count)).collect()
+    }
+}

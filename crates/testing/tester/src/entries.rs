@@ -1,0 +1,349 @@
+//! Traffic from installed entries: for each entry of a table a frame that hits it.
+//!
+//! The reference executor traces a frame of the stream once, which says where in it each header is. Key fields that are fields of
+//! those headers are set to what an entry matches; IPv4, UDP and TCP checksums are computed again. Then the frame is traced: only
+//! frames whose look-up in the table really found their entry become flows. Keys that are no header fields (the ingress port,
+//! metadata) are left to the program; entries that frames of this kind cannot hit are counted.
+
+use crate::schedule::uniform;
+use forebay_bits::{Bits, read_bits, write_bits};
+use forebay_ir::{EntryMatch, Expr, Program, SlotId, SlotKind, Table, TableId};
+use forebay_packet::SplitMix64;
+use forebay_packet::checksum::{Sum, internet_checksum};
+use forebay_packet::{Burst, MemoryPort, Port};
+use forebay_pipeline::{Entry, Event, Pipeline, Tracer};
+use forebay_switch::{Config, Switch};
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+/// Polls in which a frame passes a program.
+const POLLS: u32 = 64;
+
+/// Keys that are tried for a hit.
+const HIT_TRIES: usize = 16;
+
+/// Random keys that are tried for a miss.
+const MISS_TRIES: usize = 1000;
+
+/// Frames that hit entries, and frames that hit none.
+pub struct EntryFrames {
+    /// A frame for each entry that can be hit, then frames that miss.
+    pub frames: Vec<Vec<u8>>,
+    /// How many of them hit an entry.
+    pub hits: usize,
+    /// Entries that no frame of this kind hits.
+    pub unreachable: usize,
+}
+
+/// Frames for the entries of a table, made of a frame that comes by a port. `misses` is the share of frames that hit none.
+///
+/// # Errors
+/// When there is no such table, it has no entries, or none of them can be hit, in words.
+pub fn frames(
+    pipeline: &Arc<Pipeline>,
+    port: u32,
+    base: &[u8],
+    table: &str,
+    misses: f64,
+    seed: u64,
+) -> Result<EntryFrames, String> {
+    let mut bench = Bench::new(pipeline.clone(), port);
+    let id = find_table(pipeline.program(), table)?;
+    let declared = &pipeline.program().tables[id.index()];
+    let entries = pipeline.entries(&declared.name).map_err(|error| error.to_string())?;
+    if entries.is_empty() {
+        return Err(format!("table {table} has no entries"));
+    }
+    let places = bench.trace(base, id).places;
+    let settable = settable(declared, &places);
+    let mut found = EntryFrames {
+        frames: Vec::new(),
+        hits: 0,
+        unreachable: 0,
+    };
+    let mut random = SplitMix64::new(seed);
+    for entry in &entries {
+        match bench.hit(base, id, &settable, entry, &mut random) {
+            Some(frame) => found.frames.push(frame),
+            None => found.unreachable += 1,
+        }
+    }
+    found.hits = found.frames.len();
+    if found.hits == 0 {
+        return Err(format!(
+            "no frame of this kind hits any of the {} entries of table {table}; its keys are {}",
+            entries.len(),
+            declared
+                .keys
+                .iter()
+                .map(|key| key.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        ));
+    }
+    let wanted = (found.hits as f64 * misses / (1.0 - misses)).round() as usize;
+    for _ in 0..wanted {
+        found.frames.push(bench.miss(base, id, &settable, &mut random)?);
+    }
+    Ok(found)
+}
+
+fn find_table(program: &Program, name: &str) -> Result<TableId, String> {
+    let is_meant = |table: &&Table| table.name == name || table.name.rsplit('.').next() == Some(name);
+    let found: Vec<&Table> = program.tables.iter().filter(is_meant).collect();
+    match found[..] {
+        [one] => {
+            let at = program
+                .tables
+                .iter()
+                .position(|table| std::ptr::eq(table, one))
+                .unwrap_or_default();
+            Ok(TableId(at as u32))
+        }
+        [] => {
+            let known: Vec<&str> = program.tables.iter().map(|table| table.name.as_str()).collect();
+            Err(format!(
+                "the program has no table {name:?}{}",
+                forebay_sim::suggestion(name, known.iter().copied())
+            ))
+        }
+        _ => Err(format!("several tables are called {name}; write its whole name")),
+    }
+}
+
+/// A key field that is a header field: its index, where it is in the frame, and its width.
+type Settable = (usize, usize, u32);
+
+fn settable(table: &Table, places: &HashMap<SlotId, usize>) -> Vec<Settable> {
+    let keys = table.keys.iter().enumerate();
+    let place = |(index, key): (usize, &forebay_ir::TableKey)| match &key.expr {
+        Expr::Slot(slot) => places.get(slot).map(|bit| (index, *bit, key.width)),
+        _ => None,
+    };
+    keys.filter_map(place).collect()
+}
+
+/// A value that matches, and the bits of it that matter; none when anything matches.
+fn value_of(entry: &EntryMatch) -> Option<(Bits, Bits)> {
+    let all = |value: &Bits| Some((value.clone(), Bits::ones(value.width())));
+    match entry {
+        EntryMatch::Exact(value) | EntryMatch::Optional(Some(value)) | EntryMatch::Range { low: value, .. } => {
+            all(value)
+        }
+        EntryMatch::Lpm { value, prefix_length } => {
+            let host = value.width() - prefix_length;
+            Some((value.clone(), Bits::ones(value.width()).shl(u64::from(host))))
+        }
+        EntryMatch::Ternary { value, mask } => Some((value.clone(), mask.clone())),
+        EntryMatch::Optional(None) => None,
+    }
+}
+
+fn with_key(base: &[u8], settable: &[Settable], value: impl Fn(usize) -> Option<(Bits, Bits)>) -> Vec<u8> {
+    let mut frame = base.to_vec();
+    for (key, bit, width) in settable {
+        let Some((value, mask)) = value(*key) else { continue };
+        let old = read_bits(&frame, *bit, *width);
+        write_bits(&mut frame, *bit, &value.and(&mask).or(&old.and(&mask.not())));
+    }
+    correct_checksums(&mut frame);
+    frame
+}
+
+/// What a frame met in the program.
+#[derive(Default)]
+struct Traced {
+    /// Where fields of headers are, in bits.
+    places: HashMap<SlotId, usize>,
+    /// The key of the first look-up in the table.
+    key: Option<Vec<Bits>>,
+}
+
+struct Watch<'a> {
+    program: &'a Program,
+    table: TableId,
+    traced: Traced,
+}
+
+impl Tracer for Watch<'_> {
+    const ON: bool = true;
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Extract { header, cursor, .. } => {
+                let fields = &self.program.headers[header.index()].fields;
+                let width = |slot: SlotId| self.program.slot(slot).width as usize;
+                // Positions are known only of headers without fields of varying length.
+                if fields.iter().any(|field| field.length.is_some()) {
+                    return;
+                }
+                let mut at = cursor - fields.iter().map(|field| width(field.slot)).sum::<usize>();
+                for field in fields {
+                    debug_assert!(matches!(self.program.slot(field.slot).kind, SlotKind::Field(_)));
+                    self.traced.places.insert(field.slot, at);
+                    at += width(field.slot);
+                }
+            }
+            Event::Lookup { table, key, .. } if table == self.table && self.traced.key.is_none() => {
+                self.traced.key = Some(key.to_vec());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A switch that traces frames.
+struct Bench {
+    pipeline: Arc<Pipeline>,
+    switch: Switch,
+    outside: MemoryPort,
+    burst: Burst,
+}
+
+impl Bench {
+    fn new(pipeline: Arc<Pipeline>, port: u32) -> Bench {
+        let (outside, inside) = MemoryPort::pair("outside", "inside", 256);
+        let mut switch = Switch::new(pipeline.clone(), Config::default());
+        switch.attach(port, Box::new(inside));
+        Bench {
+            pipeline,
+            switch,
+            outside,
+            burst: Burst::default(),
+        }
+    }
+
+    fn trace(&mut self, frame: &[u8], table: TableId) -> Traced {
+        let mut watch = Watch {
+            program: self.pipeline.program(),
+            table,
+            traced: Traced::default(),
+        };
+        self.outside.inject(frame);
+        let _ = self.switch.settle(0, POLLS, &mut watch);
+        let traced = watch.traced;
+        while self.outside.receive(&mut self.burst, usize::MAX, 0).unwrap_or(0) > 0 {
+            self.burst.clear();
+        }
+        traced
+    }
+
+    /// A frame that hits an entry. Bits that do not matter are first those of the base, then 0, then random: another entry may match
+    /// better.
+    fn hit(
+        &mut self,
+        base: &[u8],
+        table: TableId,
+        settable: &[Settable],
+        entry: &Entry,
+        random: &mut SplitMix64,
+    ) -> Option<Vec<u8>> {
+        (0..HIT_TRIES).find_map(|attempt| {
+            let rest = random.next_u64();
+            let frame = with_key(base, settable, |key| {
+                let (value, mask) = value_of(entry.matches.get(key)?)?;
+                let all = Bits::ones(value.width());
+                match attempt {
+                    0 => Some((value, mask)),
+                    1 => Some((value.and(&mask), all)),
+                    _ => {
+                        let random = Bits::new(value.width(), u128::from(rest) << 64 | u128::from(rest));
+                        Some((value.and(&mask).or(&random.and(&mask.not())), all))
+                    }
+                }
+            });
+            let key = self.trace(&frame, table).key?;
+            let hit = self.pipeline.entry_matching(table, &key)?;
+            (hit == *entry).then_some(frame)
+        })
+    }
+
+    /// A frame that misses the table.
+    fn miss(
+        &mut self,
+        base: &[u8],
+        table: TableId,
+        settable: &[Settable],
+        random: &mut SplitMix64,
+    ) -> Result<Vec<u8>, String> {
+        for _ in 0..MISS_TRIES {
+            let words: Vec<u128> = settable
+                .iter()
+                .map(|_| (uniform(random) * u64::MAX as f64) as u128)
+                .collect();
+            let frame = with_key(base, settable, |key| {
+                let at = settable.iter().position(|(own, ..)| *own == key)?;
+                let width = settable[at].2;
+                Some((
+                    Bits::new(width, words[at] << width.saturating_sub(64)),
+                    Bits::ones(width),
+                ))
+            });
+            let key = self.trace(&frame, table).key;
+            if key.is_some_and(|key| self.pipeline.entry_matching(table, &key).is_none()) {
+                return Ok(frame);
+            }
+        }
+        Err("no frame of this kind misses the table: random keys hit entries, too".to_string())
+    }
+}
+
+/// Computes the checksums of IPv4, UDP and TCP again, behind up to two VLAN tags.
+fn correct_checksums(frame: &mut [u8]) {
+    let mut at = 12;
+    let word = |frame: &[u8], at: usize| frame.get(at..at + 2).map(|word| u16::from_be_bytes([word[0], word[1]]));
+    while matches!(word(frame, at), Some(0x8100 | 0x88a8)) {
+        at += 4;
+    }
+    let network = at + 2;
+    match word(frame, at) {
+        Some(0x0800) if frame.len() >= network + 20 => ipv4_checksums(network, frame),
+        Some(0x86dd) if frame.len() >= network + 40 => ipv6_checksums(network, frame),
+        _ => {}
+    }
+}
+
+fn ipv4_checksums(at: usize, frame: &mut [u8]) {
+    let header = usize::from(frame[at] & 15) * 4;
+    let end = (at + usize::from(u16::from_be_bytes([frame[at + 2], frame[at + 3]]))).min(frame.len());
+    if header < 20 || at + header > end {
+        return;
+    }
+    frame[at + 10..at + 12].fill(0);
+    let checksum = internet_checksum(&frame[at..at + header]);
+    frame[at + 10..at + 12].copy_from_slice(&checksum.to_be_bytes());
+    let address = |from: usize| Ipv4Addr::new(frame[from], frame[from + 1], frame[from + 2], frame[from + 3]);
+    let protocol = frame[at + 9];
+    let length = (end - at - header) as u16;
+    let sum = Sum::new().add_ipv4_pseudo_header(address(at + 12), address(at + 16), protocol, length);
+    transport_checksum(protocol, at + header, end, sum, frame);
+}
+
+fn ipv6_checksums(at: usize, frame: &mut [u8]) {
+    let end = (at + 40 + usize::from(u16::from_be_bytes([frame[at + 4], frame[at + 5]]))).min(frame.len());
+    let address = |from: usize| {
+        let mut octets = [0; 16];
+        octets.copy_from_slice(&frame[from..from + 16]);
+        Ipv6Addr::from(octets)
+    };
+    let protocol = frame[at + 6];
+    let sum = Sum::new().add_ipv6_pseudo_header(address(at + 8), address(at + 24), protocol, (end - at - 40) as u32);
+    transport_checksum(protocol, at + 40, end, sum, frame);
+}
+
+fn transport_checksum(protocol: u8, at: usize, end: usize, pseudo_header: Sum, frame: &mut [u8]) {
+    let field = match protocol {
+        17 if at + 8 <= end => at + 6,
+        6 if at + 20 <= end => at + 16,
+        _ => return,
+    };
+    frame[field..field + 2].fill(0);
+    let sum = pseudo_header.add_bytes(&frame[at..end]);
+    let checksum = if protocol == 17 {
+        sum.udp_checksum()
+    } else {
+        sum.checksum()
+    };
+    frame[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
+}

@@ -1,0 +1,117 @@
+//! IoT messages as traffic: the published ones, whose payload of 16 bytes has no room for a tag.
+//!
+//! A message says its device and number itself (`forebay_traffic::message`). The times at which the last [`REMEMBERED`]
+//! messages should be sent, and were, are kept here. A device's switch may put N messages into one packet; each of them counts.
+
+use forebay_traffic::{FrameSpec, MessageFormat, MessageId, inspect, mixed};
+use std::net::Ipv4Addr;
+
+/// Messages whose times are kept.
+const REMEMBERED: usize = 1 << 20;
+
+/// UDP port of IoT traffic: see `programs/common/iot.p4`.
+const IOT_PORT: u16 = 9000;
+
+/// The server to which messages go.
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
+
+/// Messages of a trial.
+#[derive(Clone, Debug)]
+pub struct Messages {
+    format: MessageFormat,
+    devices: u32,
+    times: Vec<(u64, u64)>,
+    payload: Vec<u8>,
+}
+
+/// The Ethernet header of a message, and its addresses.
+pub fn headers(device: u32, macs: ([u8; 6], [u8; 6])) -> FrameSpec {
+    let [_, _, high, low] = device.to_be_bytes();
+    let mut spec = FrameSpec::udp_ipv4((Ipv4Addr::new(10, 1, high, low), 10_000), (SERVER, IOT_PORT));
+    (spec.source_mac, spec.destination_mac) = macs;
+    spec
+}
+
+impl Messages {
+    /// Messages of this many devices.
+    pub fn new(format: MessageFormat, devices: u32) -> Messages {
+        Messages {
+            format,
+            devices,
+            times: vec![(0, 0); REMEMBERED],
+            payload: Vec::new(),
+        }
+    }
+
+    /// Writes the message with this number over that of its template, and remembers its times.
+    pub fn write(&mut self, number: u64, times: (u64, u64), frame: &mut [u8]) {
+        self.times[number as usize % REMEMBERED] = times;
+        self.payload.clear();
+        self.format.append_payload(self.id(number), &mut self.payload);
+        let at = frame.len() - self.payload.len();
+        frame[at..].copy_from_slice(&self.payload);
+        let udp = at - forebay_traffic::message::FLAG_HEADER - 8;
+        write_checksum(udp, frame);
+    }
+
+    fn id(&self, number: u64) -> MessageId {
+        MessageId {
+            flow: (number % u64::from(self.devices)) as u32,
+            sequence: (number / u64::from(self.devices)) as u32,
+        }
+    }
+
+    /// The numbers of the messages in a frame, with their intended and sending times. `sent` messages were sent. Messages that
+    /// are damaged, or cannot have been sent, are counted by `false`.
+    pub fn find(&self, frame: &[u8], sent: u64, mut each: impl FnMut(Option<(u64, u64, u64)>)) -> bool {
+        let Ok(inspected) = inspect(frame) else { return false };
+        let datagram = &frame[inspected.payload];
+        let payloads = match self.format.split(datagram) {
+            Ok(payloads) => payloads.collect(),
+            Err(_) => match mixed::payloads(datagram) {
+                Ok(payloads) => payloads,
+                Err(_) => return false,
+            },
+        };
+        for payload in payloads {
+            let id = self
+                .format
+                .read_payload(payload)
+                .ok()
+                .filter(|id| id.flow < self.devices);
+            let number = id.map(|id| u64::from(id.sequence) * u64::from(self.devices) + u64::from(id.flow));
+            let known = number.filter(|number| *number < sent);
+            each(known.map(|number| {
+                let (intended, real) = self.times[number as usize % REMEMBERED];
+                (number, intended, real)
+            }));
+        }
+        true
+    }
+}
+
+/// Computes the checksum of a UDP header over IPv4 without options.
+fn write_checksum(udp: usize, frame: &mut [u8]) {
+    frame[udp + 6..udp + 8].fill(0);
+    let address = |at: usize| Ipv4Addr::new(frame[at], frame[at + 1], frame[at + 2], frame[at + 3]);
+    let (source, destination) = (address(udp - 8), address(udp - 4));
+    let length = (frame.len() - udp) as u16;
+    let sum = forebay_packet::checksum::Sum::new()
+        .add_ipv4_pseudo_header(source, destination, 17, length)
+        .add_bytes(&frame[udp..]);
+    frame[udp + 6..udp + 8].copy_from_slice(&sum.udp_checksum().to_be_bytes());
+}
+
+/// The templates of the messages of some devices.
+pub fn templates(format: MessageFormat, devices: u32, macs: ([u8; 6], [u8; 6])) -> Vec<Vec<u8>> {
+    let template = |device| {
+        let mut datagram = Vec::new();
+        let id = MessageId {
+            flow: device,
+            sequence: 0,
+        };
+        format.write_message(id, &mut datagram);
+        headers(device, macs).build(&datagram)
+    };
+    (0..devices).map(template).collect()
+}

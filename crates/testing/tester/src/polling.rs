@@ -1,0 +1,105 @@
+//! The tester's own regularity: how long its loop was away, and which frames that disturbed.
+//!
+//! On a machine that is shared the tester's thread stops now and then for milliseconds. What it measures then is the machine, not
+//! the device. A pause longer than the threshold begins a *disturbance*; it ends when the tester has caught up with what was due,
+//! and has been on time for as long as that took. A frame is disturbed when it should have been sent before that.
+
+use crate::histogram::Histogram;
+
+/// A disturbance ends after so many times the pause, even when the tester does not catch up: then it is too slow anyway, which
+/// its lateness shows.
+const CATCH_UP_MAX: u64 = 10;
+
+/// The gaps of the polling loop.
+pub struct Polling {
+    threshold_ns: u64,
+    last_ns: u64,
+    /// Gaps between rounds of the loop.
+    pub gaps: Histogram,
+    /// Pauses longer than the threshold.
+    pub pauses: u64,
+    /// Time that was disturbed.
+    pub disturbed_ns: u64,
+    /// When the present disturbance began, and how long the pause was.
+    since: Option<(u64, u64)>,
+    quiet_from_ns: u64,
+}
+
+impl Polling {
+    /// A loop that begins now.
+    pub fn new(threshold_ns: u64, now_ns: u64) -> Polling {
+        Polling {
+            threshold_ns,
+            last_ns: now_ns,
+            gaps: Histogram::default(),
+            pauses: 0,
+            disturbed_ns: 0,
+            since: None,
+            quiet_from_ns: 0,
+        }
+    }
+
+    /// A round of the loop begins.
+    #[inline]
+    pub fn round(&mut self, now_ns: u64) {
+        let gap = now_ns - self.last_ns;
+        self.gaps.record(gap);
+        if gap > self.threshold_ns {
+            self.pauses += 1;
+            let since = self.since.map_or(self.last_ns, |(since, _)| since);
+            self.since = Some((since, gap));
+        }
+        self.last_ns = now_ns;
+    }
+
+    /// Everything that was due has been sent, or not.
+    #[inline]
+    pub fn caught_up(&mut self, is_behind: bool) {
+        let Some((since, gap)) = self.since else { return };
+        let now_ns = self.last_ns;
+        if is_behind && now_ns - since < CATCH_UP_MAX * gap {
+            return;
+        }
+        self.since = None;
+        let begins = since.max(self.quiet_from_ns);
+        self.quiet_from_ns = now_ns + (now_ns - since);
+        self.disturbed_ns += self.quiet_from_ns.saturating_sub(begins);
+    }
+
+    /// Whether a frame that should be sent then and comes back now is disturbed.
+    #[inline]
+    pub fn is_disturbed(&self, intended_ns: u64) -> bool {
+        self.since.is_some() || intended_ns < self.quiet_from_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_disturbs_until_it_has_been_caught_up_for_as_long() {
+        let mut polling = Polling::new(100, 0);
+        polling.round(50);
+        polling.caught_up(false);
+        assert!(!polling.is_disturbed(0));
+        polling.round(1050);
+        assert!(polling.is_disturbed(1040));
+        polling.caught_up(true);
+        polling.round(1100);
+        polling.caught_up(false);
+        assert!(polling.is_disturbed(2100) && !polling.is_disturbed(2150));
+        assert_eq!((polling.pauses, polling.disturbed_ns), (1, 2100));
+    }
+
+    #[test]
+    fn a_tester_that_never_catches_up_is_not_disturbed_for_ever() {
+        let mut polling = Polling::new(100, 0);
+        polling.round(200);
+        for now in (250..2500).step_by(50) {
+            polling.round(now);
+            polling.caught_up(true);
+        }
+        assert!(!polling.is_disturbed(5000));
+    }
+}

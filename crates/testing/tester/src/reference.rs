@@ -1,0 +1,308 @@
+//! What the reference executor says of each frame: see [`Reference`].
+
+use crate::stream::Stream;
+use crate::tag::{TAG_BYTES, Tag};
+use forebay_packet::{Burst, MemoryPort, Port};
+use forebay_pipeline::v1model::DROP_PORT;
+use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_switch::{Config, Settled, Switch};
+use std::sync::Arc;
+
+/// Polls after which a packet that still moves is taken to move for ever.
+const POLLS_MAX: u32 = 10_000;
+
+/// Frames whose difference is kept for the report.
+const EXAMPLES_MAX: usize = 8;
+
+/// What must come out for a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// The port's number.
+    pub port: u32,
+    /// The port's index among those of the device.
+    index: usize,
+    /// The frame, with any tag.
+    frame: Vec<u8>,
+    /// Where the tag is in it.
+    tag_at: usize,
+}
+
+/// The outputs of the reference executor for every template of every stream.
+///
+/// Frames of a template differ in their tags alone. The executor runs each template twice, with different tags, in
+/// opposite orders; when all outputs agree but for the tag, they hold for all frames of the template, and a frame that comes back is
+/// compared with bytes in memory, at any rate. Otherwise the program's output depends on the payload or on what came before,
+/// and the check is refused with the name of the stream.
+pub struct Reference {
+    outputs: Vec<Vec<Vec<Output>>>,
+}
+
+/// What a comparison said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// The frame is what the reference says.
+    Same,
+    /// Another content should have come out of this port.
+    Different,
+    /// Nothing of this template comes out of this port.
+    Unexpected,
+}
+
+/// Frames whose content was compared.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// Frames that are right.
+    pub same: u64,
+    /// Frames with another content.
+    pub different: u64,
+    /// Frames at ports where they should not be.
+    pub unexpected: u64,
+    /// Frames that were sent and that the program drops, as the reference says.
+    pub expected_drops: u64,
+    /// The first frames that are wrong: number, index of the port, frame.
+    pub examples: Vec<(u64, usize, Vec<u8>)>,
+}
+
+impl Checked {
+    /// Counts a comparison.
+    #[inline]
+    pub fn count(&mut self, comparison: Comparison, number: u64, port: usize, frame: &[u8]) {
+        match comparison {
+            Comparison::Same => {
+                self.same += 1;
+                return;
+            }
+            Comparison::Different => self.different += 1,
+            Comparison::Unexpected => self.unexpected += 1,
+        }
+        if self.examples.len() < EXAMPLES_MAX {
+            self.examples.push((number, port, frame.to_vec()));
+        }
+    }
+}
+
+impl Reference {
+    /// Runs all templates of the streams. The pipeline executes with the interpreter and has the entries of the device's.
+    ///
+    /// # Errors
+    /// When the program's output depends on more than the headers of a frame, in words.
+    pub fn new(pipeline: Arc<Pipeline>, ports: &[u32], streams: &[Stream]) -> Result<Reference, String> {
+        state_free(&pipeline)?;
+        let mut bench = Bench::new(pipeline, ports);
+        let mut outputs = Vec::new();
+        for stream in streams {
+            if stream.messages.is_some() {
+                return Err(format!(
+                    "{}: IoT messages differ in their payloads; they check themselves",
+                    stream.name
+                ));
+            }
+            outputs.push(bench.stream(stream)?);
+        }
+        for (stream, known) in streams.iter().zip(&outputs) {
+            bench.confirm(stream, known)?;
+        }
+        Ok(Reference { outputs })
+    }
+
+    /// What must come out for a template of a stream.
+    #[inline]
+    pub fn outputs(&self, stream: usize, template: usize) -> &[Output] {
+        &self.outputs[stream][template]
+    }
+
+    /// The ports where frames of a stream come out.
+    pub fn ports(&self, stream: usize) -> Vec<u32> {
+        let mut ports: Vec<u32> = self.outputs[stream]
+            .iter()
+            .flatten()
+            .map(|output| output.port)
+            .collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
+    /// Compares a frame with its tag at a place.
+    #[inline]
+    pub fn check(&self, stream: usize, template: usize, port: usize, (frame, at): (&[u8], usize)) -> Comparison {
+        let mut comparison = Comparison::Unexpected;
+        for output in self
+            .outputs(stream, template)
+            .iter()
+            .filter(|output| output.index == port)
+        {
+            comparison = Comparison::Different;
+            let (before, after) = (
+                &output.frame[..output.tag_at],
+                &output.frame[output.tag_at + TAG_BYTES..],
+            );
+            // Frames may be padded on the way (IEEE 802.3 §3.2.8).
+            let rest = frame.get(at + TAG_BYTES..).unwrap_or_default();
+            let padded = rest.len() >= after.len() && rest[after.len()..].iter().all(|byte| *byte == 0);
+            if at == output.tag_at && frame[..at] == *before && padded && rest[..after.len()] == *after {
+                return Comparison::Same;
+            }
+        }
+        comparison
+    }
+
+    /// What should have come, for a frame that is wrong.
+    pub fn expected(&self, stream: usize, template: usize, port: usize) -> Option<&[u8]> {
+        let mut outputs = self.outputs(stream, template).iter();
+        outputs
+            .find(|output| output.index == port)
+            .map(|output| &output.frame[..])
+    }
+}
+
+/// Programs with state give the same packet different fates.
+fn state_free(pipeline: &Pipeline) -> Result<(), String> {
+    let program = pipeline.program();
+    let reason = match program {
+        program if !program.registers.is_empty() => "has registers",
+        program if !program.meters.is_empty() => "has meters",
+        program if program.draws_random_numbers() => "draws random numbers",
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "the program {reason}: what comes out for a frame depends on more than the frame; `check` is for programs without state"
+    ))
+}
+
+/// Templates of a stream that are run to find the ports where it comes out.
+const TEMPLATES_LOOKED_AT: usize = 1 << 12;
+
+/// The ports where frames of streams that name none come out, as the reference executor says: of up to 4096 templates each.
+pub fn reached_ports(pipeline: Arc<Pipeline>, streams: &[Stream]) -> Vec<u32> {
+    let all: Vec<u32> = (0..DROP_PORT).collect();
+    let mut bench = Bench::new(pipeline, &all);
+    let mut reached = vec![false; all.len()];
+    for stream in streams.iter().filter(|stream| stream.to.is_none()) {
+        let templates = stream.frames.templates();
+        for template in templates.iter().step_by(templates.len().div_ceil(TEMPLATES_LOOKED_AT)) {
+            bench.inject(stream.from, template);
+            // What moves for ever reaches its ports, too.
+            let _ = bench.switch.settle(0, POLLS_MAX, &mut NoTrace);
+            for ((_, port), reached) in bench.ports.iter_mut().zip(&mut reached) {
+                while port.waiting() > 0 && port.receive(&mut bench.burst, usize::MAX, 0).unwrap_or(0) > 0 {
+                    *reached = true;
+                    bench.burst.clear();
+                }
+            }
+        }
+    }
+    all.into_iter()
+        .zip(reached)
+        .filter(|(_, reached)| *reached)
+        .map(|(port, _)| port)
+        .collect()
+}
+
+/// The reference executor between ports in memory.
+struct Bench {
+    switch: Switch,
+    ports: Vec<(u32, MemoryPort)>,
+    burst: Burst,
+}
+
+/// Different tags for the two runs.
+const TAGS: [Tag; 2] = [
+    Tag {
+        trial: 1,
+        stream: 0x5a,
+        number: 0x0123_4567,
+        intended_ns: 0x89ab_cdef,
+        lateness_ns: 0x1357,
+    },
+    Tag {
+        trial: 2,
+        stream: 0xa5,
+        number: 0x7654_3210,
+        intended_ns: 0xfedc_ba98_7654,
+        lateness_ns: 0x2468_ace0,
+    },
+];
+
+impl Bench {
+    fn new(pipeline: Arc<Pipeline>, numbers: &[u32]) -> Bench {
+        let mut switch = Switch::new(pipeline, Config::default());
+        let mut ports = Vec::new();
+        for number in numbers {
+            let (outside, inside) = MemoryPort::pair("outside", "inside", 256);
+            switch.attach(*number, Box::new(inside));
+            ports.push((*number, outside));
+        }
+        Bench {
+            switch,
+            ports,
+            burst: Burst::default(),
+        }
+    }
+
+    fn inject(&mut self, port: u32, frame: &[u8]) {
+        if let Some((_, port)) = self.ports.iter_mut().find(|(number, _)| *number == port) {
+            port.inject(frame);
+        }
+    }
+
+    /// The outputs for all templates of a stream.
+    fn stream(&mut self, stream: &Stream) -> Result<Vec<Vec<Output>>, String> {
+        let templates = stream.frames.templates().iter();
+        templates
+            .map(|template| self.frame(stream, template, TAGS[0]))
+            .collect()
+    }
+
+    /// Runs them again in opposite order and with another tag.
+    fn confirm(&mut self, stream: &Stream, known: &[Vec<Output>]) -> Result<(), String> {
+        for (template, known) in stream.frames.templates().iter().zip(known).rev() {
+            let again = self.frame(stream, template, TAGS[1])?;
+            let same = again.len() == known.len()
+                && again.iter().zip(known).all(|(again, known)| {
+                    let mut frame = again.frame.clone();
+                    if known.tag_at == again.tag_at {
+                        TAGS[0].write(&mut frame[..again.tag_at + TAG_BYTES]);
+                    }
+                    again.port == known.port && frame == known.frame
+                });
+            if !same {
+                return Err(format!(
+                    "{}: what the program sends for a frame depends on its payload or on frames before it; `check` is for programs of which it does not",
+                    stream.name
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, stream: &Stream, template: &[u8], tag: Tag) -> Result<Vec<Output>, String> {
+        let mut frame = template.to_vec();
+        tag.write(&mut frame);
+        self.inject(stream.from, &frame);
+        if self.switch.settle(0, POLLS_MAX, &mut NoTrace) == Settled::Busy {
+            return Err(format!("{}: a frame goes round and round in the program", stream.name));
+        }
+        let mut outputs = Vec::new();
+        for (index, (number, port)) in self.ports.iter_mut().enumerate() {
+            while port.receive(&mut self.burst, usize::MAX, 0).unwrap_or(0) > 0 {
+                for packet in self.burst.iter() {
+                    let Some((tag_at, _)) = Tag::find(packet.data(), |found| *found == tag) else {
+                        return Err(format!(
+                            "{}: what leaves port {number} has lost the last {TAG_BYTES} bytes of its frame, by which the tester knows it",
+                            stream.name
+                        ));
+                    };
+                    outputs.push(Output {
+                        port: *number,
+                        index,
+                        frame: packet.data().to_vec(),
+                        tag_at,
+                    });
+                }
+                self.burst.clear();
+            }
+        }
+        Ok(outputs)
+    }
+}

@@ -1,0 +1,248 @@
+//! Two results of one test, side by side.
+//!
+//! With three trials or more on both sides, a difference is that of the means over trials, with Welch's 95 % interval. With fewer, only
+//! what is within a trial is known: shares of lost frames with Newcombe's interval, quantiles of latency by the ranks around them.
+//! Frames of a trial are not independent, so those intervals are too narrow; the table says which kind each is.
+
+use crate::results::{PathResults, Results, TrialResults};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// The 97.5 % point of the normal distribution.
+const Z: f64 = 1.96;
+
+/// Trials from which the variation between trials is known.
+const TRIALS_MIN: usize = 3;
+
+/// A quantity of two results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// The stream and its port.
+    pub path: String,
+    /// What is compared.
+    pub quantity: &'static str,
+    /// The first value.
+    pub before: f64,
+    /// The second value.
+    pub after: f64,
+    /// The 95 % interval of the second less the first.
+    pub interval: (f64, f64),
+    /// Whether the interval is from the variation between trials.
+    pub between_trials: bool,
+}
+
+impl Difference {
+    /// Whether the interval leaves out 0.
+    pub fn is_significant(&self) -> bool {
+        self.interval.0 > 0.0 || self.interval.1 < 0.0
+    }
+}
+
+/// A quantity of a path: its value, and what is known of its error within a trial, as lowest and highest value.
+type Quantity = (&'static str, fn(&PathResults) -> (f64, f64, f64));
+
+const QUANTITIES: [Quantity; 5] = [
+    ("received (pps)", |path| exact(path.received_pps)),
+    ("loss ratio", loss),
+    ("latency 50 % (ns)", |path| quantile(path, 0.5)),
+    ("latency 99 % (ns)", |path| quantile(path, 0.99)),
+    ("latency 99.9 % (ns)", |path| quantile(path, 0.999)),
+];
+
+fn exact(value: f64) -> (f64, f64, f64) {
+    (value, value, value)
+}
+
+/// Wilson's interval.
+fn loss(path: &PathResults) -> (f64, f64, f64) {
+    let count = path.expected.max(1) as f64;
+    let share = path.loss_ratio;
+    let middle = (share + Z * Z / (2.0 * count)) / (1.0 + Z * Z / count);
+    let half = Z / (1.0 + Z * Z / count) * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt();
+    (share, (middle - half).max(0.0), (middle + half).min(1.0))
+}
+
+/// The values at the ranks between which the quantile lies in 95 % of samples.
+fn quantile(path: &PathResults, share: f64) -> (f64, f64, f64) {
+    let histogram = path.latency.to_histogram();
+    let count = histogram.count() as f64;
+    let half = Z * (count * share * (1.0 - share)).sqrt();
+    let at = |rank: f64| histogram.at_rank(rank.clamp(1.0, count.max(1.0)) as u64) as f64;
+    let middle = (count * share).ceil();
+    (at(middle), at((middle - half).floor()), at((middle + half).ceil()))
+}
+
+/// The differences of two results, path by path.
+pub fn differences(before: &Results, after: &Results) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    let Some(first) = before.trials.first() else {
+        return differences;
+    };
+    for (stream, paths) in first.streams.iter().map(|stream| (&stream.name, &stream.paths)) {
+        for port in paths.iter().map(|path| path.port) {
+            let of = |results: &Results| paths_of(&results.trials, stream, port);
+            let (old, new) = (of(before), of(after));
+            if old.is_empty() || new.is_empty() {
+                continue;
+            }
+            let path = port.map_or(stream.clone(), |port| format!("{stream}, port {port}"));
+            differences.extend(
+                QUANTITIES
+                    .iter()
+                    .map(|quantity| difference(&path, quantity, &old, &new)),
+            );
+        }
+    }
+    differences
+}
+
+fn paths_of(trials: &[TrialResults], stream: &str, port: Option<u32>) -> Vec<PathResults> {
+    let streams = trials
+        .iter()
+        .flat_map(|trial| &trial.streams)
+        .filter(|own| own.name == stream);
+    streams
+        .flat_map(|stream| stream.paths.iter().filter(|path| path.port == port).cloned())
+        .collect()
+}
+
+fn difference(path: &str, (quantity, value): &Quantity, old: &[PathResults], new: &[PathResults]) -> Difference {
+    let values = |paths: &[PathResults]| paths.iter().map(|path| value(path).0).collect::<Vec<f64>>();
+    let (old_values, new_values) = (values(old), values(new));
+    let (before, after) = (mean(&old_values), mean(&new_values));
+    let between_trials = old.len() >= TRIALS_MIN && new.len() >= TRIALS_MIN;
+    let half = match between_trials {
+        true => welch(&old_values, &new_values),
+        false => f64::NAN,
+    };
+    let interval = match between_trials {
+        true => (after - before - half, after - before + half),
+        false => within(value(&old[0]), value(&new[0])),
+    };
+    Difference {
+        path: path.to_string(),
+        quantity,
+        before,
+        after,
+        interval,
+        between_trials,
+    }
+}
+
+/// The interval of a difference from those of both values (Newcombe, 1998, method 10).
+fn within(
+    (before, before_low, before_high): (f64, f64, f64),
+    (after, after_low, after_high): (f64, f64, f64),
+) -> (f64, f64) {
+    let apart = |a: f64, b: f64| (a * a + b * b).sqrt();
+    let difference = after - before;
+    (
+        difference - apart(after - after_low, before_high - before),
+        difference + apart(after_high - after, before - before_low),
+    )
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Half of Welch's interval.
+fn welch(old: &[f64], new: &[f64]) -> f64 {
+    let of_mean = |values: &[f64]| {
+        let (middle, count) = (mean(values), values.len() as f64);
+        values.iter().map(|value| (value - middle).powi(2)).sum::<f64>() / (count - 1.0) / count
+    };
+    let (first, second) = (of_mean(old), of_mean(new));
+    if first + second == 0.0 {
+        return 0.0;
+    }
+    let (first_freedom, second_freedom) = (old.len() as f64 - 1.0, new.len() as f64 - 1.0);
+    let freedom = (first + second).powi(2) / (first * first / first_freedom + second * second / second_freedom);
+    student(freedom) * (first + second).sqrt()
+}
+
+/// The 97.5 % point of Student's distribution: Cornish and Fisher's expansion around the normal one, which is within 1 % from three degrees of
+/// freedom on; below, the value for two.
+fn student(freedom: f64) -> f64 {
+    if freedom < 3.0 {
+        return 4.303;
+    }
+    let first = (Z.powi(3) + Z) / 4.0;
+    let second = (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / 96.0;
+    let third = (3.0 * Z.powi(7) + 19.0 * Z.powi(5) + 17.0 * Z.powi(3) - 15.0 * Z) / 384.0;
+    Z + first / freedom + second / freedom.powi(2) + third / freedom.powi(3)
+}
+
+/// The differences as a table.
+pub fn table(differences: &[Difference]) -> String {
+    let mut out = String::new();
+    let mut path = "";
+    for found in differences {
+        if found.path != path {
+            path = &found.path;
+            let _ = writeln!(
+                out,
+                "{path}\n  {:22}{:>14}{:>14}{:>12}   95 % interval of the difference",
+                "", "before", "after", "change"
+            );
+        }
+        let change = match found.before {
+            0.0 => "".to_string(),
+            before => format!("{:+.1} %", 100.0 * (found.after / before - 1.0)),
+        };
+        let kind = if found.between_trials {
+            "between trials"
+        } else {
+            "within a trial"
+        };
+        let mark = if found.is_significant() { "*" } else { " " };
+        let _ = writeln!(
+            out,
+            "{mark} {:22}{:>14}{:>14}{change:>12}   {} … {} ({kind})",
+            found.quantity,
+            number(found.before),
+            number(found.after),
+            number(found.interval.0),
+            number(found.interval.1)
+        );
+    }
+    if !differences.is_empty() {
+        out.push_str("* the interval leaves out 0\n");
+    }
+    out
+}
+
+fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_string(),
+        size if size < 0.01 => format!("{value:.2e}"),
+        size if size < 100.0 => format!("{value:.2}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_of_students_distribution() {
+        for (freedom, expected) in [(3.0, 3.182), (4.0, 2.776), (10.0, 2.228), (30.0, 2.042)] {
+            let found = student(freedom);
+            assert!((found / expected - 1.0).abs() < 0.012, "{freedom}: {found}");
+        }
+    }
+
+    #[test]
+    fn intervals_of_trials() {
+        let half = welch(&[10.0, 11.0, 12.0, 13.0], &[20.0, 21.0, 22.0, 23.0]);
+        assert!((half - 2.447 * (5.0f64 / 6.0).sqrt()).abs() < 0.02, "{half}");
+        assert_eq!(welch(&[1.0; 3], &[2.0; 3]), 0.0);
+    }
+
+    #[test]
+    fn nothing_lost_is_not_known_to_be_none() {
+        let (low, high) = within((0.0, 0.0, 0.003), (0.001, 0.0001, 0.004));
+        assert!(low < 0.0 && 0.001 < high);
+    }
+}

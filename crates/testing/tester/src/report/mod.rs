@@ -1,0 +1,39 @@
+//! Results for people.
+
+mod charts;
+pub mod compare;
+mod html;
+mod text;
+
+pub use charts::charts;
+pub use html::html;
+pub use text::text;
+
+/// A time with three digits and its unit.
+pub fn time(ns: u64) -> String {
+    let value = ns as f64;
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{} µs", digits(value / 1e3)),
+        1_000_000..1_000_000_000 => format!("{} ms", digits(value / 1e6)),
+        _ => format!("{} s", digits(value / 1e9)),
+    }
+}
+
+/// A rate in frames a second.
+pub fn rate(pps: f64) -> String {
+    match pps {
+        pps if pps >= 1e6 => format!("{} Mpps", digits(pps / 1e6)),
+        pps if pps >= 1e3 => format!("{} kpps", digits(pps / 1e3)),
+        pps => format!("{} pps", digits(pps)),
+    }
+}
+
+/// Three significant digits or more.
+fn digits(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}

@@ -1,0 +1,274 @@
+//! The report for terminals.
+
+use super::{rate, time};
+use crate::histogram::Distribution;
+use crate::results::{PathResults, ReorderingResults, Results, SelfTest, StreamResults, TrialResults};
+use crate::search::rfc2544::SizeResults;
+use crate::search::{LimitedBy, SearchResults};
+use std::fmt::Write;
+
+/// Rows of a histogram.
+const ROWS: usize = 12;
+
+/// Characters of its longest bar.
+const BAR: usize = 40;
+
+/// The results as text.
+pub fn text(results: &Results) -> String {
+    let mut out = format!("{}\n  device: {}\n", results.description, results.device);
+    if let Some(own) = &results.self_test {
+        self_test(own, &mut out);
+    }
+    for trial in &results.trials {
+        if results.trials.len() > 1 {
+            let _ = writeln!(out, "\ntrial {}", trial.number);
+        }
+        trial_text(trial, &mut out);
+    }
+    for found in &results.searches {
+        search(found, &mut out);
+    }
+    if !results.rfc2544.is_empty() {
+        sizes(&results.rfc2544, &mut out);
+    }
+    if let Some(injected) = &results.injected {
+        let _ = writeln!(
+            out,
+            "\ninjected on purpose: {} lost, {} duplicated, {} reordered",
+            injected.lost, injected.duplicated, injected.reordered
+        );
+    }
+    out
+}
+
+fn search(found: &SearchResults, out: &mut String) {
+    let seconds: f64 = found.trials.iter().map(|trial| trial.seconds).sum();
+    let disturbed = found.trials.iter().filter(|trial| trial.is_disturbed).count();
+    let load = |pps: Option<f64>| pps.map_or("none".to_string(), rate);
+    let _ = writeln!(
+        out,
+        "\n{} (loss up to {}, {:.0} % of the time may be worse): {}; too high: {}; conditional throughput {}",
+        found.goal,
+        share(found.loss_ratio),
+        100.0 * found.exceed_ratio,
+        load(found.lower_bound_pps),
+        load(found.upper_bound_pps),
+        load(found.conditional_throughput_pps)
+    );
+    let _ = writeln!(
+        out,
+        "  {}; {} trials of {seconds:.1} s in all, {disturbed} of them disturbed by the machine",
+        limit(found.limited_by),
+        found.trials.len()
+    );
+    if !found.is_complete {
+        out.push_str("  the search ended before the bounds were as near as the goal wants\n");
+    }
+}
+
+fn limit(limited_by: LimitedBy) -> &'static str {
+    match limited_by {
+        LimitedBy::Device => "limited by the device",
+        LimitedBy::Tester => "limited by the tester, which cannot send more: the device may carry more",
+        LimitedBy::HighestLoad => "the highest load of the search is good: the device may carry more",
+        LimitedBy::LeastLoad => "even the least load of the search is too high",
+    }
+}
+
+fn sizes(sizes: &[SizeResults], out: &mut String) {
+    let _ = writeln!(
+        out,
+        "\n{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   at 90 % of the throughput; burst at the highest load",
+        "bytes", "throughput", "median", "99.9 %", "PDV", "burst", "buffer"
+    );
+    for size in sizes {
+        let at = size.latency.iter().find(|found| found.share == 0.9);
+        let ns = |pick: fn(&crate::search::rfc2544::LatencyResults) -> u64| {
+            at.map_or("-".to_string(), |found| time(pick(found)))
+        };
+        let burst = &size.back_to_back;
+        let more = if burst.at_least { "≥ " } else { "" };
+        let _ = writeln!(
+            out,
+            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   {}",
+            size.frame_bytes,
+            size.throughput_pps.map_or("none".to_string(), rate),
+            ns(|found| found.typical_ns),
+            ns(|found| found.worst_case_ns),
+            ns(|found| found.pdv_ns),
+            format!("{more}{:.0}", burst.mean_frames),
+            time((burst.corrected_buffer_s * 1e9) as u64),
+            limit(size.limited_by)
+        );
+    }
+}
+
+fn self_test(own: &SelfTest, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "  self test against a wire: {}, latency from {}, median {}, 99.9 % {}; the tester adds that much",
+        rate(own.pps),
+        time(own.floor_ns),
+        time(own.bias_ns),
+        time(own.p99_9_ns)
+    );
+    if own.lost > 0 {
+        let _ = writeln!(
+            out,
+            "  self test: {} frames lost on a wire; the tester is out of order",
+            own.lost
+        );
+    }
+}
+
+fn trial_text(trial: &TrialResults, out: &mut String) {
+    for stream in &trial.streams {
+        stream_text(stream, out);
+    }
+    if !trial.drops.is_empty() {
+        let drops = trial.drops.iter().map(|(reason, count)| format!("{reason} {count}"));
+        let _ = writeln!(out, "\ndropped by the device: {}", drops.collect::<Vec<_>>().join(", "));
+    }
+    if trial.foreign > 0 {
+        let _ = writeln!(out, "\n{} frames came that this trial did not send", trial.foreign);
+    }
+    for doubt in &trial.doubts {
+        let _ = writeln!(out, "doubt: {doubt}");
+    }
+}
+
+fn stream_text(stream: &StreamResults, out: &mut String) {
+    let intended = match stream.intended_pps {
+        Some(pps) => format!(" of {} intended", rate(pps)),
+        None => ", as fast as possible".to_string(),
+    };
+    let _ = writeln!(
+        out,
+        "\n{}: sent {} frames, {}{intended}, {:.3} Gbps on the wire; late at most {}, 99 % within {}",
+        stream.name,
+        stream.sent,
+        rate(stream.sent_pps),
+        stream.sent_gbps,
+        time(stream.lateness.max_ns),
+        time(stream.lateness.p99_ns)
+    );
+    for path in &stream.paths {
+        path_text(path, out);
+    }
+    if stream.misdirected > 0 {
+        let _ = writeln!(out, "  {} frames came out by other ports", stream.misdirected);
+    }
+    if let Some(check) = &stream.check {
+        let _ = writeln!(
+            out,
+            "  reference: {} frames the same, {} different, {} unexpected; {} dropped by the program",
+            check.same, check.different, check.unexpected, check.expected_drops
+        );
+        for example in &check.examples {
+            let _ = writeln!(
+                out,
+                "    frame {} at port {}: {}",
+                example.number, example.port, example.frame
+            );
+            let expected = example.expected.as_deref().unwrap_or("nothing");
+            let _ = writeln!(out, "      expected {expected}");
+        }
+    }
+}
+
+fn path_text(path: &PathResults, out: &mut String) {
+    let port = path.port.map_or("any port".to_string(), |port| format!("port {port}"));
+    let _ = writeln!(
+        out,
+        "  {port}: received {} of {}, {}; lost {} ({}), duplicated {}, reordered {}",
+        path.received,
+        path.expected,
+        rate(path.received_pps),
+        path.lost,
+        share(path.loss_ratio),
+        path.duplicated,
+        path.reordering.reordered
+    );
+    if path.reordering.reordered > 0 {
+        reordering(&path.reordering, out);
+    }
+    latencies(path, out);
+}
+
+/// A share as a percentage with enough digits that what is not zero does not look so.
+fn share(ratio: f64) -> String {
+    match ratio {
+        0.0 => "0 %".to_string(),
+        ratio if ratio < 1e-4 => format!("{:.1e}", ratio),
+        ratio => format!("{:.3} %", 100.0 * ratio),
+    }
+}
+
+fn reordering(found: &ReorderingResults, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "    reordering: within flows {}, extent {:.1} on average and {} at most, 3-reordered {}, {:.0} frames between",
+        found.reordered_in_flow, found.extent_mean, found.extent_max, found.three_reordered, found.free_run_mean
+    );
+}
+
+fn latencies(path: &PathResults, out: &mut String) {
+    let rows: [(&str, &Distribution); 4] = [
+        ("latency from intended time", &path.latency),
+        ("latency from sending time", &path.device_latency),
+        ("difference of neighbours", &path.delay_variation),
+        ("between arrivals", &path.inter_arrival),
+    ];
+    let _ = writeln!(
+        out,
+        "    {:28}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+        "", "min", "50 %", "90 %", "99 %", "99.9 %", "max"
+    );
+    for (name, found) in rows.into_iter().filter(|(_, found)| found.count > 0) {
+        row(name, found, out);
+    }
+    if path.latency_all.count > path.latency.count {
+        row("  with disturbed frames", &path.latency_all, out);
+    }
+    out.push_str(&histogram(&path.latency_all));
+}
+
+fn row(name: &str, found: &Distribution, out: &mut String) {
+    let _ = write!(out, "    {name:28}");
+    for ns in [
+        found.min_ns,
+        found.p50_ns,
+        found.p90_ns,
+        found.p99_ns,
+        found.p99_9_ns,
+        found.max_ns,
+    ] {
+        let _ = write!(out, "{:>10}", time(ns));
+    }
+    out.push('\n');
+}
+
+/// Bars of equal ratios from the minimum to the maximum.
+fn histogram(found: &Distribution) -> String {
+    if found.count == 0 {
+        return String::new();
+    }
+    let (low, high) = (found.min_ns.max(1) as f64, found.max_ns.max(2) as f64);
+    let ratio = (high / low).max(1.000_001);
+    let row_of =
+        |ns: u64| ((ns.max(1) as f64 / low).ln() / ratio.ln() * ROWS as f64).clamp(0.0, ROWS as f64 - 1.0) as usize;
+    let mut counts = [0u64; ROWS];
+    for (lower, upper, count) in &found.histogram {
+        counts[row_of(lower + (upper - lower) / 2)] += count;
+    }
+    let most = counts.iter().max().copied().unwrap_or(1).max(1);
+    let mut out = String::new();
+    for (row, count) in counts.iter().enumerate() {
+        let from = low * ratio.powf(row as f64 / ROWS as f64);
+        let bar = (*count as f64 / most as f64 * BAR as f64).round() as usize;
+        // What is there is seen.
+        let bar = bar.max(usize::from(*count > 0));
+        let _ = writeln!(out, "    {:>10} |{:BAR$}| {count}", time(from as u64), "#".repeat(bar));
+    }
+    out
+}

@@ -1,0 +1,416 @@
+//! What a test has found, as JSON has it. `docs/tester.md` describes every field; new ones may be added, none changes its meaning.
+
+use crate::histogram::{Distribution, Histogram};
+use crate::impairment::Injected;
+use crate::path::Path;
+use crate::reference::Reference;
+use crate::search::SearchResults;
+use crate::search::rfc2544::SizeResults;
+use crate::stream::{Stream, wire_bits};
+use crate::trial::{StreamTrial, Trial};
+use serde::{Deserialize, Serialize};
+
+/// The name of the form of these results.
+pub const FORMAT: &str = "forebay-tester/1";
+
+/// The share of a trial that may be disturbed before it is unreliable.
+const DISTURBED_MAX: f64 = 0.01;
+
+/// The 99th percentile of lateness is at most this, or a share of the median latency if that is more.
+const LATENESS_NS_MAX: u64 = 1_000;
+const LATENESS_SHARE_MAX: f64 = 0.1;
+
+/// Wrong frames that are shown.
+const EXAMPLES_SHOWN: usize = 8;
+
+/// The results of a test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Results {
+    pub format: String,
+    pub description: String,
+    pub device: String,
+    pub seed: u64,
+    /// The tester against a wire in memory, before the test.
+    pub self_test: Option<SelfTest>,
+    pub trials: Vec<TrialResults>,
+    pub searches: Vec<SearchResults>,
+    pub rfc2544: Vec<SizeResults>,
+    /// What was lost, duplicated and reordered on purpose, in all trials.
+    pub injected: Option<Injected>,
+}
+
+/// What the tester measures when there is nothing to be measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct SelfTest {
+    /// The least that the tester can measure.
+    pub floor_ns: u64,
+    /// The median: what the tester itself adds to a latency.
+    pub bias_ns: u64,
+    pub p99_ns: u64,
+    pub p99_9_ns: u64,
+    /// Frames a second that were sent and measured.
+    pub pps: f64,
+    pub lost: u64,
+    pub lateness_p99_ns: u64,
+    pub disturbed_share: f64,
+}
+
+/// A trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct TrialResults {
+    pub number: u64,
+    pub measured_s: f64,
+    pub sample_s: f64,
+    pub streams: Vec<StreamResults>,
+    /// What the device dropped meanwhile, by reason.
+    pub drops: Vec<(String, u64)>,
+    /// Frames that came and were not sent in this trial.
+    pub foreign: u64,
+    pub polling: PollingResults,
+    pub was_stopped: bool,
+    /// Why figures of this trial should not be relied on; empty when they may be.
+    pub doubts: Vec<String>,
+}
+
+/// How regular the tester was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct PollingResults {
+    pub gaps: Distribution,
+    /// Pauses longer than the threshold.
+    pub pauses: u64,
+    pub disturbed_share: f64,
+}
+
+/// A stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct StreamResults {
+    pub name: String,
+    pub intended_pps: Option<f64>,
+    pub sent: u64,
+    pub sent_pps: f64,
+    /// On the wire: with preamble, check sequence and gap.
+    pub sent_gbps: f64,
+    /// Frames that were due and could not be sent in time. They are not lost.
+    pub unsent: u64,
+    /// Frames that the tester's port refused. They are not lost.
+    pub refused: u64,
+    /// How much later than intended frames were sent.
+    pub lateness: Distribution,
+    /// Frames that came out by a port where they were not expected.
+    pub misdirected: u64,
+    pub paths: Vec<PathResults>,
+    pub check: Option<CheckResults>,
+    /// Frames sent and received in each sample.
+    pub samples: Vec<(u32, u32)>,
+}
+
+/// A stream at a port where it comes out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct PathResults {
+    pub port: Option<u32>,
+    pub expected: u64,
+    pub received: u64,
+    pub received_pps: f64,
+    pub received_gbps: f64,
+    /// Expected and not received.
+    pub lost: u64,
+    pub loss_ratio: f64,
+    pub duplicated: u64,
+    pub reordering: ReorderingResults,
+    /// From the intended sending time to the arrival. Frames disturbed by the machine are left out.
+    pub latency: Distribution,
+    /// The same with all frames.
+    pub latency_all: Distribution,
+    /// From the real sending time.
+    pub device_latency: Distribution,
+    /// Differences of the latencies of consecutive frames, without sign (RFC 5481: IPDV).
+    pub delay_variation: Distribution,
+    /// Latency less the least latency (RFC 5481: PDV): its median, 99 % and 99.9 %.
+    pub pdv_ns: (u64, u64, u64),
+    pub inter_arrival: Distribution,
+}
+
+/// Reordering.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct ReorderingResults {
+    /// Frames that came after one with a larger number (RFC 4737 §3.3).
+    pub reordered: u64,
+    pub ratio: f64,
+    /// The same within each flow.
+    pub reordered_in_flow: u64,
+    /// RFC 4737 §4.2.
+    pub extent_mean: f64,
+    pub extent_max: u64,
+    /// RFC 4737 §4.5.
+    pub free_run_mean: f64,
+    /// Frames that are at least 3-reordered (RFC 4737 §5.3): TCP takes them for lost.
+    pub three_reordered: u64,
+    /// So late that it is not known whether they are duplicates.
+    pub too_late: u64,
+    /// Displacements with how many frames have them (RFC 5236 §4).
+    pub displacements: Vec<(i64, u64)>,
+    /// Frames that a receiver holds back, with how often (RFC 5236 §5).
+    pub occupancies: Vec<(u64, u64)>,
+    /// Later than the threshold of RFC 5236, and so in neither of the two.
+    pub beyond_threshold: u64,
+}
+
+/// How frames compare with the reference executor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct CheckResults {
+    pub same: u64,
+    pub different: u64,
+    /// Frames at ports where the reference sends none.
+    pub unexpected: u64,
+    /// Frames that the program drops, as the reference says.
+    pub expected_drops: u64,
+    pub examples: Vec<WrongFrame>,
+}
+
+/// A frame that is not what the reference says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct WrongFrame {
+    pub number: u64,
+    pub port: u32,
+    /// In hexadecimal.
+    pub frame: String,
+    /// None when nothing should have come.
+    pub expected: Option<String>,
+}
+
+impl TrialResults {
+    /// The results of a trial.
+    pub fn new(streams: &[Stream], ports: &[u32], trial: &mut Trial, reference: Option<&Reference>) -> TrialResults {
+        let seconds = trial.measured_ns as f64 / 1e9;
+        let scale = trial.plan.scale;
+        let streams = trial.streams.iter_mut().zip(streams).enumerate();
+        let streams: Vec<StreamResults> = streams
+            .map(|(index, (result, stream))| {
+                let check = reference.map(|reference| check(index, stream, result, reference, ports));
+                StreamResults::new(stream, result, seconds, scale, check)
+            })
+            .collect();
+        let mut results = TrialResults {
+            number: trial.plan.number,
+            measured_s: seconds,
+            sample_s: trial.plan.sample_ns as f64 / 1e9,
+            streams,
+            drops: std::mem::take(&mut trial.drops),
+            foreign: trial.foreign,
+            polling: PollingResults {
+                gaps: trial.polling.gaps.summary(),
+                pauses: trial.polling.pauses,
+                disturbed_share: (trial.polling.disturbed_ns as f64 / trial.measured_ns as f64).min(1.0),
+            },
+            was_stopped: trial.was_stopped,
+            doubts: Vec::new(),
+        };
+        results.doubts = results.doubts_of();
+        results
+    }
+
+    fn doubts_of(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        if self.was_stopped {
+            doubts.push("the trial was stopped before its end".to_string());
+        }
+        if self.is_disturbed() {
+            doubts.push(format!(
+                "the machine disturbed {:.1} % of the time ({} pauses, the longest {})",
+                100.0 * self.polling.disturbed_share,
+                self.polling.pauses,
+                crate::report::time(self.polling.gaps.max_ns)
+            ));
+        }
+        doubts.extend(self.streams.iter().flat_map(StreamResults::doubts));
+        doubts
+    }
+
+    /// Whether the machine disturbed more of it than may be.
+    pub fn is_disturbed(&self) -> bool {
+        self.polling.disturbed_share > DISTURBED_MAX
+    }
+
+    /// Frames sent by all streams.
+    pub fn sent(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.sent).sum()
+    }
+
+    /// Frames that were lost, of all streams.
+    pub fn lost(&self) -> u64 {
+        self.streams
+            .iter()
+            .flat_map(|stream| &stream.paths)
+            .map(|path| path.lost)
+            .sum()
+    }
+
+    /// Frames that were expected, of all streams.
+    pub fn expected(&self) -> u64 {
+        self.streams
+            .iter()
+            .flat_map(|stream| &stream.paths)
+            .map(|path| path.expected)
+            .sum()
+    }
+
+    /// Frames that were due and not sent.
+    pub fn unsent(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.unsent + stream.refused).sum()
+    }
+
+    /// Whether every frame came back once, with the right content.
+    pub fn is_perfect(&self) -> bool {
+        self.lost() == 0 && self.streams.iter().all(StreamResults::is_right)
+    }
+}
+
+fn check(index: usize, stream: &Stream, result: &StreamTrial, reference: &Reference, ports: &[u32]) -> CheckResults {
+    let checked = &result.checked;
+    let wrong = |(number, port, frame): &(u64, usize, Vec<u8>)| WrongFrame {
+        number: *number,
+        port: ports.get(*port).copied().unwrap_or_default(),
+        frame: hex(frame),
+        expected: reference
+            .expected(index, stream.frames.template_of(*number), *port)
+            .map(hex),
+    };
+    CheckResults {
+        same: checked.same,
+        different: checked.different,
+        unexpected: checked.unexpected,
+        expected_drops: checked.expected_drops,
+        examples: checked.examples.iter().take(EXAMPLES_SHOWN).map(wrong).collect(),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl StreamResults {
+    fn new(
+        stream: &Stream,
+        result: &mut StreamTrial,
+        seconds: f64,
+        scale: f64,
+        check: Option<CheckResults>,
+    ) -> StreamResults {
+        let paths = result.paths.iter_mut();
+        StreamResults {
+            name: stream.name.clone(),
+            intended_pps: stream.mean_pps().map(|pps| pps * scale),
+            sent: result.sent.frames,
+            sent_pps: result.sent.frames as f64 / seconds,
+            sent_gbps: gbps(result.sent.frames, result.sent.bytes, seconds),
+            unsent: result.unsent,
+            refused: result.refused,
+            lateness: result.lateness.summary(),
+            misdirected: result.misdirected,
+            paths: paths
+                .map(|(port, expected, path)| PathResults::new(*port, *expected, path, seconds))
+                .collect(),
+            check,
+            samples: std::mem::take(&mut result.samples),
+        }
+    }
+
+    /// Whether nothing but loss is wrong.
+    fn is_right(&self) -> bool {
+        let check = self
+            .check
+            .as_ref()
+            .is_none_or(|check| check.different + check.unexpected == 0);
+        let paths = self
+            .paths
+            .iter()
+            .all(|path| path.duplicated == 0 && path.received <= path.expected);
+        check && paths && self.misdirected == 0
+    }
+
+    fn doubts(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        let (name, late) = (&self.name, self.lateness.p99_ns);
+        let median = self.paths.iter().map(|path| path.latency_all.p50_ns).max().unwrap_or(0);
+        if self.intended_pps.is_some() && late > LATENESS_NS_MAX.max((LATENESS_SHARE_MAX * median as f64) as u64) {
+            doubts.push(format!(
+                "{name}: the tester sent 1 % of the frames more than {} late",
+                crate::report::time(late)
+            ));
+        }
+        if self.unsent + self.refused > 0 {
+            let due = self.sent + self.unsent + self.refused;
+            doubts.push(format!(
+                "{name}: {} of {due} frames could not be sent in time; they are not counted as lost",
+                self.unsent + self.refused
+            ));
+        }
+        doubts
+    }
+}
+
+impl PathResults {
+    fn new(port: Option<u32>, expected: u64, path: &mut Path, seconds: f64) -> PathResults {
+        let received = path.sequence.unique();
+        let lost = expected.saturating_sub(received);
+        let mut all = path.latency.clone();
+        all.add(&path.disturbed);
+        let mut device = path.device_latency.clone();
+        if device.count() == 0 {
+            device = path.disturbed_device.clone();
+        }
+        let pdv = |share| path.latency.quantile(share) - path.latency.min();
+        PathResults {
+            port,
+            expected,
+            received,
+            received_pps: received as f64 / seconds,
+            received_gbps: gbps(received, path.bytes, seconds),
+            lost,
+            loss_ratio: lost as f64 / expected.max(1) as f64,
+            duplicated: path.sequence.duplicates(),
+            latency: path.latency.summary(),
+            latency_all: all.summary(),
+            device_latency: device.summary(),
+            delay_variation: path.variation.summary(),
+            pdv_ns: (pdv(0.5), pdv(0.99), pdv(0.999)),
+            inter_arrival: path.inter_arrival.summary(),
+            reordering: reordering(path, received),
+        }
+    }
+}
+
+fn reordering(path: &mut Path, received: u64) -> ReorderingResults {
+    let in_flow = path.reordered_in_flow;
+    let sequence = &mut path.sequence;
+    let density = sequence.finish_density().clone();
+    let mean = |histogram: &Histogram| if histogram.count() == 0 { 0.0 } else { histogram.mean() };
+    ReorderingResults {
+        reordered: sequence.reordered(),
+        ratio: sequence.reordered() as f64 / received.max(1) as f64,
+        reordered_in_flow: in_flow,
+        extent_mean: mean(sequence.extents()),
+        extent_max: sequence.extents().max(),
+        free_run_mean: mean(sequence.free_runs()),
+        three_reordered: sequence.n_reordered(3),
+        too_late: sequence.too_late(),
+        displacements: density.displacements(),
+        occupancies: density.occupancies(),
+        beyond_threshold: density.beyond(),
+    }
+}
+
+/// The rate on the wire of frames with so many bytes in all.
+fn gbps(frames: u64, bytes: u64, seconds: f64) -> f64 {
+    let mean = bytes.checked_div(frames).unwrap_or(0) as usize;
+    frames as f64 * wire_bits(mean) / seconds / 1e9
+}

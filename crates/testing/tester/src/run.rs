@@ -1,0 +1,298 @@
+//! A whole test: self test, trials, searches, results.
+
+use crate::clock::Clock;
+use crate::device::Device;
+use crate::histogram::Histogram;
+use crate::reference::Reference;
+use crate::results::{FORMAT, Results, SelfTest, TrialResults};
+use crate::search::{Goal, Limits, Measured, Measurer, rfc2544, search};
+use crate::setup::Test;
+use crate::stream::Stream;
+use crate::trial::{Plan, Progress, Silent, run_trial};
+
+/// The longest self test.
+const SELF_TEST_NS_MAX: u64 = 200_000_000;
+
+/// How many loads lie between the least and the highest when the file does not name the least.
+const SEARCH_RANGE: f64 = 1000.0;
+
+/// A test that runs.
+pub struct Session<'a> {
+    test: &'a Test,
+    streams: Vec<Stream>,
+    device: Device,
+    reference: Option<Reference>,
+    clock: Clock,
+    trials: u64,
+}
+
+impl<'a> Session<'a> {
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// When it cannot be opened, in words.
+    pub fn open(test: &'a Test) -> Result<Session<'a>, String> {
+        let reference = test.reference(&test.streams)?;
+        let device = test.device()?;
+        let clock = match device.is_simulated {
+            true => Clock::Simulated(0),
+            false => Clock::machine(),
+        };
+        Ok(Session {
+            test,
+            streams: test.streams.clone(),
+            device,
+            reference,
+            clock,
+            trials: 0,
+        })
+    }
+
+    /// The same test in simulated time, whatever the device: results depend on the seed alone.
+    #[must_use]
+    pub fn in_simulated_time(mut self) -> Session<'a> {
+        self.device = self.device.in_simulated_time();
+        self.clock = Clock::Simulated(0);
+        self
+    }
+
+    /// Measures the tester itself, with the traffic of the test on a wire in memory. Devices in simulated time need none.
+    ///
+    /// # Errors
+    /// When a port is out of order, in words.
+    pub fn self_test(&self) -> Result<Option<SelfTest>, String> {
+        if self.device.is_simulated {
+            return Ok(None);
+        }
+        let plan = self.test.plan();
+        let plan = Plan {
+            warm_up_ns: SELF_TEST_NS_MAX / 4,
+            duration_ns: plan.duration_ns.min(SELF_TEST_NS_MAX),
+            sample_ns: 0,
+            ..plan
+        };
+        let (mut wire, mut clock) = (self.test.wire(), Clock::machine());
+        let trial = run_trial(&self.streams, &mut wire, None, plan, &mut clock, &mut Silent);
+        let mut trial = trial.map_err(|error| error.to_string())?;
+        Ok(Some(SelfTest::of(&TrialResults::new(
+            &self.streams,
+            &self.test.ports,
+            &mut trial,
+            None,
+        ))))
+    }
+
+    /// Runs a trial.
+    ///
+    /// # Errors
+    /// When a port is out of order, in words.
+    pub fn trial(&mut self, plan: Plan, progress: &mut dyn Progress) -> Result<TrialResults, String> {
+        self.trials += 1;
+        let plan = Plan {
+            number: self.trials,
+            ..plan
+        };
+        let reference = self.reference.as_ref();
+        let trial = run_trial(
+            &self.streams,
+            &mut self.device,
+            reference,
+            plan,
+            &mut self.clock,
+            progress,
+        );
+        let mut trial = trial.map_err(|error| error.to_string())?;
+        Ok(TrialResults::new(
+            &self.streams,
+            &self.test.ports,
+            &mut trial,
+            reference,
+        ))
+    }
+
+    /// Runs all trials of the file, after a self test.
+    ///
+    /// # Errors
+    /// When a port is out of order, in words.
+    pub fn run(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
+        let mut results = self.results()?;
+        for _ in 0..*self.test.file.trials.get_ref() {
+            let trial = self.trial(self.test.plan(), progress)?;
+            let was_stopped = trial.was_stopped;
+            results.trials.push(trial);
+            if was_stopped {
+                break;
+            }
+        }
+        results.injected = self.injected();
+        Ok(results)
+    }
+
+    /// Runs the search of the file, after a self test.
+    ///
+    /// # Errors
+    /// When the file does not say enough for a search, or a trial cannot be run, in words.
+    pub fn search(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
+        let goals = self.test.goals()?;
+        let limits = self.limits(&goals)?;
+        let mut results = self.results()?;
+        results.searches = search(&goals, limits, &mut self.measurer(progress)?)?;
+        results.injected = self.injected();
+        Ok(results)
+    }
+
+    /// Runs the tests of RFC 2544, after a self test, for all frame sizes of the file.
+    ///
+    /// # Errors
+    /// As [`Session::search`].
+    pub fn rfc2544(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
+        let entry = &self.test.file.search;
+        let sizes = match entry.frame_bytes.is_empty() {
+            true => rfc2544::SIZES.to_vec(),
+            false => entry.frame_bytes.clone(),
+        };
+        let mut results = self.results()?;
+        for size in sizes {
+            self.streams = self.test.resized(size)?;
+            self.reference = self.test.reference(&self.streams)?;
+            let goals = rfc2544::goals(entry.duration_scale);
+            let limits = self.limits(&goals)?;
+            results.rfc2544.push(rfc2544::test_size(
+                self,
+                size,
+                &goals,
+                limits,
+                entry.duration_scale,
+                progress,
+            )?);
+        }
+        results.injected = self.injected();
+        Ok(results)
+    }
+
+    /// What loads are tried. The warm-up is as long as the first trials.
+    fn limits(&self, goals: &[Goal]) -> Result<Limits, String> {
+        let entry = &self.test.file.search;
+        let max_pps = match &entry.max_pps {
+            Some(max) => *max.get_ref(),
+            None => self.total_pps()?,
+        };
+        let min_pps = entry
+            .min_pps
+            .as_ref()
+            .map_or(max_pps / SEARCH_RANGE, |min| *min.get_ref());
+        if !(min_pps > 0.0 && min_pps < max_pps) {
+            return Err(format!(
+                "min_pps is {min_pps}; it is more than 0 and less than max_pps, which is {max_pps}"
+            ));
+        }
+        Ok(Limits {
+            min_pps,
+            max_pps,
+            warm_up_s: goals.iter().map(|goal| goal.initial_trial_s).fold(0.0, f64::max),
+            trials_s_max: entry.time_limit_s.unwrap_or(f64::INFINITY),
+        })
+    }
+
+    /// Frames a second of all streams at the rates of the file.
+    fn total_pps(&self) -> Result<f64, String> {
+        let total: Option<f64> = self.streams.iter().map(Stream::mean_pps).sum();
+        total
+            .ok_or_else(|| "a search changes the rates of all streams; give each a rate other than \"max\"".to_string())
+    }
+
+    /// A trial with this many frames a second of all streams together.
+    ///
+    /// # Errors
+    /// When a stream has no rate.
+    pub fn plan_at(&self, pps: f64, seconds: f64) -> Result<Plan, String> {
+        Ok(Plan {
+            scale: pps / self.total_pps()?,
+            duration_ns: (seconds * 1e9) as u64,
+            ..self.test.plan()
+        })
+    }
+
+    /// Trials for a search.
+    ///
+    /// # Errors
+    /// When a stream has no rate.
+    pub fn measurer<'s>(&'s mut self, progress: &'s mut dyn Progress) -> Result<impl Measurer + use<'s, 'a>, String> {
+        self.total_pps()?;
+        Ok(SessionMeasurer {
+            session: self,
+            progress,
+        })
+    }
+
+    /// Results without trials, with a self test.
+    fn results(&self) -> Result<Results, String> {
+        Ok(Results {
+            format: FORMAT.to_string(),
+            description: self.test.file.description.clone(),
+            device: self.device.description.clone(),
+            seed: self.test.file.seed,
+            self_test: self.self_test()?,
+            trials: Vec::new(),
+            searches: Vec::new(),
+            rfc2544: Vec::new(),
+            injected: None,
+        })
+    }
+
+    fn injected(&self) -> Option<crate::impairment::Injected> {
+        (!self.test.file.impairment.is_empty()).then(|| self.device.injected())
+    }
+}
+
+struct SessionMeasurer<'s, 'a> {
+    session: &'s mut Session<'a>,
+    progress: &'s mut dyn Progress,
+}
+
+impl Measurer for SessionMeasurer<'_, '_> {
+    fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String> {
+        let plan = self.session.plan_at(pps, seconds)?;
+        let trial = self.session.trial(plan, self.progress)?;
+        if trial.was_stopped {
+            return Err("the search was stopped".to_string());
+        }
+        let expected = trial.expected();
+        Ok(Measured {
+            intended: expected + trial.unsent(),
+            sent: expected,
+            lost: trial.lost(),
+            is_disturbed: trial.is_disturbed(),
+        })
+    }
+}
+
+impl SelfTest {
+    /// From a trial with a wire.
+    fn of(trial: &TrialResults) -> SelfTest {
+        let paths = || trial.streams.iter().flat_map(|stream| &stream.paths);
+        let mut latency = Histogram::default();
+        paths().for_each(|path| latency.add(&path.latency_all.to_histogram()));
+        let lateness = trial.streams.iter().map(|stream| stream.lateness.p99_ns);
+        SelfTest {
+            floor_ns: latency.min(),
+            bias_ns: latency.quantile(0.5),
+            p99_ns: latency.quantile(0.99),
+            p99_9_ns: latency.quantile(0.999),
+            pps: paths().map(|path| path.received_pps).sum(),
+            lost: trial.lost(),
+            lateness_p99_ns: lateness.max().unwrap_or(0),
+            disturbed_share: trial.polling.disturbed_share,
+        }
+    }
+}
+
+impl Test {
+    /// What the file searches.
+    ///
+    /// # Errors
+    /// When a goal has no such name, or contradictory numbers, in words.
+    pub fn goals(&self) -> Result<Vec<Goal>, String> {
+        self.file.search.resolved()
+    }
+}

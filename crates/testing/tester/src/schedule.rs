@@ -1,0 +1,264 @@
+//! When frames are to be sent: intended times, independent of when they are.
+//!
+//! Arrivals are a process of unit rate on an axis of *work*: constant, Poisson, or bursts. A [`Shape`], the rate over time,
+//! maps work to time: frame n is due when the integral of the rate reaches its work. For Poisson arrivals this is the exact
+//! inhomogeneous process. Work is counted in frames when the rate is frames a second, and in bits on the wire when it is bits
+//! a second.
+
+use forebay_packet::SplitMix64;
+
+/// How frames of a stream follow one another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// At equal distances.
+    Constant,
+    /// With exponential distances.
+    Poisson,
+    /// So many frames at once, at equal distances.
+    Bursts(u32),
+}
+
+/// A stretch of time in which the rate changes linearly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// How long it is, in seconds.
+    pub seconds: f64,
+    /// The rate at its beginning, as a factor of the stream's rate.
+    pub from: f64,
+    /// The factor at its end.
+    pub to: f64,
+}
+
+impl Segment {
+    fn area(&self) -> f64 {
+        self.seconds * (self.from + self.to) / 2.0
+    }
+
+    /// Seconds after which the area reaches this, which is no more than that of the segment.
+    fn time_of(&self, area: f64) -> f64 {
+        let slope = (self.to - self.from) / self.seconds;
+        if slope.abs() < 1e-12 {
+            return if area > 0.0 { area / self.from } else { 0.0 };
+        }
+        let root = (self.from * self.from + 2.0 * slope * area).max(0.0).sqrt();
+        // The form without cancellation: the numerator of the other becomes a difference of near numbers for small slopes.
+        match self.from + root > 0.0 {
+            true => (2.0 * area / (self.from + root)).min(self.seconds),
+            false => 0.0,
+        }
+    }
+}
+
+/// The rate over time: segments one after another, again and again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape(Vec<Segment>);
+
+impl Shape {
+    /// The same rate for ever.
+    pub fn flat() -> Shape {
+        Shape(vec![Segment {
+            seconds: 1.0,
+            from: 1.0,
+            to: 1.0,
+        }])
+    }
+
+    /// These segments; none when their lengths are not positive, a factor is negative, or all factors are 0.
+    pub fn new(segments: Vec<Segment>) -> Option<Shape> {
+        let is_right = |segment: &Segment| {
+            segment.seconds > 0.0 && segment.seconds.is_finite() && segment.from >= 0.0 && segment.to >= 0.0
+        };
+        let area: f64 = segments.iter().map(Segment::area).sum();
+        (segments.iter().all(is_right) && area > 0.0 && area.is_finite()).then_some(Shape(segments))
+    }
+
+    /// Sent for some time, then silent for some time. The factor is 1 while it is sent.
+    pub fn on_off(on_seconds: f64, off_seconds: f64) -> Option<Shape> {
+        let level = |seconds, factor| Segment {
+            seconds,
+            from: factor,
+            to: factor,
+        };
+        Shape::new(vec![level(on_seconds, 1.0), level(off_seconds, 0.0)])
+    }
+
+    /// The mean factor.
+    pub fn mean(&self) -> f64 {
+        let seconds: f64 = self.0.iter().map(|segment| segment.seconds).sum();
+        self.area() / seconds
+    }
+
+    fn area(&self) -> f64 {
+        self.0.iter().map(Segment::area).sum()
+    }
+}
+
+/// The intended times of a stream's frames.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    arrivals: Arrivals,
+    shape: Shape,
+    /// Work a second at factor 1.
+    rate: f64,
+    start_ns: f64,
+    random: SplitMix64,
+    /// The position in the shape: the segment, and the time and work at which it begins.
+    segment: usize,
+    segment_s: f64,
+    segment_work: f64,
+    /// Work until the frame that is due next.
+    work: f64,
+    in_burst: u32,
+    burst_work: f64,
+}
+
+impl Schedule {
+    /// A schedule that begins at `start_ns`. The first frame is due there, or, with Poisson arrivals, after a random time.
+    pub fn new(arrivals: Arrivals, shape: &Shape, rate: f64, start_ns: u64, seed: u64) -> Schedule {
+        let mut schedule = Schedule {
+            arrivals,
+            shape: shape.clone(),
+            rate,
+            start_ns: start_ns as f64,
+            random: SplitMix64::new(seed),
+            segment: 0,
+            segment_s: 0.0,
+            segment_work: 0.0,
+            work: 0.0,
+            in_burst: 0,
+            burst_work: 0.0,
+        };
+        if arrivals == Arrivals::Poisson {
+            schedule.work = exponential(&mut schedule.random);
+        }
+        schedule
+    }
+
+    /// When the frame that is due next should be sent, in nanoseconds.
+    #[inline]
+    pub fn due_ns(&mut self) -> u64 {
+        loop {
+            let segment = self.shape.0[self.segment];
+            let within = self.work / self.rate - self.segment_work;
+            if within <= segment.area() {
+                return (self.start_ns + (self.segment_s + segment.time_of(within)) * 1e9).round() as u64;
+            }
+            self.segment_work += segment.area();
+            self.segment_s += segment.seconds;
+            self.segment = (self.segment + 1) % self.shape.0.len();
+        }
+    }
+
+    /// Goes on to the next frame, after one with this much work.
+    #[inline]
+    pub fn advance(&mut self, work: f64) {
+        match self.arrivals {
+            Arrivals::Constant => self.work += work,
+            Arrivals::Poisson => self.work += work * exponential(&mut self.random),
+            Arrivals::Bursts(frames) => {
+                self.burst_work += work;
+                self.in_burst += 1;
+                if self.in_burst >= frames {
+                    self.work += std::mem::take(&mut self.burst_work);
+                    self.in_burst = 0;
+                }
+            }
+        }
+    }
+}
+
+/// A number of the exponential distribution with mean 1.
+pub(crate) fn exponential(random: &mut SplitMix64) -> f64 {
+    -uniform(random).ln()
+}
+
+/// A number between 0 and 1, neither of them included.
+pub(crate) fn uniform(random: &mut SplitMix64) -> f64 {
+    ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(mut schedule: Schedule, count: usize) -> Vec<u64> {
+        let mut next = || {
+            let due = schedule.due_ns();
+            schedule.advance(1.0);
+            due
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn constant_times_are_exact_however_long() {
+        let schedule = Schedule::new(Arrivals::Constant, &Shape::flat(), 3e6, 10, 1);
+        let times = times(schedule, 30_000_001);
+        assert_eq!(times[..4], [10, 343, 677, 1010]);
+        assert_eq!(times[30_000_000], 10_000_000_010, "after ten seconds");
+    }
+
+    #[test]
+    fn bursts_keep_the_mean_rate() {
+        let schedule = Schedule::new(Arrivals::Bursts(4), &Shape::flat(), 1e9, 0, 1);
+        assert_eq!(times(schedule, 9), [0, 0, 0, 0, 4, 4, 4, 4, 8]);
+    }
+
+    #[test]
+    fn on_and_off() {
+        let shape = Shape::on_off(2e-9, 8e-9).expect("positive times");
+        assert!((shape.mean() - 0.2).abs() < 1e-9);
+        let schedule = Schedule::new(Arrivals::Constant, &shape, 1e9, 0, 1);
+        let found = times(schedule, 6);
+        assert_eq!(found, [0, 1, 2, 11, 12, 21]);
+    }
+
+    #[test]
+    fn a_ramp_from_zero_has_the_area_of_its_triangle() {
+        let ramp = Segment {
+            seconds: 1.0,
+            from: 0.0,
+            to: 2.0,
+        };
+        let shape = Shape::new(vec![ramp]).expect("a ramp");
+        let found = times(Schedule::new(Arrivals::Constant, &shape, 1000.0, 0, 1), 1001);
+        assert_eq!(found[0], 0);
+        assert_eq!(
+            found[250] / 1000,
+            500_000,
+            "a quarter of the frames in half of the time"
+        );
+        assert_eq!(found[1000], 1_000_000_000);
+    }
+
+    #[test]
+    fn poisson_distances_are_exponential() {
+        let mut found = times(Schedule::new(Arrivals::Poisson, &Shape::flat(), 1e6, 0, 3), 20_001);
+        assert_eq!(
+            found,
+            times(Schedule::new(Arrivals::Poisson, &Shape::flat(), 1e6, 0, 3), 20_001),
+            "the seed decides"
+        );
+        let mut distances: Vec<u64> = found.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        distances.sort_unstable();
+        let mean = found.pop().expect("some") as f64 / 20_000.0;
+        assert!((mean - 1000.0).abs() < 20.0, "{mean}");
+        let deviation = distances.iter().enumerate().map(|(rank, distance)| {
+            let expected = 1.0 - (-(*distance as f64) / 1000.0).exp();
+            (expected - rank as f64 / 20_000.0).abs()
+        });
+        assert!(deviation.fold(0.0, f64::max) < 0.0138, "Kolmogorov-Smirnov at 0.1 %");
+    }
+
+    #[test]
+    fn shapes_that_send_nothing_are_refused() {
+        assert_eq!(Shape::on_off(0.0, 1.0), None);
+        assert_eq!(Shape::new(Vec::new()), None);
+        let negative = Segment {
+            seconds: 1.0,
+            from: -1.0,
+            to: 3.0,
+        };
+        assert_eq!(Shape::new(vec![negative]), None);
+    }
+}

@@ -1,0 +1,355 @@
+//! Multiple loss ratio search (draft-ietf-bmwg-mlrsearch): the highest loads that reach several goals, in one search.
+//!
+//! 1. A trial at the highest load shows what the device forwards; one or two more at about that load give the first interval.
+//! 2. Each goal nominates a load ([`super::selector`]); the lowest is tried. Each trial counts for all goals.
+//! 3. It ends when no goal nominates a load, or when the time is over.
+//!
+//! The highest load is tried first with a *warm-up* whose result is forgotten.
+
+use super::bounds::{Bounds, Outcome, Target, Trials};
+use super::goal::Goal;
+use super::grid::Grid;
+use super::selector::{Nomination, Selector, keep_clear};
+use super::{LimitedBy, SearchResults, SearchTrial};
+
+/// Frames for so many seconds may be unsent at the end of a trial: what a generator always has on its way.
+const UNSENT_S: f64 = 10e-6;
+
+/// What a trial has measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Frames that were to be sent.
+    pub intended: u64,
+    /// Frames that were sent.
+    pub sent: u64,
+    /// Frames of these that were lost.
+    pub lost: u64,
+    /// Whether the machine disturbed the trial.
+    pub is_disturbed: bool,
+}
+
+/// Runs trials.
+pub trait Measurer {
+    /// A trial at this load, in frames a second, for so long.
+    ///
+    /// # Errors
+    /// When it cannot be run, in words.
+    fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String>;
+}
+
+/// Within what is searched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The least load.
+    pub min_pps: f64,
+    /// The highest load.
+    pub max_pps: f64,
+    /// The length of a first trial that is not counted; none when 0.
+    pub warm_up_s: f64,
+    /// Seconds of trials after which the search ends with what is known.
+    pub trials_s_max: f64,
+}
+
+/// Searches.
+///
+/// # Errors
+/// When a trial cannot be run.
+pub fn search(goals: &[Goal], limits: Limits, measurer: &mut dyn Measurer) -> Result<Vec<SearchResults>, String> {
+    let mut search = Search::new(goals, limits, measurer);
+    let first = search.first_trials()?;
+    let is_complete = search.main(first)?;
+    Ok(goals
+        .iter()
+        .enumerate()
+        .map(|(index, goal)| search.results(goal, index, is_complete))
+        .collect())
+}
+
+struct Search<'a> {
+    limits: Limits,
+    grid: Grid,
+    /// For each goal, its targets from the final to the coarsest.
+    targets: Vec<Vec<Target>>,
+    measurer: &'a mut dyn Measurer,
+    trials: Trials,
+    log: Vec<SearchTrial>,
+    seconds: f64,
+    /// The least load of which the tester could not send all.
+    tester_limit: Option<f64>,
+}
+
+impl<'a> Search<'a> {
+    fn new(goals: &[Goal], limits: Limits, measurer: &'a mut dyn Measurer) -> Search<'a> {
+        let widths: Vec<f64> = goals.iter().map(|goal| goal.width).collect();
+        let grid = Grid::new(limits.min_pps, limits.max_pps, &widths);
+        Search {
+            limits,
+            grid,
+            targets: goals.iter().map(|goal| targets(goal, &grid)).collect(),
+            measurer,
+            trials: Trials::default(),
+            log: Vec::new(),
+            seconds: 0.0,
+            tester_limit: None,
+        }
+    }
+
+    /// Runs a trial; its loss ratio.
+    fn measure(&mut self, level: i64, seconds: f64) -> Result<f64, String> {
+        let pps = self.grid.load(level);
+        let measured = self.measurer.measure(pps, seconds)?;
+        self.seconds += seconds;
+        let unsent = measured.intended.saturating_sub(measured.sent);
+        if unsent as f64 > UNSENT_S * pps + 1.0 {
+            self.tester_limit = Some(self.tester_limit.map_or(pps, |limit| limit.min(pps)));
+        }
+        // A load that cannot be sent is not reached: the search goes on below. The result names the tester as its limit.
+        let allowed = (UNSENT_S * pps + 1.0) as u64;
+        let all = measured.intended.max(measured.sent).max(1) as f64;
+        let loss_ratio = (measured.lost + if unsent > allowed { unsent } else { 0 }) as f64 / all;
+        self.trials.add(level, Outcome { seconds, loss_ratio });
+        self.log.push(SearchTrial {
+            pps,
+            seconds,
+            loss_ratio: measured.lost as f64 / measured.sent.max(1) as f64,
+            unsent_ratio: unsent as f64 / all,
+            is_disturbed: measured.is_disturbed,
+        });
+        Ok(loss_ratio)
+    }
+
+    /// The first interval.
+    fn first_trials(&mut self) -> Result<(i64, i64), String> {
+        let top = self.grid.top();
+        let coarse = || self.targets.iter().filter_map(|targets| targets.last());
+        let ratio = coarse().map(|target| target.loss_ratio).fold(1.0, f64::min);
+        let seconds = coarse().map(|target| target.trial_s).fold(0.0, f64::max);
+        let width = coarse().map(|target| target.width).max().unwrap_or(1);
+        if self.limits.warm_up_s > 0.0 {
+            self.measure(top, self.limits.warm_up_s)?;
+            self.trials = Trials::default();
+        }
+        let below = |level| Bounds {
+            lower: None,
+            upper: Some(level),
+        };
+        let forwarded = self.forwarded(top, seconds, ratio)?;
+        if forwarded >= top {
+            return Ok((top, top));
+        }
+        let first = keep_clear(forwarded, width, below(top), top).unwrap_or(0);
+        let loss = self.measure(first, seconds)?;
+        let second = match loss > ratio {
+            true => {
+                let forwarded = self.grid.level(self.grid.load(first) * (1.0 - loss) / (1.0 - ratio));
+                keep_clear(forwarded, width, below(first), top)
+            }
+            false => {
+                let between = Bounds {
+                    lower: Some(first),
+                    upper: Some(top),
+                };
+                keep_clear(first + width, width, between, top)
+            }
+        };
+        let Some(second) = second else {
+            return Ok((first, first));
+        };
+        self.measure(second, seconds)?;
+        Ok((first.min(second), first.max(second)))
+    }
+
+    /// The level of what comes out at a load, as if a share could be lost.
+    fn forwarded(&mut self, level: i64, seconds: f64, ratio: f64) -> Result<i64, String> {
+        let loss = self.measure(level, seconds)?;
+        Ok(self.grid.level(self.grid.load(level) * (1.0 - loss) / (1.0 - ratio)))
+    }
+
+    /// Tries the loads that goals nominate; whether all goals were reached.
+    fn main(&mut self, (lower, upper): (i64, i64)) -> Result<bool, String> {
+        let mut global_width = upper - lower;
+        let top = self.grid.top();
+        let selector = |targets: &Vec<Target>| Selector::new(targets, top, (lower, upper));
+        let mut selectors: Vec<Selector> = self.targets.iter().map(selector).collect();
+        while self.seconds < self.limits.trials_s_max {
+            let mut winner: Option<(usize, Nomination)> = None;
+            for (index, selector) in selectors.iter_mut().enumerate() {
+                let Some(nomination) = selector.nominate(&self.trials, global_width) else {
+                    continue;
+                };
+                if winner.is_none_or(|(_, best)| !best.precedes(&nomination)) {
+                    winner = Some((index, nomination));
+                }
+            }
+            let Some((index, nomination)) = winner else {
+                return Ok(true);
+            };
+            self.measure(nomination.level, nomination.seconds)?;
+            global_width = nomination.width;
+            if let Some(width) = selectors[index].won(&self.trials, nomination.level) {
+                global_width = width;
+            }
+        }
+        Ok(false)
+    }
+
+    fn results(&self, goal: &Goal, index: usize, is_complete: bool) -> SearchResults {
+        let target = self.targets[index][0];
+        let bounds = self.trials.bounds(&target);
+        let lower = bounds.lower.map(|level| self.grid.load(level));
+        let upper = bounds.upper.map(|level| self.grid.load(level));
+        let conditional = bounds
+            .lower
+            .map(|level| self.grid.load(level) * (1.0 - self.trials.loss_ratio(level, &target)));
+        let is_of_tester = upper
+            .zip(self.tester_limit)
+            .is_some_and(|(upper, limit)| limit <= upper);
+        SearchResults {
+            goal: goal.name.clone(),
+            loss_ratio: goal.loss_ratio,
+            exceed_ratio: goal.exceed_ratio,
+            width: goal.width,
+            lower_bound_pps: lower,
+            upper_bound_pps: upper,
+            conditional_throughput_pps: conditional,
+            limited_by: match (lower, upper) {
+                (_, Some(_)) if is_of_tester => LimitedBy::Tester,
+                (None, _) => LimitedBy::LeastLoad,
+                (_, None) => LimitedBy::HighestLoad,
+                _ => LimitedBy::Device,
+            },
+            is_complete,
+            trials: self.log.clone(),
+        }
+    }
+}
+
+/// The final target of a goal, and coarser ones with shorter trials, whose widths double.
+fn targets(goal: &Goal, grid: &Grid) -> Vec<Target> {
+    let steps = goal.preceding_targets;
+    let ratio = match steps {
+        0 => 1.0,
+        steps => (goal.initial_trial_s / goal.duration_sum_s).powf(1.0 / f64::from(steps)),
+    };
+    let target = |step: u32| {
+        let sum_s = match step {
+            0 => goal.duration_sum_s,
+            step if step == steps => goal.initial_trial_s,
+            step => goal.duration_sum_s * ratio.powi(step as i32),
+        };
+        Target {
+            loss_ratio: goal.loss_ratio,
+            exceed_ratio: goal.exceed_ratio,
+            width: grid.width(goal.width) << step,
+            trial_s: goal.final_trial_s.min(sum_s),
+            sum_s,
+        }
+    };
+    (0..=steps).map(target).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Forwards at most so many frames a second.
+    struct Ideal(f64);
+
+    impl Measurer for Ideal {
+        fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String> {
+            let sent = (pps * seconds) as u64;
+            Ok(Measured {
+                intended: sent,
+                sent,
+                lost: sent.saturating_sub((self.0 * seconds) as u64),
+                is_disturbed: false,
+            })
+        }
+    }
+
+    fn limits() -> Limits {
+        Limits {
+            min_pps: 10_000.0,
+            max_pps: 10e6,
+            warm_up_s: 1.0,
+            trials_s_max: 10_000.0,
+        }
+    }
+
+    fn goals(names: &[&str]) -> Vec<Goal> {
+        names.iter().filter_map(|name| Goal::named(name)).flatten().collect()
+    }
+
+    #[test]
+    fn finds_what_is_forwarded() {
+        for pps in [12_345.0, 1_234_567.0, 7.7e6] {
+            let found =
+                search(&goals(&["ndr", "pdr", "rfc2544", "tst009"]), limits(), &mut Ideal(pps)).expect("trials");
+            for result in found {
+                let (lower, upper) = (
+                    result.lower_bound_pps.expect("found"),
+                    result.upper_bound_pps.expect("found"),
+                );
+                let most = pps / (1.0 - result.loss_ratio);
+                assert!(
+                    lower <= most + 1.0 && most <= upper,
+                    "{}: {lower} {upper} for {pps}",
+                    result.goal
+                );
+                assert!(
+                    upper - lower <= result.width * upper,
+                    "{}: {lower} {upper}",
+                    result.goal
+                );
+                assert_eq!((result.limited_by, result.is_complete), (LimitedBy::Device, true));
+            }
+        }
+    }
+
+    #[test]
+    fn ends_of_the_search_are_no_results() {
+        let found = search(&goals(&["ndr"]), limits(), &mut Ideal(20e6)).expect("trials");
+        assert_eq!((found[0].lower_bound_pps, found[0].upper_bound_pps), (Some(10e6), None));
+        assert_eq!(found[0].limited_by, LimitedBy::HighestLoad);
+        let found = search(&goals(&["ndr"]), limits(), &mut Ideal(10.0)).expect("trials");
+        assert_eq!(
+            (found[0].lower_bound_pps, found[0].limited_by),
+            (None, LimitedBy::LeastLoad)
+        );
+    }
+
+    /// A tester that sends at most so many frames a second, and a device that loses none.
+    struct SlowTester(f64);
+
+    impl Measurer for SlowTester {
+        fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String> {
+            Ok(Measured {
+                intended: (pps * seconds) as u64,
+                sent: (pps.min(self.0) * seconds) as u64,
+                lost: 0,
+                is_disturbed: false,
+            })
+        }
+    }
+
+    /// Unsent packets that are counted as lost make a device look slower than it is; ignored ones make it look faster.
+    #[test]
+    fn what_the_tester_cannot_send_is_its_own_limit() {
+        let found = search(&goals(&["ndr"]), limits(), &mut SlowTester(1e6)).expect("trials");
+        assert_eq!(found[0].limited_by, LimitedBy::Tester);
+        assert!(found[0].trials.iter().all(|trial| trial.loss_ratio == 0.0));
+        let lower = found[0].lower_bound_pps.expect("found");
+        assert!((0.99e6..1.0e6 + 100.0).contains(&lower), "{lower}");
+    }
+
+    #[test]
+    fn the_time_is_limited() {
+        let limits = Limits {
+            trials_s_max: 5.0,
+            ..limits()
+        };
+        let found = search(&goals(&["ndr"]), limits, &mut Ideal(1e6)).expect("trials");
+        assert!(!found[0].is_complete);
+        assert!(found[0].trials.iter().map(|trial| trial.seconds).sum::<f64>() < 7.0);
+    }
+}

@@ -1,0 +1,67 @@
+//! Searches for the load that a device carries.
+//!
+//! * [`mlr`]: multiple loss ratio search, several goals in one search (draft-ietf-bmwg-mlrsearch).
+//! * [`grid`], [`bounds`], [`selector`]: its loads, what trials say of a load, and which load is tried next.
+//! * [`goal`]: what is searched: NDR, PDR, RFC 2544, TST009.
+//! * [`rfc2544`]: throughput, latency, loss and back-to-back frames for each frame size.
+
+pub mod bounds;
+pub mod goal;
+pub mod grid;
+pub mod mlr;
+pub mod rfc2544;
+pub mod selector;
+
+pub use goal::Goal;
+pub use mlr::{Limits, Measured, Measurer, search};
+
+use serde::{Deserialize, Serialize};
+
+/// What a search has found for a goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct SearchResults {
+    pub goal: String,
+    pub loss_ratio: f64,
+    pub exceed_ratio: f64,
+    pub width: f64,
+    /// The highest load that reaches the goal; none when the least one does not.
+    pub lower_bound_pps: Option<f64>,
+    /// The lowest load that does not; none when the highest one reaches the goal.
+    pub upper_bound_pps: Option<f64>,
+    /// The lower bound less what is lost there: "conditional throughput".
+    pub conditional_throughput_pps: Option<f64>,
+    /// What keeps the load from being higher.
+    pub limited_by: LimitedBy,
+    /// Whether the bounds are as near as the goal wants.
+    pub is_complete: bool,
+    /// All trials of the search, which its goals share.
+    pub trials: Vec<SearchTrial>,
+}
+
+/// What keeps a load from being higher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitedBy {
+    /// The device loses frames.
+    Device,
+    /// The tester cannot send more.
+    Tester,
+    /// The highest load of the search reaches the goal.
+    HighestLoad,
+    /// Even the least load does not reach the goal.
+    LeastLoad,
+}
+
+/// A trial of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct SearchTrial {
+    pub pps: f64,
+    pub seconds: f64,
+    pub loss_ratio: f64,
+    /// The share that could not be sent.
+    pub unsent_ratio: f64,
+    /// Whether the machine disturbed it.
+    pub is_disturbed: bool,
+}

@@ -1,0 +1,242 @@
+//! The tests of RFC 2544 §26, for each frame size: throughput, latency, loss and back-to-back frames, the last after RFC 9004; latency
+//! and its variation are summed up as RFC 8219 has it.
+//!
+//! | test | here |
+//! |---|---|
+//! | throughput (§26.1) | the goal `rfc2544` of [`super::mlr`]: a trial of 60 s without loss |
+//! | latency (§26.2, RFC 8219 §7.2) | of every frame, at 10, 50, 90 and 100 % of the throughput |
+//! | frame loss rate (§26.3) | at 100, 90, 80, ... % of the highest load, until two loads in a row lose nothing |
+//! | back-to-back frames (RFC 9004) | the longest burst at the highest load without loss, 50 times; buffer time, corrected by what was forwarded meanwhile |
+//!
+//! System recovery (§26.5) and reset (§26.6) are not tested.
+
+use super::goal::Goal;
+use super::mlr::{Limits, search};
+use super::{LimitedBy, SearchResults};
+use crate::histogram::Distribution;
+use crate::results::TrialResults;
+use crate::run::Session;
+use crate::trial::{Plan, Progress};
+use serde::{Deserialize, Serialize};
+
+/// Sizes of RFC 2544 §9.1 without check sequence.
+pub const SIZES: [usize; 7] = [60, 124, 252, 508, 1020, 1276, 1514];
+
+/// Loads at which latency is measured, as shares of the throughput.
+const LATENCY_SHARES: [f64; 4] = [0.1, 0.5, 0.9, 1.0];
+
+/// Seconds of a trial, of a burst, and how often a burst is searched, before they are scaled.
+const TRIAL_S: f64 = 60.0;
+const BURST_S: f64 = 2.0;
+const BURST_SEARCHES: f64 = 50.0;
+
+/// The results for a frame size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct SizeResults {
+    /// Without check sequence.
+    pub frame_bytes: usize,
+    pub throughput_pps: Option<f64>,
+    pub limited_by: LimitedBy,
+    pub latency: Vec<LatencyResults>,
+    /// Loads with their loss ratios, from the highest on.
+    pub loss: Vec<(f64, f64)>,
+    pub back_to_back: BackToBack,
+    pub search: SearchResults,
+}
+
+/// Latency at a load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct LatencyResults {
+    /// The share of the throughput.
+    pub share: f64,
+    pub pps: f64,
+    /// RFC 8219: the median.
+    pub typical_ns: u64,
+    /// RFC 8219: 99.9 %.
+    pub worst_case_ns: u64,
+    /// RFC 8219: 99.9 % less the minimum.
+    pub pdv_ns: u64,
+    pub latency: Distribution,
+}
+
+/// Bursts at the highest load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct BackToBack {
+    /// The longest burst without loss in each search.
+    pub frames: Vec<u64>,
+    pub mean_frames: f64,
+    pub standard_deviation: f64,
+    /// The longest burst that was tried lost nothing: the buffer is at least as long.
+    pub at_least: bool,
+    /// RFC 9004 §6.4: how long the highest load is needed to fill the buffer.
+    pub implied_buffer_s: f64,
+    /// The same without the frames that were forwarded meanwhile.
+    pub corrected_buffer_s: f64,
+}
+
+/// What is searched, with trials of scaled length.
+pub fn goals(scale: f64) -> Vec<Goal> {
+    let goals = Goal::named("rfc2544").unwrap_or_default();
+    goals.into_iter().map(|goal| goal.scaled(scale)).collect()
+}
+
+/// Runs the tests for a frame size: the session's streams have it.
+///
+/// # Errors
+/// When a trial cannot be run, in words.
+pub fn test_size(
+    session: &mut Session<'_>,
+    frame_bytes: usize,
+    goals: &[Goal],
+    limits: Limits,
+    scale: f64,
+    progress: &mut dyn Progress,
+) -> Result<SizeResults, String> {
+    let found = search(goals, limits, &mut session.measurer(progress)?)?.remove(0);
+    let mut results = SizeResults {
+        frame_bytes,
+        throughput_pps: found.lower_bound_pps,
+        limited_by: found.limited_by,
+        latency: Vec::new(),
+        loss: Vec::new(),
+        back_to_back: BackToBack::default(),
+        search: found,
+    };
+    let seconds = TRIAL_S * scale;
+    if let Some(throughput) = results.throughput_pps {
+        for share in LATENCY_SHARES {
+            let trial = at_load(session, share * throughput, seconds, progress)?;
+            results.latency.push(latency(share, share * throughput, &trial));
+        }
+    }
+    results.loss = loss_rates(session, limits.max_pps, seconds, progress)?;
+    let throughput = results.throughput_pps.unwrap_or(0.0);
+    results.back_to_back = back_to_back(session, limits.max_pps, throughput, scale, progress)?;
+    Ok(results)
+}
+
+/// A trial at a load, for some seconds.
+fn at_load(
+    session: &mut Session<'_>,
+    pps: f64,
+    seconds: f64,
+    progress: &mut dyn Progress,
+) -> Result<TrialResults, String> {
+    let plan = session.plan_at(pps, seconds)?;
+    session.trial(plan, progress)
+}
+
+fn latency(share: f64, pps: f64, trial: &TrialResults) -> LatencyResults {
+    let mut all = crate::histogram::Histogram::default();
+    for path in trial.streams.iter().flat_map(|stream| &stream.paths) {
+        let counted = if path.latency.count > 0 {
+            &path.latency
+        } else {
+            &path.latency_all
+        };
+        all.add(&counted.to_histogram());
+    }
+    LatencyResults {
+        share,
+        pps,
+        typical_ns: all.quantile(0.5),
+        worst_case_ns: all.quantile(0.999),
+        pdv_ns: all.quantile(0.999) - all.min(),
+        latency: all.summary(),
+    }
+}
+
+fn loss_rates(
+    session: &mut Session<'_>,
+    max_pps: f64,
+    seconds: f64,
+    progress: &mut dyn Progress,
+) -> Result<Vec<(f64, f64)>, String> {
+    let mut rates = Vec::new();
+    for tenths in (1..=10).rev() {
+        let pps = max_pps * f64::from(tenths) / 10.0;
+        let trial = at_load(session, pps, seconds, progress)?;
+        rates.push((pps, trial.lost() as f64 / trial.expected().max(1) as f64));
+        if let [.., (_, before), (_, last)] = rates[..]
+            && before == 0.0
+            && last == 0.0
+        {
+            break;
+        }
+    }
+    Ok(rates)
+}
+
+fn back_to_back(
+    session: &mut Session<'_>,
+    max_pps: f64,
+    throughput: f64,
+    scale: f64,
+    progress: &mut dyn Progress,
+) -> Result<BackToBack, String> {
+    let longest = (max_pps * BURST_S * scale).max(2.0) as u64;
+    let searches = (BURST_SEARCHES * scale).ceil().clamp(1.0, BURST_SEARCHES) as usize;
+    let mut result = BackToBack::default();
+    for _ in 0..searches {
+        let frames = longest_burst(longest, |frames| burst_is_good(session, max_pps, frames, progress))?;
+        result.at_least |= frames == longest;
+        result.frames.push(frames);
+    }
+    let count = result.frames.len() as f64;
+    result.mean_frames = result.frames.iter().sum::<u64>() as f64 / count;
+    let squares = result
+        .frames
+        .iter()
+        .map(|frames| (*frames as f64 - result.mean_frames).powi(2));
+    result.standard_deviation = (squares.sum::<f64>() / (count - 1.0).max(1.0)).sqrt();
+    result.implied_buffer_s = result.mean_frames / max_pps;
+    result.corrected_buffer_s = result.implied_buffer_s * (1.0 - (throughput / max_pps).min(1.0));
+    Ok(result)
+}
+
+/// The longest good burst up to a longest one, by halving.
+fn longest_burst(longest: u64, mut is_good: impl FnMut(u64) -> Result<bool, String>) -> Result<u64, String> {
+    if is_good(longest)? {
+        return Ok(longest);
+    }
+    let (mut good, mut bad) = (0, longest);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        match is_good(middle)? {
+            true => good = middle,
+            false => bad = middle,
+        }
+    }
+    Ok(good)
+}
+
+fn burst_is_good(
+    session: &mut Session<'_>,
+    pps: f64,
+    frames: u64,
+    progress: &mut dyn Progress,
+) -> Result<bool, String> {
+    let plan = session.plan_at(pps, frames as f64 / pps)?;
+    let plan = Plan {
+        warm_up_ns: 0,
+        sample_ns: 0,
+        ..plan
+    };
+    let trial = session.trial(plan, progress)?;
+    Ok(trial.lost() + trial.unsent() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::longest_burst;
+
+    #[test]
+    fn the_longest_burst_is_found_exactly() {
+        for limit in [0, 1, 7, 999, 1000, 2000] {
+            assert_eq!(longest_burst(1000, |frames| Ok(frames <= limit)), Ok(limit.min(1000)));
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Sends the frames of a stream when they are due: an open loop, which does not wait for what comes back.
+//!
+//! A frame that the tester is too late for is sent as soon as possible. Its intended time stays, so what a slow tester or a full
+//! queue does to it is part of its latency and of the tester's *lateness*. Frames that were due but could not be sent before the
+//! end are *unsent*; they are never counted as lost.
+
+use crate::histogram::Histogram;
+use crate::messages::Messages;
+use crate::schedule::Schedule;
+use crate::stream::{Rate, Stream};
+use crate::tag::{NUMBER_MAX, TRIALS, Tag};
+use forebay_packet::Burst;
+
+/// A stream that is being sent.
+pub struct Sender<'a> {
+    stream: &'a Stream,
+    index: u8,
+    trial: u8,
+    schedule: Option<Schedule>,
+    works: Vec<f64>,
+    due_ns: u64,
+    /// Frames before are not measured, from here on none are sent.
+    measured_from_ns: u64,
+    end_ns: u64,
+    /// The number of the next frame.
+    number: u64,
+    pub(crate) messages: Option<Messages>,
+    /// What was sent of the measured time.
+    pub(crate) measured: Sent,
+    /// What was sent in all.
+    pub(crate) all: Sent,
+    pub(crate) lateness: Histogram,
+}
+
+/// Frames that were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// How many.
+    pub frames: u64,
+    /// Their bytes, without check sequence.
+    pub bytes: u64,
+}
+
+/// When a trial begins to be measured and ends, in nanoseconds from its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// The end of the warm-up.
+    pub from_ns: u64,
+    /// The end of the trial.
+    pub end_ns: u64,
+}
+
+impl<'a> Sender<'a> {
+    /// The stream from its beginning; `scale` multiplies its rate.
+    pub fn new(stream: &'a Stream, index: usize, trial: u64, scale: f64, window: Window, seed: u64) -> Sender<'a> {
+        let rate = match stream.rate {
+            Rate::Frames(rate) | Rate::Bits(rate) => Some(rate * scale),
+            Rate::Max => None,
+        };
+        let schedule = rate.map(|rate| Schedule::new(stream.arrivals, &stream.shape, rate, 0, seed));
+        let messages = stream.messages.map(|(format, devices)| Messages::new(format, devices));
+        let mut sender = Sender {
+            stream,
+            index: index as u8,
+            trial: (trial % TRIALS) as u8,
+            schedule,
+            works: stream.works(),
+            due_ns: 0,
+            measured_from_ns: window.from_ns,
+            end_ns: window.end_ns,
+            number: 0,
+            messages,
+            measured: Sent::default(),
+            all: Sent::default(),
+            lateness: Histogram::default(),
+        };
+        sender.due_ns = sender.schedule.as_mut().map_or(0, Schedule::due_ns);
+        sender
+    }
+
+    /// Frames that were given numbers so far.
+    #[inline]
+    pub fn next_number(&self) -> u64 {
+        self.number
+    }
+
+    /// When the next frame is due.
+    #[inline]
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// Whether all frames have been sent.
+    pub fn is_done(&self) -> bool {
+        self.due_ns >= self.end_ns || self.number > NUMBER_MAX
+    }
+
+    /// Whether a frame should have been sent before now.
+    pub fn is_behind(&self, now_ns: u64) -> bool {
+        self.schedule.is_some() && self.due_ns < now_ns.min(self.end_ns)
+    }
+
+    /// Appends frames that are due, at most `limit`. `each` is told the template of each that is measured.
+    #[inline]
+    pub fn fill(&mut self, burst: &mut Burst, limit: usize, now_ns: u64, mut each: impl FnMut(usize)) {
+        if self.schedule.is_none() && self.due_ns < self.end_ns {
+            self.due_ns = now_ns;
+        }
+        for _ in 0..limit {
+            if self.due_ns > now_ns || self.is_done() {
+                return;
+            }
+            let Some(packet) = burst.allocate() else { return };
+            let template = self.stream.frames.template_of(self.number);
+            packet.set_data(&self.stream.frames.templates()[template]);
+            self.tag(packet.data_mut(), now_ns);
+            self.count(packet.len(), now_ns, || each(template));
+            self.number += 1;
+            if let Some(schedule) = &mut self.schedule {
+                schedule.advance(self.works[template]);
+                self.due_ns = schedule.due_ns();
+            }
+        }
+    }
+
+    #[inline]
+    fn tag(&mut self, frame: &mut [u8], now_ns: u64) {
+        let (intended_ns, number) = (self.due_ns, self.number);
+        if let Some(messages) = &mut self.messages {
+            messages.write(number, (intended_ns, now_ns), frame);
+            return;
+        }
+        let lateness = now_ns - intended_ns;
+        let tag = Tag {
+            trial: self.trial,
+            stream: self.index,
+            number,
+            intended_ns,
+            lateness_ns: u32::try_from(lateness).unwrap_or(u32::MAX),
+        };
+        tag.write(frame);
+    }
+
+    #[inline]
+    fn count(&mut self, bytes: usize, now_ns: u64, each: impl FnOnce()) {
+        self.all.frames += 1;
+        self.all.bytes += bytes as u64;
+        if self.due_ns < self.measured_from_ns {
+            return;
+        }
+        self.measured.frames += 1;
+        self.measured.bytes += bytes as u64;
+        self.lateness.record(now_ns - self.due_ns);
+        each();
+    }
+
+    /// Frames that were due before the end and have not been sent.
+    pub fn unsent(&mut self) -> u64 {
+        let Some(schedule) = &mut self.schedule else { return 0 };
+        let mut unsent = 0;
+        let (mut due_ns, mut number) = (self.due_ns, self.number);
+        while due_ns < self.end_ns {
+            unsent += u64::from(due_ns >= self.measured_from_ns);
+            schedule.advance(self.works[self.stream.frames.template_of(number)]);
+            due_ns = schedule.due_ns();
+            number += 1;
+        }
+        unsent
+    }
+}

@@ -1,0 +1,532 @@
+//! A trial: frames are sent for a time, and everything that comes back is measured.
+//!
+//! ```text
+//!   each round:  clock ─► streams: frames that are due ─► ports ─► device ─► ports ─► tags ─► paths
+//!                             an open loop                  (polled here when it is in this process)
+//! ```
+//!
+//! One thread does all of it, so both ends read one clock. Counters are read when the trial is over and the device has had
+//! [`Plan::drain_ns`] to give back what it still holds.
+
+use crate::clock::Clock;
+use crate::device::Device;
+use crate::path::{Path, Received};
+use crate::polling::Polling;
+use crate::reference::{Checked, Reference};
+use crate::sender::{Sender, Window};
+use crate::stream::Stream;
+use crate::tag::{TRIALS, Tag};
+use forebay_packet::{Burst, PortError};
+
+/// Packets that are taken from a port at once.
+const RECEIVE_BURST: usize = 64;
+
+/// Rounds after which the caller is told how far the trial is.
+const ROUNDS_TOLD: u64 = 1 << 12;
+
+/// Samples of rates that are kept.
+const SAMPLES_MAX: usize = 100_000;
+
+/// How simulated time goes on while nothing is known to happen, and after how many such steps nothing will.
+const IDLE_STEP_NS: u64 = 1_000;
+const IDLE_STEPS: u32 = 64;
+
+/// What a trial is like.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Multiplies the rates of all streams.
+    pub scale: f64,
+    /// Time that is not measured, at the beginning.
+    pub warm_up_ns: u64,
+    /// Time that is measured.
+    pub duration_ns: u64,
+    /// Time for what is still under way.
+    pub drain_ns: u64,
+    /// Frames that are sent at once.
+    pub burst: usize,
+    /// Pauses of the tester that are longer disturb.
+    pub disturbance_ns: u64,
+    /// The distance of samples of rates; none when 0.
+    pub sample_ns: u64,
+    /// Begins the sequences of random numbers.
+    pub seed: u64,
+    /// Tells this trial from others with the same device.
+    pub number: u64,
+}
+
+/// Is told how far a trial is.
+pub trait Progress {
+    /// So much of the trial, from 0 to 1, is over; so many frames were sent and came back. Returns whether it goes on.
+    fn at(&mut self, share: f64, sent: u64, received: u64) -> bool;
+}
+
+/// Looks away.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn at(&mut self, _share: f64, _sent: u64, _received: u64) -> bool {
+        true
+    }
+}
+
+/// What a trial has measured.
+pub struct Trial {
+    /// What it was like.
+    pub plan: Plan,
+    /// How long it was measured, really.
+    pub measured_ns: u64,
+    /// What became of each stream.
+    pub streams: Vec<StreamTrial>,
+    /// Gaps of the polling loop.
+    pub polling: Polling,
+    /// Frames without a tag of this trial.
+    pub foreign: u64,
+    /// What was dropped by the device meanwhile, by reason.
+    pub drops: Vec<(String, u64)>,
+    /// Whether it was stopped before its end.
+    pub was_stopped: bool,
+}
+
+/// What became of a stream.
+pub struct StreamTrial {
+    /// Frames and bytes that were sent, of the measured time.
+    pub sent: crate::sender::Sent,
+    /// Frames that the tester's port refused.
+    pub refused: u64,
+    /// Frames that were due and could not be sent before the end.
+    pub unsent: u64,
+    /// How much later than intended frames were sent.
+    pub lateness: crate::histogram::Histogram,
+    /// What came out where: the port, frames that should come out there, and what was measured.
+    pub paths: Vec<(Option<u32>, u64, Path)>,
+    /// Frames that came out elsewhere.
+    pub misdirected: u64,
+    /// Frames whose content was compared.
+    pub checked: Checked,
+    /// Frames sent and received in each sample.
+    pub samples: Vec<(u32, u32)>,
+}
+
+/// Runs a trial.
+///
+/// # Errors
+/// When a port is out of order.
+pub fn run_trial(
+    streams: &[Stream],
+    device: &mut Device,
+    reference: Option<&Reference>,
+    plan: Plan,
+    clock: &mut Clock,
+    progress: &mut dyn Progress,
+) -> Result<Trial, PortError> {
+    let drops_before = device.drops();
+    let mut run = Run::new(streams, device, reference, plan, clock);
+    run.send_and_receive(device, clock, progress)?;
+    run.drain(device, clock)?;
+    let mut trial = run.finish();
+    trial.drops = since(&drops_before, device.drops());
+    Ok(trial)
+}
+
+/// What was dropped after the first reading.
+fn since(before: &[(String, u64)], after: Vec<(String, u64)>) -> Vec<(String, u64)> {
+    let old = |label: &str| {
+        before
+            .iter()
+            .find(|(own, _)| own == label)
+            .map_or(0, |(_, count)| *count)
+    };
+    let new = after.into_iter().map(|(label, count)| {
+        let count = count - old(&label);
+        (label, count)
+    });
+    new.filter(|(_, count)| *count > 0).collect()
+}
+
+/// A trial that runs.
+struct Run<'a> {
+    streams: &'a [Stream],
+    reference: Option<&'a Reference>,
+    plan: Plan,
+    start_ns: u64,
+    window: Window,
+    senders: Vec<Sender<'a>>,
+    /// For each stream, the index of its port.
+    from: Vec<usize>,
+    /// For each stream and port, the index of its path.
+    path_at: Vec<Vec<Option<usize>>>,
+    results: Vec<StreamTrial>,
+    polling: Polling,
+    out: Burst,
+    back: Burst,
+    received: u64,
+    foreign: u64,
+    has_messages: bool,
+    was_stopped: bool,
+    ended_ns: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        streams: &'a [Stream],
+        device: &Device,
+        reference: Option<&'a Reference>,
+        plan: Plan,
+        clock: &Clock,
+    ) -> Run<'a> {
+        let window = Window {
+            from_ns: plan.warm_up_ns,
+            end_ns: plan.warm_up_ns + plan.duration_ns,
+        };
+        let sender = |(index, stream): (usize, &'a Stream)| {
+            let seed = plan.seed.wrapping_add(index as u64).wrapping_mul(0x9e37_79b9) ^ plan.number;
+            Sender::new(stream, index, plan.number, plan.scale, window, seed)
+        };
+        let port_index = |number: u32| device.ports.iter().position(|port| port.number == number);
+        let (mut path_at, mut results) = (Vec::new(), Vec::new());
+        for (index, stream) in streams.iter().enumerate() {
+            let (places, paths) = paths(index, stream, device, reference);
+            path_at.push(places);
+            results.push(StreamTrial::new(paths));
+        }
+        let start_ns = clock.now_ns();
+        Run {
+            streams,
+            reference,
+            plan,
+            start_ns,
+            window,
+            senders: streams.iter().enumerate().map(sender).collect(),
+            from: streams
+                .iter()
+                .map(|stream| port_index(stream.from).unwrap_or(0))
+                .collect(),
+            path_at,
+            results,
+            polling: Polling::new(plan.disturbance_ns, 0),
+            out: Burst::new(plan.burst),
+            back: Burst::new(RECEIVE_BURST),
+            received: 0,
+            foreign: 0,
+            has_messages: streams.iter().any(|stream| stream.messages.is_some()),
+            was_stopped: false,
+            ended_ns: 0,
+        }
+    }
+
+    fn send_and_receive(
+        &mut self,
+        device: &mut Device,
+        clock: &mut Clock,
+        progress: &mut dyn Progress,
+    ) -> Result<(), PortError> {
+        let mut rounds = 0u64;
+        loop {
+            let now_ns = clock.now_ns() - self.start_ns;
+            if now_ns >= self.window.end_ns {
+                self.ended_ns = now_ns;
+                return Ok(());
+            }
+            self.round(now_ns, device, clock)?;
+            rounds += 1;
+            if rounds.is_multiple_of(ROUNDS_TOLD) && !self.tell(now_ns, progress) {
+                self.was_stopped = true;
+                self.ended_ns = now_ns;
+                return Ok(());
+            }
+            if clock.is_simulated() {
+                self.advance(device, clock);
+            }
+        }
+    }
+
+    fn tell(&self, now_ns: u64, progress: &mut dyn Progress) -> bool {
+        let sent = self.senders.iter().map(|sender| sender.all.frames).sum();
+        progress.at(now_ns as f64 / self.window.end_ns as f64, sent, self.received)
+    }
+
+    /// Simulated time goes on to what happens next.
+    fn advance(&self, device: &Device, clock: &mut Clock) {
+        let due = self.senders.iter().map(Sender::due_ns).min().unwrap_or(0);
+        let due = due.min(self.window.end_ns) + self.start_ns;
+        let next = device.next_ns().map_or(due, |next| next.min(due));
+        // What is due at once and yet was not sent, as the port has no room, must wait for something to happen.
+        clock.advance_to(next.max(clock.now_ns() + 1));
+    }
+
+    #[inline]
+    fn round(&mut self, now_ns: u64, device: &mut Device, clock: &Clock) -> Result<(), PortError> {
+        self.polling.round(now_ns);
+        let is_behind = self.send(now_ns, device)?;
+        self.polling.caught_up(is_behind);
+        device.work(clock.now_ns());
+        self.receive(device, clock)
+    }
+
+    /// Sends what is due; whether more should have been sent.
+    #[inline]
+    fn send(&mut self, now_ns: u64, device: &mut Device) -> Result<bool, PortError> {
+        let mut is_behind = false;
+        for stream in 0..self.senders.len() {
+            let sender = &mut self.senders[stream];
+            if sender.due_ns() > now_ns || sender.is_done() {
+                continue;
+            }
+            let port = &mut device.ports[self.from[stream]].port;
+            let limit = self.plan.burst.min(port.room());
+            let result = &mut self.results[stream];
+            let reference = self.reference;
+            sender.fill(&mut self.out, limit, now_ns, |template| {
+                expect(result, reference, stream, template);
+            });
+            is_behind |= sender.is_behind(now_ns);
+            let count = self.out.len();
+            result.sample(now_ns, &self.plan, count as u32, 0);
+            let accepted = port.send(&mut self.out, self.start_ns + now_ns)?;
+            result.refused += (count - accepted) as u64;
+        }
+        Ok(is_behind)
+    }
+
+    #[inline]
+    fn receive(&mut self, device: &mut Device, clock: &Clock) -> Result<(), PortError> {
+        for port in 0..device.ports.len() {
+            loop {
+                let now_ns = clock.now_ns();
+                let mut back = std::mem::take(&mut self.back);
+                let received = device.ports[port].port.receive(&mut back, RECEIVE_BURST, now_ns);
+                for packet in back.iter() {
+                    let now_ns = if clock.is_simulated() {
+                        packet.timestamp_ns
+                    } else {
+                        now_ns
+                    };
+                    self.take(port, packet.data(), now_ns - self.start_ns);
+                }
+                back.clear();
+                self.back = back;
+                if received? < RECEIVE_BURST {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame came.
+    #[inline]
+    fn take(&mut self, port: usize, frame: &[u8], now_ns: u64) {
+        let trial = (self.plan.number % TRIALS) as u8;
+        let senders = &self.senders;
+        let plausible = |tag: &Tag| {
+            let sender = senders.get(usize::from(tag.stream));
+            tag.trial == trial
+                && sender.is_some_and(|sender| tag.number < sender.next_number())
+                && tag.intended_ns + u64::from(tag.lateness_ns) <= now_ns
+        };
+        let Some((at, tag)) = Tag::find(frame, plausible) else {
+            return self.take_other(port, frame, now_ns);
+        };
+        let stream = usize::from(tag.stream);
+        if let Some(reference) = self.reference
+            && tag.intended_ns >= self.window.from_ns
+        {
+            let template = self.streams[stream].frames.template_of(tag.number);
+            let checked = reference.check(stream, template, port, (frame, at));
+            self.results[stream].checked.count(checked, tag.number, port, frame);
+        }
+        let sent_ns = tag.intended_ns + u64::from(tag.lateness_ns);
+        self.record(
+            stream,
+            port,
+            tag.number,
+            (tag.intended_ns, sent_ns, now_ns),
+            frame.len(),
+        );
+    }
+
+    /// A frame without a tag: it carries IoT messages, or is not of this trial.
+    #[cold]
+    fn take_other(&mut self, port: usize, frame: &[u8], now_ns: u64) {
+        if !self.has_messages {
+            self.foreign += 1;
+            return;
+        }
+        for stream in 0..self.senders.len() {
+            let sender = &self.senders[stream];
+            let Some(messages) = &sender.messages else { continue };
+            let mut found = Vec::new();
+            if messages.find(frame, sender.next_number(), |message| found.push(message)) {
+                let bytes = frame.len() / found.len().max(1);
+                for message in found {
+                    match message {
+                        Some((number, intended, sent)) => {
+                            self.record(stream, port, number, (intended, sent, now_ns), bytes);
+                        }
+                        None => self.foreign += 1,
+                    }
+                }
+                return;
+            }
+        }
+        self.foreign += 1;
+    }
+
+    #[inline]
+    fn record(&mut self, stream: usize, port: usize, number: u64, times: (u64, u64, u64), bytes: usize) {
+        let (intended_ns, sent_ns, now_ns) = times;
+        self.received += 1;
+        let result = &mut self.results[stream];
+        result.sample(now_ns, &self.plan, 0, 1);
+        if intended_ns < self.window.from_ns {
+            return;
+        }
+        let Some(path) = self.path_at[stream][port] else {
+            result.misdirected += 1;
+            return;
+        };
+        result.paths[path].2.receive(&Received {
+            number,
+            flow: self.streams[stream].frames.flow_of(number),
+            intended_ns,
+            sent_ns,
+            now_ns,
+            bytes,
+            is_disturbed: self.polling.is_disturbed(intended_ns),
+        });
+    }
+
+    /// Receives until everything has come, or the time for it is over.
+    fn drain(&mut self, device: &mut Device, clock: &mut Clock) -> Result<(), PortError> {
+        let end_ns = clock.now_ns() + self.plan.drain_ns;
+        for port in &mut device.ports {
+            port.port.flush()?;
+        }
+        let mut idle_steps = 0;
+        loop {
+            let received = self.received;
+            device.work(clock.now_ns());
+            self.receive(device, clock)?;
+            let now_ns = clock.now_ns();
+            if now_ns >= end_ns || self.has_all() || idle_steps > IDLE_STEPS {
+                return Ok(());
+            }
+            if clock.is_simulated() {
+                let next = device.next_ns();
+                let is_idle = next.is_none() && self.received == received;
+                idle_steps = if is_idle { idle_steps + 1 } else { 0 };
+                clock.advance_to(next.unwrap_or(now_ns + IDLE_STEP_NS).max(now_ns + 1).min(end_ns));
+            }
+        }
+    }
+
+    /// Whether each frame that was sent has come.
+    fn has_all(&self) -> bool {
+        let measured = self.results.iter().zip(&self.senders);
+        measured.into_iter().all(|(result, sender)| {
+            result.paths.iter().all(|(port, expected, path)| {
+                let expected = if self.reference.is_some() && port.is_some() {
+                    *expected
+                } else {
+                    sender.measured.frames
+                };
+                path.sequence.unique() + result.refused >= expected
+            })
+        })
+    }
+
+    fn finish(mut self) -> Trial {
+        for (result, sender) in self.results.iter_mut().zip(&mut self.senders) {
+            result.sent = sender.measured;
+            result.sent.frames -= result.refused.min(result.sent.frames);
+            result.lateness = std::mem::take(&mut sender.lateness);
+            result.unsent = if self.was_stopped { 0 } else { sender.unsent() };
+            if self.reference.is_none() {
+                result
+                    .paths
+                    .iter_mut()
+                    .for_each(|(_, expected, _)| *expected = result.sent.frames);
+            }
+        }
+        Trial {
+            plan: self.plan,
+            measured_ns: self
+                .ended_ns
+                .min(self.window.end_ns)
+                .saturating_sub(self.window.from_ns)
+                .max(1),
+            streams: self.results,
+            polling: self.polling,
+            foreign: self.foreign,
+            drops: Vec::new(),
+            was_stopped: self.was_stopped,
+        }
+    }
+}
+
+/// A frame of this template has been sent: what should come out where.
+#[inline]
+fn expect(result: &mut StreamTrial, reference: Option<&Reference>, stream: usize, template: usize) {
+    let Some(reference) = reference else { return };
+    for output in reference.outputs(stream, template) {
+        for (port, expected, _) in &mut result.paths {
+            *expected += u64::from(*port == Some(output.port));
+        }
+    }
+    if reference.outputs(stream, template).is_empty() {
+        result.checked.expected_drops += 1;
+    }
+}
+
+/// The paths of a stream: its index at each port, and the ports.
+fn paths(
+    index: usize,
+    stream: &Stream,
+    device: &Device,
+    reference: Option<&Reference>,
+) -> (Vec<Option<usize>>, Vec<(Option<u32>, u64, Path)>) {
+    let flows = stream.frames.flows();
+    let numbers: Vec<u32> = match (reference, stream.to) {
+        (Some(reference), _) => reference.ports(index),
+        (None, Some(to)) => vec![to],
+        (None, None) => return (vec![Some(0); device.ports.len()], vec![(None, 0, Path::new(flows))]),
+    };
+    let place = |number: u32| numbers.iter().position(|own| *own == number);
+    let places = device.ports.iter().map(|port| place(port.number)).collect();
+    let paths = numbers
+        .iter()
+        .map(|number| (Some(*number), 0, Path::new(flows)))
+        .collect();
+    (places, paths)
+}
+
+impl StreamTrial {
+    fn new(paths: Vec<(Option<u32>, u64, Path)>) -> StreamTrial {
+        StreamTrial {
+            sent: crate::sender::Sent::default(),
+            refused: 0,
+            unsent: 0,
+            lateness: crate::histogram::Histogram::default(),
+            paths,
+            misdirected: 0,
+            checked: Checked::default(),
+            samples: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn sample(&mut self, now_ns: u64, plan: &Plan, sent: u32, received: u32) {
+        if plan.sample_ns == 0 {
+            return;
+        }
+        let at = (now_ns / plan.sample_ns) as usize;
+        if at >= self.samples.len() {
+            if at >= SAMPLES_MAX {
+                return;
+            }
+            self.samples.resize(at + 1, (0, 0));
+        }
+        self.samples[at].0 += sent;
+        self.samples[at].1 += received;
+    }
+}

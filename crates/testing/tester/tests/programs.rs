@@ -1,0 +1,140 @@
+//! Programs in memory, on a chip, and compared with the reference executor.
+
+mod support;
+
+use forebay_tester::{Session, Silent};
+use support::{read, run, simulate};
+
+fn l3fwd(device: &str, flows: &str) -> String {
+    format!(
+        "description = \"l3fwd\"\nduration_s = 0.05\nsample_s = 0\n[device]\nprogram = \"programs/l3fwd/l3fwd.p4\"\n\
+         entries = [\"programs/l3fwd/entries.stf\"]\n{device}\n\
+         [[traffic]]\nname = \"a\"\nfrom = 1\n{flows}\npps = 20_000\nframe = {{ udp = {{ bytes = 60, destination = \"10.0.2.0\" }} }}\n"
+    )
+}
+
+#[test]
+fn a_program_in_memory_forwards_everything() {
+    for engine in ["jit", "interp"] {
+        let text = l3fwd(&format!("engine = \"{engine}\""), "to = 3\nflows = { count = 250 }");
+        let found = run(&text);
+        let stream = &found.trials[0].streams[0];
+        assert_eq!((stream.paths[0].lost, stream.misdirected), (0, 0), "{stream:?}");
+        let own = found.self_test.expect("a self test");
+        assert_eq!(own.lost, 0);
+        assert!(own.floor_ns <= stream.paths[0].latency_all.p50_ns);
+    }
+}
+
+/// Half of the flows go to one port, half to the other; each frame is what the reference executor says.
+#[test]
+fn frames_are_compared_with_the_reference() {
+    let other = "[[traffic]]\nname = \"b\"\nfrom = 1\nto = 2\npps = 1\nframe = { udp = { bytes = 60, destination = \"10.0.1.0\" } }\n\
+                 [[traffic]]\nname = \"c\"\nfrom = 1\nto = 3\npps = 1000\nframe = { udp = { bytes = 60, destination = \"11.0.0.0\" } }\n";
+    let text = l3fwd("check = true", "flows = { count = 512 }") + other;
+    let found = simulate(&text);
+    let streams = &found.trials[0].streams;
+    let check = streams[0].check.as_ref().expect("checked");
+    assert_eq!((check.same, check.different, check.unexpected), (1000, 0, 0));
+    let ports: Vec<_> = streams[0]
+        .paths
+        .iter()
+        .map(|path| (path.port, path.expected, path.received))
+        .collect();
+    assert_eq!(
+        ports,
+        [(Some(2), 488, 488), (Some(3), 512, 512)],
+        "1000 frames of 512 flows in turns"
+    );
+    let dropped = streams[2].check.as_ref().expect("checked");
+    assert_eq!((dropped.same, dropped.expected_drops), (0, 50), "no route");
+    assert!(streams[2].paths.is_empty());
+    assert!(found.trials[0].is_perfect());
+    assert_eq!(found.trials[0].drops, [("ingress_drop".to_string(), 50)]);
+}
+
+/// Programs with state give the same frame different fates; that cannot be compared so.
+#[test]
+fn programs_with_state_cannot_be_checked() {
+    let text = l3fwd("check = true", "to = 3")
+        .replace("l3fwd/l3fwd.p4", "iot_aggregate/iot_aggregate.p4")
+        .replace("entries = [\"programs/l3fwd/entries.stf\"]", "");
+    let test = read(&text);
+    let error = Session::open(&test).err().expect("refused");
+    assert!(error.contains("has registers"), "{error}");
+}
+
+#[test]
+fn one_file_runs_on_the_chip_too() {
+    let text = l3fwd("chip = \"tofino\"", "to = 3\nflows = { count = 250 }");
+    let found = simulate(&text);
+    let path = &found.trials[0].streams[0].paths[0];
+    assert_eq!((path.received, path.lost), (1000, 0));
+    assert!(path.latency.min_ns > 100, "{:?}", path.latency.min_ns);
+    assert_eq!(found, simulate(&text), "simulated time");
+    assert!(found.self_test.is_none());
+}
+
+#[test]
+fn entries_that_do_not_suit_the_program_are_an_error() {
+    let text = l3fwd("commands = \"add nothing a:1 b()\"", "to = 3");
+    let test = read(&text);
+    let error = Session::open(&test).err().expect("refused");
+    assert!(error.contains("the entries do not suit"), "{error}");
+}
+
+#[test]
+fn a_trial_that_is_stopped_says_so() {
+    struct Stop;
+    impl forebay_tester::Progress for Stop {
+        fn at(&mut self, _: f64, _: u64, _: u64) -> bool {
+            false
+        }
+    }
+    let test = read(&l3fwd("", "to = 3").replace("duration_s = 0.05", "duration_s = 100"));
+    let mut session = Session::open(&test).expect("opens");
+    let found = session.trial(test.plan(), &mut Stop).expect("runs");
+    assert!(found.doubts.iter().any(|doubt| doubt.contains("stopped")));
+    assert!(found.measured_s < 50.0);
+    let _ = Silent;
+}
+
+/// Flows from installed entries: each entry is hit by as many frames as any other, and the share of misses is as asked.
+#[test]
+fn flows_of_the_entries_of_a_table() {
+    let text = l3fwd("check = true", "flows = { entries = \"ipv4_lpm\", misses = 0.5 }");
+    let found = simulate(&text);
+    let stream = &found.trials[0].streams[0];
+    let check = stream.check.as_ref().expect("checked");
+    assert_eq!(
+        (check.same, check.expected_drops, check.different),
+        (500, 500, 0),
+        "{check:?}"
+    );
+    let ports: Vec<_> = stream.paths.iter().map(|path| (path.port, path.received)).collect();
+    assert_eq!(
+        ports,
+        [(Some(2), 250), (Some(3), 250)],
+        "an entry leads to port 2, one to port 3"
+    );
+    let error = support::problems(&text.replace("ipv4_lpm", "ipv4_lmp"));
+    assert!(error.contains("no table \"ipv4_lmp\""), "{error}");
+}
+
+/// Messages that a switch has put together, N into a packet, count one by one. The first of eight waits for seven more.
+#[test]
+fn messages_in_n_packets_are_taken_apart() {
+    let text = "description = \"aggregation\"\nduration_s = 0.05\nsample_s = 0\n[device]\nprogram = \"programs/iot_aggregate/iot_aggregate.p4\"\n\
+                entries = [\"programs/iot_aggregate/entries.stf\"]\nengine = \"interp\"\n\
+                [[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\npps = 16_000\nframe = { message = { payload_bytes = 16, devices = 1 } }\n";
+    let found = simulate(text);
+    let (trial, path) = (&found.trials[0], &found.trials[0].streams[0].paths[0]);
+    assert_eq!(
+        (trial.foreign, path.received, path.lost),
+        (0, 800, 0),
+        "{:?}",
+        trial.drops
+    );
+    assert_eq!(path.latency.max_ns / 1000, 437, "seven gaps of 62.5 µs");
+    assert!(path.latency.min_ns < 1000);
+}

@@ -1,0 +1,118 @@
+//! Searches and RFC 2544 against devices whose limits are known.
+
+mod support;
+
+use forebay_tester::report;
+use forebay_tester::search::LimitedBy;
+use forebay_tester::{Session, Silent};
+use support::{read, simulate};
+
+/// A chip in simulated time forwards at the rate of its ports. Two streams of 60 % each into one port are too much.
+fn two_into_one(search: &str) -> String {
+    let stream = |name, from| {
+        format!(
+            "[[traffic]]\nname = \"{name}\"\nfrom = {from}\nto = 3\ngbps = 100\nframe = {{ udp = {{ bytes = 1276, destination = \"10.0.2.1\" }} }}\n"
+        )
+    };
+    format!(
+        "description = \"two into one\"\nduration_s = 0.0002\nsample_s = 0\ndrain_s = 0.01\n[device]\nprogram = \"programs/l3fwd/l3fwd.p4\"\n\
+         entries = [\"programs/l3fwd/entries.stf\"]\nchip = \"tofino\"\nqueue_bytes = 20_000\n{}{}[search]\n{search}\n",
+        stream("a", 1),
+        stream("b", 2)
+    )
+}
+
+#[test]
+fn ndr_of_two_ports_into_one_is_the_rate_of_the_one() {
+    let goal = "goals = [{ name = \"ndr\", initial_trial_s = 0.00005, final_trial_s = 0.0002, duration_sum_s = 0.0002, width = 0.01 }]";
+    let test = read(&two_into_one(goal));
+    let found = Session::open(&test)
+        .expect("opens")
+        .search(&mut Silent)
+        .expect("searches");
+    let search = &found.searches[0];
+    let line = 100e9 / (8.0 * 1300.0);
+    let (lower, upper) = (
+        search.lower_bound_pps.expect("found"),
+        search.upper_bound_pps.expect("found"),
+    );
+    assert!(
+        lower <= line * 1.02 && line * 0.98 <= upper,
+        "{lower} {upper}, the line takes {line}"
+    );
+    assert_eq!(search.limited_by, LimitedBy::Device);
+    assert!(report::text(&found).contains("limited by the device"));
+}
+
+#[test]
+fn rfc2544_on_a_chip() {
+    let text = two_into_one("frame_bytes = [252]\nduration_scale = 0.000005");
+    let test = read(&text);
+    let found = Session::open(&test)
+        .expect("opens")
+        .rfc2544(&mut Silent)
+        .expect("tests");
+    let size = &found.rfc2544[0];
+    let line = 100e9 / (8.0 * 276.0);
+    let throughput = size.throughput_pps.expect("found");
+    assert!((0.9..1.05).contains(&(throughput / line)), "{throughput}");
+    assert_eq!(size.latency.len(), 4);
+    assert!(size.latency[0].typical_ns > 100 && size.latency[0].worst_case_ns >= size.latency[0].typical_ns);
+    let (highest, loss) = size.loss[0];
+    assert!(
+        (highest / line - 2.0).abs() < 0.01 && (loss - 0.5).abs() < 0.2,
+        "{highest} {loss}"
+    );
+    assert_eq!(size.loss.last().expect("some").1, 0.0);
+    assert!(size.back_to_back.mean_frames > 1.0);
+    assert!(report::text(&found).contains("252"));
+    assert!(report::html(&found).contains("<svg"));
+}
+
+#[test]
+fn a_search_needs_rates() {
+    let text = two_into_one("goals = [\"ndr\"]").replace("gbps = 100", "pps = \"max\"");
+    let test = read(&text);
+    let error = Session::open(&test)
+        .expect("opens")
+        .search(&mut Silent)
+        .expect_err("no rates");
+    assert!(error.contains("give each a rate"), "{error}");
+}
+
+#[test]
+fn reports_and_comparison() {
+    let text = |loss: f64| {
+        format!(
+            "description = \"a & b\"\nseed = 3\nduration_s = 0.05\ntrials = 3\nsample_s = 0.01\n[device]\nwire = true\n[[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\n\
+             pps = 100_000\nframe = {{ udp = {{ bytes = 60 }} }}\n[[impairment]]\nport = 2\nloss = {loss}\ndelay = {{ exponential_us = 20 }}\n"
+        )
+    };
+    let (before, after) = (simulate(&text(0.0)), simulate(&text(0.05)));
+    let html = report::html(&after);
+    assert!(
+        html.contains("a &amp; b") && html.matches("<svg").count() >= 4 && !html.contains("http://")
+            || html.contains("www.w3.org")
+    );
+    let json = serde_json::to_string(&after).expect("JSON");
+    let back: forebay_tester::Results = serde_json::from_str(&json).expect("the same form");
+    assert_eq!(
+        back.trials[0].streams[0].paths[0].lost,
+        after.trials[0].streams[0].paths[0].lost
+    );
+    let differences = report::compare::differences(&before, &after);
+    let loss = differences
+        .iter()
+        .find(|found| found.quantity == "loss ratio")
+        .expect("compared");
+    assert!(loss.is_significant() && loss.between_trials, "{loss:?}");
+    assert!(loss.interval.0 < 0.05 && 0.05 < loss.interval.1, "{loss:?}");
+    let latency = differences
+        .iter()
+        .find(|found| found.quantity == "latency 50 % (ns)")
+        .expect("compared");
+    assert!(latency.interval.0 < latency.interval.1);
+    assert!(report::compare::table(&differences).contains("between trials"));
+    let same = report::compare::differences(&before, &before);
+    assert!(same.iter().all(|found| !found.is_significant()));
+}

@@ -1,0 +1,69 @@
+//! Tests from text, with programs of the repository.
+
+#![allow(dead_code)]
+
+use forebay_driver::FileSources;
+use forebay_ir::Program;
+use forebay_sim::Library;
+use forebay_tester::{Overrides, Results, Session, Silent, Test};
+use std::path::{Path, PathBuf};
+
+/// Files and programs, by their paths in the repository.
+pub struct Repository;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+impl Library for Repository {
+    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
+        let include = [root().join("p4include").to_string_lossy().into_owned()];
+        let provider = FileSources::new();
+        let options = forebay_driver::Options {
+            provider: &provider,
+            include_paths: &include,
+            defines,
+        };
+        let path = root().join(path);
+        let compiled = forebay_driver::compile(&path.to_string_lossy(), &options);
+        compiled.program.ok_or_else(|| format!("{} has errors", path.display()))
+    }
+
+    fn text(&self, path: &str) -> Result<String, String> {
+        std::fs::read_to_string(root().join(path)).map_err(|error| format!("cannot read {path}: {error}"))
+    }
+
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(root().join(path)).map_err(|error| format!("cannot read {path}: {error}"))
+    }
+}
+
+/// Reads a test.
+pub fn read(text: &str) -> Test {
+    Test::read(text, &Repository, &Overrides::default()).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+/// What is wrong with a test, one problem on a line.
+pub fn problems(text: &str) -> String {
+    match Test::read(text, &Repository, &Overrides::default()) {
+        Ok(_) => String::new(),
+        Err(problems) => problems.iter().map(|problem| format!("{problem}\n")).collect(),
+    }
+}
+
+/// Runs a test in simulated time.
+pub fn simulate(text: &str) -> Results {
+    let test = read(text);
+    let session = Session::open(&test).unwrap_or_else(|error| panic!("{error}"));
+    session
+        .in_simulated_time()
+        .run(&mut Silent)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs a test on the machine's clock.
+pub fn run(text: &str) -> Results {
+    let test = read(text);
+    let mut session = Session::open(&test).unwrap_or_else(|error| panic!("{error}"));
+    session.run(&mut Silent).unwrap_or_else(|error| panic!("{error}"))
+}
