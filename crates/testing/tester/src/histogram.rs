@@ -1,8 +1,8 @@
 //! Log-linear histograms of nanoseconds.
 //!
 //! Values below 256 are counted exactly. Above, each power of two is divided into 128 equal buckets, so a value is known to
-//! better than 0.8 %. All of `u64` fits, so there is no range to set and nothing outside of it. Minimum, maximum, mean and
-//! standard deviation are exact.
+//! better than 0.8 %. All of `u64` fits, so there is no range to set and nothing outside of it. Minimum, maximum
+//! and mean are exact.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,6 @@ pub struct Histogram {
     counts: Vec<u64>,
     count: u64,
     sum: u128,
-    sum_of_squares: f64,
     min: u64,
     max: u64,
 }
@@ -29,7 +28,6 @@ impl Default for Histogram {
             counts: vec![0; BUCKETS],
             count: 0,
             sum: 0,
-            sum_of_squares: 0.0,
             min: u64::MAX,
             max: 0,
         }
@@ -43,7 +41,6 @@ impl Histogram {
         self.counts[bucket_of(value)] += 1;
         self.count += 1;
         self.sum += u128::from(value);
-        self.sum_of_squares += value as f64 * value as f64;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
@@ -55,7 +52,6 @@ impl Histogram {
         }
         self.count += other.count;
         self.sum += other.sum;
-        self.sum_of_squares += other.sum_of_squares;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
@@ -80,10 +76,14 @@ impl Histogram {
         self.sum as f64 / self.count.max(1) as f64
     }
 
-    /// The standard deviation.
+    /// The standard deviation, as exact as buckets are.
     pub fn standard_deviation(&self) -> f64 {
-        let mean_of_squares = self.sum_of_squares / self.count.max(1) as f64;
-        (mean_of_squares - self.mean() * self.mean()).max(0.0).sqrt()
+        let mean = self.mean();
+        let squares = self.buckets().map(|(lower, upper, count)| {
+            let middle = lower as f64 + (upper - lower) as f64 / 2.0;
+            count as f64 * (middle - mean).powi(2)
+        });
+        (squares.sum::<f64>() / self.count.max(1) as f64).sqrt()
     }
 
     /// The value below or at which a share of the values lies, from 0 to 1: the middle of its bucket, but never outside of
@@ -163,7 +163,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The histogram that it was made of, with its mean and standard deviation only as exact as buckets are.
+    /// The histogram that it was made of, with its mean only as exact as buckets are.
     pub fn to_histogram(&self) -> Histogram {
         let mut histogram = Histogram::default();
         for (lower, upper, count) in &self.histogram {
@@ -171,7 +171,6 @@ impl Distribution {
             histogram.counts[bucket_of(middle)] += count;
             histogram.count += count;
             histogram.sum += u128::from(middle) * u128::from(*count);
-            histogram.sum_of_squares += middle as f64 * middle as f64 * *count as f64;
         }
         if histogram.count > 0 {
             (histogram.min, histogram.max) = (self.min_ns, self.max_ns);

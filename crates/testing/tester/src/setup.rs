@@ -15,12 +15,12 @@ use crate::test_file::{
 };
 use crate::trial::Plan;
 use forebay_chip::ChipSpec;
+use forebay_entries::{Applied, Controller};
 use forebay_ir::Program;
 use forebay_packet::pcap;
 use forebay_pipeline::{Engine, FastPath, Options, Pipeline};
 use forebay_ports::PortSpec;
 use forebay_sim::{Library, Problem, line_of, suggestion};
-use forebay_entries::{Applied, Controller};
 use forebay_traffic::MessageFormat;
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -105,6 +105,8 @@ pub struct StreamTrial {
     pub checked: Checked,
     /// Frames sent and received in each sample.
     pub samples: Vec<(u32, u32)>,
+    sample_at: usize,
+    sample_from_ns: u64,
 }
 
 /// Runs a trial.
@@ -511,22 +513,33 @@ impl StreamTrial {
             misdirected: 0,
             checked: Checked::default(),
             samples: Vec::new(),
+            sample_at: 0,
+            // Later than any time.
+            sample_from_ns: 1 << 63,
         }
     }
 
     #[inline]
     fn sample(&mut self, now_ns: u64, plan: &Plan, sent: u32, received: u32) {
-        if plan.sample_ns == 0 {
+        // Frames of a burst come at one time: the place of the last sample is mostly that of the next.
+        if now_ns.wrapping_sub(self.sample_from_ns) >= plan.sample_ns && !self.begin_sample(now_ns, plan) {
             return;
         }
-        let at = (now_ns / plan.sample_ns) as usize;
+        let sample = &mut self.samples[self.sample_at];
+        sample.0 += sent;
+        sample.1 += received;
+    }
+
+    /// Finds the sample of a time; whether there is one.
+    fn begin_sample(&mut self, now_ns: u64, plan: &Plan) -> bool {
+        let at = now_ns.checked_div(plan.sample_ns).map_or(SAMPLES_MAX, |at| at as usize);
+        if at >= SAMPLES_MAX {
+            return false;
+        }
         if at >= self.samples.len() {
-            if at >= SAMPLES_MAX {
-                return;
-            }
             self.samples.resize(at + 1, (0, 0));
         }
-        self.samples[at].0 += sent;
-        self.samples[at].1 += received;
+        (self.sample_at, self.sample_from_ns) = (at, at as u64 * plan.sample_ns);
+        true
     }
 }

@@ -6,6 +6,7 @@ use forebay_packet::{Burst, MemoryPort, Port};
 /// Packets that are moved at once.
 const BURST: usize = 64;
 
+/// Wires between ports that are not joined two by two.
 struct Wire {
     ports: Vec<MemoryPort>,
     /// For each port, the index of the port at the other end.
@@ -16,6 +17,28 @@ struct Wire {
 /// A wire from each port to another; the first number of a pair is where frames enter, the second where they come back. All
 /// numbers are in `numbers`.
 pub fn wire(numbers: &[u32], pairs: &[(u32, u32)], queue_packets: usize) -> Device {
+    match cable(numbers, pairs, queue_packets) {
+        Some(ports) => Device::new(DESCRIPTION, ports, None),
+        None => patch_field(numbers, pairs, queue_packets),
+    }
+}
+
+const DESCRIPTION: &str = "a wire in memory";
+
+/// Two ports joined by one queue each way, or one that is joined with itself: nothing moves frames but the ports.
+fn cable(numbers: &[u32], pairs: &[(u32, u32)], queue_packets: usize) -> Option<Vec<(u32, Box<dyn Port>)>> {
+    match numbers {
+        [one] => Some(vec![(*one, Box::new(MemoryPort::loopback("wire", queue_packets)))]),
+        [first, second] if pairs.iter().all(|(from, to)| from != to) => {
+            let (near, far) = MemoryPort::pair("wire, near end", "wire, far end", queue_packets);
+            Some(vec![(*first, Box::new(near)), (*second, Box::new(far))])
+        }
+        _ => None,
+    }
+}
+
+/// Wires between any ports.
+fn patch_field(numbers: &[u32], pairs: &[(u32, u32)], queue_packets: usize) -> Device {
     let (outside, inside) = memory_ports(numbers, queue_packets);
     let index = |number: u32| numbers.iter().position(|own| *own == number);
     let end = |number: &u32| {
@@ -29,7 +52,7 @@ pub fn wire(numbers: &[u32], pairs: &[(u32, u32)], queue_packets: usize) -> Devi
         ends: numbers.iter().map(end).collect(),
         burst: Burst::new(BURST),
     };
-    Device::new("a wire in memory", outside, Some(Box::new(wire)))
+    Device::new(DESCRIPTION, outside, Some(Box::new(wire)))
 }
 
 impl Inside for Wire {
