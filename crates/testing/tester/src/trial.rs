@@ -87,6 +87,9 @@ pub struct Trial {
     pub was_stopped: bool,
 }
 
+/// Ports where a stream comes out, each with the frames that should, and what was measured.
+pub type Paths = Vec<(Option<u32>, u64, Path)>;
+
 /// What became of a stream.
 pub struct StreamTrial {
     /// Frames and bytes that were sent, of the measured time.
@@ -98,7 +101,7 @@ pub struct StreamTrial {
     /// How much later than intended frames were sent.
     pub lateness: crate::histogram::Histogram,
     /// What came out where: the port, frames that should come out there, and what was measured.
-    pub paths: Vec<(Option<u32>, u64, Path)>,
+    pub paths: Paths,
     /// Frames that came out elsewhere.
     pub misdirected: u64,
     /// Frames whose content was compared.
@@ -481,12 +484,7 @@ fn expect(result: &mut StreamTrial, reference: Option<&Reference>, stream: usize
 }
 
 /// The paths of a stream: its index at each port, and the ports.
-fn paths(
-    index: usize,
-    stream: &Stream,
-    device: &Device,
-    reference: Option<&Reference>,
-) -> (Vec<Option<usize>>, Vec<(Option<u32>, u64, Path)>) {
+fn paths(index: usize, stream: &Stream, device: &Device, reference: Option<&Reference>) -> (Vec<Option<usize>>, Paths) {
     let flows = stream.frames.flows();
     let numbers: Vec<u32> = match (reference, stream.to) {
         (Some(reference), _) => reference.ports(index),
@@ -503,7 +501,7 @@ fn paths(
 }
 
 impl StreamTrial {
-    fn new(paths: Vec<(Option<u32>, u64, Path)>) -> StreamTrial {
+    fn new(paths: Paths) -> StreamTrial {
         StreamTrial {
             sent: crate::sender::Sent::default(),
             refused: 0,

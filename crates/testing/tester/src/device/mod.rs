@@ -137,8 +137,11 @@ impl Device {
     }
 }
 
+/// Ports of the tester with their numbers.
+type NumberedPorts = Vec<(u32, Box<dyn Port>)>;
+
 /// Ports in memory with these numbers: the tester's ends, and the device's.
-fn memory_ports(numbers: &[u32], queue_packets: usize) -> (Vec<(u32, Box<dyn Port>)>, Vec<(u32, MemoryPort)>) {
+fn memory_ports(numbers: &[u32], queue_packets: usize) -> (NumberedPorts, Vec<(u32, MemoryPort)>) {
     let pair = |number: &u32| {
         let (outside, inside) = MemoryPort::pair(&format!("port {number}"), &format!("device {number}"), queue_packets);
         ((*number, Box::new(outside) as Box<dyn Port>), (*number, inside))
