@@ -1,4 +1,4 @@
-// State behind the traffic manager, where packets of a burst come in another order.
+// Registers on both sides of the traffic manager are on the fast path.
 
 #include <v1model.p4>
 
@@ -29,8 +29,8 @@ control TestEgress(inout headers_t hdr, inout meta_t meta, inout standard_metada
     register<bit<8>>(16) own;
 
     apply {
-        shared.read(hdr.input.result, (bit<32>)hdr.input.a); // all: reads register `shared` in egress, which ingress writes
-        own.write((bit<32>)hdr.input.a, hdr.input.b); // all: writes register `TestEgress.own` in egress
+        shared.read(hdr.input.result, (bit<32>)hdr.input.a);
+        own.write((bit<32>)hdr.input.a, hdr.input.b);
     }
 }
 

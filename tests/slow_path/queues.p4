@@ -1,4 +1,4 @@
-// Values that exist only in queues, and the choice of a queue.
+// What a packet sees of a queue that is empty, and the choice of a queue, are on the fast path; the parser's error is not chosen there.
 
 #include <v1model.p4>
 
@@ -17,7 +17,8 @@ struct meta_t {}
 #define INGRESS TestIngress
 control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
     apply {
-        standard_metadata.priority = 1; // all: writes `standard_metadata.priority`, which the fast path takes for fixed
+        standard_metadata.priority = 1;
+        standard_metadata.parser_error = error.NoError; // all: writes `standard_metadata.parser_error`, which the fast path takes for fixed
         standard_metadata.egress_spec = 2;
     }
 }
@@ -25,7 +26,7 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
 #define EGRESS TestEgress
 control TestEgress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
     apply {
-        hdr.input.result = (bit<8>)standard_metadata.enq_qdepth; // all: reads `standard_metadata.enq_qdepth`, which is known only to packets that were queued
+        hdr.input.result = (bit<8>)standard_metadata.enq_qdepth;
     }
 }
 

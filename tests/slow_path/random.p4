@@ -1,4 +1,4 @@
-// Random numbers come in the order of packets.
+// Random numbers are on the fast path.
 
 #include <v1model.p4>
 
@@ -17,8 +17,8 @@ struct meta_t {}
 #define INGRESS TestIngress
 control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
     apply {
-        random(hdr.input.a, 8w0, 8w9); // all: draws a random number
-        random(hdr.input.b, 8w0, 8w9); // all: draws a random number
+        random(hdr.input.a, 8w0, 8w9);
+        random(hdr.input.b, 8w0, 8w9);
         standard_metadata.egress_spec = 2;
     }
 }

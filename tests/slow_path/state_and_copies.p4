@@ -1,4 +1,5 @@
-// A packet that starts again on the slow path must not have changed anything before.
+// A packet that starts again on the slow path must not have written a register before. Counters it is taken back from, and what is
+// written behind that place is no obstacle.
 
 #include <v1model.p4>
 
@@ -17,11 +18,16 @@ struct meta_t {}
 #define INGRESS TestIngress
 control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
     counter(16, CounterType.packets) seen;
+    register<bit<8>>(16) last;
 
     apply {
         seen.count((bit<32>)hdr.input.a);
+        if (hdr.input.b == 2) {
+            clone(CloneType.I2E, 32w7); // some: clones the packet
+        }
+        last.write((bit<32>)hdr.input.a, hdr.input.b);
         if (hdr.input.b == 1) {
-            clone(CloneType.I2E, 32w7); // all: clones the packet, and state_and_copies.p4:22 counts in `TestIngress.seen`: the fast path has room for one of both
+            clone(CloneType.I2E, 32w7); // all: clones the packet, after state_and_copies.p4:28 writes register `TestIngress.last`, which cannot be taken back
         }
         standard_metadata.egress_spec = 2;
     }

@@ -5,7 +5,7 @@
 //! words are it reads from [`Arrays`], which were compared with the program when they were made.
 
 use crate::register_groups::RegisterBanks;
-use forebay_ir::{CounterId, Program, RegisterId};
+use forebay_ir::{CounterId, Program, RegisterId, Table};
 use forebay_tables::RegisterArray;
 use std::sync::atomic::AtomicU64;
 
@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicU64;
 pub struct Arrays {
     /// By bank of registers.
     registers: Box<[u64]>,
-    /// By [`CounterId`]; 0 where the runtime counts.
+    /// By [`CounterId`]; 0 where the runtime counts. Direct counters have an element for each slot of their tables.
     counters: Box<[u64]>,
     shape: ArraysShape,
 }
@@ -63,10 +63,9 @@ impl Arrays {
             first.bank().as_ptr().expose_provenance() as u64
         });
         let counters = program.counters.iter().zip(0..).map(|(declared, id)| {
-            let words = declared.size.map(|size| size * COUNTER_WORDS);
-            words
-                .zip(counter(CounterId(id)))
-                .map_or(0, |(words, array)| address(array, words))
+            let id = CounterId(id);
+            let size = declared.size.unwrap_or_else(|| direct_size(program, id));
+            counter(id).map_or(0, |array| address(array, size * COUNTER_WORDS))
         });
         Arrays {
             registers: registers.collect(),
@@ -88,6 +87,19 @@ impl Arrays {
     pub(crate) fn are_of(&self, shape: ArraysShape) -> bool {
         self.shape == shape
     }
+}
+
+/// Elements of the direct counter of tables: one for each entry, and one for the default entry.
+fn direct_size(program: &Program, counter: CounterId) -> u64 {
+    let tables = program.tables.iter();
+    let tables = tables.filter(|table| table.direct_counter == Some(counter));
+    tables.map(|table| default_slot(table) + 1).max().unwrap_or(0)
+}
+
+/// The element of a table's direct objects that belongs to its default entry.
+pub fn default_slot(table: &Table) -> u64 {
+    // Constant entries may be more than the declared size.
+    table.size.max(table.entries.len() as u64)
 }
 
 fn address(array: &[AtomicU64], words: u64) -> u64 {

@@ -152,7 +152,7 @@ pub fn compile_fast_path(
     );
     let mut module = new_module()?;
     let layout = StateLayout::new(program);
-    let plan = Plan::new(program, route, route.known(program), step_limit);
+    let plan = Plan::new(program, route, step_limit);
     let (mut pool, outlined) = (Pool::default(), HashMap::new());
     let in_place = InPlace::default();
     let ways = Ways::get()?;
@@ -169,7 +169,7 @@ pub fn compile_fast_path(
         copies: plan.makes_copies(),
         arrays: ArraysShape::of(program),
         truncates: truncates(program),
-        obstacles: plan.obstacles(program, route),
+        obstacles: plan.limits.obstacles(program, route),
         staged: order == Order::Staged,
         uniform,
         steady: uniform && !route.depends_on_time(program),

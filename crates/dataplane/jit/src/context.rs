@@ -61,6 +61,9 @@ pub(crate) struct Context<'a> {
     pub(crate) fates_end: Later<*mut u64>,
     pub(crate) lanes: Later<*mut u64>,
     pub(crate) lane_words: Later<usize>,
+    /// On the fast path: see [`crate::route::Arguments`].
+    pub(crate) last_queue: Later<u64>,
+    pub(crate) random_seed: Later<u64>,
     /// On the fast path: see [`crate::arrays::Arrays`].
     pub(crate) registers: *const u64,
     /// The same of counters.
@@ -147,6 +150,8 @@ impl<'a> Context<'a> {
             arguments: Later::uninit(),
             ingress_port: Later::uninit(),
             timestamp_us: Later::uninit(),
+            last_queue: Later::uninit(),
+            random_seed: Later::uninit(),
             queues: Later::uninit(),
             first_frame: Later::uninit(),
             frame_stride: Later::uninit(),

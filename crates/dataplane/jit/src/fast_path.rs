@@ -383,6 +383,8 @@ impl<'a> FastPath<'a> {
         self.memory.lanes.describe(context);
         context.ingress_port.write(arguments.ingress_port.into());
         context.timestamp_us.write(arguments.timestamp_us);
+        context.last_queue.write(arguments.last_queue.into());
+        context.random_seed.write(arguments.random_seed);
         context.facts.timestamp_us = arguments.timestamp_us;
         context.locations.write(self.memory.locations.as_ptr());
         context.temporaries = self.memory.temporaries.as_mut_ptr();

@@ -70,6 +70,8 @@
 //!   left out where the instruction before has masked the index to fewer bits than a larger one has. A write to one of several
 //!   registers is reached when a test has found the number to be that of one of them, and nothing on the way from there writes the
 //!   number; they have the same size, are in one bank, and each is as far behind the one before it as the next.
+//! * **Direct counters.** They have an element for each slot that an entry of their tables may have, and one for the default entry. The
+//!   slot stands in the record that a look-up has found.
 //! * **Locks.** Code takes the lock in the word of an element whose index it has compared like this, and gives back that whose word is
 //!   named where [`TableObjects::held_lock`] says. What is named there is null or the word of a lock, and stays where it is as long
 //!   as the registers do.
@@ -117,12 +119,13 @@ mod pool;
 mod register_groups;
 pub mod route;
 mod runtime;
+mod seed;
 mod tables;
 mod translate;
 mod unused_loads;
 mod wide_stores;
 
-pub use arrays::Arrays;
+pub use arrays::{Arrays, default_slot};
 pub use code::{Code, Execution, Locations, Site};
 pub use compile::{CompileError, compile, compile_fast_path};
 pub use context::Memory;
@@ -131,4 +134,5 @@ pub use in_place::LeftField;
 pub use inline_caches::leading_tables;
 pub use packet_context::BURST_MAX;
 pub use register_groups::RegisterBanks;
+pub use seed::Seed;
 pub use tables::TableObjects;

@@ -61,6 +61,7 @@ functions! {
     OUTPUT_END = output_end(2);
     VALUE_SET_CONTAINS = value_set_contains(3) -> u64;
     COUNT = count(3);
+    TAKE_BACK_COUNT = take_back_count(3);
     ENTER_ATOMIC = enter_atomic(3);
     EXECUTE_METER = execute_meter(3) -> u64;
     HASH_BYTES = hash_bytes(4) -> u64;
@@ -573,6 +574,14 @@ unsafe extern "C" fn count(context: *const Context<'_>, counter: u64, index: u64
     // SAFETY: see the module.
     let context = unsafe { &*context };
     context.objects.count(CounterId(counter as u32), index, context.facts);
+}
+
+unsafe extern "C" fn take_back_count(context: *const Context<'_>, counter: u64, index: u64) {
+    // SAFETY: see the module.
+    let context = unsafe { &*context };
+    context
+        .objects
+        .take_back_count(CounterId(counter as u32), index, context.facts);
 }
 
 /// The colour, or [`NO_COLOR`] outside the array.

@@ -3,7 +3,7 @@
 use crate::arrays::Arrays;
 use crate::route::Replica;
 use forebay_exec::{Objects, PacketFacts};
-use forebay_ir::{MatchKind, Program, TableId};
+use forebay_ir::{CounterId, MatchKind, Program, TableId};
 use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
 use std::sync::atomic::AtomicU64;
 
@@ -26,11 +26,14 @@ pub trait TableObjects: Objects {
     /// else can be in one at the same time.
     fn held_lock(&self) -> *mut *const AtomicU64;
 
-    /// What a hit changes: counts and meters it, and notes its time; the colour of the direct meter, if there is one.
+    /// What a hit changes besides the direct counter: meters it, and notes its time; the colour of the direct meter, if there is one.
     fn hit(&self, table: TableId, slot: u32, packet: PacketFacts) -> Option<u8>;
 
-    /// The same for a miss, which the default entry counts and meters.
+    /// The same for a miss, which the default entry meters.
     fn miss(&self, table: TableId, packet: PacketFacts) -> Option<u8>;
+
+    /// Undoes [`Objects::count`] for a packet that was counted and will be counted again.
+    fn take_back_count(&self, counter: CounterId, index: u64, packet: PacketFacts);
 }
 
 /// Where keys and action data of a table are.

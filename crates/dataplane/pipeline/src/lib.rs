@@ -43,4 +43,4 @@ pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecisi
 pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};
 pub use paths::{FastForm, PathCounters, SlowReason};
 pub use replication::{CLASS_OF_SERVICE_MAX, CloneSession, Replica};
-pub use v1model::{Arrival, Copied, FlowKey, Leaving, Passage, Passed, Worker};
+pub use v1model::{Arrival, Copied, FlowKey, Leaving, Passage, Passed, Session, Worker};

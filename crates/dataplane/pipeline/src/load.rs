@@ -12,7 +12,7 @@ use crate::sections::{self, RegisterLocks};
 use crate::storage::Storage;
 use forebay_ir::pipeline::{End, Finish};
 use forebay_ir::{Architecture, MatchKind, Op, Program, TableId, Unit};
-use forebay_jit::RegisterBanks;
+use forebay_jit::{RegisterBanks, default_slot};
 use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, Implementation, KeySpec, MeterArray,
     MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
@@ -39,8 +39,10 @@ pub enum FastPath {
     BeforePackets,
     /// In a thread of its own; packets go the slow path until it is ready.
     BesidePackets,
-    /// Not at all: nobody calls [`crate::Worker::pass`].
+    /// Not at all: [`crate::Worker::pass`] is not called.
     Never,
+    /// Not at all, but all that would keep packets off it is known: see [`Pipeline::obstacles`].
+    Planned,
 }
 
 /// Limits, and which executor runs the program.
@@ -396,11 +398,6 @@ pub(crate) fn meter_size(program: &Program, index: usize) -> u64 {
 fn direct_size<'a>(tables: impl Iterator<Item = &'a forebay_ir::Table>) -> u64 {
     let sizes = tables.map(|table| default_slot(table).saturating_add(1));
     sizes.max().unwrap_or(0)
-}
-
-/// The element of a table's direct counter and meter that is the default entry's: the one behind those of entries.
-pub(crate) fn default_slot(table: &forebay_ir::Table) -> u64 {
-    table_size(table) as u64
 }
 
 fn sized<A>(name: &str, size: u64, make: impl FnOnce(usize) -> Option<A>) -> Result<A, LoadError> {

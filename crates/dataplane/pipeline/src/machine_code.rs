@@ -78,13 +78,20 @@ impl MachineCode {
             return MachineCode::of_bodies(program, options).map(Some);
         };
         let route = v1model::route(program, layout);
-        let obstacles = match options.fast_path {
+        let has_fast_path = options.fast_path != FastPath::Never;
+        let unrolled = has_fast_path.then(|| route.unrolled(program)).flatten();
+        let unrolled = unrolled.as_ref().unwrap_or(program);
+        let mut obstacles = match options.fast_path {
             FastPath::Never => Vec::new(),
-            _ => obstacles(program, &route, options.step_limit, sections_with_lookups),
+            _ => obstacles(unrolled, &route, options.step_limit, sections_with_lookups),
         };
         let is_blocked = obstacles.iter().any(|obstacle| obstacle.stops == Stops::All);
-        let is_wanted = options.fast_path != FastPath::Never && !is_blocked;
-        let fast_path = is_wanted.then(|| Arc::new(Compiled::new(program, route, options.step_limit)));
+        if options.fast_path == FastPath::Planned && !is_blocked {
+            obstacles.extend(route.limits(unrolled, options.step_limit));
+        }
+        let is_compiled = matches!(options.fast_path, FastPath::BeforePackets | FastPath::BesidePackets);
+        let is_wanted = is_compiled && !is_blocked;
+        let fast_path = is_wanted.then(|| Arc::new(Compiled::new(unrolled, route, options.step_limit)));
         let compiling = fast_path.as_ref().map(|compiled| {
             let compiled = Arc::clone(compiled);
             let budget = forebay_budget::of_thread();
@@ -182,7 +189,7 @@ impl MachineCode {
         }
     }
 
-    /// What keeps packets off the fast path; all of it once that is [ready](MachineCode::is_compiling).
+    /// What keeps packets off the fast path; all of it once that is [ready](MachineCode::is_compiling), or when it is only planned.
     pub(crate) fn obstacles(&self) -> Vec<Obstacle> {
         let mut all = self.obstacles.clone();
         match self.fast_path.as_ref().and_then(|compiled| compiled.cached.code.get()) {

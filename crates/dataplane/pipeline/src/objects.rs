@@ -6,13 +6,13 @@
 //! write (registers, counters, meters) is in [`Stateful`], shared by all and synchronised inside. No worker ever waits
 //! for the control plane.
 
-use crate::load::default_slot;
+use crate::load::Pipeline;
 use crate::replication::{Replica, ReplicationEngine};
 use crate::sections::RegisterLocks;
 use forebay_bits::Bits;
 use forebay_exec::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
-use forebay_jit::Arrays;
+use forebay_jit::{Arrays, default_slot};
 use forebay_tables::counter::SHARDS;
 use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::{
@@ -266,26 +266,49 @@ impl Drop for PresentSection<'_> {
     }
 }
 
-impl View<'_> {
+impl<'a> View<'a> {
+    /// For a burst that begins now, of the worker that has pinned and counts in this shard.
+    #[inline]
+    pub(crate) fn of_burst(pipeline: &'a Pipeline, pin: &'a Pin<'a>, shard: usize, arrays: &'a Arrays) -> View<'a> {
+        View {
+            program: &pipeline.program,
+            plan: &pipeline.plan,
+            stateful: &pipeline.stateful,
+            snapshot: pipeline.published.load(pin),
+            pin,
+            section: PresentSection::of_burst(&pipeline.stateful),
+            shard,
+            arrays,
+        }
+    }
+
     fn hit_side_effects(&self, table_id: TableId, slot: u64, packet: PacketFacts) -> Option<u8> {
         let table = &self.program.tables[table_id.index()];
         if let Some(counter) = table.direct_counter {
             self.count(counter, slot, packet);
         }
-        table
-            .direct_meter
-            .and_then(|direct| self.execute_meter(direct.meter, slot, packet))
+        self.meter_hit(table_id, slot, packet)
+    }
+
+    fn meter_hit(&self, table_id: TableId, slot: u64, packet: PacketFacts) -> Option<u8> {
+        let direct = self.program.tables[table_id.index()].direct_meter?;
+        self.execute_meter(direct.meter, slot, packet)
     }
 
     /// What a miss changes: the counter and the meter of the default entry. A meter that is not configured leaves the
     /// colour as it was, as in v1model, where only entries have meters.
     fn miss_side_effects(&self, table_id: TableId, packet: PacketFacts) -> Option<u8> {
         let table = &self.program.tables[table_id.index()];
-        let slot = default_slot(table);
         if let Some(counter) = table.direct_counter {
-            self.count(counter, slot, packet);
+            self.count(counter, default_slot(table), packet);
         }
+        self.meter_miss(table_id, packet)
+    }
+
+    fn meter_miss(&self, table_id: TableId, packet: PacketFacts) -> Option<u8> {
+        let table = &self.program.tables[table_id.index()];
         let meter = &self.stateful.meters[table.direct_meter?.meter.index()];
+        let slot = default_slot(table);
         let color = meter.execute_configured(slot, packet.length_bytes.into(), nanoseconds(packet))?;
         Some(color as u8)
     }
@@ -331,11 +354,16 @@ impl forebay_jit::TableObjects for View<'_> {
             let entry = self.snapshot.tables[table_id.index()].entry(slot, self.pin);
             entry.record_hit(nanoseconds(packet));
         }
-        self.hit_side_effects(table_id, slot.into(), packet)
+        self.meter_hit(table_id, slot.into(), packet)
     }
 
     fn miss(&self, table_id: TableId, packet: PacketFacts) -> Option<u8> {
-        self.miss_side_effects(table_id, packet)
+        self.meter_miss(table_id, packet)
+    }
+
+    fn take_back_count(&self, counter: CounterId, index: u64, packet: PacketFacts) {
+        let (less, bytes) = (u64::MAX, u64::from(packet.length_bytes).wrapping_neg());
+        self.stateful.counters[counter.index()].count_many(self.shard, index, less, bytes);
     }
 }
 

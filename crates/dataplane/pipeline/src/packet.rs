@@ -7,6 +7,7 @@ use crate::frame_buffer::FrameBuffer;
 use forebay_bits::Bits;
 use forebay_exec::State;
 use forebay_ir::SlotId;
+use forebay_jit::Seed;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -58,6 +59,13 @@ pub struct Passes {
     pub egress_clones: u32,
 }
 
+impl Passes {
+    /// A number that another pass of the packet does not have.
+    fn number(self) -> u64 {
+        u64::from(self.recirculations) << 16 | u64::from(self.resubmissions)
+    }
+}
+
 /// Everything of a packet, in one place from its arrival to its end: moving the packet is moving a pointer.
 ///
 /// What only one side of the traffic manager looks at is zero, or of the pass before, on the other side.
@@ -88,6 +96,8 @@ pub struct Contents {
     pub(crate) header_bytes: u32,
     /// Where the part that the parser left begins in the frame, in bits.
     pub(crate) payload_bit: usize,
+    /// Which copy for its port it is, of those of a multicast group or a clone session: `standard_metadata.egress_rid`.
+    pub(crate) instance: u16,
     /// Length of the frame that ingress received; counters and meters count it.
     pub(crate) ingress_length: u32,
     /// `standard_metadata.packet_length` for egress.
@@ -114,6 +124,7 @@ impl Contents {
         self.arguments = original.arguments;
         self.tag = original.tag;
         self.egress_port = original.egress_port;
+        self.instance = original.instance;
         self.priority = original.priority;
         self.instance_type = original.instance_type;
         self.passes = original.passes;
@@ -149,6 +160,11 @@ impl IngressPacket {
     /// How often it was resubmitted and recirculated so far.
     pub fn passes(&self) -> Passes {
         self.passes
+    }
+
+    /// Where the random numbers of ingress begin, in a switch with this seed.
+    pub fn ingress_seed(&self, switch: u64) -> u64 {
+        Seed::of_packet(switch, self.tag).again(self.passes.number()).value()
     }
 }
 
@@ -190,6 +206,18 @@ impl QueuedPacket {
     #[inline]
     pub fn instance_type(&self) -> InstanceType {
         self.instance_type
+    }
+
+    /// Where the random numbers of egress begin, in a switch with this seed.
+    pub fn egress_seed(&self, switch: u64) -> u64 {
+        let clones = match self.instance_type {
+            InstanceType::IngressClone => 1,
+            InstanceType::EgressClone => 1 + u64::from(self.passes.egress_clones),
+            _ => 0,
+        };
+        let seed = Seed::of_packet(switch, self.tag).again(self.passes.number());
+        let seed = seed.in_egress(self.egress_port, self.instance);
+        seed.again(clones << 48).value()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a switch counts beyond what its ports count themselves.
 
+use crate::port_table::Sent;
 use forebay_packet::{PortCounters, PortState};
 use forebay_pipeline::DropReason;
 
@@ -81,6 +82,12 @@ impl std::ops::Add for Counters {
 }
 
 impl Counters {
+    /// What ports did with packets.
+    pub(crate) fn count_sent(&mut self, sent: Sent) {
+        self.transmitted += sent.accepted;
+        self.dropped += sent.refused;
+    }
+
     /// Packets that are inside the switch now.
     ///
     /// # Panics

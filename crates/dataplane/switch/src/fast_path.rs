@@ -4,6 +4,7 @@
 //! takes it in its turn, before those behind it leave.
 
 use crate::switch::{Activity, Switch};
+use crate::traffic_manager::QUEUES_MAX;
 use forebay_packet::{Burst, Packet};
 use forebay_pipeline::{Arrival, DropReason, Leaving, Passage, Passed, SlowReason, Tracer};
 
@@ -46,6 +47,9 @@ impl Switch {
         let arrival = Arrival {
             ingress_port,
             timestamp_us: self.microseconds(now_ns),
+            last_queue: (self.config.queues.clamp(1, QUEUES_MAX) - 1) as u32,
+            random_seed: self.config.random_seed,
+            first_packet: 0,
         };
         let mut passed = std::mem::take(&mut self.stages.passed);
         match self.pass(burst.as_mut_slice(), arrival, room, &mut passed) {
@@ -80,6 +84,10 @@ impl Switch {
             of_ports.min(self.config.queue_capacity)
         };
         let room = if self.worker.makes_copies() { room() } else { 0 };
+        let arrival = Arrival {
+            first_packet: self.next_tag(),
+            ..arrival
+        };
         self.worker.pass(packets, arrival, room, passed)
     }
 
@@ -166,8 +174,9 @@ impl Switch {
                 for packet in packets {
                     self.arrive(packet.data(), from, arrival.timestamp_us);
                     // Counted as the others are, below.
-                    activity.ingress += self.ingress(now_ns, tracer) - 1;
-                    activity.egress += self.egress(now_ns, tracer);
+                    let (ingress, egress) = self.run_arrived(now_ns, tracer);
+                    activity.ingress += ingress - 1;
+                    activity.egress += egress + self.run_queues(now_ns, tracer);
                 }
             }
         }

@@ -26,6 +26,7 @@
 mod counters;
 mod fast_path;
 mod lanes;
+mod passes;
 mod port_table;
 mod replace;
 mod ring;

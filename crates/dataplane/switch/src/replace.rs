@@ -15,7 +15,8 @@ impl Switch {
     /// Runs another program from the next poll on. `now_ns` is as for [`Switch::poll`].
     pub fn replace_pipeline(&mut self, pipeline: Arc<Pipeline>, now_ns: u64) {
         for _ in 0..LAST_BREATHS {
-            let moved = self.ingress(now_ns, &mut NoTrace) + self.egress(now_ns, &mut NoTrace);
+            let (ingress, egress) = self.run_arrived(now_ns, &mut NoTrace);
+            let moved = ingress + egress + self.run_queues(now_ns, &mut NoTrace);
             self.transmit(now_ns);
             if moved == 0 {
                 break;
@@ -23,7 +24,6 @@ impl Switch {
         }
         self.drop_all(DropReason::ProgramReplaced);
         self.ports.program_replaced(&self.worker.pipeline().program().errors);
-        self.enter_one_by_one(pipeline.resubmits());
         self.paths_before += self.worker.paths();
         self.worker = Worker::new(pipeline);
         self.worker.stay_pinned(self.stays_pinned);

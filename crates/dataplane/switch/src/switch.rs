@@ -1,12 +1,13 @@
 //! The data path.
 
 use crate::counters::{Counters, PortReport};
-use crate::port_table::{PortTable, Presence};
+use crate::passes::{Around, Buffers, Digests};
+use crate::port_table::{PortTable, Presence, Sent};
 use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
-use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError, SplitMix64};
+use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError};
 use forebay_pipeline::{
-    Decided, DigestMessage, DropReason, EgressDecision, EgressPacket, FrameBuffer, IngressArguments, IngressDecision,
-    IngressPacket, Passed, PathCounters, Pipeline, QueuedPacket, SlowReason, Tracer, Worker,
+    DigestMessage, DropReason, IngressArguments, IngressPacket, Passed, PathCounters, Pipeline, QueuedPacket,
+    SlowReason, Tracer, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -83,18 +84,12 @@ pub struct Switch {
     queues: TrafficManager,
     /// Packets on their way back to ingress. They go before new ones, as in BMv2.
     looping: VecDeque<IngressPacket>,
-    /// Packets that were resubmitted and go before all others.
-    resubmitted: VecDeque<IngressPacket>,
-    /// Packets that go through ingress together.
-    ingress_burst: usize,
     /// Packets that ports delivered in this poll.
     arrived: VecDeque<IngressPacket>,
-    digests: Vec<DigestMessage>,
-    digests_lost: u64,
+    digests: Digests,
     pub(crate) counters: Counters,
     /// Of programs that ran before.
     pub(crate) paths_before: PathCounters,
-    random: SplitMix64,
     next_tag: u64,
     pub(crate) stages: Stages,
 }
@@ -104,20 +99,13 @@ pub(crate) struct Stages {
     /// There but while packets are on the fast path. In a box, since what has just been written is slow to move.
     pub(crate) received: Option<Box<Burst>>,
     pub(crate) passed: Vec<Passed>,
-    ingress: Vec<IngressPacket>,
-    ingress_ports: Vec<u32>,
-    ingress_decisions: Vec<Decided<IngressDecision>>,
-    egress: Vec<EgressPacket>,
-    egress_ports: Vec<u32>,
-    egress_decisions: Vec<Decided<EgressDecision>>,
+    slow: Buffers,
 }
 
 impl Switch {
     /// A switch without ports.
     pub fn new(pipeline: Arc<Pipeline>, config: Config) -> Switch {
         Switch {
-            ingress_burst: ingress_burst(pipeline.resubmits(), &config),
-            resubmitted: VecDeque::new(),
             worker: Worker::new(pipeline),
             stays_pinned: false,
             config,
@@ -128,11 +116,9 @@ impl Switch {
             ),
             looping: VecDeque::new(),
             arrived: VecDeque::new(),
-            digests: Vec::new(),
-            digests_lost: 0,
+            digests: Digests::default(),
             counters: Counters::default(),
             paths_before: PathCounters::default(),
-            random: SplitMix64::new(config.random_seed),
             next_tag: 0,
             stages: Stages::new(config.burst),
         }
@@ -147,8 +133,9 @@ impl Switch {
 
     /// Moves a burst through the switch: receive, ingress, traffic manager, egress, transmit.
     ///
-    /// At most [`Config::burst`] packets from every port enter; of those that wait in queues when egress begins, as many
-    /// leave them as their ports have room for. `now_ns` never goes back from call to call.
+    /// At most [`Config::burst`] packets from every port enter, one after the other, each to its end or its queue before the next. Of
+    /// those that wait in queues afterwards, as many leave them as their ports have room for. `now_ns` never goes back from call to
+    /// call.
     pub fn poll<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
         let activity = self.move_packets(now_ns, tracer);
         if self.stays_pinned && activity.is_idle() {
@@ -170,7 +157,7 @@ impl Switch {
         let mut activity = Activity::default();
         if let Some(room) = self.room_to_pass::<T>() {
             self.pass_through(room, now_ns, tracer, &mut activity);
-            if self.is_empty() && self.arrived.is_empty() && self.resubmitted.is_empty() {
+            if self.is_empty() && self.arrived.is_empty() {
                 self.transmit(now_ns);
                 return activity;
             }
@@ -180,8 +167,9 @@ impl Switch {
                 self.worker.count_slow(self.reason_not_to_pass(), activity.received);
             }
         }
-        activity.ingress += self.ingress(now_ns, tracer);
-        activity.egress += self.egress(now_ns, tracer);
+        let (ingress, egress) = self.run_arrived(now_ns, tracer);
+        activity.ingress += ingress;
+        activity.egress += egress + self.run_queues(now_ns, tracer);
         self.transmit(now_ns);
         activity
     }
@@ -270,7 +258,7 @@ impl Switch {
 
     /// Messages to the control plane since the last call, and how many more were lost since the switch was made.
     pub fn take_digests(&mut self) -> (Vec<DigestMessage>, u64) {
-        (std::mem::take(&mut self.digests), self.digests_lost)
+        (std::mem::take(&mut self.digests.waiting), self.digests.lost)
     }
 
     /// Makes the files complete that ports write. A port that cannot has failed: see [`Switch::take_failures`].
@@ -307,6 +295,11 @@ impl Switch {
         self.arrived.push_back(packet);
     }
 
+    /// The number that the next packet gets that enters.
+    pub(crate) fn next_tag(&self) -> u64 {
+        self.next_tag
+    }
+
     /// The number of the next packet that enters.
     pub(crate) fn take_tag(&mut self) -> u64 {
         self.take_tags(1)
@@ -318,150 +311,51 @@ impl Switch {
         self.next_tag - count
     }
 
-    pub(crate) fn ingress<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
+    /// Takes all packets that wait for ingress through it, and on as far as they come; how many entered ingress, and egress.
+    pub(crate) fn run_arrived<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> (u64, u64) {
         // What goes round from here on waits for the next poll.
-        let mut going_round = self.looping.len();
-        let entering = going_round + self.arrived.len();
-        let mut left = entering;
-        while left > 0 {
-            let mut burst = std::mem::take(&mut self.stages.ingress);
-            let old = going_round.min(self.ingress_burst);
-            burst.extend(self.looping.drain(..old));
-            let new = self.arrived.len().min(self.ingress_burst - old);
-            burst.extend(self.arrived.drain(..new));
-            going_round -= old;
-            left -= burst.len();
-            self.ingress_pass(&mut burst, now_ns, tracer);
-            while let Some(packet) = self.resubmitted.pop_front() {
-                burst.clear();
-                burst.push(packet);
-                self.ingress_pass(&mut burst, now_ns, tracer);
-            }
-            burst.clear();
-            self.stages.ingress = burst;
+        let entering = &mut self.stages.slow.entering;
+        entering.append(&mut self.looping);
+        entering.append(&mut self.arrived);
+        if entering.is_empty() {
+            return (0, 0);
         }
-        entering as u64
+        let (worker, mut around) = self.around(now_ns);
+        let entered = worker.session(|session| around.enter_all(session, tracer));
+        (entered, around.egress)
     }
 
-    fn ingress_pass<T: Tracer>(&mut self, packets: &mut Vec<IngressPacket>, now_ns: u64, tracer: &mut T) {
-        let timestamp_us = self.microseconds(now_ns);
-        let mut ports = std::mem::take(&mut self.stages.ingress_ports);
-        let mut decisions = std::mem::take(&mut self.stages.ingress_decisions);
-        for packet in packets.iter_mut() {
-            packet.arguments.timestamp_us = timestamp_us;
-            packet.arguments.random_seed = self.random.next_u64();
-            ports.push(packet.arguments.ingress_port);
+    /// Takes packets from their queues through egress; how many.
+    pub(crate) fn run_queues<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
+        if self.queues.len() == 0 {
+            return 0;
         }
-        let entered = packets.len() as u64;
-        self.worker.ingress(packets, &mut decisions, tracer);
-        let mut fates = 0;
-        for Decided { packet, decision } in decisions.drain(..) {
-            fates += u64::from(!matches!(decision, IngressDecision::Digest(_)));
-            self.after_ingress(decision, ports[packet], timestamp_us);
-        }
-        self.count_copies(fates, entered);
-        ports.clear();
-        self.stages.ingress_ports = ports;
-        self.stages.ingress_decisions = decisions;
+        let (worker, mut around) = self.around(now_ns);
+        worker.session(|session| around.serve_queues(session, tracer));
+        around.egress
     }
 
-    fn after_ingress(&mut self, decision: IngressDecision, port: u32, now_us: u64) {
-        match decision {
-            IngressDecision::Enqueue(packet) => self.enqueue(packet, now_us),
-            IngressDecision::Digest(message) => self.digest(*message),
-            IngressDecision::Resubmit(packet) => self.resubmitted.push_back(packet),
-            IngressDecision::Recirculate(packet) => self.go_round(packet),
-            IngressDecision::Drop(reason) => self.book_drop(port, reason),
-        }
-    }
-
-    pub(crate) fn egress<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
-        let waiting = self.queues.len();
-        let mut left = waiting;
-        while left > 0 {
-            let moved = self.egress_burst(left.min(self.config.burst), now_ns, tracer);
-            if moved == 0 {
-                break;
-            }
-            left -= moved;
-        }
-        (waiting - left) as u64
-    }
-
-    /// How many packets went through egress: fewer than `burst` when ports have no room for more.
-    fn egress_burst<T: Tracer>(&mut self, burst: usize, now_ns: u64, tracer: &mut T) -> usize {
+    /// The worker, and what surrounds it.
+    fn around(&mut self, now_ns: u64) -> (&mut Worker, Around<'_>) {
         let now_us = self.microseconds(now_ns);
-        let mut packets = std::mem::take(&mut self.stages.egress);
-        let mut ports = std::mem::take(&mut self.stages.egress_ports);
-        let mut decisions = std::mem::take(&mut self.stages.egress_decisions);
-        let ports_room = |port| self.ports.room(port);
-        self.queues.dequeue(&mut packets, burst, now_us, ports_room);
-        for packet in &mut packets {
-            packet.arguments.random_seed = self.random.next_u64();
-            ports.push(booking_port(&self.ports, &packet.packet));
-        }
-        let entered = packets.len();
-        self.worker.egress(&mut packets, &mut decisions, tracer);
-        let mut fates = 0;
-        for Decided { packet, decision } in decisions.drain(..) {
-            fates += u64::from(!matches!(decision, EgressDecision::Digest(_)));
-            self.after_egress(decision, ports[packet], now_ns);
-        }
-        self.count_copies(fates, entered as u64);
-        ports.clear();
-        self.stages.egress = packets;
-        self.stages.egress_ports = ports;
-        self.stages.egress_decisions = decisions;
-        entered
-    }
-
-    fn after_egress(&mut self, decision: EgressDecision, port: u32, now_ns: u64) {
-        match decision {
-            EgressDecision::Transmit { port: to, bytes, tag } => self.leave(to, bytes, tag, port, now_ns),
-            EgressDecision::Enqueue(packet) => self.enqueue(packet, self.microseconds(now_ns)),
-            EgressDecision::Digest(message) => self.digest(message),
-            EgressDecision::Recirculate(packet) => self.go_round(packet),
-            EgressDecision::Drop(reason) => self.book_drop(port, reason),
-        }
+        let around = Around {
+            config: &self.config,
+            ports: &mut self.ports,
+            queues: &mut self.queues,
+            looping: &mut self.looping,
+            digests: &mut self.digests,
+            counters: &mut self.counters,
+            buffers: &mut self.stages.slow,
+            now_ns,
+            now_us,
+            egress: 0,
+        };
+        (&mut self.worker, around)
     }
 
     pub(crate) fn transmit(&mut self, now_ns: u64) {
         let sent = self.ports.flush(now_ns);
         self.count_sent(sent);
-    }
-
-    /// Into the queue of the packet's egress port, attached or not: egress runs for it either way, as in simple_switch.
-    fn enqueue(&mut self, packet: QueuedPacket, now_us: u64) {
-        let port = booking_port(&self.ports, &packet);
-        if let Err(packet) = self.queues.enqueue(packet, now_us) {
-            self.worker.discard(packet);
-            self.drop_here(port, DropReason::QueueFull);
-        }
-    }
-
-    /// Out of port `to`. The drop is booked at `port` when `to` is not attached.
-    fn leave(&mut self, to: u32, bytes: FrameBuffer, tag: u64, port: u32, now_ns: u64) {
-        match self.ports.send(to, &bytes, tag, now_ns) {
-            Some(sent) => self.count_sent(sent),
-            None => self.drop_here(port, DropReason::NoSuchPort),
-        }
-        self.worker.recycle(bytes);
-    }
-
-    /// Back to ingress.
-    fn go_round(&mut self, packet: IngressPacket) {
-        if self.looping.len() >= self.config.loop_capacity {
-            return self.drop_here(packet.arguments.ingress_port, DropReason::QueueFull);
-        }
-        self.looping.push_back(packet);
-    }
-
-    fn digest(&mut self, message: DigestMessage) {
-        if self.digests.len() < self.config.digest_capacity {
-            self.digests.push(message);
-        } else {
-            self.digests_lost += 1;
-        }
     }
 
     /// Drops what is inside, whatever it is.
@@ -474,16 +368,10 @@ impl Switch {
         let around: Vec<u32> = self
             .looping
             .drain(..)
-            .chain(self.resubmitted.drain(..))
             .chain(self.arrived.drain(..))
             .map(|packet| packet.arguments.ingress_port)
             .collect();
         around.into_iter().for_each(|port| self.drop_here(port, reason));
-    }
-
-    /// Whether packets of the program go through ingress one by one.
-    pub(crate) fn enter_one_by_one(&mut self, resubmits: bool) {
-        self.ingress_burst = ingress_burst(resubmits, &self.config);
     }
 
     /// A drop that the switch decides; the pipeline has counted its own.
@@ -501,28 +389,14 @@ impl Switch {
         self.ports.count_drops(port, reason, count);
     }
 
-    pub(crate) fn count_sent(&mut self, sent: crate::port_table::Sent) {
-        self.counters.transmitted += sent.accepted;
-        self.counters.dropped += sent.refused;
-        for _ in 0..sent.refused {
-            self.worker.count_drop(DropReason::PortError);
-        }
-    }
-
-    /// Every packet has one fate; each further one is that of a copy.
-    fn count_copies(&mut self, fates: u64, packets: u64) {
-        self.counters.copies += fates.checked_sub(packets).expect("every packet has a fate");
+    pub(crate) fn count_sent(&mut self, sent: Sent) {
+        self.counters.count_sent(sent);
+        (0..sent.refused).for_each(|_| self.worker.count_drop(DropReason::PortError));
     }
 
     pub(crate) fn microseconds(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.config.start_ns) / 1_000
     }
-}
-
-/// Packets that go through ingress together. One that is resubmitted goes through ingress again before the next one, as
-/// in BMv2: otherwise packets of a flow that are resubmitted would overtake one another. So they go one by one.
-fn ingress_burst(resubmits: bool, config: &Config) -> usize {
-    if resubmits { 1 } else { config.burst }
 }
 
 /// The port whose row shows what is dropped of a packet: where it is to leave, or, when that is not attached, where it came from.
@@ -560,12 +434,7 @@ impl Stages {
         Stages {
             received: Some(Box::new(Burst::new(burst))),
             passed: Vec::with_capacity(burst),
-            ingress: Vec::with_capacity(burst),
-            ingress_ports: Vec::with_capacity(burst),
-            ingress_decisions: Vec::with_capacity(burst),
-            egress: Vec::with_capacity(burst),
-            egress_ports: Vec::with_capacity(burst),
-            egress_decisions: Vec::with_capacity(burst),
+            slow: Buffers::default(),
         }
     }
 }

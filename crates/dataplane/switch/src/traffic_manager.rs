@@ -141,6 +141,20 @@ impl TrafficManager {
         Ok(())
     }
 
+    /// Whether a packet need not wait, since none does at its port: then it has passed its queue, which counts it.
+    pub(crate) fn pass(&mut self, packet: &mut QueuedPacket) -> bool {
+        let services = &self.services;
+        let port = self.ports.entry(packet.egress_port);
+        let port = port.or_insert_with(|| PortQueues::new(services));
+        if port.len > 0 || self.capacity == 0 {
+            return false;
+        }
+        let index = usize::from(packet.priority).min(port.queues.len() - 1);
+        packet.priority = index as u8;
+        port.queues[index].enqueued += 1;
+        true
+    }
+
     /// Moves up to `max` packets to the end of `burst`, port by port, of each no more than `room` says it can take.
     pub(crate) fn dequeue(
         &mut self,

@@ -181,29 +181,30 @@ fn every_drop_has_a_name_and_a_port() {
 
 #[test]
 fn a_full_queue_drops_its_tail() {
-    let mut bench = Bench::new(Config {
+    let config = Config {
         queue_capacity: 4,
         ..Config::default()
-    });
+    };
+    let mut bench = narrow(config, 2);
     for byte in 0..10 {
         bench.send(0, &[0, 1, byte]);
     }
     bench.settle();
-    let sent: Vec<u8> = bench.sent_by(1).iter().map(|frame| frame[2]).collect();
-    assert_eq!(sent, [0, 1, 2, 3], "the last are dropped");
-    assert_eq!(bench.drops(DropReason::QueueFull), 6);
-    assert_eq!(bench.switch.ports()[1].drops, [("queue_full".to_string(), 6)]);
+    assert_eq!(bench.drops(DropReason::QueueFull), 4);
+    assert_eq!(bench.switch.ports()[1].drops, [("queue_full".to_string(), 4)]);
+    let sent: Vec<u8> = all_sent(&mut bench).iter().map(|frame| frame[2]).collect();
+    assert_eq!(sent, [0, 1, 2, 3, 4, 5], "the last are dropped");
 }
 
 #[test]
-fn the_more_urgent_leave_first() {
+fn packets_that_find_an_empty_queue_do_not_wait_for_more_urgent_ones() {
     let mut bench = Bench::new(Config::default());
     for priority in [0, 3, 7, 3] {
         bench.send(0, &[9, priority]);
     }
     bench.settle();
     let sent: Vec<u8> = bench.sent_by(1).iter().map(|frame| frame[1]).collect();
-    assert_eq!(sent, [7, 3, 3, 0]);
+    assert_eq!(sent, [0, 3, 7, 3]);
 }
 
 #[test]
@@ -269,7 +270,7 @@ fn packets_wait_for_room_in_bounded_queues() {
         ..Config::default()
     };
     let mut bench = narrow(config, 2);
-    for byte in 0..5 {
+    for byte in 0..7 {
         bench.send(0, &[9, 2, byte]);
     }
     bench.settle();
@@ -277,22 +278,37 @@ fn packets_wait_for_room_in_bounded_queues() {
     let expected = QueueReport {
         port: 1,
         queue: 2,
-        depth: 1,
+        depth: 3,
         capacity: 3,
-        enqueued: 3,
+        enqueued: 5,
         dropped: 2,
     };
     assert_eq!(queue(&bench), expected);
     assert_eq!(bench.drops(DropReason::QueueFull), 2);
-    assert_eq!(bench.switch.counters().in_flight(), 1);
-    assert_eq!(bench.sent_by(1), [[9, 2, 0], [9, 2, 1]]);
+    assert_eq!(bench.switch.counters().in_flight(), 3);
+    assert_eq!(bench.sent_by(1), [[9, 2, 0], [9, 2, 1]], "these did not wait");
     bench.settle();
-    assert_eq!(bench.sent_by(1), [[9, 2, 2]]);
+    assert_eq!(bench.sent_by(1), [[9, 2, 2], [9, 2, 3]]);
+    bench.settle();
+    assert_eq!(bench.sent_by(1), [[9, 2, 4]]);
     assert_eq!(queue(&bench).depth, 0);
 }
 
-/// Fills the queues of port 1 with packets of these priorities and lengths, lets them leave two by two, and lists the
-/// priorities in the order in which they left.
+/// What port 1 of a narrow bench sends until nothing is left.
+fn all_sent(bench: &mut Bench) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    loop {
+        bench.settle();
+        let sent = bench.sent_by(1);
+        if sent.is_empty() {
+            return all;
+        }
+        all.extend(sent);
+    }
+}
+
+/// Sends packets of these priorities and lengths to port 1, of which two do not wait, lets the others leave two by two, and lists
+/// the priorities in the order in which they left.
 fn order_of_leaving(config: Config, packets: impl Iterator<Item = (u8, usize)>) -> Vec<u8> {
     let mut bench = narrow(config, 2);
     for (priority, length) in packets {
@@ -300,22 +316,14 @@ fn order_of_leaving(config: Config, packets: impl Iterator<Item = (u8, usize)>) 
         frame[..2].copy_from_slice(&[9, priority]);
         bench.send(0, &frame);
     }
-    let mut order = Vec::new();
-    loop {
-        bench.settle();
-        let sent = bench.sent_by(1);
-        if sent.is_empty() {
-            return order;
-        }
-        order.extend(sent.iter().map(|frame| frame[1]));
-    }
+    all_sent(&mut bench).iter().map(|frame| frame[1]).collect()
 }
 
 #[test]
 fn strict_queues_are_served_by_priority() {
     let packets = [0, 1, 2, 7, 7, 2, 1, 0, 7].map(|priority| (priority, 60));
     let order = order_of_leaving(Config::default(), packets.into_iter());
-    assert_eq!(order, [7, 7, 7, 2, 2, 1, 1, 0, 0]);
+    assert_eq!(order, [0, 1, 7, 7, 7, 2, 2, 1, 0]);
 }
 
 #[test]
@@ -325,7 +333,7 @@ fn fewer_queues_share_the_last() {
         ..Config::default()
     };
     let packets = [0, 1, 2, 7, 0].map(|priority| (priority, 60));
-    assert_eq!(order_of_leaving(config, packets.into_iter()), [1, 2, 7, 0, 0]);
+    assert_eq!(order_of_leaving(config, packets.into_iter()), [0, 1, 2, 7, 0]);
 }
 
 /// Queue 1 has three times the weight of queue 0, and packets a third as long; queue 2 is strict.

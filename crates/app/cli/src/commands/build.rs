@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         written.push(path.display().to_string());
     }
-    let pipeline = Engine::Jit.load(program, FastPath::BeforePackets);
+    let pipeline = Engine::Jit.load(program, FastPath::Planned);
     if arguments.json {
         let fits = resources.as_ref().map(|resources| resources.fits);
         let (slow_path, not_executable) = match &pipeline {

@@ -73,7 +73,10 @@ impl Origins {
         let mut origins = Origins::default();
         let all = route.before_parser.iter().chain(&route.before_egress);
         for (slot, source) in all.chain(route.before_copy()) {
-            if let Source::Argument(Argument::PacketLength | Argument::Timestamp) = source {
+            if let Source::Argument(Argument::PacketLength | Argument::Timestamp)
+            | Source::Queue(_)
+            | Source::NewLength = source
+            {
                 origins.changing.insert(*slot);
             }
         }
@@ -208,7 +211,6 @@ mod tests {
             before_parser: vec![(slot("now"), Source::Argument(Argument::Timestamp))],
             before_egress: Vec::new(),
             replication: None,
-            unknown: Vec::new(),
             fixed: Vec::new(),
         };
         let keys = FlowKeys::of(&program, &route, &Flow::of_bodies(&program, &route));

@@ -254,7 +254,7 @@ impl Threader<'_> {
 }
 
 /// Puts what is known into an operation. The data of checksums stays, since it is often taken from the packet as a whole.
-fn simplify(op: &mut Op, facts: &Facts, program: &Program) {
+pub(super) fn simplify(op: &mut Op, facts: &Facts, program: &Program) {
     match op {
         Op::VerifyChecksum { condition, .. } | Op::UpdateChecksum { condition, .. } => {
             *condition = facts.simplified(condition, program);
@@ -268,7 +268,7 @@ fn simplify(op: &mut Op, facts: &Facts, program: &Program) {
     }
 }
 
-fn learn_from(op: &Op, facts: &mut Facts) {
+pub(super) fn learn_from(op: &Op, facts: &mut Facts) {
     match op {
         Op::Assign {
             slot,
@@ -279,7 +279,7 @@ fn learn_from(op: &Op, facts: &mut Facts) {
 }
 
 /// What is certain where a case of a selection leads.
-fn in_case(keys: &[Expr], case: &SelectCase, facts: &Facts) -> Facts {
+pub(super) fn in_case(keys: &[Expr], case: &SelectCase, facts: &Facts) -> Facts {
     let mut facts = facts.clone();
     for pair in keys.iter().zip(&case.keysets) {
         if let (Expr::Slot(slot), KeySet::Exact(value)) = pair {
@@ -296,7 +296,7 @@ pub(super) fn written_by_actions(program: &Program, table: TableId) -> impl Iter
 }
 
 /// The same without those that only get the values that they certainly have already.
-fn changed_by_actions(program: &Program, table: TableId, facts: &Facts) -> impl Iterator<Item = SlotId> {
+pub(super) fn changed_by_actions(program: &Program, table: TableId, facts: &Facts) -> impl Iterator<Item = SlotId> {
     let keeps = |op: &Op| match op {
         Op::Assign {
             slot,

@@ -8,6 +8,8 @@ use forebay_ir::{Location, Program};
 /// Places of a [`Plan`] where packets take the slow path, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
+    /// Ways through the parser that are compiled.
+    pub(super) ways: usize,
     /// Branches of the parser's tree beyond [`NODES_MAX`].
     pub(super) nodes_left_out: usize,
     /// Ways through the parser beyond [`LEAVES_MAX`].
@@ -20,12 +22,20 @@ pub(crate) struct Limits {
     pub(super) ways_without_copies: usize,
 }
 
-impl Plan {
+impl Route {
+    /// What keeps packets off the fast path because the program is too large, or because copies cannot be put together. Nothing is
+    /// compiled for it.
+    pub fn limits(&self, program: &Program, step_limit: u64) -> Vec<Obstacle> {
+        Plan::outline(program, self, step_limit).obstacles(program, self)
+    }
+}
+
+impl Limits {
     /// What was left out, for people.
     pub(crate) fn obstacles(&self, program: &Program, route: &Route) -> Vec<Obstacle> {
-        let limits = self.limits;
+        let limits = self;
         let parser = route.place_of_parser(program);
-        let compiled = self.leaves.len();
+        let compiled = self.ways;
         let mut found = Vec::new();
         let mut too_large = |count: usize, text: String| {
             if count > 0 {
@@ -48,7 +58,10 @@ impl Plan {
         );
         too_large(
             limits.nodes_left_out,
-            format!("{} branches of the parser of at most {NODES_MAX}", self.nodes.len()),
+            format!(
+                "{} branches of the parser of at most {NODES_MAX}",
+                NODES_MAX + limits.nodes_left_out
+            ),
         );
         too_large(limits.endless_ways, "a loop of the parser that does not end".to_owned());
         found.extend((limits.ways_without_copies > 0).then(|| self.copies(program, route)));
@@ -56,8 +69,8 @@ impl Plan {
     }
 
     fn too_large(&self, location: Location, what: String) -> Obstacle {
-        let stops = match self.leaves[..] {
-            [] => Stops::All,
+        let stops = match self.ways {
+            0 => Stops::All,
             _ => Stops::Some,
         };
         Obstacle {

@@ -125,7 +125,9 @@ impl<'a> FlowLiveness<'a> {
         match joint {
             Joint::Verified => route.checksum_error.iter().for_each(|slot| live.remove(slot.index())),
             Joint::Decide { replicate } => {
+                let wanted = sources_read(self.program, &route.before_egress, live);
                 remove(live, &route.before_egress);
+                wanted.iter().for_each(|slot| live.insert(slot.index()));
                 replicate
                     .iter()
                     .for_each(|block| live.extend(&self.at_start[block.index()]));
@@ -133,13 +135,21 @@ impl<'a> FlowLiveness<'a> {
                 decide.chain(route.group()).for_each(|slot| live.insert(slot.index()));
             }
             Joint::Replicate => {
+                let wanted = sources_read(self.program, route.before_copy(), live);
                 remove(live, route.before_copy());
+                wanted.iter().for_each(|slot| live.insert(slot.index()));
                 route.group().iter().for_each(|slot| live.insert(slot.index()));
             }
             Joint::Left => live.insert(route.egress_spec.index()),
             Joint::Deparse => live.extend(&self.at_deparser),
         }
     }
+}
+
+/// The slots on which values depend that are live.
+fn sources_read(program: &Program, sources: &[(SlotId, super::Source)], live: &IndexSet) -> Vec<SlotId> {
+    let wanted = sources.iter().filter(|(slot, _)| live.contains(slot.index()));
+    wanted.flat_map(|(_, source)| source.slots_read(program)).collect()
 }
 
 fn read_by_terminator(program: &Program, terminator: &Terminator, live: &mut IndexSet) {

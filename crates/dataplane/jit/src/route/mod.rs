@@ -18,7 +18,8 @@
 //! function. What keeps packets off this way is listed by [`Route::obstacles`], and counted by [`BailOut`].
 
 mod bail_out;
-mod facts;
+mod changes;
+pub(crate) mod facts;
 pub(crate) mod flow;
 pub(crate) mod flow_keys;
 pub(crate) mod indexed_stores;
@@ -30,10 +31,12 @@ pub(crate) mod loop_invariant_tables;
 mod obstacles;
 pub(crate) mod plan;
 mod specialise;
+mod unrolling;
 
 pub use bail_out::BailOut;
+use flow::{FlowBlock, Joint};
 use forebay_bits::Bits;
-use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, TableId, Terminator};
+use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator};
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,9 +80,7 @@ pub struct Route {
     pub before_egress: Vec<(SlotId, Source)>,
     /// How packets become several.
     pub replication: Option<Replication>,
-    /// Slots whose values the fast path does not know: programs that read them cannot take it.
-    pub unknown: Vec<SlotId>,
-    /// Slots that programs that take the fast path may not write: they choose among queues.
+    /// Slots that programs that take the fast path may not write.
     pub fixed: Vec<SlotId>,
 }
 
@@ -113,6 +114,29 @@ pub enum Source {
     EgressPort,
     /// Of a copy: see [`Replica::instance`].
     Instance,
+    /// Behind ingress: the value of a slot there, at most [`Arguments::last_queue`].
+    Queue(SlotId),
+    /// Behind ingress: the frame's length in bytes without the headers that were valid behind the parser, and with those that are
+    /// valid now.
+    NewLength,
+}
+
+impl Source {
+    /// The slots that the value depends on.
+    pub(crate) fn slots_read(self, program: &Program) -> Vec<SlotId> {
+        match self {
+            Source::Queue(slot) => vec![slot],
+            Source::NewLength => {
+                let headers = program.headers.iter();
+                let lengths = headers.flat_map(|header| {
+                    let lengths = header.fields.iter().filter_map(|field| field.length);
+                    lengths.chain([header.valid])
+                });
+                lengths.collect()
+            }
+            Source::Number(_) | Source::Argument(_) | Source::EgressPort | Source::Instance => Vec::new(),
+        }
+    }
 }
 
 /// What is said of a packet that takes the fast path.
@@ -133,6 +157,10 @@ pub struct Arguments {
     pub ingress_port: u32,
     /// When, in microseconds.
     pub timestamp_us: u64,
+    /// The number of the last queue of every port.
+    pub last_queue: u32,
+    /// Where the random numbers of the first packet of the burst begin: see [`crate::Seed::of_packet`].
+    pub random_seed: u64,
 }
 
 impl Route {
@@ -168,7 +196,7 @@ impl Route {
                 Source::Number(number) => {
                     known.insert(*slot, Bits::new(program.slot(*slot).width, (*number).into()));
                 }
-                Source::Argument(_) | Source::EgressPort | Source::Instance => {
+                Source::Argument(_) | Source::EgressPort | Source::Instance | Source::Queue(_) | Source::NewLength => {
                     known.remove(slot);
                 }
             }
@@ -187,7 +215,27 @@ impl Route {
                 .chain([self.egress_spec])
                 .chain(self.group()),
         );
+        let sources = self.before_egress.iter().chain(self.before_copy());
+        let wanted: Vec<Source> = sources
+            .filter(|(slot, _)| read.contains(slot))
+            .map(|(_, source)| *source)
+            .collect();
+        read.extend(wanted.into_iter().flat_map(|source| source.slots_read(program)));
         read
+    }
+
+    /// Whether the length behind ingress is asked for: see [`Source::NewLength`].
+    pub(crate) fn reads_new_length(&self, program: &Program) -> bool {
+        let read = self.slots_read(program);
+        let mut sources = self.before_egress.iter().chain(self.before_copy());
+        sources.any(|(slot, source)| *source == Source::NewLength && read.contains(slot))
+    }
+
+    /// Whether packets draw random numbers before egress, and behind it.
+    pub(crate) fn draws_random_numbers(&self, program: &Program) -> [bool; 2] {
+        let before = [self.verify_checksum, self.ingress];
+        let behind = [self.egress, self.compute_checksum, self.deparser];
+        [&before[..], &behind[..]].map(|bodies| Use::of(program, bodies).random)
     }
 
     /// The arguments that are the same for all packets of a burst and that no packet changes, with their slots.
@@ -199,7 +247,7 @@ impl Route {
         let is_constant = |source: &Source| match source {
             Source::Argument(Argument::IngressPort | Argument::Timestamp) => true,
             Source::Argument(Argument::PacketLength) | Source::Number(_) => false,
-            Source::EgressPort | Source::Instance => false,
+            Source::EgressPort | Source::Instance | Source::Queue(_) | Source::NewLength => false,
         };
         let arguments = self.before_parser.iter().copied();
         let arguments = arguments.filter(|(slot, source)| is_constant(source) && !written.contains(slot));
@@ -230,6 +278,25 @@ impl Route {
         all.requests || self.copying.iter().any(|slot| all.may_be_set.contains(slot))
     }
 
+    /// Whether a packet may bail out at the end of a block of a flow, or in it.
+    pub(crate) fn may_bail_out_at(&self, program: &Program, block: &FlowBlock) -> bool {
+        let asks = |statement: &Statement| is_request(&statement.op);
+        let in_actions = |table: TableId| {
+            let listed = program.tables[table.index()].actions.iter();
+            let mut bodies = listed.map(|listed| program.actions[listed.action.index()].body);
+            bodies.any(|body| Use::of(program, &[body]).requests)
+        };
+        let at_end = match (block.joint, &block.block.terminator) {
+            (Some(Joint::Decide { replicate }), _) => {
+                let has_group = |group| block.facts.value(group) != Some(0) && self.may_replicate(program);
+                !self.copying.is_empty() || (replicate.is_none() && self.group().is_some_and(has_group))
+            }
+            (_, Terminator::Apply { table, .. }) => in_actions(*table),
+            _ => false,
+        };
+        at_end || block.block.statements.iter().any(asks)
+    }
+
     /// Whether what becomes of packets depends on nothing that outlives them, but for tables, and leaves nothing else as it
     /// was not before.
     pub(crate) fn is_stateless(&self, program: &Program) -> bool {
@@ -256,9 +323,9 @@ impl Route {
         self.group().is_some_and(|group| ingress.may_be_set.contains(&group))
     }
 
-    /// Whether anything that outlives the packet is changed before egress.
-    pub(crate) fn has_effects(&self, program: &Program) -> bool {
-        Use::of(program, &[self.verify_checksum, self.ingress]).effects
+    /// Whether a register or a meter is changed before egress.
+    pub(crate) fn changes_state_in_ingress(&self, program: &Program) -> bool {
+        Use::of(program, &[self.verify_checksum, self.ingress]).changes_state
     }
 
     /// Whether what follows ingress can be done for each copy of a packet.
@@ -283,6 +350,8 @@ struct Use {
     may_be_set: BTreeSet<SlotId>,
     random: bool,
     effects: bool,
+    /// Registers or meters change, which cannot be taken back as what was counted can.
+    changes_state: bool,
     /// Effects that do not give the same result in another order.
     ordered: bool,
     requests: bool,
@@ -316,6 +385,9 @@ impl Use {
                 self.effects |=
                     table.direct_counter.is_some() || table.direct_meter.is_some() || table.supports_timeout;
                 self.ordered |= table.direct_meter.is_some();
+                // The runtime counts hits of tables with profiles.
+                let counts = table.direct_counter.is_some() && table.implementation.is_some();
+                self.changes_state |= table.direct_meter.is_some() || counts;
                 self.write(table.direct_meter.and_then(|meter| meter.slot));
                 for key in &table.keys {
                     key.expr.for_each_slot(&mut |slot| self.read(slot));
@@ -358,14 +430,20 @@ impl Use {
             op,
             Op::RegisterWrite { .. } | Op::Count { .. } | Op::ExecuteMeter { .. }
         );
+        self.changes_state |= matches!(op, Op::RegisterWrite { .. } | Op::ExecuteMeter { .. });
         self.ordered |= matches!(
             op,
-            Op::RegisterWrite { .. } | Op::ExecuteMeter { .. } | Op::EnterAtomic { .. }
+            Op::RegisterWrite { .. } | Op::ExecuteMeter { .. } | Op::EnterAtomic { .. } | Op::Random { .. }
         );
         self.asserts |= matches!(op, Op::Assert { .. } | Op::Assume { .. });
-        self.requests |= matches!(
-            op,
-            Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Digest { .. }
-        );
+        self.requests |= is_request(op);
     }
+}
+
+/// Whether an operation makes a packet leave its way.
+fn is_request(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Digest { .. }
+    )
 }

@@ -4,8 +4,9 @@
 //! stops [some](Stops::Some) leaves the packets that come there to the slow path, before anything has been changed for them.
 
 use super::Route;
+use super::changes::{Change, Changes};
 use crate::analysis::{action_body, longest_way};
-use forebay_ir::{Block, Body, BodyId, Location, Op, Program, RegisterId, SlotId, Table, Terminator};
+use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, Terminator};
 use std::collections::BTreeSet;
 
 /// A reason why packets take the slow path.
@@ -33,18 +34,12 @@ pub enum Stops {
 /// The kinds of obstacles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObstacleKind {
-    /// A value is read that exists only in queues.
-    ReadsQueue,
     /// A value is written that the fast path takes for fixed.
     WritesFixed,
-    /// A random number is drawn: their order would be another one.
-    Random,
     /// A loop, or a control so long that it could reach the step limit.
     Steps,
     /// A packet that is copied, sent back or reported starts again on the slow path, which repeats changes of state.
     StateAndCopies,
-    /// State is kept behind the traffic manager, where packets of a burst have another order.
-    EgressState,
     /// The parser does more than parse.
     Parser,
     /// A table is applied in an atomic section.
@@ -63,12 +58,9 @@ impl ObstacleKind {
     /// The stable name, for JSON.
     pub fn name(self) -> &'static str {
         match self {
-            ObstacleKind::ReadsQueue => "reads_queue",
             ObstacleKind::WritesFixed => "writes_fixed",
-            ObstacleKind::Random => "random",
             ObstacleKind::Steps => "steps",
             ObstacleKind::StateAndCopies => "state_and_copies",
-            ObstacleKind::EgressState => "egress_state",
             ObstacleKind::Parser => "parser",
             ObstacleKind::AtomicLookup => "atomic_lookup",
             ObstacleKind::Leaves => "leaves",
@@ -98,7 +90,7 @@ fn place_words(program: &Program, location: Location) -> Option<String> {
 
 /// What one place of a body does.
 #[derive(Clone, Copy)]
-enum Deed<'p> {
+pub(super) enum Deed<'p> {
     Op(&'p Op),
     Ends(&'p Terminator),
     /// A table is applied: its keys are read, its direct objects change.
@@ -107,9 +99,9 @@ enum Deed<'p> {
 
 /// Something that is done, and where.
 #[derive(Clone, Copy)]
-struct Place<'p> {
-    location: Location,
-    deed: Deed<'p>,
+pub(super) struct Place<'p> {
+    pub(super) location: Location,
+    pub(super) deed: Deed<'p>,
 }
 
 /// All that bodies do, actions of their tables included, in the order of the text of the program's representation.
@@ -162,20 +154,6 @@ impl<'p> Places<'p> {
 }
 
 impl Place<'_> {
-    fn reads(&self, slot: SlotId) -> bool {
-        let mut found = false;
-        let mut compare = |read: SlotId| found |= read == slot;
-        match self.deed {
-            Deed::Op(op) => op.for_each_slot_read(&mut compare),
-            Deed::Ends(terminator) => terminator
-                .exprs()
-                .into_iter()
-                .for_each(|expr| expr.for_each_slot(&mut compare)),
-            Deed::Applies(table) => table.keys.iter().for_each(|key| key.expr.for_each_slot(&mut compare)),
-        }
-        found
-    }
-
     fn writes(&self, program: &Program, slot: SlotId) -> bool {
         match self.deed {
             Deed::Op(op) => op.slots_written(program).into_iter().any(|written| written == slot),
@@ -192,22 +170,20 @@ impl Place<'_> {
         self.writes(program, slot) && !matches!(self.deed, Deed::Op(op) if is_zero(op))
     }
 
-    fn register_read(&self) -> Option<RegisterId> {
+    /// Whether it changes a register or a meter. Counters give the same in any order, and packets are taken back from them.
+    pub(super) fn changes_state(&self) -> bool {
         match self.deed {
-            Deed::Op(Op::RegisterRead { register, .. }) => Some(*register),
-            _ => None,
-        }
-    }
-
-    fn register_written(&self) -> Option<RegisterId> {
-        match self.deed {
-            Deed::Op(Op::RegisterWrite { register, .. }) => Some(*register),
-            _ => None,
+            Deed::Op(op) => matches!(op, Op::RegisterWrite { .. } | Op::ExecuteMeter { .. }),
+            // The runtime counts hits of tables with profiles.
+            Deed::Applies(table) => {
+                table.direct_meter.is_some() || (table.direct_counter.is_some() && table.implementation.is_some())
+            }
+            Deed::Ends(_) => false,
         }
     }
 
     /// What it changes that outlives the packet, in words.
-    fn change(&self, program: &Program) -> Option<String> {
+    pub(super) fn change(&self, program: &Program) -> Option<String> {
         match self.deed {
             Deed::Op(Op::RegisterWrite { register, .. }) => {
                 let name = &program.registers[register.index()].name;
@@ -245,10 +221,6 @@ impl Place<'_> {
         }
     }
 
-    fn is_random(&self) -> bool {
-        matches!(self.deed, Deed::Op(Op::Random { .. }))
-    }
-
     fn is_assertion(&self) -> bool {
         matches!(self.deed, Deed::Op(Op::Assert { .. } | Op::Assume { .. }))
     }
@@ -264,10 +236,8 @@ impl Route {
             behind: Places::of(program, &[self.egress, self.compute_checksum, self.deparser]),
             found: Vec::new(),
         };
-        finder.fixed_and_unknown(self);
-        finder.random();
+        finder.fixed(self);
         finder.steps(self, step_limit);
-        finder.egress_state();
         finder.requests(self);
         finder.parser(self);
         finder.found.sort_by_key(|obstacle| obstacle.stops);
@@ -331,28 +301,14 @@ impl<'p> Finder<'p> {
         self.before.iter().chain(&self.behind).copied().collect()
     }
 
-    fn fixed_and_unknown(&mut self, route: &Route) {
+    fn fixed(&mut self, route: &Route) {
         let (program, all) = (self.program, self.all());
-        for &slot in &route.unknown {
-            let name = &program.slot(slot).name;
-            for place in all.iter().filter(|place| place.reads(slot)) {
-                let text = format!("reads `{name}`, which is known only to packets that were queued");
-                self.add(ObstacleKind::ReadsQueue, Stops::All, place.location, text);
-            }
-        }
         for &slot in &route.fixed {
             let name = &program.slot(slot).name;
             for place in all.iter().filter(|place| place.writes(program, slot)) {
                 let text = format!("writes `{name}`, which the fast path takes for fixed");
                 self.add(ObstacleKind::WritesFixed, Stops::All, place.location, text);
             }
-        }
-    }
-
-    fn random(&mut self) {
-        for place in self.all().iter().filter(|place| place.is_random()) {
-            let text = "draws a random number".to_owned();
-            self.add(ObstacleKind::Random, Stops::All, place.location, text);
         }
     }
 
@@ -389,47 +345,31 @@ impl<'p> Finder<'p> {
         }
     }
 
-    fn egress_state(&mut self) {
-        let program = self.program;
-        let written: BTreeSet<RegisterId> = self.before.iter().filter_map(Place::register_written).collect();
-        for place in self.behind.clone() {
-            if let Some(change) = place.change(program) {
-                let text = format!("{change} in egress");
-                self.add(ObstacleKind::EgressState, Stops::All, place.location, text);
-            }
-            if let Some(register) = place.register_read().filter(|register| written.contains(register)) {
-                let name = &program.registers[register.index()].name;
-                let text = format!("reads register `{name}` in egress, which ingress writes");
-                self.add(ObstacleKind::EgressState, Stops::All, place.location, text);
-            }
-        }
-    }
-
     /// Clones, digests and the like. A packet for which there is one starts again on the slow path, so nothing may have been
-    /// changed for it before.
+    /// changed for it before that cannot be taken back.
     fn requests(&mut self, route: &Route) {
-        let program = self.program;
-        let change = self
-            .before
-            .iter()
-            .find_map(|place| Some((place.location, place.change(program)?)));
-        let change = change.map(|(location, words)| match place_words(program, location) {
-            Some(place) => format!("{place} {words}"),
-            None => format!("the program {words}"),
-        });
-        let of_program = self.all().into_iter();
-        let of_program = of_program.filter_map(|place| Some((place.location, place.request()?.to_owned())));
-        let of_architecture = self.before.iter().filter_map(|place| {
-            let slot = route.copying.iter().find(|slot| place.may_set(program, **slot))?;
-            Some((place.location, format!("sets `{}`", program.slot(*slot).name)))
-        });
-        let requests: Vec<(Location, String)> = of_program.chain(of_architecture).collect();
-        for (location, request) in requests {
-            match &change {
-                None => self.add(ObstacleKind::Leaves, Stops::Some, location, request),
-                Some(change) => {
-                    let text = format!("{request}, and {change}: the fast path has room for one of both");
-                    self.add(ObstacleKind::StateAndCopies, Stops::All, location, text);
+        let changes = Changes::of(self.program, route);
+        for place in self.all() {
+            let by_architecture = || {
+                let slot = route.copying.iter().find(|slot| place.may_set(self.program, **slot))?;
+                Some(format!("sets `{}`", self.program.slot(*slot).name))
+            };
+            let Some(request) = place.request().map(str::to_owned).or_else(by_architecture) else {
+                continue;
+            };
+            let change = match place.deed {
+                Deed::Op(op) => changes.before(op),
+                Deed::Ends(_) | Deed::Applies(_) => None,
+            };
+            match change {
+                None => self.add(ObstacleKind::Leaves, Stops::Some, place.location, request),
+                Some(Change { location, words }) => {
+                    let change = match place_words(self.program, *location) {
+                        Some(place) => format!("{place} {words}"),
+                        None => format!("the program {words}"),
+                    };
+                    let text = format!("{request}, after {change}, which cannot be taken back");
+                    self.add(ObstacleKind::StateAndCopies, Stops::All, place.location, text);
                 }
             }
         }

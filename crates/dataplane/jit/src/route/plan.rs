@@ -131,30 +131,14 @@ struct Way {
 }
 
 impl Plan {
-    /// The plan of a program's parser. `known` are the values of slots before it.
-    pub(crate) fn new(program: &Program, route: &Route, known: BTreeMap<SlotId, Bits>, step_limit: u64) -> Plan {
-        let mut planner = Planner {
-            program,
-            route,
-            step_limit,
-            statements: 0,
-            blocks_left: THREADED_BLOCKS_MAX,
-            plan: Plan {
-                nodes: Vec::new(),
-                leaves: Vec::new(),
-                limits: Limits::default(),
-            },
-        };
-        let way = Way {
-            known,
-            cursor: CursorFact::At(0),
-            extracted: Vec::new(),
-            contiguous: true,
-            changed: BTreeSet::new(),
-            steps: 0,
-        };
-        planner.node(BlockId(0), way);
-        planner.plan
+    /// The plan of a program's parser.
+    pub(crate) fn new(program: &Program, route: &Route, step_limit: u64) -> Plan {
+        Planner::new(program, route, step_limit, Depth::Full).plan()
+    }
+
+    /// What the [plan](Plan::new) of a program leaves out. What follows the parser is planned as far as that is needed to tell.
+    pub(super) fn outline(program: &Program, route: &Route, step_limit: u64) -> Limits {
+        Planner::new(program, route, step_limit, Depth::Limits).plan().limits
     }
 
     /// Whether packets may become copies.
@@ -169,9 +153,19 @@ impl Plan {
     }
 }
 
+/// What is to be found out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// All that is compiled.
+    Full,
+    /// [`Plan::limits`] only; there are no leaves.
+    Limits,
+}
+
 struct Planner<'a> {
     program: &'a Program,
     route: &'a Route,
+    depth: Depth,
     step_limit: u64,
     /// Statements of all leaves' programs.
     statements: usize,
@@ -180,7 +174,36 @@ struct Planner<'a> {
     plan: Plan,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    fn new(program: &'a Program, route: &'a Route, step_limit: u64, depth: Depth) -> Self {
+        Planner {
+            program,
+            route,
+            depth,
+            step_limit,
+            statements: 0,
+            blocks_left: THREADED_BLOCKS_MAX,
+            plan: Plan {
+                nodes: Vec::new(),
+                leaves: Vec::new(),
+                limits: Limits::default(),
+            },
+        }
+    }
+
+    fn plan(mut self) -> Plan {
+        let way = Way {
+            known: self.route.known(self.program),
+            cursor: CursorFact::At(0),
+            extracted: Vec::new(),
+            contiguous: true,
+            changed: BTreeSet::new(),
+            steps: 0,
+        };
+        self.node(BlockId(0), way);
+        self.plan
+    }
+
     /// The tree from a block on.
     fn node(&mut self, block: BlockId, mut way: Way) -> NodeId {
         let id = NodeId(self.plan.nodes.len());
@@ -303,7 +326,7 @@ impl Planner<'_> {
     }
 
     fn leaf(&mut self, way: &Way) -> Next {
-        if self.plan.leaves.len() >= LEAVES_MAX {
+        if self.plan.limits.ways >= LEAVES_MAX {
             self.plan.limits.ways_left_out += 1;
             return Next::BailOut(BailOut::TooLarge);
         }
@@ -315,11 +338,19 @@ impl Planner<'_> {
         self.statements += special.statements;
         let program = &special.program;
         let replicates = self.route.may_replicate(program);
+        if self.depth == Depth::Limits && !replicates {
+            self.plan.limits.ways += 1;
+            return Next::BailOut(BailOut::TooLarge);
+        }
         let Some(flow) = self.flow(&special, way, replicates) else {
             return Next::BailOut(BailOut::Copies);
         };
-        let written_before = written_before(program, self.route, &flow);
+        self.plan.limits.ways += 1;
         self.blocks_left = self.blocks_left.saturating_sub(flow.blocks.len());
+        if self.depth == Depth::Limits {
+            return Next::BailOut(BailOut::TooLarge);
+        }
+        let written_before = written_before(program, self.route, &flow);
         self.plan.leaves.push(Leaf {
             known: way.known.clone(),
             cursor: way.cursor,
@@ -358,7 +389,7 @@ impl Planner<'_> {
             return Some(copied);
         }
         self.plan.limits.ways_without_copies += 1;
-        (!route.has_effects(program)).then(|| threading.thread(&plain, facts))
+        (!route.changes_state_in_ingress(program)).then(|| threading.thread(&plain, facts))
     }
 
     /// Whether all copies can be put together: their headers are known, and have whole bytes.

@@ -194,23 +194,17 @@ impl Translator<'_, '_, '_> {
         words.map(|word| word.unwrap_or_else(|| self.number(0))).collect()
     }
 
-    /// Whether a hit is noted.
-    fn notes_hits(&self, id: TableId) -> bool {
-        let table = &self.program.tables[id.index()];
-        table.direct_counter.is_some() || table.direct_meter.is_some() || table.supports_timeout
-    }
-
-    /// Counts and meters a hit or a miss where the program wants it, and notes when an entry was hit.
+    /// Counts and meters a hit or a miss if the program does so, and notes when an entry was hit.
     fn note_hit(&mut self, id: TableId, hit: ir::Value, first_word: ir::Value) {
         let table = &self.program.tables[id.index()];
-        let is_counted = table.direct_counter.is_some() || table.direct_meter.is_some();
-        if self.notes_hits(id) {
+        self.count_directly(id, hit, first_word);
+        if table.direct_meter.is_some() || table.supports_timeout {
             self.when(hit, |translator| {
                 let slot = translator.masked(SLOT_BITS, first_word);
                 translator.call_for_color(id, runtime::HIT, Some(slot));
             });
         }
-        if is_counted {
+        if table.direct_meter.is_some() {
             let zero = self.number(0);
             let missed = self.builder.ins().icmp(IntCC::Equal, hit, zero);
             self.when(missed, |translator| translator.call_for_color(id, runtime::MISS, None));

@@ -1,12 +1,13 @@
 //! The fast path behind the parser: the graph of [`crate::route::flow`], and what the architecture does at its joints.
 
+use super::Translator;
 use super::copies::CopyLoop;
 use super::flow::Region;
 use super::route::Parsed;
 use super::value_locations::Home;
-use super::{Ending, Translator};
 use crate::analysis::truncates;
 use crate::packet_context::{Lane, fate};
+use crate::route::facts::Facts;
 use crate::route::flow::{Flow, FlowBlock, Joint};
 use crate::route::plan::Leaf;
 use crate::route::{BailOut, Route, Source};
@@ -42,6 +43,7 @@ impl<'a> Translator<'_, 'a, '_> {
             // Blocks stand before those that follow them.
             self.enter(region.block(id));
             self.carry(leaf, parsed, stages[id.index()]);
+            self.count_in_block(id.index());
             self.on_exit = block.exit.map(|exit| region.block(exit));
             let copies = block.copies.map(|replicate| &loops[&replicate]);
             self.copy_loop = copies.map(|(copies, _)| *copies);
@@ -108,7 +110,9 @@ impl<'a> Translator<'_, 'a, '_> {
             }
             let copies = self.read_slot(slot);
             let copies = self.low_word(copies);
-            self.refuse(copies, Ending::BailedOut(BailOut::Copies));
+            let (next, end) = (self.builder.create_block(), self.bail_out_block(BailOut::Copies));
+            self.builder.ins().brif(copies, end, &[], next, &[]);
+            self.enter(next);
         }
         // A group, where there is no way to make copies.
         let group = route
@@ -118,7 +122,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let group = self.read_slot(group);
             let group = self.low_word(group);
             let unicast = self.builder.create_block();
-            let copies = replicate.unwrap_or_else(|| self.ending(Ending::BailedOut(BailOut::Copies)));
+            let copies = replicate.unwrap_or_else(|| self.bail_out_block(BailOut::Copies));
             self.builder.ins().brif(group, copies, &[], unicast, &[]);
             self.enter(unicast);
         }
@@ -129,7 +133,13 @@ impl<'a> Translator<'_, 'a, '_> {
         let port = self.read_slot(route.egress_spec);
         let port = self.low_word(port);
         let instance = self.number(0);
-        self.set_sources(route, &route.before_egress, Destination { port, instance });
+        self.set_sources(
+            route,
+            &route.before_egress,
+            Destination { port, instance },
+            &block.facts,
+        );
+        self.begin_random_numbers_of_egress(route, port, instance);
         let chosen = self.egress_port.expect("every way through the parser has one");
         self.builder.def_var(chosen, port);
     }
@@ -171,10 +181,17 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    pub(super) fn set_sources(&mut self, route: &Route, sources: &[(SlotId, Source)], destination: Destination) {
+    /// Gives slots the values of sources. No source reads the slot of another one.
+    pub(super) fn set_sources(
+        &mut self,
+        route: &Route,
+        sources: &[(SlotId, Source)],
+        destination: Destination,
+        facts: &Facts,
+    ) {
         let read = route.slots_read(self.program);
         for (slot, source) in sources.iter().filter(|(slot, _)| read.contains(slot)) {
-            self.set_source(*slot, *source, destination);
+            self.set_source(*slot, *source, destination, facts);
         }
     }
 

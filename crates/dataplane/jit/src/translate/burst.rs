@@ -521,6 +521,15 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().iadd(lanes, offset)
     }
 
+    /// The place of the present packet in the burst, of a form in which packets do not wait.
+    pub(super) fn place_in_burst(&mut self) -> ir::Value {
+        let position = self.burst_state().position;
+        let position = self.builder.use_var(position);
+        let first = self.load_fates();
+        let bytes = self.builder.ins().isub(position, first);
+        self.shifted_right(bytes, 3)
+    }
+
     /// The first byte of the present packet.
     pub(super) fn packet(&mut self) -> ir::Value {
         match self.burst {

@@ -112,7 +112,9 @@ impl<'a> Translator<'_, 'a, '_> {
             true => route.before_copy().to_vec(),
             false => sources_for_copies(route, true),
         };
-        self.set_sources(route, &sources, Destination { port, instance });
+        let facts = &leaf.flow.block(id).facts;
+        self.set_sources(route, &sources, Destination { port, instance }, facts);
+        self.begin_random_numbers_of_egress(route, port, instance);
         (copies, once)
     }
 
@@ -133,7 +135,8 @@ impl<'a> Translator<'_, 'a, '_> {
             port: zero,
             instance: zero,
         };
-        self.set_sources(route, &sources_for_copies(route, false), nowhere);
+        let facts = &leaf.flow.block(replicate).facts;
+        self.set_sources(route, &sources_for_copies(route, false), nowhere, facts);
         self.flow_slot = None;
         for (_, block) in &tables {
             let Terminator::Apply {

@@ -6,7 +6,7 @@ use crate::route::BailOut;
 use crate::runtime::{self, DigestShape, NO_FIELD_LIST};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
-use forebay_ir::{DigestId, Expr, Op, RegisterId, SlotId};
+use forebay_ir::{DigestId, Expr, Op, RegisterId};
 
 impl Translator<'_, '_, '_> {
     /// An operation.
@@ -75,18 +75,6 @@ impl Translator<'_, '_, '_> {
         let index = self.saturated_of(index, data);
         let value = self.value(value, data);
         self.write_element(register, index, value);
-    }
-
-    /// Reversed bounds leave the slot as it is.
-    fn random(&mut self, low: &Expr, high: &Expr, slot: SlotId, data: Option<&ActionData>) {
-        let (low, high) = (self.saturated_of(low, data), self.saturated_of(high, data));
-        let target = self.temporary_address(1);
-        let drawn = self.call_for_result(runtime::RANDOM, &[self.context, low, high, target]);
-        self.when(drawn, |translator| {
-            let number = translator.load(target, 0);
-            let value = translator.value_of_u64(translator.program.slot(slot).width, number);
-            translator.write_slot(slot, value);
-        });
     }
 
     fn hash_op(&mut self, op: &Op, action: Option<&ActionData>) {

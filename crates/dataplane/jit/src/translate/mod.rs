@@ -17,8 +17,11 @@
 //! | `pack.rs` | emit, and the data of hashes and checksums |
 //! | `crc.rs` | CRCs |
 //! | `checksum.rs` | Internet checksums of fields |
+//! | `new_length.rs` | the fast path: how long a packet is behind ingress |
+//! | `random.rs` | random numbers |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
-//! | `stateful.rs` | registers and counters without calls |
+//! | `stateful.rs` | registers without calls |
+//! | `counting.rs` | counters without calls, and packets that are taken back from them |
 //! | `section.rs` | atomic sections, and their locks in elements of registers |
 //! | `search.rs` | looking keys up in place |
 //! | `flows.rs` | the fast path: look-ups that take what the last packet of the flow has found |
@@ -37,6 +40,7 @@ mod boundaries;
 mod burst;
 mod checksum;
 mod copies;
+mod counting;
 mod crc;
 mod deparse;
 mod expression;
@@ -49,8 +53,10 @@ mod gress;
 mod indexed_stores;
 mod inline_caches;
 mod known;
+mod new_length;
 mod pack;
 mod parse;
+mod random;
 mod route;
 mod search;
 mod section;
@@ -79,6 +85,7 @@ use crate::runtime::{Function, words};
 use access::within_bounds;
 use burst::Burst;
 use copies::{CopyLoop, FoundOnce};
+use counting::{Counted, TakenBack};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -216,6 +223,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     checksum_failed: Option<Variable>,
     /// On the fast path, behind ingress: where the packet leaves.
     egress_port: Option<Variable>,
+    /// On the fast path: bits of the headers that were valid behind the parser, if that is asked for.
+    parsed_bits: Option<Variable>,
     /// The fast path's loop.
     burst: Option<Burst>,
     /// On the fast path: where the parser stands, in bits.
@@ -249,6 +258,10 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     on_checksum_error: Option<ir::Block>,
     /// The present block has a write to one of several registers.
     chosen_write: Option<ChosenWrite>,
+    /// On the fast path: where the present packet has been counted.
+    counted: Counted,
+    /// Packets that bail out and have been counted: translated when everything else is.
+    taken_back: Vec<TakenBack>,
     /// What look-ups found that are the same for all copies, by the loop's register and table.
     found_once: HashMap<(u32, TableId), FoundOnce>,
 }
@@ -301,6 +314,8 @@ context_fields! {
     load_arguments, store_arguments: arguments;
     load_ingress_port, none: ingress_port;
     load_timestamp, none: timestamp_us;
+    load_last_queue, none: last_queue;
+    load_random_seed, none: random_seed;
     load_queues, none: queues;
     load_first_frame, none: first_frame;
     load_frame_stride, none: frame_stride;
@@ -354,6 +369,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             on_exit: None,
             checksum_failed: None,
             egress_port: None,
+            parsed_bits: None,
             burst: None,
             cursor_variable,
             leaf: None,
@@ -371,6 +387,8 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             on_checksum_error: None,
             chosen_write: None,
             packet_rests: false,
+            counted: Counted::default(),
+            taken_back: Vec::new(),
             found_once: HashMap::new(),
         };
         translator.state = translator.load_state();
@@ -403,6 +421,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 self.environment.shape = self.environment.shape.or(shape);
             }
         }
+        self.fill_taken_back();
         self.fill_endings();
         self.builder.seal_all_blocks();
         self.builder

@@ -2,12 +2,14 @@
 
 use super::boundaries::Destination;
 use super::burst::Way;
+use super::counting::Counted;
 use super::value_locations::{Address, Field, Home, Homes};
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
 use crate::flow_slots::{SlotLayout, Wanting};
 use crate::inline_caches::key_slots;
 use crate::packet_context::Shape;
+use crate::route::facts::Facts;
 use crate::route::flow::Stage;
 use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan, Planned};
@@ -145,7 +147,7 @@ impl<'a> Translator<'_, 'a, '_> {
             instance: zero,
         };
         for (slot, source) in &constants {
-            self.set_source(*slot, *source, nowhere);
+            self.set_source(*slot, *source, nowhere, &Facts::default());
         }
         for id in self.tables_of_bursts(route) {
             let layout = self.table_layout(id).expect("that is one of the conditions");
@@ -177,7 +179,7 @@ impl<'a> Translator<'_, 'a, '_> {
                     self.homes.set(*slot, Home::Constant(value));
                 }
                 _ if !read.contains(slot) => {}
-                _ => self.set_source(*slot, *source, nowhere),
+                _ => self.set_source(*slot, *source, nowhere, &Facts::default()),
             }
         }
         let parsed = Parsed {
@@ -187,8 +189,14 @@ impl<'a> Translator<'_, 'a, '_> {
         self.node(route, plan, plan.root(), parsed);
     }
 
-    pub(super) fn set_source(&mut self, slot: SlotId, source: Source, destination: Destination) {
+    pub(super) fn set_source(&mut self, slot: SlotId, source: Source, destination: Destination, facts: &Facts) {
         let number = match source {
+            Source::Queue(slot) => {
+                let wanted = self.read_slot(slot);
+                let (wanted, last) = (self.low_word(wanted), self.load_last_queue());
+                self.builder.ins().umin(wanted, last)
+            }
+            Source::NewLength => self.new_length(facts),
             Source::Number(number) => self.number(number as i64),
             Source::Argument(Argument::IngressPort) => self.load_ingress_port(),
             Source::Argument(Argument::Timestamp) => self.load_timestamp(),
@@ -377,6 +385,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.bases.clear();
         self.sums_known.clear();
         self.leaf = None;
+        self.counted = Counted::default();
+        self.parsed_bits = None;
         self.program = whole;
     }
 
@@ -385,6 +395,9 @@ impl<'a> Translator<'_, 'a, '_> {
         self.begin_memos();
         self.begin_truncation();
         self.begin_sums(route, leaf);
+        self.begin_counting(route, leaf);
+        self.begin_new_length(route, leaf);
+        self.begin_random_numbers(route);
         let chosen = self.builder.declare_var(types::I64);
         self.egress_port = Some(chosen);
         let burst = self.burst_state();
@@ -397,6 +410,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let mut carried = parsed.carried.clone();
         carried.extend(self.sum_variables());
         carried.extend(self.memo_variables());
+        carried.extend(self.counted_variables());
+        carried.extend(self.parsed_bits);
         match stage {
             Stage::Verification => carried.extend(self.checksum_failed),
             Stage::Ingress => {}
@@ -442,7 +457,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The packet takes the slow path from here on.
     pub(super) fn bail_out(&mut self, reason: BailOut) {
-        let end = self.ending(Ending::BailedOut(reason));
+        let end = self.bail_out_block(reason);
         self.builder.ins().jump(end, &[]);
         // What follows is never reached.
         let next = self.builder.create_block();

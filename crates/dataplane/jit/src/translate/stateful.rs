@@ -1,4 +1,4 @@
-//! Registers and counters: in generated code, without calls.
+//! Registers: in generated code, without calls.
 //!
 //! Arrays have as many elements as the program declares, see [`crate::arrays`]. Words are written by plain stores, which
 //! on the machines that Cranelift knows are what relaxed atomic ones are. Elements that [have a lock](RegisterArray::have_locks) in
@@ -7,12 +7,11 @@
 use super::Translator;
 use super::access::within_bounds;
 use super::value::{Place, Value};
-use crate::arrays::COUNTER_WORDS;
 use crate::context::Context;
-use crate::runtime::{self, words};
+use crate::runtime::words;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
-use forebay_ir::{CounterId, RegisterId, SlotId, Unit};
+use forebay_ir::{RegisterId, SlotId};
 use forebay_tables::{LOCKED_BITS_MAX, RegisterArray};
 use std::mem::offset_of;
 
@@ -99,59 +98,6 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Counts the packet in an element; nothing happens outside the array.
-    pub(super) fn count_element(&mut self, counter: CounterId, index: ir::Value) {
-        let declared = &self.program.counters[counter.index()];
-        let (unit, Some(size)) = (declared.unit, declared.size) else {
-            return self.count_by_runtime(counter, index);
-        };
-        self.when_inside(index, size, |translator| {
-            let counters = translator.load_counters();
-            let array = translator.load(counters, 8 * counter.0 as i32);
-            let (own, shared, next) = (
-                translator.builder.create_block(),
-                translator.builder.create_block(),
-                translator.builder.create_block(),
-            );
-            translator.builder.set_cold_block(shared);
-            translator.builder.ins().brif(array, own, &[], shared, &[]);
-            translator.enter(shared);
-            translator.count_by_runtime(counter, index);
-            translator.builder.ins().jump(next, &[]);
-            translator.enter(own);
-            translator.count_own(unit, array, index);
-            translator.builder.ins().jump(next, &[]);
-            translator.enter(next);
-        });
-    }
-
-    /// Has the runtime count.
-    pub(super) fn count_by_runtime(&mut self, counter: CounterId, index: ir::Value) {
-        let counter = self.number(counter.0.into());
-        self.tell_facts();
-        self.call(runtime::COUNT, &[self.context, counter, index]);
-    }
-
-    /// Counts in words that are ours alone.
-    fn count_own(&mut self, unit: Unit, array: ir::Value, index: ir::Value) {
-        let element = self.place_of(array, index, COUNTER_WORDS);
-        if unit != Unit::Bytes {
-            let one = self.number(1);
-            self.add_to(element, 0, one);
-        }
-        if unit != Unit::Packets {
-            let bits = self.packet_bits();
-            let bytes = self.shifted_right(bits, 3);
-            self.add_to(element, 8, bytes);
-        }
-    }
-
-    fn add_to(&mut self, address: ir::Value, offset: i32, amount: ir::Value) {
-        let before = self.load(address, offset);
-        let after = self.builder.ins().iadd(before, amount);
-        self.store(after, address, offset);
-    }
-
     /// Whether there is such an element; nothing when that is certain.
     pub(super) fn is_inside(&mut self, index: ir::Value, size: u64) -> Option<ir::Value> {
         let bits = self.computed_bits(index);
@@ -163,7 +109,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// What is done with an element that exists.
-    fn when_inside(&mut self, index: ir::Value, size: u64, then: impl FnOnce(&mut Self)) {
+    pub(super) fn when_inside(&mut self, index: ir::Value, size: u64, then: impl FnOnce(&mut Self)) {
         match self.is_inside(index, size) {
             Some(inside) => self.when(inside, then),
             None => then(self),
@@ -188,7 +134,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The address of element `index` of an array with elements of so many words.
-    fn place_of(&mut self, array: ir::Value, index: ir::Value, words: u64) -> ir::Value {
+    pub(super) fn place_of(&mut self, array: ir::Value, index: ir::Value, words: u64) -> ir::Value {
         let bytes = 8 * words;
         let offset = if bytes.is_power_of_two() {
             self.shifted_left(index, bytes.ilog2())

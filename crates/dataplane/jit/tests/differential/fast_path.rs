@@ -7,12 +7,13 @@ use forebay_exec::{BitBuffer, Buffers, Ended, Input, NoTrace, PacketFacts, Rando
 use forebay_interp::Execution;
 use forebay_ir::{BodyId, Program, text, verify};
 use forebay_jit::route::{Argument, Arguments, Order, Replication, Route, Source};
-use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, ShortCode, TableObjects};
+use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, Seed, ShortCode, TableObjects};
 
 const DROP_PORT: u32 = 511;
 const STEP_LIMIT: u64 = 1000;
 const INGRESS_PORT: u32 = 3;
 const TIMESTAMP_US: u64 = 5;
+const RANDOM_SEED: u64 = 11;
 /// Bytes of a packet are fewer.
 const LENGTH_MAX: usize = 120;
 /// Copies of all packets together are fewer.
@@ -39,7 +40,6 @@ fn route() -> Route {
                 (generate::INSTANCE, Source::Instance),
             ],
         }),
-        unknown: Vec::new(),
         fixed: Vec::new(),
     }
 }
@@ -61,11 +61,11 @@ struct Seen {
 /// What the interpreter does with packets, but for those that the fast path gave up.
 fn interpreted(program: &Program, packets: &[Vec<u8>], given_up: &[bool], objects: Recorder<'_>) -> Seen {
     let mut fates = Vec::new();
-    for (packet, given_up) in packets.iter().zip(given_up) {
+    for ((packet, given_up), number) in packets.iter().zip(given_up).zip(0..) {
         fates.push(if *given_up {
             None
         } else {
-            interpreted_packet(program, packet, &objects)
+            interpreted_packet(program, packet, number, &objects)
         });
     }
     Seen {
@@ -74,10 +74,11 @@ fn interpreted(program: &Program, packets: &[Vec<u8>], given_up: &[bool], object
     }
 }
 
-fn interpreted_packet(program: &Program, packet: &[u8], objects: &Recorder<'_>) -> Outcome {
+fn interpreted_packet(program: &Program, packet: &[u8], number: u64, objects: &Recorder<'_>) -> Outcome {
     let mut state = State::new(program);
     state.set_number(generate::EGRESS_SPEC, INGRESS_PORT.into());
-    let mut ingress = Stage::new(program, packet, objects, Requests::default());
+    let seed = Seed::of_packet(RANDOM_SEED, number);
+    let mut ingress = Stage::new(program, packet, objects, Requests::default(), seed);
     if ingress.run(generate::PARSER, &mut state) != Ended::Returned {
         return None;
     }
@@ -91,7 +92,8 @@ fn interpreted_packet(program: &Program, packet: &[u8], objects: &Recorder<'_>) 
             let mut state = state.clone();
             state.set_number(generate::EGRESS_SPEC, member.egress_port.into());
             state.set_number(generate::INSTANCE, member.instance.into());
-            ingress.copy().egress(&mut state, member.egress_port)
+            let seed = seed.in_egress(member.egress_port, member.instance);
+            ingress.copy(seed).egress(&mut state, member.egress_port)
         });
         return copies.collect();
     }
@@ -99,7 +101,8 @@ fn interpreted_packet(program: &Program, packet: &[u8], objects: &Recorder<'_>) 
     if port == DROP_PORT {
         return Some(vec![Err("ingress")]);
     }
-    ingress.egress(&mut state, port).map(|left| vec![left])
+    let egress = ingress.copy(seed.in_egress(port, 0));
+    egress.egress(&mut state, port).map(|left| vec![left])
 }
 
 /// One packet's, or copy's, way through some bodies.
@@ -110,10 +113,12 @@ struct Stage<'a> {
     requests: Requests,
     buffers: Buffers,
     cursor: usize,
+    /// Where the next random numbers begin.
+    seed: u64,
 }
 
 impl<'a> Stage<'a> {
-    fn new(program: &'a Program, packet: &'a [u8], objects: &'a Recorder<'a>, requests: Requests) -> Self {
+    fn new(program: &'a Program, packet: &'a [u8], objects: &'a Recorder<'a>, requests: Requests, seed: Seed) -> Self {
         Stage {
             program,
             packet,
@@ -121,13 +126,15 @@ impl<'a> Stage<'a> {
             requests,
             buffers: Buffers::default(),
             cursor: 0,
+            seed: seed.value(),
         }
     }
 
-    fn copy(&self) -> Self {
+    /// The packet on the other side, where it draws other random numbers.
+    fn copy(&self, seed: Seed) -> Self {
         Stage {
             cursor: self.cursor,
-            ..Stage::new(self.program, self.packet, self.objects, self.requests.clone())
+            ..Stage::new(self.program, self.packet, self.objects, self.requests.clone(), seed)
         }
     }
 
@@ -139,7 +146,7 @@ impl<'a> Stage<'a> {
                 length_bytes: self.packet.len() as u32,
                 timestamp_us: TIMESTAMP_US,
             },
-            random_seed: 0,
+            random_seed: self.seed,
             step_limit: STEP_LIMIT,
         };
         let (requests, buffers, tracer) = (&mut self.requests, &mut self.buffers, &mut NoTrace);
@@ -182,12 +189,14 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     unsafe { memory.set_copies(copies_described) };
     let mut way = FastPath::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = way.headroom();
-    let arguments = Arguments {
-        ingress_port: INGRESS_PORT,
-        timestamp_us: TIMESTAMP_US,
-    };
     let mut fates = Vec::new();
     while fates.len() < packets.len() {
+        let arguments = Arguments {
+            ingress_port: INGRESS_PORT,
+            timestamp_us: TIMESTAMP_US,
+            last_queue: 7,
+            random_seed: Seed::of_packet(RANDOM_SEED, fates.len() as u64).value(),
+        };
         let rest = &packets[fates.len()..];
         let with_room = |packet: &Vec<u8>| [vec![0xA5; headroom], packet.clone()].concat();
         let mut frames: Vec<Vec<u8>> = rest.iter().take(burst).map(with_room).collect();
@@ -329,7 +338,7 @@ fn the_fast_path_does_the_same() {
             })
             .collect();
         let tables = tables_for(&program, &packets, |packet, objects| {
-            interpreted_packet(&program, packet, objects);
+            interpreted_packet(&program, packet, 0, objects);
         });
         let mut reader = tables.domain.reader();
         let pin = reader.pin();

@@ -5,8 +5,9 @@
 use crate::control::convert;
 use crate::control::{Batch, Entry, MeterRates};
 use crate::error::ControlError;
-use crate::load::{Pipeline, default_slot};
+use crate::load::Pipeline;
 use forebay_ir::{EntryMatch, TableId};
+use forebay_jit::default_slot;
 use forebay_tables::{ColorCounts, CounterValue, EntryId, NewEntry};
 
 /// A table entry and what the data plane remembers of it.

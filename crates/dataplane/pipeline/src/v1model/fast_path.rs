@@ -11,14 +11,14 @@ use super::{DROP_PORT, Worker, end_burst};
 use crate::layout::Layout;
 use crate::load::Pipeline;
 use crate::machine_code::MachineCode;
-use crate::objects::{PresentSection, View};
+use crate::objects::View;
 use crate::outcome::DropReason;
 use crate::packet::InstanceType;
 use crate::paths::{FastForm, PathCounters, SlowReason};
 use forebay_exec::BitBuffer;
 use forebay_ir::{Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Obstacle, Replication, Route, Source};
-use forebay_jit::{FastPath, Fate, ShortCode};
+use forebay_jit::{FastPath, Fate, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -73,6 +73,12 @@ pub struct Arrival {
     pub ingress_port: u32,
     /// The time in microseconds, of arrival and of everything else.
     pub timestamp_us: u64,
+    /// The number of the last queue that every port has.
+    pub last_queue: u32,
+    /// What the switch's random numbers begin with, and the number of the first packet: see [`Seed`].
+    pub random_seed: u64,
+    /// See [`Arrival::random_seed`].
+    pub first_packet: u64,
 }
 
 impl Worker {
@@ -132,16 +138,7 @@ impl Worker {
             self.paths.count_fast(FastForm::WholeBurst, packets as u64);
             return Some(Leaving { port, packets });
         }
-        let view = View {
-            program: &self.pipeline.program,
-            plan: &self.pipeline.plan,
-            stateful: &self.pipeline.stateful,
-            snapshot: self.pipeline.published.load(&pin),
-            pin: &pin,
-            section: PresentSection::of_burst(&self.pipeline.stateful),
-            shard: self.bench.shard,
-            arrays: &self.arrays,
-        };
+        let view = View::of_burst(&self.pipeline, &pin, self.bench.shard, &self.arrays);
         let Scratch {
             requests,
             buffers,
@@ -164,12 +161,15 @@ impl Worker {
         let arguments = Arguments {
             ingress_port: arrival.ingress_port,
             timestamp_us: arrival.timestamp_us,
+            last_queue: arrival.last_queue,
+            random_seed: 0,
         };
         let mut pass = Pass {
             fast_path: &mut fast_path,
             rewritten,
             copies: &mut self.copies,
             length_max,
+            seed: (arrival.random_seed, arrival.first_packet),
             bits,
             passed,
             paths: &mut self.paths,
@@ -206,6 +206,8 @@ struct Pass<'a, 'b> {
     copies: &'a mut Copies,
     /// Bytes of a packet at most.
     length_max: usize,
+    /// See [`Arrival::random_seed`].
+    seed: (u64, u64),
     /// See [`length_bits`], before anything was done with the packets.
     bits: usize,
     passed: &'a mut Vec<Passed>,
@@ -237,6 +239,10 @@ impl Pass<'_, '_> {
         let mut done = 0;
         while done < packets.len() && self.passed.last().is_none_or(|run| run.passage != Passage::SlowPath) {
             let rest = &mut packets[done..];
+            let arguments = Arguments {
+                random_seed: Seed::of_packet(self.seed.0, self.seed.1.wrapping_add(done as u64)).value(),
+                ..arguments
+            };
             // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
             let ran = unsafe { self.fast_path.run(frames(rest), arguments) };
             if let Some((port, each)) = self.copies_together(done, ran) {
@@ -441,13 +447,19 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
     set(&mut before_egress, slots.enq_timestamp, timestamp);
     set(&mut before_egress, slots.instance_type, Source::Number(0));
     set(&mut before_egress, slots.deq_timedelta, Source::Number(0));
-    set(&mut before_egress, slots.qid, Source::Number(0));
-    let mut unknown: Vec<SlotId> = slots.enq_qdepth.into_iter().chain(slots.deq_qdepth).collect();
-    if changes_lengths(program) {
-        unknown.extend(slots.packet_length);
+    set(&mut before_egress, slots.enq_qdepth, Source::Number(0));
+    set(&mut before_egress, slots.deq_qdepth, Source::Number(0));
+    set(
+        &mut before_egress,
+        slots.qid,
+        slots.priority.map_or(Source::Number(0), Source::Queue),
+    );
+    let new_length = if changes_lengths(program) {
+        Source::NewLength
     } else {
-        set(&mut before_egress, slots.packet_length, length);
-    }
+        length
+    };
+    set(&mut before_egress, slots.packet_length, new_length);
     Route {
         parser: blocks.parser,
         verify_checksum: blocks.verify_checksum,
@@ -465,8 +477,7 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         }),
         before_parser,
         before_egress,
-        unknown,
-        fixed: slots.priority.into_iter().chain(slots.parser_error).collect(),
+        fixed: slots.parser_error.into_iter().collect(),
     }
 }
 

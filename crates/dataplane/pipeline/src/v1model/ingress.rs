@@ -101,6 +101,7 @@ impl WorkerScratch {
         let numbers = &burst.pipeline.layout.numbers;
         set_optional(packet.state(), numbers.instance_type, instance_type as u32);
         packet.egress_port = egress_port;
+        packet.instance = 0;
         packet.priority = get_optional(packet.state(), numbers.priority) as u8;
         packet.instance_type = instance_type;
         packet.ingress_length = packet.bytes.len() as u32;
@@ -143,10 +144,12 @@ impl WorkerScratch {
         for replica in others {
             let mut copy = QueuedPacket(self.pool.copy_of(&mut original));
             copy.egress_port = replica.egress_port;
+            copy.instance = replica.instance;
             set_optional(copy.state(), egress_rid, replica.instance);
             enqueue(copy);
         }
         original.egress_port = last.egress_port;
+        original.instance = last.instance;
         set_optional(original.state(), egress_rid, last.instance);
         enqueue(original);
     }

@@ -52,7 +52,7 @@ mod steady;
 use crate::frame_buffer::FrameBuffer;
 use crate::graph::{Outcome, Walk};
 use crate::load::Pipeline;
-use crate::objects::{PresentSection, View};
+use crate::objects::View;
 use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{
     Contents, EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, Preserved,
@@ -103,6 +103,50 @@ pub(crate) struct WorkerScratch {
     shard: usize,
     pub(crate) pool: Pool,
     pub(crate) scratch: Scratch,
+}
+
+/// A worker through which packets go one after the other: see [`Worker::session`].
+pub struct Session<'a> {
+    bench: &'a mut WorkerScratch,
+    ingress: Burst<'a>,
+    egress: Burst<'a>,
+}
+
+impl Session<'_> {
+    /// Parser, checksum verification and ingress of a packet; says what was decided of it.
+    pub fn ingress<T: Tracer>(
+        &mut self,
+        packet: IngressPacket,
+        mut decide: impl FnMut(IngressDecision),
+        tracer: &mut T,
+    ) {
+        self.bench.enter(self.ingress, packet, &mut decide, tracer);
+        self.ingress.view.section.leave();
+    }
+
+    /// Egress, checksum computation and deparser of a packet; says what was decided of it.
+    pub fn egress<T: Tracer>(&mut self, packet: EgressPacket, mut decide: impl FnMut(EgressDecision), tracer: &mut T) {
+        let EgressPacket { packet, arguments } = packet;
+        self.bench
+            .leave_queue(self.egress, packet, &arguments, &mut decide, tracer);
+        self.egress.view.section.leave();
+    }
+
+    /// As [`Worker::count_drop`].
+    #[inline]
+    pub fn count_drop(&self, reason: DropReason) {
+        self.bench.count_drop(self.ingress, reason);
+    }
+
+    /// As [`Worker::discard`].
+    pub fn discard(&mut self, packet: QueuedPacket) {
+        self.bench.pool.recycle_packet(packet.0);
+    }
+
+    /// As [`Worker::recycle`].
+    pub fn recycle(&mut self, buffer: FrameBuffer) {
+        self.bench.pool.recycle(buffer);
+    }
 }
 
 /// What is the same for all packets of a burst.
@@ -165,6 +209,41 @@ impl Worker {
         self.ingress_each(packets.drain(..), decide, tracer);
     }
 
+    /// Has `run` take packets through both sides one after the other, in the order that it wants. What the control plane has written
+    /// before is seen by all of them, as in a burst.
+    pub fn session<R>(&mut self, run: impl FnOnce(&mut Session<'_>) -> R) -> R {
+        let Worker {
+            pipeline,
+            reader,
+            arrays,
+            locations,
+            bench,
+            ..
+        } = self;
+        let pin = reader.pin_again();
+        let view = View::of_burst(pipeline, &pin, bench.shard, arrays);
+        let [ingress, egress] = locations;
+        let code = pipeline.code.as_ref();
+        let sites = [(Side::Ingress, ingress), (Side::Egress, egress)]
+            .map(|(side, locations)| {
+                let bodies = code?.bodies();
+                // Compiled sides are those of v1model; bodies of other architectures run one by one.
+                Some(match pipeline.program.graph {
+                    None => bodies.on_side(side, &view, locations),
+                    Some(_) => bodies.in_bodies(),
+                })
+            });
+        let [ingress, egress] = sites.each_ref().map(|site| Burst {
+            pipeline,
+            view: &view,
+            site: site.as_ref(),
+        });
+        let result = run(&mut Session { bench, ingress, egress });
+        drop(view);
+        end_burst(pin, self.stays_pinned);
+        result
+    }
+
     /// As [`Worker::ingress`]; is told the index of a packet with each decision about it.
     pub fn ingress_each<T: Tracer>(
         &mut self,
@@ -214,16 +293,7 @@ impl Worker {
     fn burst(&mut self, side: Option<Side>, run: impl FnOnce(&mut WorkerScratch, Burst<'_>)) {
         let pipeline = &*self.pipeline;
         let pin = self.reader.pin_again();
-        let view = View {
-            program: &pipeline.program,
-            plan: &pipeline.plan,
-            stateful: &pipeline.stateful,
-            snapshot: pipeline.published.load(&pin),
-            pin: &pin,
-            section: PresentSection::of_burst(&pipeline.stateful),
-            shard: self.bench.shard,
-            arrays: &self.arrays,
-        };
+        let view = View::of_burst(pipeline, &pin, self.bench.shard, &self.arrays);
         // Compiled sides are those of v1model; bodies of other architectures run one by one.
         let side = side.filter(|_| pipeline.program.graph.is_none());
         let site = pipeline.code.as_ref().map(|code| match side {

@@ -37,6 +37,7 @@ fn pass(worker: &mut Worker, ingress_port: u32, timestamp_us: u64, packets: usiz
     let arrival = Arrival {
         ingress_port,
         timestamp_us,
+        ..Arrival::default()
     };
     let mut passed = Vec::new();
     match worker.pass(&mut packets, arrival, 0, &mut passed) {

@@ -1,0 +1,3 @@
+// Routing, with nothing more.
+
+#include "include/router.p4"

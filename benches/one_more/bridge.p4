@@ -1,0 +1,3 @@
+// Ethernet forwarding.
+
+#include "include/bridge.p4"

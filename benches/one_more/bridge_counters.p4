@@ -1,0 +1,4 @@
+// Ethernet forwarding whose tables count directly.
+
+#define COUNTERS
+#include "include/bridge.p4"

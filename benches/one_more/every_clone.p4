@@ -1,0 +1,4 @@
+// Routing that clones every packet.
+
+#define EVERY_CLONE
+#include "include/router.p4"

@@ -1,0 +1,4 @@
+// Routing that clones packets with a certain identification.
+
+#define RARE_CLONE
+#include "include/router.p4"

@@ -1,0 +1,290 @@
+//! Loops whose rounds are known, one round after the other.
+//!
+//! ```text
+//!   i = 0 ─► i < 4? ─ no ─►                       i = 0 ─► round 0 ─► round 1 ─► round 2 ─► round 3 ─►
+//!              │ yes  ▲            becomes
+//!            round ─ i + 1
+//! ```
+//!
+//! A block of the result is a block of the original together with the values that are certain there of what decides whether a loop
+//! goes on. The same statements and terminators are executed as before, so a packet takes as many steps. A body whose loops do not
+//! become straight stays as it is.
+
+use super::Route;
+use super::facts::Facts;
+use super::flow::{slots_of, slots_of_decision};
+use super::jump_threading::{changed_by_actions, in_case, learn_from, simplify};
+use crate::analysis::longest_way;
+use forebay_ir::{Block, BlockId, Body, BodyId, Expr, Op, Program, SlotId, Terminator};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Blocks that a body may have afterwards.
+const BLOCKS_MAX: usize = 1_000;
+
+impl Route {
+    /// The program with the loops of its controls unrolled, if there are some.
+    pub fn unrolled(&self, program: &Program) -> Option<Program> {
+        let unrolled: Vec<(BodyId, Body)> = self
+            .bodies_with_actions(program)
+            .into_iter()
+            .filter_map(|id| Some((id, unroll(program, &program.bodies[id.index()])?)))
+            .collect();
+        if unrolled.is_empty() {
+            return None;
+        }
+        let mut program = program.clone();
+        for (id, body) in unrolled {
+            program.bodies[id.index()] = body;
+        }
+        Some(program)
+    }
+
+    /// The bodies behind the parser, and those of the actions of their tables.
+    fn bodies_with_actions(&self, program: &Program) -> BTreeSet<BodyId> {
+        let tables = self.tables(program).into_iter();
+        let listed = tables.flat_map(|table| &program.tables[table.index()].actions);
+        let actions = listed.map(|listed| program.actions[listed.action.index()].body);
+        actions.chain(self.bodies()).collect()
+    }
+}
+
+/// The body without loops; nothing when it has none, or they cannot be unrolled.
+fn unroll(program: &Program, body: &Body) -> Option<Body> {
+    if is_straight(body) {
+        return None;
+    }
+    let mut unroller = Unroller {
+        program,
+        body,
+        deciding: deciding(body),
+        made: BTreeMap::new(),
+        pending: Vec::new(),
+        blocks: Vec::new(),
+    };
+    unroller.block_of(BlockId(0), Facts::default());
+    while let Some((id, original, facts)) = unroller.pending.pop() {
+        if unroller.blocks.len() > BLOCKS_MAX {
+            return None;
+        }
+        let block = unroller.unrolled(original, facts);
+        unroller.blocks[id.index()] = Some(block);
+    }
+    let blocks = unroller.blocks.into_iter();
+    let unrolled = Body {
+        blocks: blocks.collect::<Option<Vec<Block>>>()?,
+        ..body.clone()
+    };
+    is_straight(&unrolled).then_some(unrolled)
+}
+
+/// Whether no way leads back to where it has been.
+fn is_straight(body: &Body) -> bool {
+    let nothing_else = Program::new(forebay_ir::Architecture::V1Model);
+    let without_tables = Body {
+        blocks: body.blocks.iter().map(without_table).collect(),
+        ..body.clone()
+    };
+    longest_way(&nothing_else, &without_tables).is_some()
+}
+
+/// The block without statements, and without the actions of the table that it applies.
+fn without_table(block: &Block) -> Block {
+    let terminator = match &block.terminator {
+        Terminator::Apply { next, .. } => Terminator::Jump(*next),
+        other => other.clone(),
+    };
+    Block {
+        statements: Vec::new(),
+        terminator,
+        ..block.clone()
+    }
+}
+
+/// The slots on whose values it depends whether loops go on.
+fn deciding(body: &Body) -> BTreeSet<SlotId> {
+    let reached: Vec<BTreeSet<usize>> = (0..body.blocks.len()).map(|index| reached_from(body, index)).collect();
+    let in_one_loop = |one: usize, other: usize| reached[one].contains(&other) && reached[other].contains(&one);
+    let mut slots = BTreeSet::new();
+    for (index, block) in body.blocks.iter().enumerate() {
+        let successors = block.terminator.successors();
+        let is_exit = successors.iter().any(|next| !in_one_loop(index, next.index()));
+        if reached[index].contains(&index) && is_exit {
+            slots.extend(slots_of_decision(&block.terminator));
+        }
+    }
+    loop {
+        let before = slots.len();
+        for statement in body.blocks.iter().flat_map(|block| &block.statements) {
+            if let Op::Assign { slot, value } = &statement.op
+                && slots.contains(slot)
+            {
+                let mut read = Vec::new();
+                slots_of(value, &mut read);
+                slots.extend(read);
+            }
+        }
+        if slots.len() == before {
+            return slots;
+        }
+    }
+}
+
+/// The blocks to which ways lead from one, which is among them only when a way leads back to it.
+fn reached_from(body: &Body, index: usize) -> BTreeSet<usize> {
+    let mut reached = BTreeSet::new();
+    let mut open = body.blocks[index].terminator.successors();
+    while let Some(next) = open.pop() {
+        if reached.insert(next.index()) {
+            open.extend(body.blocks[next.index()].terminator.successors());
+        }
+    }
+    reached
+}
+
+struct Unroller<'a> {
+    program: &'a Program,
+    body: &'a Body,
+    deciding: BTreeSet<SlotId>,
+    made: BTreeMap<(BlockId, Facts), BlockId>,
+    pending: Vec<(BlockId, BlockId, Facts)>,
+    blocks: Vec<Option<Block>>,
+}
+
+impl Unroller<'_> {
+    /// The block for a block of the original with these facts.
+    fn block_of(&mut self, original: BlockId, mut facts: Facts) -> BlockId {
+        facts.retain(|slot| self.deciding.contains(&slot));
+        let state = (original, facts);
+        if let Some(known) = self.made.get(&state) {
+            return *known;
+        }
+        let id = BlockId(self.blocks.len() as u32);
+        self.blocks.push(None);
+        self.made.insert(state.clone(), id);
+        self.pending.push((id, state.0, state.1));
+        id
+    }
+
+    fn unrolled(&mut self, original: BlockId, mut facts: Facts) -> Block {
+        let mut made = self.body.blocks[original.index()].clone();
+        for statement in &mut made.statements {
+            simplify(&mut statement.op, &facts, self.program);
+            learn_from(&statement.op, &mut facts);
+        }
+        match &mut made.terminator {
+            Terminator::Branch {
+                condition,
+                then_block,
+                else_block,
+            } => {
+                let simpler = facts.simplified(condition, self.program);
+                if let Expr::Const(value) = simpler {
+                    let target = if value.is_zero() { *else_block } else { *then_block };
+                    made.terminator = Terminator::Jump(self.block_of(target, facts));
+                    return made;
+                }
+                let mut otherwise = facts.clone();
+                facts.learn(&simpler, true);
+                otherwise.learn(&simpler, false);
+                *then_block = self.block_of(*then_block, facts);
+                *else_block = self.block_of(*else_block, otherwise);
+            }
+            Terminator::Select { keys, cases, default } => {
+                for case in cases {
+                    case.target = self.block_of(case.target, in_case(keys, case, &facts));
+                }
+                *default = self.block_of(*default, facts);
+            }
+            Terminator::Apply {
+                table,
+                hit,
+                action_run,
+                next,
+            } => {
+                let results = [*hit, *action_run].into_iter().flatten();
+                let changed = changed_by_actions(self.program, *table, &facts);
+                let forgotten: Vec<SlotId> = results.chain(changed).collect();
+                forgotten.into_iter().for_each(|slot| facts.forget(slot));
+                *next = self.block_of(*next, facts);
+            }
+            Terminator::Jump(next) => *next = self.block_of(*next, facts),
+            Terminator::Return | Terminator::Exit | Terminator::Reject(_) => {}
+        }
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_bits::Bits;
+    use forebay_ir::{Architecture, BinaryOp, BodyKind, Slot, SlotKind, Statement};
+
+    const COUNT: SlotId = SlotId(0);
+    const LIMIT: SlotId = SlotId(1);
+
+    fn program() -> Program {
+        let mut program = Program::new(Architecture::V1Model);
+        for name in ["count", "limit"] {
+            program.slots.push(Slot {
+                name: name.to_string(),
+                width: 8,
+                signed: false,
+                kind: SlotKind::Local,
+            });
+        }
+        program
+    }
+
+    fn assign(value: Expr) -> Statement {
+        Statement::new(Op::Assign { slot: COUNT, value })
+    }
+
+    fn number(value: u128) -> Expr {
+        Expr::Const(Bits::new(8, value))
+    }
+
+    /// A loop that counts from 0 to less than the limit.
+    fn counting(limit: Expr) -> Body {
+        let block = |statements, terminator| Block {
+            label: None,
+            statements,
+            terminator,
+            location: Default::default(),
+        };
+        let count = || Box::new(Expr::Slot(COUNT));
+        let condition = Expr::Binary(BinaryOp::Lt, count(), Box::new(limit));
+        let next = Expr::Binary(BinaryOp::Add, count(), Box::new(number(1)));
+        Body {
+            name: "Ingress".to_owned(),
+            kind: BodyKind::Control,
+            blocks: vec![
+                block(vec![assign(number(0))], Terminator::Jump(BlockId(1))),
+                block(
+                    Vec::new(),
+                    Terminator::Branch {
+                        condition,
+                        then_block: BlockId(2),
+                        else_block: BlockId(3),
+                    },
+                ),
+                block(vec![assign(next)], Terminator::Jump(BlockId(1))),
+                block(Vec::new(), Terminator::Return),
+            ],
+        }
+    }
+
+    #[test]
+    fn known_rounds_follow_each_other() {
+        let program = program();
+        let unrolled = unroll(&program, &counting(number(4))).expect("it has a loop");
+        // The first assignment, five tests, four rounds, the end.
+        assert_eq!(unrolled.blocks.len(), 1 + 5 + 4 + 1);
+        assert!(unroll(&program, &unrolled).is_none(), "nothing is left");
+    }
+
+    #[test]
+    fn rounds_that_the_packet_decides_stay_a_loop() {
+        assert!(unroll(&program(), &counting(Expr::Slot(LIMIT))).is_none());
+    }
+}

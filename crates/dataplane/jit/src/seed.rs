@@ -1,0 +1,71 @@
+//! Seeds of the random numbers that packets draw.
+
+/// Where the random numbers of one pass of a packet begin: a function of the switch's seed, the packet, the side and the pass, so
+/// that nothing depends on the order in which packets are executed, or on what executes them.
+///
+/// Numbers are drawn by SplitMix64, which mixes its state, so it is enough that seeds are different; the factors have no small
+/// multiple in common with its increment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seed(u64);
+
+/// What two packets, one after the other, differ by.
+pub(crate) const PACKET: u64 = 0xD1B5_4A32_D192_ED03;
+
+/// What egress adds.
+pub(crate) const EGRESS: u64 = 0xA24B_AED4_963E_E407;
+
+/// What it adds for each number of a port, and of a copy.
+pub(crate) const PORT: u64 = 0x9FB2_1C65_1E98_DF25;
+pub(crate) const INSTANCE: u64 = 0xE703_7ED1_A0B4_28DB;
+
+/// What a further pass adds, and a clone.
+const PASS: u64 = 0x8EBC_6AF0_9C88_C6E3;
+
+impl Seed {
+    /// For ingress of a packet that has just arrived: the switch's seed, and the packet's number.
+    pub fn of_packet(switch: u64, packet: u64) -> Seed {
+        Seed(switch.wrapping_add(packet.wrapping_mul(PACKET)))
+    }
+
+    /// For egress of the packet at a port, or of the copy of it with this number.
+    #[must_use]
+    pub fn in_egress(self, port: u32, instance: u16) -> Seed {
+        let place = u64::from(port).wrapping_mul(PORT);
+        let copy = u64::from(instance).wrapping_mul(INSTANCE);
+        Seed(self.0.wrapping_add(EGRESS).wrapping_add(place).wrapping_add(copy))
+    }
+
+    /// For a further pass, or a clone, with this number; 0 is none.
+    #[must_use]
+    pub fn again(self, number: u64) -> Seed {
+        Seed(self.0.wrapping_add(number.wrapping_mul(PASS)))
+    }
+
+    /// The state of the generator.
+    pub fn value(self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn passes_of_packets_have_seeds_of_their_own() {
+        let mut all = BTreeSet::new();
+        for packet in 0..50 {
+            let seed = Seed::of_packet(7, packet);
+            for pass in 0..3 {
+                all.insert(seed.again(pass).value());
+                for port in 0..4 {
+                    for instance in 0..3 {
+                        all.insert(seed.again(pass).in_egress(port, instance).value());
+                    }
+                }
+            }
+        }
+        assert_eq!(all.len(), 50 * 3 * 13);
+    }
+}

@@ -1,0 +1,268 @@
+//! Counters, direct ones too: in generated code, without calls.
+//!
+//! A worker counts in words of its own, which generated code adds to. A worker without such words calls the runtime.
+//!
+//! # Packets that bail out
+//!
+//! On the fast path a packet may be counted and take the slow path afterwards, which counts it again. So each place that counts
+//! before a place where packets may bail out keeps in a register where it has counted, and a packet that bails out is first taken
+//! back from all of these counters:
+//!
+//! ```text
+//!   src_mac.apply() ─ counts ─► miss? ── yes ─► taken back ─► slow path: counts, sends a digest
+//!                                 │ no
+//!                                 ▼
+//!                          dst_mac.apply()      nothing bails out from here on: only counts
+//! ```
+
+use super::Translator;
+use crate::arrays::{COUNTER_WORDS, default_slot};
+use crate::route::flow::Flow;
+use crate::route::plan::Leaf;
+use crate::route::{BailOut, Route};
+use crate::runtime;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_frontend::Variable;
+use forebay_ir::{Body, CounterId, Op, Program, TableId, Terminator, Unit};
+use forebay_tables::SLOT_BITS;
+
+/// Where the present packet has been counted, as far as it may have to be taken back.
+#[derive(Default)]
+pub(super) struct Counted {
+    /// By place that counts, in the order of translation: its counter, once it is translated. The register has 0 when the packet was
+    /// not counted there, the address of the element, or, when the runtime has counted, twice the index of the element and one.
+    places: Vec<(Option<CounterId>, Variable)>,
+    /// How many places are translated.
+    used: usize,
+    /// By block of the flow: whether a packet may bail out there or behind it.
+    bails: Vec<bool>,
+    /// Whether it may behind the present place.
+    may_bail: bool,
+}
+
+/// A packet takes the slow path, after it was taken back from counters.
+pub(super) struct TakenBack {
+    /// Where that begins.
+    block: ir::Block,
+    reason: BailOut,
+    counted: Vec<(CounterId, Variable)>,
+}
+
+impl<'a> Translator<'_, 'a, '_> {
+    /// Behind the parser: the packet has not been counted.
+    pub(super) fn begin_counting(&mut self, route: &Route, leaf: &Leaf) {
+        let bails = blocks_before_bail_outs(self.program, route, &leaf.flow);
+        let places = bails
+            .iter()
+            .zip(&leaf.flow.blocks)
+            .filter(|(bails, _)| **bails)
+            .map(|(_, block)| places_in_block(self.program, &block.block.statements, &block.block.terminator))
+            .sum();
+        let zero = self.number(0);
+        let place = |translator: &mut Self| {
+            let variable = translator.builder.declare_var(types::I64);
+            translator.builder.def_var(variable, zero);
+            (None, variable)
+        };
+        self.counted = Counted {
+            places: (0..places).map(|_| place(self)).collect(),
+            used: 0,
+            bails,
+            may_bail: false,
+        };
+    }
+
+    /// What follows is in this block of the flow.
+    pub(super) fn count_in_block(&mut self, block: usize) {
+        self.counted.may_bail = self.counted.bails[block];
+    }
+
+    /// What is needed behind a look-up at which packets wait.
+    pub(super) fn counted_variables(&self) -> Vec<Variable> {
+        self.counted.places.iter().map(|(_, variable)| *variable).collect()
+    }
+
+    /// Counts the packet in an element; nothing happens outside the array.
+    pub(super) fn count_element(&mut self, counter: CounterId, index: ir::Value) {
+        let declared = &self.program.counters[counter.index()];
+        match declared.size {
+            Some(size) => self.when_inside(index, size, |translator| translator.count_inside(counter, index)),
+            None => self.count_by_runtime(counter, index),
+        }
+    }
+
+    /// Counts a hit or a miss of a table that has a direct counter.
+    pub(super) fn count_directly(&mut self, table: TableId, hit: ir::Value, first_word: ir::Value) {
+        let table = &self.program.tables[table.index()];
+        let Some(counter) = table.direct_counter else { return };
+        let slot = self.masked(SLOT_BITS, first_word);
+        let default = self.number(default_slot(table) as i64);
+        let index = self.builder.ins().select(hit, slot, default);
+        self.count_inside(counter, index);
+    }
+
+    /// Counts the packet in an element of the array.
+    fn count_inside(&mut self, counter: CounterId, index: ir::Value) {
+        let unit = self.program.counters[counter.index()].unit;
+        let counters = self.load_counters();
+        let array = self.load(counters, 8 * counter.0 as i32);
+        let (own, shared, next) = (
+            self.builder.create_block(),
+            self.builder.create_block(),
+            self.builder.create_block(),
+        );
+        let place = self.next_place(counter);
+        self.builder.set_cold_block(shared);
+        self.builder.ins().brif(array, own, &[], shared, &[]);
+        self.enter(shared);
+        self.count_by_runtime(counter, index);
+        if let Some(place) = place {
+            let twice = self.shifted_left(index, 1);
+            let marked = self.address(twice, 1);
+            self.builder.def_var(place, marked);
+        }
+        self.builder.ins().jump(next, &[]);
+        self.enter(own);
+        let element = self.place_of(array, index, COUNTER_WORDS);
+        self.add_packet(unit, element);
+        if let Some(place) = place {
+            self.builder.def_var(place, element);
+        }
+        self.builder.ins().jump(next, &[]);
+        self.enter(next);
+    }
+
+    /// Has the runtime count.
+    fn count_by_runtime(&mut self, counter: CounterId, index: ir::Value) {
+        let counter = self.number(counter.0.into());
+        self.tell_facts();
+        self.call(runtime::COUNT, &[self.context, counter, index]);
+    }
+
+    /// The register of the place that counts next, if what it counts may have to be taken back.
+    fn next_place(&mut self, counter: CounterId) -> Option<Variable> {
+        let counted = &mut self.counted;
+        if !counted.may_bail {
+            return None;
+        }
+        let (known, variable) = &mut counted.places[counted.used];
+        *known = Some(counter);
+        counted.used += 1;
+        Some(*variable)
+    }
+
+    /// Adds the packet to an element that is ours alone.
+    fn add_packet(&mut self, unit: Unit, element: ir::Value) {
+        if unit != Unit::Bytes {
+            let one = self.number(1);
+            self.add_to(element, 0, one);
+        }
+        if unit != Unit::Packets {
+            let bytes = self.packet_bytes();
+            self.add_to(element, 8, bytes);
+        }
+    }
+
+    fn packet_bytes(&mut self) -> ir::Value {
+        let bits = self.packet_bits();
+        self.shifted_right(bits, 3)
+    }
+
+    fn add_to(&mut self, address: ir::Value, offset: i32, amount: ir::Value) {
+        let before = self.load(address, offset);
+        let after = self.builder.ins().iadd(before, amount);
+        self.store(after, address, offset);
+    }
+
+    /// The packet takes the slow path: where it does so, after it was taken back from all counters.
+    pub(super) fn bail_out_block(&mut self, reason: BailOut) -> ir::Block {
+        let end = self.ending(super::Ending::BailedOut(reason));
+        let used = self.counted.places[..self.counted.used].iter();
+        let counted: Vec<(CounterId, Variable)> = used
+            .filter_map(|(counter, place)| Some(((*counter)?, *place)))
+            .collect();
+        if counted.is_empty() {
+            return end;
+        }
+        let block = self.builder.create_block();
+        self.taken_back.push(TakenBack { block, reason, counted });
+        block
+    }
+
+    /// Translates what packets that bail out do before.
+    pub(super) fn fill_taken_back(&mut self) {
+        for TakenBack { block, reason, counted } in std::mem::take(&mut self.taken_back) {
+            self.builder.switch_to_block(block);
+            self.builder.set_cold_block(block);
+            for (counter, variable) in counted {
+                let counted = self.builder.use_var(variable);
+                self.when_rarely(counted, |translator| translator.take_back(counter, counted));
+            }
+            let end = self.ending(super::Ending::BailedOut(reason));
+            self.builder.ins().jump(end, &[]);
+        }
+    }
+
+    /// Takes the packet back from where it was counted: see [`Counted::places`].
+    fn take_back(&mut self, counter: CounterId, counted: ir::Value) {
+        let unit = self.program.counters[counter.index()].unit;
+        let one = self.number(1);
+        let is_shared = self.builder.ins().band(counted, one);
+        let (own, shared, next) = (
+            self.builder.create_block(),
+            self.builder.create_block(),
+            self.builder.create_block(),
+        );
+        self.builder.ins().brif(is_shared, shared, &[], own, &[]);
+        self.enter(shared);
+        let index = self.shifted_right(counted, 1);
+        let number = self.number(counter.0.into());
+        self.tell_facts();
+        self.call(runtime::TAKE_BACK_COUNT, &[self.context, number, index]);
+        self.builder.ins().jump(next, &[]);
+        self.enter(own);
+        if unit != Unit::Bytes {
+            let less = self.number(-1);
+            self.add_to(counted, 0, less);
+        }
+        if unit != Unit::Packets {
+            let bytes = self.packet_bytes();
+            let less = self.builder.ins().ineg(bytes);
+            self.add_to(counted, 8, less);
+        }
+        self.builder.ins().jump(next, &[]);
+        self.enter(next);
+    }
+}
+
+/// By block of a flow, whose blocks are in order: whether a packet may bail out there or behind it.
+fn blocks_before_bail_outs(program: &Program, route: &Route, flow: &Flow) -> Vec<bool> {
+    let mut bails = vec![false; flow.blocks.len()];
+    for (index, block) in flow.blocks.iter().enumerate().rev() {
+        let here = route.may_bail_out_at(program, block);
+        bails[index] = here || block.successors().iter().any(|next| bails[next.index()]);
+    }
+    bails
+}
+
+/// In how many places statements, and a table that is applied behind them, count.
+fn places_in_block(program: &Program, statements: &[forebay_ir::Statement], terminator: &Terminator) -> usize {
+    let counts = |statement: &&forebay_ir::Statement| matches!(statement.op, Op::Count { .. });
+    let own = statements.iter().filter(counts).count();
+    let Terminator::Apply { table, .. } = terminator else {
+        return own;
+    };
+    let table = &program.tables[table.index()];
+    let bodies = table
+        .actions
+        .iter()
+        .map(|listed| &program.bodies[program.actions[listed.action.index()].body.index()]);
+    own + usize::from(table.direct_counter.is_some()) + bodies.map(|body| places_in_body(program, body)).sum::<usize>()
+}
+
+fn places_in_body(program: &Program, body: &Body) -> usize {
+    let blocks = body.blocks.iter();
+    blocks
+        .map(|block| places_in_block(program, &block.statements, &block.terminator))
+        .sum()
+}

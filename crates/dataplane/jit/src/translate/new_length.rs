@@ -1,0 +1,82 @@
+//! How long a packet is behind ingress, on the fast path.
+
+use super::Translator;
+use super::value_locations::Home;
+use crate::analysis::header_bits;
+use crate::route::Route;
+use crate::route::facts::Facts;
+use crate::route::plan::Leaf;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use forebay_ir::{Header, SlotId};
+
+impl Translator<'_, '_, '_> {
+    /// Behind the parser: notes how long the headers are that are valid now, if that is asked for.
+    pub(super) fn begin_new_length(&mut self, route: &Route, leaf: &Leaf) {
+        self.parsed_bits = None;
+        if route.reads_new_length(&leaf.program) {
+            let bits = self.valid_header_bits(&Facts::default());
+            let variable = self.builder.declare_var(types::I64);
+            self.builder.def_var(variable, bits);
+            self.parsed_bits = Some(variable);
+        }
+    }
+
+    /// The length in bytes behind ingress, where these facts are certain; 0 when more headers have gone than the packet had bytes.
+    pub(super) fn new_length(&mut self, facts: &Facts) -> ir::Value {
+        let parsed = self.parsed_bits.expect("it was noted behind the parser");
+        let parsed = self.builder.use_var(parsed);
+        let (present, frame) = (self.valid_header_bits(facts), self.packet_bits());
+        // Each in whole bytes, as the slow path computes it.
+        let [parsed, present, frame] = [parsed, present, frame].map(|bits| self.shifted_right(bits, 3));
+        let sum = self.builder.ins().iadd(frame, present);
+        let length = self.builder.ins().isub(sum, parsed);
+        let zero = self.number(0);
+        self.builder.ins().smax(length, zero)
+    }
+
+    /// Bits of all headers that are valid.
+    fn valid_header_bits(&mut self, facts: &Facts) -> ir::Value {
+        let program = self.program;
+        let mut sum = self.number(0);
+        let mut always = 0;
+        for header in &program.headers {
+            let (fixed, _) = header_bits(program, header);
+            let varbits: Vec<SlotId> = header.fields.iter().filter_map(|field| field.length).collect();
+            match self.known_validity(header, facts) {
+                Some(false) => {}
+                Some(true) if varbits.is_empty() => always += fixed,
+                known => {
+                    let bits = self.bits_of(fixed, &varbits);
+                    let bits = match known {
+                        Some(_) => bits,
+                        None => {
+                            let valid = self.read_slot(header.valid);
+                            let (valid, zero) = (self.low_word(valid), self.number(0));
+                            self.builder.ins().select(valid, bits, zero)
+                        }
+                    };
+                    sum = self.builder.ins().iadd(sum, bits);
+                }
+            }
+        }
+        let always = self.number(always as i64);
+        self.builder.ins().iadd(sum, always)
+    }
+
+    fn known_validity(&self, header: &Header, facts: &Facts) -> Option<bool> {
+        match self.homes.of(header.valid) {
+            Home::Constant(value) => Some(!value.is_zero()),
+            _ => facts.value(header.valid).map(|value| value != 0),
+        }
+    }
+
+    fn bits_of(&mut self, fixed: u64, varbits: &[SlotId]) -> ir::Value {
+        let mut bits = self.number(fixed as i64);
+        for length in varbits {
+            let length = self.read_slot(*length);
+            let length = self.low_word(length);
+            bits = self.builder.ins().iadd(bits, length);
+        }
+        bits
+    }
+}

@@ -1,0 +1,214 @@
+//! The slow path: packets one after the other through both sides of the pipeline.
+//!
+//! ```text
+//!  packet ─► ingress ─► queue empty, port has room? ── yes ─► egress ─► port     then the next packet
+//!                                │ no
+//!                                └─► queue ─ ─ ─ ─ (a later poll) ─ ─ ─► egress ─► port
+//! ```
+//!
+//! # Order
+//!
+//! All that a packet does to registers, counters and meters, up to its end or its queue, comes before what the next packet of the
+//! worker does. It is the order of the fast path, of the interpreter and of machine code, so a program cannot tell them apart.
+//! A packet that finds its queue empty is not queued: egress sees depths of 0 and no time between the two. What the program makes of
+//! a packet follows it at once: copies and clones in the order in which the pipeline decides them, and resubmitted packets before
+//! the next one. Recirculated packets wait for the next poll.
+
+use crate::counters::Counters;
+use crate::port_table::{PortTable, Sent};
+use crate::switch::Config;
+use crate::traffic_manager::TrafficManager;
+use forebay_pipeline::{
+    DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, FrameBuffer, IngressDecision,
+    IngressPacket, QueuedPacket, Session, Tracer,
+};
+use std::collections::VecDeque;
+
+/// What surrounds the worker while packets go through it.
+pub(crate) struct Around<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) ports: &'a mut PortTable,
+    pub(crate) queues: &'a mut TrafficManager,
+    pub(crate) looping: &'a mut VecDeque<IngressPacket>,
+    pub(crate) digests: &'a mut Digests,
+    pub(crate) counters: &'a mut Counters,
+    pub(crate) buffers: &'a mut Buffers,
+    pub(crate) now_ns: u64,
+    pub(crate) now_us: u64,
+    /// Packets that entered egress so far.
+    pub(crate) egress: u64,
+}
+
+/// Messages to the control plane.
+#[derive(Default)]
+pub(crate) struct Digests {
+    pub(crate) waiting: Vec<DigestMessage>,
+    pub(crate) lost: u64,
+}
+
+/// Buffers, kept so that nothing is allocated for a packet.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    /// Packets that go through ingress, in order.
+    pub(crate) entering: VecDeque<IngressPacket>,
+    /// Resubmitted ones, which go before them.
+    resubmitted: VecDeque<IngressPacket>,
+    /// Packets that go through egress at once.
+    leaving: VecDeque<EgressPacket>,
+    ingress: Vec<IngressDecision>,
+    egress: Vec<EgressDecision>,
+    dequeued: Vec<EgressPacket>,
+}
+
+impl Around<'_> {
+    /// Takes all entering packets to their ends or their queues; how many entered.
+    pub(crate) fn enter_all<T: Tracer>(&mut self, session: &mut Session<'_>, tracer: &mut T) -> u64 {
+        let mut entered = 0;
+        while let Some(packet) = self.buffers.entering.pop_front() {
+            entered += 1;
+            self.enter(session, packet, tracer);
+            while let Some(packet) = self.buffers.resubmitted.pop_front() {
+                self.enter(session, packet, tracer);
+            }
+        }
+        entered
+    }
+
+    /// Takes waiting packets from their queues through egress, as long as ports have room, at most as many as wait now.
+    pub(crate) fn serve_queues<T: Tracer>(&mut self, session: &mut Session<'_>, tracer: &mut T) {
+        for _ in 0..self.queues.len() {
+            let mut dequeued = std::mem::take(&mut self.buffers.dequeued);
+            let room = |port| self.ports.room(port);
+            self.queues.dequeue(&mut dequeued, 1, self.now_us, room);
+            let Some(packet) = dequeued.pop() else {
+                self.buffers.dequeued = dequeued;
+                break;
+            };
+            self.buffers.dequeued = dequeued;
+            self.buffers.leaving.push_back(packet);
+            self.leave_all(session, tracer);
+        }
+    }
+
+    fn enter<T: Tracer>(&mut self, session: &mut Session<'_>, mut packet: IngressPacket, tracer: &mut T) {
+        packet.arguments.timestamp_us = self.now_us;
+        packet.arguments.random_seed = packet.ingress_seed(self.config.random_seed);
+        let port = packet.arguments.ingress_port;
+        let mut decisions = std::mem::take(&mut self.buffers.ingress);
+        session.ingress(packet, |decision| decisions.push(decision), tracer);
+        let is_fate = |decision: &&IngressDecision| !matches!(decision, IngressDecision::Digest(_));
+        self.count_copies(decisions.iter().filter(is_fate).count());
+        for decision in decisions.drain(..) {
+            match decision {
+                IngressDecision::Enqueue(packet) => {
+                    self.enqueue(session, packet);
+                    self.leave_all(session, tracer);
+                }
+                IngressDecision::Digest(message) => self.digest(*message),
+                IngressDecision::Resubmit(packet) => self.buffers.resubmitted.push_back(packet),
+                IngressDecision::Recirculate(packet) => self.go_round(session, packet),
+                IngressDecision::Drop(reason) => self.book_drops(port, reason, 1),
+            }
+        }
+        self.buffers.ingress = decisions;
+    }
+
+    /// Takes packets through egress that need not wait, and those that come of them.
+    fn leave_all<T: Tracer>(&mut self, session: &mut Session<'_>, tracer: &mut T) {
+        while let Some(mut packet) = self.buffers.leaving.pop_front() {
+            self.egress += 1;
+            let port = self.booking_port(&packet.packet);
+            packet.arguments.random_seed = packet.packet.egress_seed(self.config.random_seed);
+            let mut decisions = std::mem::take(&mut self.buffers.egress);
+            session.egress(packet, |decision| decisions.push(decision), tracer);
+            let is_fate = |decision: &&EgressDecision| !matches!(decision, EgressDecision::Digest(_));
+            self.count_copies(decisions.iter().filter(is_fate).count());
+            for decision in decisions.drain(..) {
+                self.after_egress(session, decision, port);
+            }
+            self.buffers.egress = decisions;
+        }
+    }
+
+    fn after_egress(&mut self, session: &mut Session<'_>, decision: EgressDecision, port: u32) {
+        match decision {
+            EgressDecision::Transmit { port: to, bytes, tag } => self.send(session, to, bytes, tag, port),
+            EgressDecision::Enqueue(packet) => self.enqueue(session, packet),
+            EgressDecision::Digest(message) => self.digest(message),
+            EgressDecision::Recirculate(packet) => self.go_round(session, packet),
+            EgressDecision::Drop(reason) => self.book_drops(port, reason, 1),
+        }
+    }
+
+    /// To egress at once, or into the queue of the packet's egress port, attached or not: egress runs for it either way, as in
+    /// simple_switch.
+    fn enqueue(&mut self, session: &mut Session<'_>, mut packet: QueuedPacket) {
+        if self.ports.room(packet.egress_port) > 0 && self.queues.pass(&mut packet) {
+            let arguments = EgressArguments {
+                timestamp_us: self.now_us,
+                enq_timestamp_us: self.now_us,
+                ..EgressArguments::default()
+            };
+            return self.buffers.leaving.push_back(EgressPacket { packet, arguments });
+        }
+        let port = self.booking_port(&packet);
+        if let Err(packet) = self.queues.enqueue(packet, self.now_us) {
+            session.discard(packet);
+            self.drop_here(session, port, DropReason::QueueFull);
+        }
+    }
+
+    /// Out of port `to`. The drop is booked at `port` when `to` is not attached.
+    fn send(&mut self, session: &mut Session<'_>, to: u32, bytes: FrameBuffer, tag: u64, port: u32) {
+        match self.ports.send(to, &bytes, tag, self.now_ns) {
+            Some(sent) => self.count_sent(session, sent),
+            None => self.drop_here(session, port, DropReason::NoSuchPort),
+        }
+        session.recycle(bytes);
+    }
+
+    /// Back to ingress.
+    fn go_round(&mut self, session: &mut Session<'_>, packet: IngressPacket) {
+        if self.looping.len() >= self.config.loop_capacity {
+            return self.drop_here(session, packet.arguments.ingress_port, DropReason::QueueFull);
+        }
+        self.looping.push_back(packet);
+    }
+
+    fn digest(&mut self, message: DigestMessage) {
+        if self.digests.waiting.len() < self.config.digest_capacity {
+            self.digests.waiting.push(message);
+        } else {
+            self.digests.lost += 1;
+        }
+    }
+
+    /// The port whose row shows what is dropped of a packet: where it is to leave, or, when that is not attached, where it came from.
+    fn booking_port(&self, packet: &QueuedPacket) -> u32 {
+        match self.ports.contains(packet.egress_port) {
+            true => packet.egress_port,
+            false => packet.arguments.ingress_port,
+        }
+    }
+
+    /// A drop that the switch decides; the pipeline has counted its own.
+    fn drop_here(&mut self, session: &Session<'_>, port: u32, reason: DropReason) {
+        session.count_drop(reason);
+        self.book_drops(port, reason, 1);
+    }
+
+    fn book_drops(&mut self, port: u32, reason: DropReason, count: u64) {
+        self.counters.dropped += count;
+        self.ports.count_drops(port, reason, count);
+    }
+
+    fn count_sent(&mut self, session: &Session<'_>, sent: Sent) {
+        self.counters.count_sent(sent);
+        (0..sent.refused).for_each(|_| session.count_drop(DropReason::PortError));
+    }
+
+    /// Every packet has one fate; each further one is that of a copy.
+    fn count_copies(&mut self, fates: usize) {
+        self.counters.copies += (fates as u64).checked_sub(1).expect("every packet has a fate");
+    }
+}
