@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Sets iot_mapping.p4 up, and prints what becomes of packets.
+
+    control.py --wire 1,2 --target PORT,MAC,ADDRESS --source MAC,ADDRESS [--report SECONDS] [-D MACRO] [--grpc ADDRESS]
+
+Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
+"""
+
+import asyncio
+import json
+import pathlib
+import sys
+
+import finsy as fy
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import control
+
+MAP_SESSION, LOOP_PORT = 9, 500
+KINDS = {"mqtt": 1, "coap": 2, "http": 3}
+# Indices of the counter outcomes.
+OUTCOMES = (
+    "mapped no_payload too_long segmented continuation retransmission gap unknown_flow unknown_version properties no_length malformed "
+    "pipelined opened copied encrypted passes_exceeded no_target forwarded not_forwarded"
+).split()  # fmt: skip
+
+
+def entry(table, match, action, **parameters):
+    return fy.P4TableEntry(table, match=fy.Match(match), action=fy.Action(action, **parameters))
+
+
+def entries(arguments):
+    one, other = map(int, arguments.wire.split(","))
+    for ingress, egress in ((one, other), (other, one)):
+        yield entry("wire", {"standard_metadata.ingress_port": ingress}, "to_port", port=egress)
+    port, mac, address = arguments.target.split(",")
+    source_mac, source = arguments.source.split(",")
+    for kind in KINDS.values():
+        addresses = {
+            "source": source,
+            "address": address,
+            "mac": control.mac(mac),
+            "source_mac": control.mac(source_mac),
+        }
+        yield entry("targets", {"meta.kind": kind}, "set_target", port=int(port), udp_source_port=7000, **addresses)
+    yield fy.P4CloneSessionEntry(session_id=MAP_SESSION, replicas=[LOOP_PORT])
+
+
+async def read_outcomes(switch):
+    counts = {}
+    async for one in switch.read([fy.P4CounterEntry("outcomes")]):
+        counts[OUTCOMES[one.index]] = one.packet_count
+    return {name: count for name, count in counts.items() if count}
+
+
+async def main():
+    parser = control.options(__doc__.splitlines()[0])
+    parser.add_argument("--wire", required=True, metavar="PORT,PORT", help="the ports of devices and servers")
+    parser.add_argument("--target", required=True, metavar="PORT,MAC,ADDRESS", help="where messages go")
+    parser.add_argument("--source", required=True, metavar="MAC,ADDRESS", help="what they come from")
+    parser.add_argument("--report", type=float, default=10, metavar="SECONDS", help="between reports (10)")
+    parser.add_argument(
+        "-D",
+        dest="defines",
+        action="append",
+        default=[],
+        metavar="MACRO",
+        help="macro for the program, for example S=46",
+    )
+    arguments = parser.parse_args()
+    async with control.controlled(HERE / "iot_mapping.p4", arguments.grpc, *arguments.defines) as switch:
+        await switch.insert(list(entries(arguments)))
+        print("ready", flush=True)
+        while True:
+            await asyncio.sleep(arguments.report)
+            print(json.dumps(await read_outcomes(switch)), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
