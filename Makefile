@@ -11,7 +11,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build demo lint check test conformance clients functions soak siege fuzz differential metamorphic memcheck concurrency bench python python-if-possible clean
+.PHONY: help system build demo lint check test conformance clients functions soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -30,6 +30,7 @@ help:
 	@echo "make memcheck      random programs as machine code under valgrind: nothing is read or written outside of what is its own"
 	@echo "make concurrency   what threads see of each other: every interleaving (loom), and a million writes beside packets"
 	@echo "make bench         benchmarks"
+	@echo "make baselines     aggregation by SDN controllers and by server software beside Forebay, and the path over a long link: 40 minutes; needs root"
 	@echo "make python        the Python package's tests, in an environment of their own (packages from PyPI)"
 
 # What the build links with, and what the tests of real interfaces make namespaces with.
@@ -143,6 +144,12 @@ python-if-possible:
 bench: build
 	$(FOREBAY) bench
 	$(CARGO) bench -p forebay-tables
+
+baselines: build
+	python3 benches/baselines/measure.py --forebay $(abspath $(FOREBAY)) --record $(abspath docs/baselines/record.json) \
+		--figure $(abspath docs/baselines/goodput.svg)
+	python3 benches/baselines/iot_path.py --forebay $(abspath $(FOREBAY)) --record $(abspath docs/baselines/path.json)
+	python3 benches/baselines/report.py
 
 clean:
 	$(CARGO) clean

@@ -36,13 +36,17 @@ CLIENTS = {
         "grpcio-health-checking==1.48.2",
         "grpcio-reflection==1.48.2",
     ],
+    "baselines": ["os-ken==4.2.2"],
     "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "state_soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "siege": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
 
 # Commands that a script calls, and Debian's packages that have them.
-COMMANDS = {"p4net": {"ping": "iputils-ping"}}
+COMMANDS = {
+    "p4net": {"ping": "iputils-ping"},
+    "baselines": {"cc": "gcc libc6-dev", "ethtool": "ethtool", "ovs-vswitchd": "openvswitch-switch"},
+}
 
 
 def environment(client):

@@ -1,0 +1,65 @@
+"""The baselines of benches/baselines: every contender aggregates and disaggregates, and nothing is lost at a low rate.
+
+Then the path over a long link that loses frames: the messages that are missing are those of the frames that the link has counted.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+from testbed import FOREBAY, ROOT, expect
+
+CONTENDERS = ("controllers", "python", "c", "forebay")
+FAULTS = ("lost", "duplicates", "corrupted", "foreign", "reordered")
+N = 4
+
+
+def record(script, *words):
+    """What a script of the baselines prints as JSON."""
+    command = [
+        sys.executable,
+        ROOT / "benches/baselines" / script,
+        "--forebay",
+        FOREBAY,
+        "--json",
+        "--seconds",
+        "0.5",
+        *words,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    expect(done.returncode == 0, f"{script} ends well {done.stderr if done.returncode else ''}")
+    return json.loads(done.stdout)["points"]
+
+
+def contenders_lose_nothing():
+    points = {
+        point["contender"]: point for point in record("measure.py", "--stages", "both", "--n", str(N), "--rates", "200")
+    }
+    for name in CONTENDERS:
+        expect(name in points, f"{name} was measured")
+        faults = {fault: points[name][fault] for fault in FAULTS}
+        sent = points[name]["sent"]
+        expect(sent > 0 and not any(faults.values()), f"{name}: every message arrives once, unchanged: {faults}")
+
+
+def what_is_missing_was_counted():
+    for point in record("iot_path.py", "--quick", "--only", "loss"):
+        frames = point["link"]["to_server"]["lost"] + point["link"]["to_server"]["dropped"]
+        messages = frames * {"plain": 1, "n8": 8}[point["way"]]
+        expect(
+            point["lost"] == messages,
+            f"{point['way']}: {point['lost']} messages are missing, {frames} frames were lost",
+        )
+        expect(not any(point[fault] for fault in FAULTS[1:]), f"{point['way']}: nothing is duplicated or changed")
+
+
+def main():
+    contenders_lose_nothing()
+    what_is_missing_was_counted()
+    left = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
+    expect(not [name for name in left if name.endswith("-sensors")], "no namespace is left")
+
+
+if __name__ == "__main__":
+    main()
