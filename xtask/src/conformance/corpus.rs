@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 /// What is asked of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Category {
-    /// v1model programs with an STF test: it passes.
+    /// v1model, PSA and PNA programs with an STF test: it passes.
     Stf,
-    /// Programs for core, v1model or PSA: accepted.
+    /// Programs for core, v1model, PSA or PNA: accepted.
     Accepted,
     /// Programs with an error: rejected.
     Rejected,
@@ -37,8 +37,8 @@ impl Category {
     /// For people.
     pub fn title(self) -> &'static str {
         match self {
-            Category::Stf => "v1model STF tests passed",
-            Category::Accepted => "p4_16_samples for core, v1model and PSA accepted",
+            Category::Stf => "v1model and PSA STF tests passed",
+            Category::Accepted => "p4_16_samples for core, v1model, PSA and PNA accepted",
             Category::Rejected => "p4_16_errors rejected",
             Category::P4info => "P4Info equal in meaning to p4c's",
         }
@@ -70,8 +70,6 @@ const SAMPLE_PROGRAMS: &[&str] = &["fabric_20190420/fabric.p4"];
 
 /// Architectures that Forebay does not have; a program that includes one of their files is not counted.
 const OTHER_ARCHITECTURES: &[&str] = &[
-    "pna.p4",
-    "dpdk/",
     "tc/",
     "ebpf_model.p4",
     "ubpf_model.p4",
@@ -79,6 +77,9 @@ const OTHER_ARCHITECTURES: &[&str] = &[
     "tna.p4",
     "t2na.p4",
 ];
+
+/// Architectures whose programs are executed.
+const EXECUTED: &[&str] = &["v1model.p4", "psa.p4", "pna.p4"];
 
 /// The programs of a category in order of their names.
 pub fn collect(category: Category, p4c: &Path) -> Result<Vec<Job>> {
@@ -96,7 +97,8 @@ pub fn collect(category: Category, p4c: &Path) -> Result<Vec<Job>> {
             Category::Accepted | Category::Rejected => None,
         };
         let belongs = match category {
-            Category::Stf | Category::P4info => includes.iter().any(|i| i == "v1model.p4") && companion.is_some(),
+            Category::Stf => includes.iter().any(|i| EXECUTED.contains(&i.as_str())) && companion.is_some(),
+            Category::P4info => includes.iter().any(|i| i == "v1model.p4") && companion.is_some(),
             Category::Accepted => !includes
                 .iter()
                 .any(|i| OTHER_ARCHITECTURES.iter().any(|other| i.starts_with(other))),
@@ -169,7 +171,7 @@ fn included_files(program: &Path) -> Result<BTreeSet<String>> {
                 .file_name()
                 .map(|f| f.to_string_lossy().into_owned())
                 .unwrap_or_default();
-            let known = ["core.p4", "v1model.p4", "psa.p4"].contains(&file.as_str());
+            let known = file == "core.p4" || EXECUTED.contains(&file.as_str());
             let recorded = if known { file } else { name };
             if names.insert(recorded) && beside.exists() {
                 pending.push(beside);

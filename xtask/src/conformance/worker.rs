@@ -18,7 +18,14 @@ pub type Verdict = std::result::Result<(), String>;
 /// The files that p4c's programs include, and the folders in which they are. Those that Forebay has itself are its own.
 pub fn sources(p4c: &Path) -> (FileSources, Vec<String>) {
     let folder = p4c.join("p4include");
-    let own = ["core.p4", "v1model.p4", "bmv2/psa.p4"];
+    let own = [
+        "core.p4",
+        "v1model.p4",
+        "bmv2/psa.p4",
+        "dpdk/psa.p4",
+        "pna.p4",
+        "dpdk/pna.p4",
+    ];
     let provider = own
         .iter()
         .fold(FileSources::new(), |provider, own| provider.hide(folder.join(own)));

@@ -9,6 +9,7 @@ use crate::program_slot::ProgramSlot;
 use crate::sandbox::SandboxOptions;
 use crate::saved_state::SaveOptions;
 use anyhow::{Context, Result, anyhow, bail};
+use forebay_ir::Architecture;
 use forebay_ir::Program;
 use forebay_p4info::Version;
 use forebay_p4runtime::{Code, Device, Keeper, Now, Rejection, Settings};
@@ -27,6 +28,17 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+/// `PSA_PORT_CPU` and `PNA_PORT_CPU`.
+const PORTABLE_CPU_PORT: u32 = 0xffff_fffd;
+
+/// Reads the number of the controllers' port.
+fn cpu_port(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(port) if port < DROP_PORT || port == PORTABLE_CPU_PORT => Ok(port),
+        _ => Err(format!("not a port from 0 to {} or {PORTABLE_CPU_PORT}", DROP_PORT - 1)),
+    }
+}
+
 /// What runs until a controller pushes a program.
 const NO_PROGRAM: &str = include_str!("no_program.p4");
 
@@ -40,9 +52,10 @@ pub struct ControlOptions {
     /// The number by which controllers know the switch
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub device_id: u64,
-    /// The port by which programs send packets to controllers and get packets from them
-    #[arg(long, value_name = "PORT", default_value_t = DROP_PORT - 1, value_parser = clap::value_parser!(u32).range(0..i64::from(DROP_PORT)))]
-    pub cpu_port: u32,
+    /// The port by which programs send packets to controllers and get packets from them [default: 510; 4294967293 for
+    /// programs for PSA and PNA, which call it PSA_PORT_CPU and PNA_PORT_CPU]
+    #[arg(long, value_name = "PORT", value_parser = cpu_port)]
+    pub cpu_port: Option<u32>,
     /// The server's certificate (PEM); connections are encrypted then
     #[arg(long, value_name = "FILE", requires = "grpc_key")]
     pub grpc_cert: Option<PathBuf>,
@@ -286,11 +299,20 @@ impl ControlOptions {
         self.save.open(self.settings(&start), start)
     }
 
+    /// The port to the controllers: what the architecture of the program to begin with calls it, unless another is chosen.
+    pub fn cpu_port(&self, pipeline: &Pipeline) -> u32 {
+        let of_architecture = match pipeline.program().architecture {
+            Architecture::V1Model => DROP_PORT - 1,
+            Architecture::Psa | Architecture::Pna => PORTABLE_CPU_PORT,
+        };
+        self.cpu_port.unwrap_or(of_architecture)
+    }
+
     fn settings(&self, start: &Start) -> Settings {
         Settings {
             device_id: self.device_id,
             options: *start.pipeline.options(),
-            cpu_port: Some(self.cpu_port),
+            cpu_port: Some(self.cpu_port(&start.pipeline)),
             read_only_roles: self.read_only_role.iter().cloned().collect(),
             p4info_version: self.p4info_version,
             keeps_state: self.save.save_state.is_some(),

@@ -378,10 +378,7 @@ fn it_is_said_what_keeps_packets_off_the_fast_path() {
     let folder = folder();
     let input = capture(folder.path(), "in.pcap", &[&[0; 14]]);
     let port = format!("0@pcap:{input}");
-    let program = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../tests/slow_path/loop.p4"
-    );
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/slow_path/loop.p4");
     let ran = forebay(&["run", program, "-i", &port]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let expected = "loop.p4:20 begins a loop that is not unrolled\n";

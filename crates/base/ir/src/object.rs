@@ -1,6 +1,6 @@
 //! Objects that the control plane sees: tables and stateful externs. Their names are the control plane's.
 
-use crate::{ActionId, ActionProfileId, BodyId, CounterId, Expr, HashAlgorithm, Location, MeterId, SlotId};
+use crate::{ActionId, ActionProfileId, BodyId, CounterId, Expr, HashAlgorithm, Location, MeterId, SlotId, TableId};
 use forebay_bits::Bits;
 
 /// An action as a table invokes it. A P4 action that several tables list with different directional arguments has an
@@ -245,7 +245,7 @@ pub struct ValueSetComponent {
     pub match_kind: MatchKind,
 }
 
-/// A `digest`: a kind of message to the control plane.
+/// A `digest`: a kind of message, to the control plane or to a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digest {
     /// Control-plane name (the struct type's name).
@@ -254,4 +254,38 @@ pub struct Digest {
     pub receiver: u32,
     /// Fields: name and width.
     pub fields: Vec<(String, u32)>,
+    /// Who takes it.
+    pub to: Recipient,
+}
+
+/// Who takes the messages of a [`Digest`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Recipient {
+    /// The control plane.
+    #[default]
+    Controller,
+    /// A table, which gets an entry that becomes idle. The fields are one for each key field, all of which are exact, one
+    /// for each parameter of the action, and the number of an expiry profile.
+    NewEntry {
+        /// Table.
+        table: TableId,
+        /// Index into [`Table::actions`].
+        action: u32,
+    },
+    /// A table, an entry of which gets another idle time-out. The fields are one for each key field and the number of an
+    /// expiry profile.
+    NewTimeout {
+        /// Table.
+        table: TableId,
+    },
+}
+
+impl Recipient {
+    /// The table, if it is one.
+    pub fn table(self) -> Option<TableId> {
+        match self {
+            Recipient::Controller => None,
+            Recipient::NewEntry { table, .. } | Recipient::NewTimeout { table } => Some(table),
+        }
+    }
 }

@@ -109,6 +109,7 @@ fn no_width_exceeds_the_limit() {
             name: "d".to_owned(),
             receiver: 0,
             fields: vec![("f".to_owned(), u32::MAX)],
+            to: Recipient::Controller,
         });
     });
     breaks(Rule::WidthLimit, |p| p.value_sets[0].components.push(wide_component()));
@@ -719,4 +720,39 @@ fn slots_of_graphs_are_theirs() {
 #[test]
 fn graphs_commit_digests() {
     breaks_graph(Rule::GraphCommit, "decided:\n  commit\n", "decided:\n");
+}
+
+/// A message that adds an entry to the first table of the sample program whose keys are all exact.
+fn adds_entry(program: &mut Program, fields: &[u32]) {
+    let exact = |table: &Table| table.keys.iter().all(|key| key.match_kind == MatchKind::Exact);
+    let table = program.tables.iter().position(exact).expect("one has exact keys");
+    program.digests.push(Digest {
+        name: "$add_entry".to_owned(),
+        receiver: 0,
+        fields: fields.iter().map(|width| ("f".to_owned(), *width)).collect(),
+        to: Recipient::NewTimeout {
+            table: TableId(table as u32),
+        },
+    });
+}
+
+#[test]
+fn messages_to_tables_have_a_value_for_each_key() {
+    let mut program = everything();
+    program.tables[0]
+        .keys
+        .iter_mut()
+        .for_each(|key| key.match_kind = MatchKind::Exact);
+    program.tables[0].entries.clear();
+    let widths: Vec<u32> = program.tables[0].keys.iter().map(|key| key.width).chain([8]).collect();
+    let mut good = program.clone();
+    adds_entry(&mut good, &widths);
+    assert_eq!(verify(&good), []);
+    assert_eq!(text::read(&text::write(&good)), Ok(good));
+    adds_entry(&mut program, &widths[1..]);
+    let errors = verify(&program);
+    assert!(
+        errors.iter().any(|error| error.rule == Rule::WidthMismatch),
+        "{errors:?}"
+    );
 }

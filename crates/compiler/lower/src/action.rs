@@ -26,7 +26,8 @@ use std::collections::HashSet;
 
 /// The IR action for an entry of a table's list.
 pub fn for_table(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -> ir::ActionId {
-    let shared = listed.args.is_empty();
+    // What an action says of the table's entries is about one table.
+    let shared = listed.args.is_empty() && cx.learning.is_none();
     if shared && let Some(known) = control::instance(cx, owner).and_then(|it| it.actions.get(&listed.action).copied()) {
         return known;
     }

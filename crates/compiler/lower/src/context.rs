@@ -36,6 +36,8 @@ pub struct Context<'a> {
     pub control: Option<ObjectId>,
     /// The block of the architecture being lowered.
     pub role: Option<ir::Role>,
+    /// The table of which an action is being lowered, if the data plane may change the table's entries.
+    pub learning: Option<crate::externs::learning::Learning>,
     /// The place of the statement being lowered.
     pub location: ir::Location,
     /// Operations and blocks built until now.
@@ -69,6 +71,7 @@ impl<'a> Context<'a> {
             body: BodyBuilder::new(String::new(), ir::BodyKind::Control),
             control: None,
             role: None,
+            learning: None,
             location: ir::Location::default(),
             operations: 0,
             depth: 0,

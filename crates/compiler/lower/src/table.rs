@@ -10,6 +10,7 @@ use crate::elaborate;
 use crate::entries;
 use crate::expression;
 use crate::externs;
+use crate::externs::learning::{self, Learning};
 use crate::graph;
 use crate::limits;
 use crate::names;
@@ -40,7 +41,11 @@ pub fn apply(cx: &mut Context, table: &hir::Expr, hit: Option<SlotId>, action_ru
     if !graph::is_reachable(cx) {
         return;
     }
-    let keys = evaluate_keys(cx, id);
+    let mut keys = evaluate_keys(cx, id);
+    if has_property(cx, id, learning::PROPERTIES) {
+        // Actions name the entry by the key that was looked up.
+        keys.iter_mut().for_each(|key| key.is_computed = true);
+    }
     let known = control::instance(cx, owner).and_then(|instance| instance.tables.get(&id).copied());
     let lowered = match known {
         Some(lowered) => lowered,
@@ -121,11 +126,14 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
     names::declare(cx, "tables", &name, table.span);
     let location = cx.locate(table.span);
     let keys = declare_keys(cx, table, keys);
+    let learns = has_property(cx, id, learning::PROPERTIES);
+    cx.learning = learns.then(|| Learning::new(id, ir::TableId(cx.program.tables.len() as u32), &keys));
     let mut actions: Vec<_> = table
         .actions
         .iter()
         .map(|listed| list_action(cx, owner, listed))
         .collect();
+    cx.learning = None;
     let default_action = default_action(cx, table, &mut actions);
     let entries = entries::lower(cx, table, &keys, &actions);
     let size = table.size.as_ref().map(|size| constant_size(cx, size));
@@ -151,6 +159,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
     for property in &table.properties {
         apply_property(cx, &mut lowered, property);
     }
+    lowered.supports_timeout |= has_property(cx, id, &[learning::ADD_ON_MISS]);
     cx.program.tables.push(lowered);
     cx.table_declarations.push(id);
     if let Some(instance) = control::instance(cx, owner) {
@@ -314,6 +323,14 @@ pub fn size_of(cx: &mut Context, value: Option<&Value>, span: Span) -> u64 {
             0
         }
     }
+}
+
+/// Whether a table has one of these properties.
+fn has_property(cx: &Context, id: hir::TableId, names: &[&str]) -> bool {
+    let properties = &cx.hir.tables[id.index()].properties;
+    properties
+        .iter()
+        .any(|property| names.contains(&property.name.as_str()))
 }
 
 /// What a property of a table says, by whatever name the architecture has for it.

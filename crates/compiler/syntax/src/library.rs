@@ -6,6 +6,8 @@ pub fn library_of(name: &str) -> Option<&'static str> {
         .then_some("core.p4")
         .or_else(|| V1MODEL.contains(&name).then_some("v1model.p4"))
         .or_else(|| PSA.contains(&name).then_some("psa.p4"))
+        .or_else(|| PNA.contains(&name).then_some("pna.p4"))
+        .or_else(|| FOREBAY.contains(&name).then_some("forebay.p4"))
 }
 
 /// Names of core.p4, the members of its `error` and `match_kind` among them.
@@ -70,6 +72,17 @@ const PSA: &[&str] = &[
     "EgressPipeline",
     "PacketReplicationEngine",
     "BufferingQueueingEngine",
+];
+
+/// Names of pna.p4.
+const PNA: &[&str] = &["PNA_NIC", "SelectByDirection", "drop_packet", "mirror_packet"];
+
+/// Names of forebay.p4, some of which pna.p4 has too.
+const FOREBAY: &[&str] = &[
+    "add_entry",
+    "set_entry_expire_time",
+    "restart_expire_timer",
+    "allocate_flow_id",
 ];
 
 #[cfg(test)]

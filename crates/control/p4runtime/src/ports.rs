@@ -35,6 +35,7 @@ impl Ports {
     pub(crate) fn check(&self, number: u64, what: &str) -> Result<u32, Error> {
         match (number, self.cpu) {
             (SDN_PORT_CPU, Some(cpu)) => Ok(cpu),
+            (number, Some(cpu)) if number == u64::from(cpu) => Ok(cpu),
             (number, _) if number < u64::from(DROP_PORT) => Ok(number as u32),
             _ => Err(Error::invalid(format!(
                 "{what}: there is no port {number}; ports are 0 to {}",

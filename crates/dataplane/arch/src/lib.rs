@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+pub mod pna;
 pub mod psa;
 mod v1model;
 
@@ -52,7 +53,7 @@ pub fn attach(program: &mut Program) -> Result<(), BuildError> {
     let graph = match program.architecture {
         Architecture::V1Model => v1model::graph(program)?,
         Architecture::Psa => psa::graph(program)?,
-        Architecture::Pna => return Err(BuildError::MissingBlock("of the Portable NIC Architecture".to_string())),
+        Architecture::Pna => pna::graph(program)?,
     };
     program.graph = Some(graph);
     debug_assert_eq!(forebay_ir::verify::verify(program), []);

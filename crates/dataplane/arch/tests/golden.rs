@@ -48,6 +48,11 @@ fn psa_with_clone_and_resubmission() {
 }
 
 #[test]
+fn pna_with_mirror_and_recirculation() {
+    has_graph("portable_nic");
+}
+
+#[test]
 fn a_program_that_lacks_a_block_is_refused() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut program = compiled(&folder.join("portable_switch.p4"));

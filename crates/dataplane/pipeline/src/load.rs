@@ -1,6 +1,7 @@
 //! From a program to a pipeline.
 
 use crate::control::convert;
+use crate::control::learning::Learning;
 use crate::error::{ControlError, LoadError};
 use crate::layout::{Layout, V1modelLayout};
 use crate::machine_code::MachineCode;
@@ -95,6 +96,7 @@ pub struct Pipeline {
     pub(crate) code: Option<MachineCode>,
     pub(crate) plan: LookupPlan,
     pub(crate) stateful: Stateful,
+    pub(crate) learning: Learning,
     /// The workers that read tables and snapshots.
     pub(crate) readers: Arc<Domain>,
     control: Mutex<Control>,
@@ -143,6 +145,7 @@ impl Pipeline {
             storage,
             layout,
             plan: LookupPlan::new(&program),
+            learning: Learning::new(&program),
             stateful: load_stateful(&program, sections.locks)?,
             published: Published::new(&readers, Arc::clone(&snapshot)),
             control: Mutex::new(Control {

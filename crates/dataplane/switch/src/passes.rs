@@ -64,7 +64,9 @@ impl Around<'_> {
     /// Takes all entering packets to their ends or their queues; how many entered.
     pub(crate) fn enter_all<T: Tracer>(&mut self, session: &mut Session<'_>, tracer: &mut T) -> u64 {
         let mut entered = 0;
-        while let Some(packet) = self.buffers.entering.pop_front() {
+        while !session.has_learned()
+            && let Some(packet) = self.buffers.entering.pop_front()
+        {
             entered += 1;
             self.enter(session, packet, tracer);
             while let Some(packet) = self.buffers.resubmitted.pop_front() {

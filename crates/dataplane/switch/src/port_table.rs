@@ -39,7 +39,7 @@ pub(crate) struct PortTable {
 }
 
 /// Ports with lower numbers are found by an array.
-const LOW_NUMBERS: u32 = 512;
+pub(crate) const LOW_NUMBERS: u32 = 512;
 
 impl PortTable {
     pub(crate) fn insert(&mut self, number: u32, port: Box<dyn Port>, burst: usize) {

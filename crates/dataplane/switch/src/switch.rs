@@ -321,8 +321,14 @@ impl Switch {
             return (0, 0);
         }
         let (worker, mut around) = self.around(now_ns);
-        let entered = worker.session(|session| around.enter_all(session, tracer));
-        (entered, around.egress)
+        worker.expire(around.now_us * 1_000);
+        let mut entered = 0;
+        loop {
+            entered += worker.session(|session| around.enter_all(session, tracer));
+            if around.buffers.entering.is_empty() {
+                return (entered, around.egress);
+            }
+        }
     }
 
     /// Takes packets from their queues through egress; how many.

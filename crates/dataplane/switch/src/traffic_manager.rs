@@ -13,6 +13,7 @@
 //! much they can take, and between polls. A port that is not attached has queues too, which empty at once: egress runs for its
 //! packets, which are dropped when they would leave.
 
+use crate::port_table::LOW_NUMBERS;
 use forebay_pipeline::{EgressArguments, EgressPacket, QueuedPacket};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -93,6 +94,9 @@ pub(crate) struct TrafficManager {
     len: usize,
 }
 
+/// The port whose queues all ports share that are not attached and have high numbers.
+const SHARED: u32 = u32::MAX;
+
 impl TrafficManager {
     /// For each port a queue for each service (one to [`QUEUES_MAX`]), of `capacity` packets each.
     pub(crate) fn new(services: &[Service], capacity: usize) -> TrafficManager {
@@ -117,10 +121,13 @@ impl TrafficManager {
     }
 
     /// Appends the packet to its port's queue of its priority, or gives it back when that is full. A port that is not attached
-    /// gets queues with its first packet: at most as many as `egress_spec` and the members of groups and sessions can name.
+    /// gets queues with its first packet, if its number is low; all others share queues, so that a program that names ports of
+    /// 32 bits cannot fill the memory.
     pub(crate) fn enqueue(&mut self, mut packet: QueuedPacket, now_us: u64) -> Result<(), QueuedPacket> {
         let services = &self.services;
-        let port = self.ports.entry(packet.egress_port);
+        let is_own = packet.egress_port < LOW_NUMBERS || self.ports.contains_key(&packet.egress_port);
+        let number = if is_own { packet.egress_port } else { SHARED };
+        let port = self.ports.entry(number);
         let port = port.or_insert_with(|| PortQueues::new(services));
         let index = usize::from(packet.priority).min(port.queues.len() - 1);
         packet.priority = index as u8;

@@ -77,7 +77,7 @@ fn frames() {
     wrong(
         "{ udp = { bytes = 60 } }",
         "{ }",
-        "11: a frame is exactly one of udp, tcp, message, pcap, hex and parser",
+        "11: a frame is exactly one of udp, tcp, message, pcap and hex",
     );
     wrong(
         "bytes = 60",

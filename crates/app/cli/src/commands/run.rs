@@ -194,7 +194,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
             let (port, join) = Join::new()?.split();
             let (gated, gates) = Gates::before(ports, &means);
             ports = gated;
-            ports.push((arguments.control.cpu_port, Box::new(port)));
+            ports.push((arguments.control.cpu_port(&start.pipeline), Box::new(port)));
             Some(
                 arguments
                     .control

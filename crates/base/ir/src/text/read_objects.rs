@@ -5,8 +5,8 @@ use super::lexer::Token;
 use super::read_program::{FixedType, Reader};
 use crate::{
     Action, ActionCall, ActionId, ActionParam, ActionProfile, ActionProfileId, BodyId, Counter, CounterId, Digest,
-    DirectMeter, EntryMatch, Location, Meter, MeterId, Register, Table, TableAction, TableEntry, TableKey, Unit,
-    ValueSet, ValueSetComponent,
+    DirectMeter, EntryMatch, Location, Meter, MeterId, Recipient, Register, Table, TableAction, TableEntry, TableId,
+    TableKey, Unit, ValueSet, ValueSetComponent,
 };
 
 impl Reader {
@@ -262,6 +262,7 @@ impl Reader {
         let name = self.cursor.declared_name(self.program.digests.len())?;
         self.cursor.expect_word("receiver")?;
         let receiver = self.cursor.number32()?;
+        let to = self.recipient()?;
         self.cursor.expect("{")?;
         let mut fields = Vec::new();
         while !self.cursor.accept("}") {
@@ -270,8 +271,28 @@ impl Reader {
             let FixedType { width, .. } = self.fixed_type()?;
             fields.push((name, width));
         }
-        self.program.digests.push(Digest { name, receiver, fields });
+        self.program.digests.push(Digest {
+            name,
+            receiver,
+            fields,
+            to,
+        });
         Ok(())
+    }
+
+    /// `entry TABLE action INDEX`, `idle_timeout TABLE`, or nothing.
+    fn recipient(&mut self) -> Read<Recipient> {
+        if self.cursor.accept_word("entry") {
+            let table = TableId(self.cursor.reference(&self.names.tables)?);
+            self.cursor.expect_word("action")?;
+            let action = self.cursor.number32()?;
+            return Ok(Recipient::NewEntry { table, action });
+        }
+        if self.cursor.accept_word("idle_timeout") {
+            let table = TableId(self.cursor.reference(&self.names.tables)?);
+            return Ok(Recipient::NewTimeout { table });
+        }
+        Ok(Recipient::Controller)
     }
 }
 

@@ -3,7 +3,9 @@
 use super::names::{Keyword, plain_or_quoted, quoted};
 use super::write_body::location;
 use super::write_expr::{ExprPrinter, constant};
-use crate::{ActionCall, BodyId, EntryMatch, Header, Program, Slot, SlotKind, Table, TableEntry, Unit, ValueSet};
+use crate::{
+    ActionCall, BodyId, EntryMatch, Header, Program, Recipient, Slot, SlotKind, Table, TableEntry, Unit, ValueSet,
+};
 use std::fmt::Write;
 
 /// Prints a program.
@@ -165,14 +167,23 @@ fn objects(text: &mut String, printer: &ExprPrinter) {
     for (index, digest) in program.digests.iter().enumerate() {
         line!(
             text,
-            "digest {} receiver {} {{",
+            "digest {} receiver {}{} {{",
             names.digests.symbol(index as u32),
-            digest.receiver
+            digest.receiver,
+            recipient(digest.to, printer)
         );
         for (name, width) in &digest.fields {
             line!(text, "  {}: bit<{width}>", plain_or_quoted(name));
         }
         line!(text, "}}");
+    }
+}
+
+fn recipient(to: Recipient, printer: &ExprPrinter) -> String {
+    match to {
+        Recipient::Controller => String::new(),
+        Recipient::NewEntry { table, action } => format!(" entry {} action {action}", printer.table(table)),
+        Recipient::NewTimeout { table } => format!(" idle_timeout {}", printer.table(table)),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Actions, tables, stateful objects.
 
 use super::{Place, Rule, Verifier};
-use crate::{Action, ActionCall, BodyKind, EntryMatch, MatchKind, Table, TableEntry, TableKey, Unit};
+use crate::{
+    Action, ActionCall, BodyKind, Digest, EntryMatch, MatchKind, Recipient, Table, TableEntry, TableKey, Unit,
+};
 use forebay_bits::Bits;
 use std::collections::BTreeSet;
 
@@ -153,6 +155,7 @@ impl Verifier<'_> {
         for digest in &program.digests {
             self.place = Place::Declaration("digest", digest.name.clone());
             digest.fields.iter().for_each(|(_, width)| self.width_limit(*width));
+            self.recipient(digest);
         }
     }
 
@@ -214,5 +217,37 @@ fn match_values(found: &EntryMatch) -> Vec<&Bits> {
         EntryMatch::Ternary { value, mask } => vec![value, mask],
         EntryMatch::Range { low, high } => vec![low, high],
         EntryMatch::Optional(None) => Vec::new(),
+    }
+}
+
+impl Verifier<'_> {
+    /// A message to a table has the fields that the table asks for.
+    fn recipient(&mut self, digest: &Digest) {
+        let Some(id) = digest.to.table() else { return };
+        if !self.in_range("table", id.0, self.program.tables.len()) {
+            return;
+        }
+        let program = self.program;
+        let table = &program.tables[id.index()];
+        let exact = table.keys.iter().all(|key| key.match_kind == MatchKind::Exact);
+        self.require(exact, Rule::EntryMatchKind, || {
+            format!("{} has keys that are not exact", table.name)
+        });
+        let mut expected: Vec<u32> = table.keys.iter().map(|key| key.width).collect();
+        if let Recipient::NewEntry { action, .. } = digest.to {
+            if !self.in_range("action of the table", action, table.actions.len()) {
+                return;
+            }
+            let id = table.actions[action as usize].action;
+            if !self.in_range("action", id.0, program.actions.len()) {
+                return;
+            }
+            expected.extend(program.actions[id.index()].params.iter().map(|param| param.width));
+        }
+        let given: Vec<u32> = digest.fields.iter().map(|(_, width)| *width).collect();
+        let fits = given.split_last().is_some_and(|(_, values)| values == expected);
+        self.require(fits, Rule::WidthMismatch, || {
+            format!("fields of {given:?} bits, expected {expected:?} and a profile")
+        });
     }
 }

@@ -92,6 +92,7 @@ pub fn program(choices: &mut Choices) -> Program {
         name: name(c),
         receiver: number(c),
         fields: c.many(2, |c| (name(c), number(c))),
+        to: Recipient::Controller,
     });
     program
 }

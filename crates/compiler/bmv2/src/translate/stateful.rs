@@ -133,7 +133,12 @@ impl Translator<'_> {
             _ => 0,
         };
         let name = list.name.clone();
-        let digest = self.declare_digest(Digest { name, receiver, fields });
+        let digest = self.declare_digest(Digest {
+            name,
+            receiver,
+            fields,
+            to: forebay_ir::Recipient::Controller,
+        });
         self.body.emit(Op::Digest { digest, data });
         Ok(())
     }

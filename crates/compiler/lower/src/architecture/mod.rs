@@ -1,9 +1,10 @@
 //! The blocks of the architectures and what they share.
 //!
 //! An architecture passes headers and metadata from block to block. So the blocks share one storage for each of them, and
-//! the parameters of every block are bound to it. v1model is here, with what all architectures need; [`psa`] is beside
-//! it.
+//! the parameters of every block are bound to it. v1model is here, with what all architectures need; [`psa`] and
+//! [`pna`] are beside it.
 
+pub mod pna;
 mod psa;
 
 use crate::context::Context;
@@ -31,6 +32,7 @@ const V1MODEL_PACKAGE: &str = "V1Switch";
 const PACKAGES: &[(&str, Architecture)] = &[
     (V1MODEL_PACKAGE, Architecture::V1Model),
     (psa::PACKAGE, Architecture::Psa),
+    (pna::PACKAGE, Architecture::Pna),
 ];
 
 /// The architecture of a package, if its programs can be executed.
@@ -88,7 +90,7 @@ pub fn lower_main(cx: &mut Context) {
     match architecture {
         Architecture::V1Model => lower_blocks(cx, &args, span),
         Architecture::Psa => psa::lower_blocks(cx, &args, span),
-        Architecture::Pna => {}
+        Architecture::Pna => pna::lower_blocks(cx, &args, span),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::names;
 use crate::types;
 use crate::value::Value;
 use forebay_check::hir::{Call, Type};
-use forebay_ir::{Digest, DigestId, Expr, Op};
+use forebay_ir::{Digest, DigestId, Expr, Op, Recipient};
 
 /// `digest(receiver, data)`
 pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
@@ -27,7 +27,15 @@ pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
         .zip(&data)
         .map(|(name, expr)| (name, expr.width(&cx.program)))
         .collect();
-    let digest = declare(cx, Digest { name, receiver, fields });
+    let digest = declare(
+        cx,
+        Digest {
+            name,
+            receiver,
+            fields,
+            to: Recipient::Controller,
+        },
+    );
     graph::emit(cx, Op::Digest { digest, data });
 }
 
@@ -42,6 +50,7 @@ pub fn declare_named(cx: &mut Context, name: String, ty: &Type) -> Option<Digest
             name,
             receiver: 0,
             fields,
+            to: Recipient::Controller,
         },
     ))
 }
@@ -80,7 +89,8 @@ fn automatic_name(cx: &Context) -> String {
 
 const AUTOMATIC_PREFIX: &str = "digest_";
 
-fn declare(cx: &mut Context, digest: Digest) -> DigestId {
+/// The number of a digest, which is declared if it is not known.
+pub fn declare(cx: &mut Context, digest: Digest) -> DigestId {
     let known = cx.program.digests.iter().position(|known| *known == digest);
     let index = known.unwrap_or_else(|| {
         cx.program.digests.push(digest);

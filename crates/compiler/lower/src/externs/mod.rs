@@ -5,6 +5,7 @@
 //! [`message`]: what people or the control plane are told. [`portable`]: what only PSA and PNA have.
 
 mod checksum;
+pub mod learning;
 mod message;
 mod packet;
 pub mod portable;
@@ -78,6 +79,14 @@ const PORTABLE_FUNCTIONS: &[&str] = &[
     "psa_normal",
     "psa_clone_e2e",
     "psa_recirculate",
+    "drop_packet",
+    "send_to_port",
+    "mirror_packet",
+    "add_entry",
+    "allocate_flow_id",
+    "set_entry_expire_time",
+    "restart_expire_timer",
+    "SelectByDirection",
 ];
 
 const V1MODEL_OBJECTS: &[&str] = &[
@@ -294,6 +303,18 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
         "update_checksum_with_payload" => checksum::update(cx, &args, true),
         "clone" | "clone3" | "clone_preserving_field_list" => traffic::clone(cx, &args, &function.name),
         "resubmit" | "resubmit_preserving_field_list" => traffic::resubmit(cx, &args, &function.name),
+        "recirculate" if cx.program.architecture == Architecture::Pna => {
+            portable::choose(cx, portable::Fate::Recirculate)
+        }
+        "drop_packet" => portable::choose(cx, portable::Fate::Drop),
+        "send_to_port" => portable::send_to_port(cx, &args),
+        "mirror_packet" => portable::mirror_packet(cx, &args),
+        "add_entry" => return learning::add_entry(cx, &args, span),
+        "allocate_flow_id" => return learning::allocate_flow_id(cx, &function.result),
+        "set_entry_expire_time" => learning::set_entry_expire_time(cx, &args, span),
+        // Every hit begins the time again.
+        "restart_expire_timer" => {}
+        "SelectByDirection" => return portable::select_by_direction(cx, &args),
         "recirculate" | "recirculate_preserving_field_list" => traffic::recirculate(cx, &args, &function.name),
         "truncate" => traffic::truncate(cx, &args),
         "log_msg" => message::log(cx, &args),

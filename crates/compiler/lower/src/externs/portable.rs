@@ -3,6 +3,7 @@
 
 use super::state::{self, Made};
 use super::{Args, checksum};
+use crate::architecture::pna;
 use crate::build;
 use crate::context::Context;
 use crate::graph;
@@ -10,11 +11,14 @@ use crate::object::{Object, ObjectId};
 use crate::place::{self, Place};
 use crate::storage;
 use crate::types;
-use crate::value::Value;
+use crate::value::{self, Value};
 use crate::wire;
 use forebay_check::hir::Type;
 use forebay_ir::{self as ir, BinaryOp, DataItem, Expr, HashAlgorithm, MeterId, Op, RegisterId, SlotId};
 use forebay_syntax::codes::lower as codes;
+
+/// Mirror slots of a packet of PNA.
+const MIRROR_SLOTS: u8 = 4;
 
 /// Width of a meter's result: an enum without representation.
 const COLOR_WIDTH: u32 = 32;
@@ -307,6 +311,59 @@ fn field(cx: &mut Context, args: &Args, argument: usize, name: &str) -> Option<E
 
 fn read(cx: &mut Context, place: &Place, ty: &Type) -> Option<Expr> {
     place::read(cx, place, ty).expr()
+}
+
+/// What becomes of a packet of PNA, in the numbers of `pna.fate`.
+#[derive(Clone, Copy)]
+pub enum Fate {
+    /// It is dropped.
+    Drop = 0,
+    /// It goes to a port.
+    Send = 1,
+    /// It is parsed again.
+    Recirculate = 2,
+}
+
+/// `drop_packet()`, `recirculate()`: the last call decides.
+pub fn choose(cx: &mut Context, fate: Fate) {
+    let slot = pna::request(cx, "pna.fate", 2);
+    graph::assign(cx, slot, build::constant(2, fate as u128));
+}
+
+/// `send_to_port(port)`
+pub fn send_to_port(cx: &mut Context, args: &Args) {
+    let port = args.scalar(cx, 0);
+    let width = port.width(&cx.program);
+    let slot = pna::request(cx, "pna.port", 32);
+    graph::assign(cx, slot, build::resize(port, width, 32, false));
+    choose(cx, Fate::Send);
+}
+
+/// `mirror_packet(slot, session)`
+pub fn mirror_packet(cx: &mut Context, args: &Args) {
+    let (index, session) = (args.scalar(cx, 0), args.scalar(cx, 1));
+    let (width, session_width) = (index.width(&cx.program), session.width(&cx.program));
+    let session = build::resize(session, session_width, 16, false);
+    for number in 0..MIRROR_SLOTS {
+        let is_this = build::equal(index.clone(), build::constant(width, number.into()));
+        if build::as_bool(&is_this) == Some(false) {
+            continue;
+        }
+        let wanted = pna::request(cx, &format!("pna.mirror_{number}"), 1);
+        let slot = pna::request(cx, &format!("pna.session_{number}"), 16);
+        let chosen = build::mux(is_this.clone(), session.clone(), Expr::Slot(slot));
+        graph::assign(cx, slot, chosen);
+        graph::assign(cx, wanted, build::or(Expr::Slot(wanted), is_this));
+    }
+}
+
+/// `SelectByDirection(direction, of_network, of_host)`
+pub fn select_by_direction(cx: &mut Context, args: &Args) -> Value {
+    let direction = args.scalar(cx, 0);
+    let width = direction.width(&cx.program);
+    let from_network = build::equal(direction, build::constant(width, 0));
+    let (network, host) = (args.value(cx, 1), args.value(cx, 2));
+    value::mux(&from_network, network, host)
 }
 
 /// `Digest<T>()`

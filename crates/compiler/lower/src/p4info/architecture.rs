@@ -99,11 +99,21 @@ const PSA: Architecture = Architecture {
     digest: None,
 };
 
+const PNA: Architecture = Architecture {
+    name: "pna",
+    implementation: "pna_implementation",
+    counter: "pna_direct_counter",
+    meter: "pna_direct_meter",
+    idle_timeout: ("pna_idle_timeout", Some("NOTIFY_CONTROL")),
+    ..PSA
+};
+
 impl Architecture {
     /// The architecture of the package that `main` instantiates; v1model where it is none that is known.
     pub fn of(program: &hir::Program) -> &'static Architecture {
         match main_package(program) {
             Some(("PSA_Switch", _)) => &PSA,
+            Some(("PNA_NIC", _)) => &PNA,
             _ => &V1MODEL,
         }
     }

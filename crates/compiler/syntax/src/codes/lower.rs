@@ -4,7 +4,7 @@ use super::codes;
 
 codes! {
     E0801 UNSUPPORTED_ARCHITECTURE: "architecture that cannot be executed",
-        "Any P4_16 program can be checked, but only programs for v1model, whose `main` is a `V1Switch(...)` with six blocks, and for PSA, whose `main` is a `PSA_Switch(...)`, can be built, tested and run.";
+        "Any P4_16 program can be checked, but only programs for v1model, whose `main` is a `V1Switch(...)` with six blocks, for PSA, whose `main` is a `PSA_Switch(...)`, and for PNA, whose `main` is a `PNA_NIC(...)`, can be built, tested and run.";
     E0802 UNSUPPORTED_EXTERN: "extern that cannot be executed",
         "The extern function, object or method is declared, but it is not part of the architecture, so there is nothing to execute. The message lists what there is.";
     E0803 NO_MAIN: "program without main",

@@ -15,13 +15,11 @@ const DIRECTIVES: [&str; 14] = [
 ];
 
 /// Files that declare architectures of other targets.
-const OTHER_ARCHITECTURES: [&str; 10] = [
+const OTHER_ARCHITECTURES: [&str; 8] = [
     "tna.p4",
     "t2na.p4",
     "t3na.p4",
     "tofino.p4",
-    "pna.p4",
-    "dpdk/pna.p4",
     "ebpf_model.p4",
     "ubpf_model.p4",
     "xdp_model.p4",
@@ -180,10 +178,10 @@ impl Preprocessor<'_> {
             if !searched.is_empty() {
                 diagnostic = diagnostic.note(format!("folders searched: {searched}"));
             }
-            let library = ["core.p4", "v1model.p4", "psa.p4"];
+            let library = ["core.p4", "v1model.p4", "psa.p4", "pna.p4", "forebay.p4"];
             let hint = match closest_name(path, library) {
                 _ if OTHER_ARCHITECTURES.contains(&path) => {
-                    "this architecture is not built in: v1model.p4 and psa.p4 are; \
+                    "this architecture is not built in: v1model.p4, psa.p4 and pna.p4 are; \
                      to check against a file of your own, name its folder with -I"
                         .to_string()
                 }

@@ -208,6 +208,7 @@ impl Generator<'_> {
             name: "d".into(),
             receiver: 1,
             fields: vec![("a".into(), 9), ("b".into(), 70), ("c".into(), 200)],
+            to: forebay_ir::Recipient::Controller,
         });
     }
 

@@ -8,6 +8,7 @@
 mod batch;
 pub(crate) mod convert;
 mod direct;
+pub(crate) mod learning;
 pub(crate) mod names;
 mod objects;
 mod profiles;

@@ -164,6 +164,11 @@ impl Batch<'_> {
         self.remove(id, found.id())
     }
 
+    /// Removes an entry by its number, if it is still there and can be changed.
+    pub(super) fn remove_by_id(&mut self, id: TableId, entry: u64) {
+        let _ = self.remove(id, EntryId(entry));
+    }
+
     /// See [`Pipeline::clear_entries`].
     pub fn clear_entries(&mut self, table: &str) -> Result<(), ControlError> {
         let id = self.pipeline.table_id(table)?;

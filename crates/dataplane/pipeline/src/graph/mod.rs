@@ -240,7 +240,12 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
 
     fn send_digests(&mut self) {
         let requests = &mut self.scratch.scratch.requests;
-        for DigestRequest { digest, values } in requests.digests.drain(..) {
+        for request in requests.digests.drain(..) {
+            if self.burst.is_for_table(&request) {
+                self.scratch.learned.push(request);
+                continue;
+            }
+            let DigestRequest { digest, values } = request;
             (self.sink)(Outcome::Digest(DigestMessage { digest, values }));
         }
         for _ in 0..std::mem::take(&mut requests.digests_lost) {
@@ -466,6 +471,14 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
 }
 
 impl Burst<'_> {
+    /// Whether a message is for a table, and not for the control plane.
+    pub(crate) fn is_for_table(self, request: &DigestRequest) -> bool {
+        self.pipeline.program.digests[request.digest.index()]
+            .to
+            .table()
+            .is_some()
+    }
+
     /// How a body ended: with a parser's error, if with one.
     fn ended(self, body: BodyId, ended: Ended) -> Result<Option<u32>, DropReason> {
         let program = &self.pipeline.program;

@@ -125,6 +125,7 @@ impl Worker {
         room: usize,
         passed: &mut Vec<Passed>,
     ) -> Option<Leaving> {
+        self.expire(arrival.timestamp_us * 1_000);
         let code = self.pipeline.code.as_ref()?;
         let forms = code.forms()?;
         let pin = self.reader.pin_again();

@@ -232,7 +232,12 @@ impl WorkerScratch {
     }
 
     pub(super) fn send_digests(&mut self, burst: Burst<'_>, mut send: impl FnMut(DigestMessage)) {
-        for DigestRequest { digest, values } in self.scratch.requests.digests.drain(..) {
+        for request in self.scratch.requests.digests.drain(..) {
+            if burst.is_for_table(&request) {
+                self.learned.push(request);
+                continue;
+            }
+            let DigestRequest { digest, values } = request;
             send(DigestMessage { digest, values });
         }
         for _ in 0..std::mem::take(&mut self.scratch.requests.digests_lost) {

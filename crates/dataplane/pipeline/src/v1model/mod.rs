@@ -66,7 +66,7 @@ use copies::Copies;
 pub(crate) use fast_path::route;
 pub use fast_path::{Arrival, Leaving, Passage, Passed};
 pub use flow::FlowKey;
-use forebay_exec::{Ended, Event, NumberPlace, Preserve, State, Tracer};
+use forebay_exec::{DigestRequest, Ended, Event, NumberPlace, Preserve, State, Tracer};
 use forebay_jit::gress::Side;
 use forebay_jit::{Arrays, Locations, Site};
 use forebay_tables::{Pin, Reader};
@@ -85,6 +85,8 @@ pub struct Worker {
     /// Says when this worker reads tables.
     reader: Reader,
     stays_pinned: bool,
+    /// Whether packets change entries of tables.
+    learns: bool,
     /// Where compiled code counts, and finds registers.
     arrays: Arrays,
     /// Where it searches tables, by side.
@@ -103,6 +105,10 @@ pub(crate) struct WorkerScratch {
     shard: usize,
     pub(crate) pool: Pool,
     pub(crate) scratch: Scratch,
+    /// What packets of the burst ask of tables.
+    pub(crate) learned: Vec<DigestRequest>,
+    /// The time of the last packet of a session.
+    now_ns: u64,
 }
 
 /// A worker through which packets go one after the other: see [`Worker::session`].
@@ -120,6 +126,7 @@ impl Session<'_> {
         mut decide: impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
+        self.bench.now_ns = packet.arguments.timestamp_us * 1_000;
         self.bench.enter(self.ingress, packet, &mut decide, tracer);
         self.ingress.view.section.leave();
     }
@@ -127,9 +134,15 @@ impl Session<'_> {
     /// Egress, checksum computation and deparser of a packet; says what was decided of it.
     pub fn egress<T: Tracer>(&mut self, packet: EgressPacket, mut decide: impl FnMut(EgressDecision), tracer: &mut T) {
         let EgressPacket { packet, arguments } = packet;
+        self.bench.now_ns = arguments.timestamp_us * 1_000;
         self.bench
             .leave_queue(self.egress, packet, &arguments, &mut decide, tracer);
         self.egress.view.section.leave();
+    }
+
+    /// Whether packets have asked tables for entries. They get them when the session ends.
+    pub fn has_learned(&self) -> bool {
+        !self.bench.learned.is_empty()
     }
 
     /// As [`Worker::count_drop`].
@@ -176,12 +189,15 @@ impl Worker {
             arrays: pipeline.stateful.arrays(&pipeline.program, shard),
             reader: pipeline.readers.reader(),
             stays_pinned: false,
+            learns: pipeline.learns(),
             locations: Default::default(),
             pipeline,
             bench: WorkerScratch {
                 shard,
                 pool: Pool::default(),
                 scratch: Scratch::default(),
+                learned: Vec::new(),
+                now_ns: 0,
             },
             copies: Copies::default(),
             steady: SteadyPorts::default(),
@@ -224,15 +240,14 @@ impl Worker {
         let view = View::of_burst(pipeline, &pin, bench.shard, arrays);
         let [ingress, egress] = locations;
         let code = pipeline.code.as_ref();
-        let sites = [(Side::Ingress, ingress), (Side::Egress, egress)]
-            .map(|(side, locations)| {
-                let bodies = code?.bodies();
-                // Compiled sides are those of v1model; bodies of other architectures run one by one.
-                Some(match pipeline.program.graph {
-                    None => bodies.on_side(side, &view, locations),
-                    Some(_) => bodies.in_bodies(),
-                })
-            });
+        let sites = [(Side::Ingress, ingress), (Side::Egress, egress)].map(|(side, locations)| {
+            let bodies = code?.bodies();
+            // Compiled sides are those of v1model; bodies of other architectures run one by one.
+            Some(match pipeline.program.graph {
+                None => bodies.on_side(side, &view, locations),
+                Some(_) => bodies.in_bodies(),
+            })
+        });
         let [ingress, egress] = sites.each_ref().map(|site| Burst {
             pipeline,
             view: &view,
@@ -241,6 +256,7 @@ impl Worker {
         let result = run(&mut Session { bench, ingress, egress });
         drop(view);
         end_burst(pin, self.stays_pinned);
+        self.learn(self.bench.now_ns);
         result
     }
 
@@ -251,6 +267,9 @@ impl Worker {
         mut decide: impl FnMut(usize, IngressDecision),
         tracer: &mut T,
     ) {
+        let mut packets = packets.peekable();
+        let now_ns = packets.peek().map_or(0, |packet| packet.arguments.timestamp_us * 1_000);
+        self.expire(now_ns);
         self.burst(Some(Side::Ingress), |bench, burst| {
             for (index, packet) in packets.enumerate() {
                 let mut decide = |decision| decide(index, decision);
@@ -258,6 +277,23 @@ impl Worker {
                 burst.view.section.leave();
             }
         });
+        self.learn(now_ns);
+    }
+
+    /// Deletes entries of learning tables that have expired, before a session. No table is pinned meanwhile.
+    pub fn expire(&mut self, now_ns: u64) {
+        if self.learns {
+            self.rest();
+            self.pipeline.expire(now_ns);
+        }
+    }
+
+    /// Does what packets of the burst asked of tables, when it has ended.
+    fn learn(&mut self, now_ns: u64) {
+        if !self.bench.learned.is_empty() {
+            self.rest();
+            self.pipeline.learn(self.bench.learned.drain(..), now_ns);
+        }
     }
 
     /// Egress, checksum computation and deparser of a burst, in order. Takes all packets and appends decisions, those
@@ -268,6 +304,9 @@ impl Worker {
         decisions: &mut Vec<Decided<EgressDecision>>,
         tracer: &mut T,
     ) {
+        let now_ns = packets
+            .first()
+            .map_or(0, |packet| packet.arguments.timestamp_us * 1_000);
         self.burst(Some(Side::Egress), |bench, burst| {
             for (packet, dequeued) in packets.drain(..).enumerate() {
                 let mut decide = |decision| decisions.push(Decided { packet, decision });
@@ -275,6 +314,7 @@ impl Worker {
                 burst.view.section.leave();
             }
         });
+        self.learn(now_ns);
     }
 
     /// Egress, checksum computation and deparser of one packet, as [`Worker::egress`].
@@ -288,6 +328,7 @@ impl Worker {
         self.burst(Some(Side::Egress), |bench, burst| {
             bench.leave_queue(burst, packet, arguments, &mut decide, tracer)
         });
+        self.learn(arguments.timestamp_us * 1_000);
     }
 
     fn burst(&mut self, side: Option<Side>, run: impl FnOnce(&mut WorkerScratch, Burst<'_>)) {

@@ -1,0 +1,27 @@
+// Ports from 256 on lead to the host; SelectByDirection chooses by where the packet comes from.
+#include <pna.p4>
+
+header input_t {
+    bit<8> kind;
+    bit<8> value;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {
+    bit<8> mark;
+}
+
+control TestMain(inout headers_t hdr, inout meta_t meta, in pna_main_input_metadata_t istd,
+                 inout pna_main_output_metadata_t ostd) {
+    apply {
+        hdr.input.kind = SelectByDirection(istd.direction, hdr.input.kind, hdr.input.value);
+        hdr.input.value = istd.direction == PNA_Direction_t.HOST_TO_NET ? 8w1 : 8w0;
+        send_to_port((PortId_t) 2);
+    }
+}
+
+#define MAIN TestMain
+#include "../include/pna_skeleton.p4"

@@ -1,0 +1,35 @@
+// Each mirror slot sends one copy of the packet as it was deparsed, also of a packet that is dropped.
+#include <pna.p4>
+
+header input_t {
+    bit<8> kind;
+    bit<8> value;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {
+    bit<8> mark;
+}
+
+control TestMain(inout headers_t hdr, inout meta_t meta, in pna_main_input_metadata_t istd,
+                 inout pna_main_output_metadata_t ostd) {
+    apply {
+        if (hdr.input.kind != 0) {
+            send_to_port((PortId_t) 2);
+        }
+        mirror_packet((MirrorSlotId_t) 0, (MirrorSessionId_t) 7);
+        if (hdr.input.value == 1) {
+            mirror_packet((MirrorSlotId_t) 0, (MirrorSessionId_t) 8);
+        }
+        if (hdr.input.value == 2) {
+            mirror_packet((MirrorSlotId_t) 3, (MirrorSessionId_t) 8);
+        }
+        hdr.input.value = 0xee;
+    }
+}
+
+#define MAIN TestMain
+#include "../include/pna_skeleton.p4"
