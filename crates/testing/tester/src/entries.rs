@@ -290,7 +290,7 @@ impl Bench {
 }
 
 /// Computes the checksums of IPv4, UDP and TCP again, behind up to two VLAN tags.
-fn correct_checksums(frame: &mut [u8]) {
+pub(crate) fn correct_checksums(frame: &mut [u8]) {
     let mut at = 12;
     let word = |frame: &[u8], at: usize| frame.get(at..at + 2).map(|word| u16::from_be_bytes([word[0], word[1]]));
     while matches!(word(frame, at), Some(0x8100 | 0x88a8)) {

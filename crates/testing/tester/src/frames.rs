@@ -16,7 +16,7 @@ const IMIX: [usize; 12] = [60, 60, 590, 60, 60, 590, 60, 1514, 590, 60, 60, 590]
 
 /// The shortest and the longest frame, without check sequence.
 const BYTES_MIN: usize = 14 + TAG_BYTES;
-const BYTES_MAX: usize = 9_214;
+pub(crate) const BYTES_MAX: usize = 9_214;
 
 /// Different sizes of random length.
 const RANDOM_SIZES_MAX: usize = 256;
@@ -120,7 +120,8 @@ pub fn frames(entry: &FrameEntry, flows: Option<&FlowsEntry>, seed: u64) -> Resu
 }
 
 /// What is wrong when a frame is of no kind, or of several.
-pub const ONE_KIND: &str = "a frame is exactly one of udp, tcp, message, pcap and hex, as in { udp = { bytes = 60 } }";
+pub const ONE_KIND: &str =
+    "a frame is exactly one of udp, tcp, message, pcap, hex and parser, as in { udp = { bytes = 60 } }";
 
 /// The frames of a capture file. Their last bytes become the tag.
 ///

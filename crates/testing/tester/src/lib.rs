@@ -28,6 +28,7 @@ pub mod frames;
 pub mod histogram;
 pub mod impairment;
 pub mod messages;
+pub mod parser_paths;
 pub mod path;
 pub mod polling;
 pub mod reference;

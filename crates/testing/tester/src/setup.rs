@@ -5,13 +5,14 @@ use crate::entries;
 use crate::frames::{self, Frames, ONE_KIND};
 use crate::impairment::{Delay, Impairment};
 use crate::messages;
+use crate::parser_paths;
 use crate::reference::{Reference, reached_ports};
 use crate::schedule::{Arrivals, Segment, Shape};
 use crate::stream::{Rate, Stream};
 use crate::tag::STREAMS_MAX;
 use crate::test_file::{
-    ArrivalsEntry, DelayEntry, EngineEntry, FlowsEntry, FrameEntry, ImpairmentEntry, MessageEntry, RateEntry,
-    ShapeEntry, TestFile, TrafficEntry,
+    ArrivalsEntry, DelayEntry, EngineEntry, FlowsEntry, FrameEntry, ImpairmentEntry, MessageEntry, ParserEntry,
+    RateEntry, ShapeEntry, TestFile, TrafficEntry,
 };
 use crate::trial::Plan;
 use forebay_chip::ChipSpec;
@@ -394,6 +395,7 @@ fn stream_frames(
         frame.hex.is_some(),
         frame.pcap.is_some(),
         frame.message.is_some(),
+        frame.parser.is_some(),
     ];
     if kinds.iter().filter(|kind| **kind).count() != 1 {
         return Err(ONE_KIND.to_string());
@@ -409,6 +411,28 @@ fn stream_frames(
     }
 }
 
+/// Variants of a way through a parser at most.
+const VARIANTS_MAX: usize = 1 << 10;
+
+fn parser_frames(
+    entry: &ParserEntry,
+    flows: Option<&FlowsEntry>,
+    port: u32,
+    loaded: Option<&Loaded>,
+    seed: u64,
+) -> Result<Frames, String> {
+    if flows.is_some() {
+        return Err("the frames of a parser are its flows; leave out `flows`".to_string());
+    }
+    if !(1..=VARIANTS_MAX).contains(&entry.variants) || entry.bytes > frames::BYTES_MAX {
+        let most = frames::BYTES_MAX;
+        return Err(format!("variants are 1 to {VARIANTS_MAX}, bytes at most {most}"));
+    }
+    let loaded = loaded.ok_or("frames of a parser need the program of [device]")?;
+    let pipeline = loaded.pipeline(EngineEntry::Interp)?;
+    parser_paths::frames(&pipeline, port, entry.bytes, entry.variants, seed).map(Frames::in_turn)
+}
+
 /// Frames from a description, with flows that are counted, or one for each entry of a table.
 fn described_frames(
     frame: &FrameEntry,
@@ -417,6 +441,9 @@ fn described_frames(
     loaded: Option<&Loaded>,
     seed: u64,
 ) -> Result<Frames, String> {
+    if let Some(parser) = &frame.parser {
+        return parser_frames(parser, flows, port, loaded, seed);
+    }
     let Some((flows, table)) = flows.and_then(|flows| Some((flows, flows.entries.as_ref()?))) else {
         if let Some(flows) = flows.filter(|flows| flows.count.is_none() || flows.misses != 0.0) {
             let what = if flows.count.is_none() {

@@ -235,6 +235,8 @@ pub struct FrameEntry {
     pub pcap: Option<String>,
     /// A frame in hexadecimal; filled up to `bytes`.
     pub hex: Option<HexEntry>,
+    /// Frames for each way through the program's parser.
+    pub parser: Option<ParserEntry>,
     /// `02:00:00:00:00:01`.
     pub source_mac: Option<String>,
     /// `02:00:00:00:00:02`.
@@ -249,6 +251,10 @@ impl FrameEntry {
     /// The same with another length; none when its frames have lengths of their own.
     pub fn resized(&self, bytes: usize) -> Option<FrameEntry> {
         let mut entry = self.clone();
+        if let Some(parser) = &mut entry.parser {
+            parser.bytes = bytes;
+            return Some(entry);
+        }
         let size = match (&mut entry.udp, &mut entry.tcp, &mut entry.hex) {
             (Some(transport), ..) | (_, Some(transport), _) => &mut transport.bytes,
             (.., Some(hex)) => &mut hex.bytes,
@@ -324,6 +330,21 @@ pub struct HexEntry {
     pub headers: String,
     /// Lengths of frames.
     pub bytes: SizeEntry,
+}
+
+/// Frames for each way through a parser.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table, as in { bytes = 128 },")]
+pub struct ParserEntry {
+    /// Their length.
+    pub bytes: usize,
+    /// Frames for each way, with different values in fields that the parser does not look at.
+    #[serde(default = "one_variant")]
+    pub variants: usize,
+}
+
+fn one_variant() -> usize {
+    1
 }
 
 /// Lengths in bytes.

@@ -21,6 +21,9 @@ use forebay_packet::{Burst, PortError};
 /// Packets that are taken from a port at once.
 const RECEIVE_BURST: usize = 64;
 
+/// Bursts that are taken from a port in a round.
+const RECEIVES_MAX: usize = 8;
+
 /// Rounds after which the caller is told how far the trial is.
 const ROUNDS_TOLD: u64 = 1 << 12;
 
@@ -264,7 +267,7 @@ impl<'a> Run<'a> {
         self.polling.round(now_ns);
         let is_behind = self.send(now_ns, device)?;
         self.polling.caught_up(is_behind);
-        device.work(clock.now_ns());
+        device.work(|| clock.now_ns());
         self.receive(device, clock)
     }
 
@@ -295,9 +298,10 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn receive(&mut self, device: &mut Device, clock: &Clock) -> Result<(), PortError> {
+        let mut now_ns = clock.now_ns();
         for port in 0..device.ports.len() {
-            loop {
-                let now_ns = clock.now_ns();
+            // At most what waits now: a port that is flooded must not keep the tester from sending.
+            for _ in 0..RECEIVES_MAX {
                 let mut back = std::mem::take(&mut self.back);
                 let received = device.ports[port].port.receive(&mut back, RECEIVE_BURST, now_ns);
                 for packet in back.iter() {
@@ -308,9 +312,15 @@ impl<'a> Run<'a> {
                     };
                     self.take(port, packet.data(), now_ns - self.start_ns);
                 }
+                let count = back.len();
                 back.clear();
                 self.back = back;
-                if received? < RECEIVE_BURST {
+                received?;
+                if count == 0 {
+                    break;
+                }
+                now_ns = clock.now_ns();
+                if count < RECEIVE_BURST {
                     break;
                 }
             }
@@ -410,7 +420,7 @@ impl<'a> Run<'a> {
         let mut idle_steps = 0;
         loop {
             let received = self.received;
-            device.work(clock.now_ns());
+            device.work(|| clock.now_ns());
             self.receive(device, clock)?;
             let now_ns = clock.now_ns();
             if now_ns >= end_ns || self.has_all() || idle_steps > IDLE_STEPS {

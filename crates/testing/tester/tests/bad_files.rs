@@ -77,7 +77,7 @@ fn frames() {
     wrong(
         "{ udp = { bytes = 60 } }",
         "{ }",
-        "11: a frame is exactly one of udp, tcp, message, pcap and hex",
+        "11: a frame is exactly one of udp, tcp, message, pcap, hex and parser",
     );
     wrong(
         "bytes = 60",

@@ -267,3 +267,23 @@ fn iot_messages_are_followed() {
         (7_000, 7_000, 0)
     );
 }
+
+/// The same on the machine's clock: 0.1 % of the frames may be that late. `cargo test --release -p forebay-tester -- --ignored`, on a machine
+/// that does nothing else; the bias is what the self test says.
+#[test]
+#[ignore = "a quiet machine"]
+fn delays_are_measured_on_the_machines_clock() {
+    let found = run(&wire(
+        "[[impairment]]\nport = 2\ndelay = { exponential_us = 500 }",
+        4.0,
+        "pps = 2_500",
+    ));
+    let path = &found.trials[0].streams[0].paths[0];
+    let distance = kolmogorov(&path.latency_all, Delay::Exponential(500_000.0));
+    let own = found.self_test.expect("a self test");
+    println!(
+        "distance {distance:.2}, floor {} ns, bias {} ns",
+        own.floor_ns, own.bias_ns
+    );
+    assert!(distance < 1.95, "{distance}, {:?}", found.trials[0].doubts);
+}

@@ -138,3 +138,26 @@ fn messages_in_n_packets_are_taken_apart() {
     assert_eq!(path.latency.max_ns / 1000, 437, "seven gaps of 62.5 µs");
     assert!(path.latency.min_ns < 1000);
 }
+
+/// Frames from the parser graph: every way through the parser is taken, and each frame does what the reference executor says.
+#[test]
+fn frames_for_each_way_through_the_parser() {
+    let text = l3fwd("check = true", "").replace(
+        "udp = { bytes = 60, destination = \"10.0.2.0\" }",
+        "parser = { bytes = 200, variants = 20 }",
+    );
+    let test = read(&text);
+    let frames = test.streams[0].frames.templates();
+    let is_ipv4 = |frame: &&Vec<u8>| frame[12..14] == [8, 0];
+    assert!(
+        frames.iter().filter(is_ipv4).count() >= 20 && frames.iter().any(|frame| !is_ipv4(&frame)),
+        "{}",
+        frames.len()
+    );
+    let found = simulate(&text);
+    let check = found.trials[0].streams[0].check.as_ref().expect("checked");
+    assert_eq!(
+        (check.different, check.unexpected, check.same + check.expected_drops),
+        (0, 0, 1000)
+    );
+}

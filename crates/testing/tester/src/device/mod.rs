@@ -99,9 +99,9 @@ impl Device {
 
     /// Moves packets inside the device on.
     #[inline]
-    pub fn work(&mut self, now_ns: u64) {
+    pub fn work(&mut self, now_ns: impl FnOnce() -> u64) {
         if let Some(inside) = &mut self.inside {
-            inside.work(now_ns);
+            inside.work(now_ns());
         }
     }
 
