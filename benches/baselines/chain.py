@@ -134,7 +134,7 @@ class Chain:
 
     def processor_seconds(self):
         """What the started processes have had of the processors."""
-        return sum(_processor_seconds(process.pid) for process in self.processes)
+        return sum(processor_seconds(process.pid) for process in self.processes)
 
     def stop(self):
         """Ends all processes; logs stay."""
@@ -148,7 +148,8 @@ class Chain:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _processor_seconds(pid):
+def processor_seconds(pid):
+    """What the threads of a process have had of the processors."""
     # `ip netns exec` becomes the command itself, so the process is the one that was started. Threads that have ended are missed.
     total = 0
     for task in Path(f"/proc/{pid}/task").iterdir():

@@ -12,14 +12,17 @@ splits N-packets itself; `timed8-5ms` sends a batch after 5 ms, however many mes
     loss       a WAN that loses frames: messages lost, and how many one after the other
     confirmed  the same with messages that are acknowledged and sent again (as CoAP's confirmable ones): how often, how long
     timeouts   few messages: what waiting for a full batch costs, and what a time-out changes
+    mqtt       `mqtt`: sensors publish with QoS 1 to a broker (mosquitto) behind the WAN; `bridge8`: they send messages by UDP, which are
+               aggregated, and a bridge beside the broker splits N-packets and publishes; `bridge1`: the same without aggregation
 
-Every message is checked. Needs root, iproute2, ethtool and cc.
+Every message is checked. Needs root, iproute2, ethtool and cc; mosquitto for the last part.
 """
 
 import argparse
 import datetime
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -29,7 +32,7 @@ from pathlib import Path
 import environment
 import measure
 import results
-from chain import Chain
+from chain import Chain, processor_seconds
 from contenders import Forebay, TimedForebay, Wan
 
 WAN_MBPS, WAN_DELAY_MS = 8, 20
@@ -38,6 +41,19 @@ TIMEOUT_MS = 200
 IDLE_SECONDS = 1.5
 # The longest of the time-outs, 16 times the first one, and the way.
 CONFIRMED_IDLE_SECONDS = 17 * TIMEOUT_MS / 1000
+
+MQTT = measure.HERE / "mqtt_traffic.py"
+MQTT_PORT = 1883
+# Longer than TCP waits before it sends a segment for the fourth time.
+MQTT_IDLE_SECONDS = 3
+BROKER = """listener 1883 0.0.0.0
+allow_anonymous true
+set_tcp_nodelay true
+max_inflight_messages 0
+max_queued_messages 0
+persistence false
+user root
+"""
 
 
 @dataclass
@@ -68,18 +84,20 @@ def points(quick):
         ):
             yield Point("timeouts", way, rate)
             yield Point("timeouts", way, rate, confirmed=True)
+    for loss in [0, 2] if quick else [0, 0.5, 2, 5]:
+        yield from (Point("mqtt", way, 1000, loss) for way in ["mqtt", "bridge1", "bridge8"])
 
 
 def stages(way, forebay, wan):
     """What stands between sensors and server, as contender and role, and N."""
-    if way == "plain":
+    if way in ("plain", "mqtt", "bridge1"):
         return [(wan, "")], 1
     if way.startswith("timed"):
         n, age = way.removeprefix("timed").removesuffix("ms").split("-")
         switch = TimedForebay(forebay, 1000 * int(age))
     else:
-        n, switch = way.removeprefix("server").removeprefix("n"), Forebay(forebay)
-    last = [] if way.startswith("server") else [(switch, "disaggregate")]
+        n, switch = way.removeprefix("server").removeprefix("bridge").removeprefix("n"), Forebay(forebay)
+    last = [] if way.startswith(("server", "bridge")) else [(switch, "disaggregate")]
     return [(switch, "aggregate"), (wan, ""), *last], int(n)
 
 
@@ -91,7 +109,7 @@ def run(point, options, programs):
     with Chain(len(between), addressed=False) as chain:
         for stage, (contender, role) in enumerate(between, 1):
             contender.start(chain, stage, role, n)
-        traffic = PathTraffic(chain, programs, n)
+        traffic = (MqttTraffic if point.part == "mqtt" else PathTraffic)(chain, programs, n, point.way)
         traffic.wait_until_ready()
         wan.process.send_signal(signal.SIGUSR1)
         messages = results.messages_per_flow(point.rate, options.seconds, FLOWS, n)
@@ -99,7 +117,7 @@ def run(point, options, programs):
         chain.check()
         chain.stop()
         link = json.loads((wan_folder(chain) / "wan.log").read_text())
-    return row | results.path_point(sent, received, link)
+    return row | results.path_point(sent, received, link) | traffic.more(sent)
 
 
 def wan_folder(chain):
@@ -110,7 +128,7 @@ def wan_folder(chain):
 class PathTraffic(measure.Traffic):
     """Messages with acknowledgements or without."""
 
-    def __init__(self, chain, programs, n):
+    def __init__(self, chain, programs, n, way):
         super().__init__(chain, programs["iot_traffic"], n, grouped=False)
         self.confirmed = programs["iot_confirmed"]
 
@@ -133,6 +151,49 @@ class PathTraffic(measure.Traffic):
             (self.confirmed, *what, rate, TIMEOUT_MS),
         )
 
+    def more(self, sent):
+        """What a row has beside the figures that all have."""
+        return {}
+
+
+class MqttTraffic(PathTraffic):
+    """Messages to the subscriber of a broker that runs beside the server."""
+
+    def __init__(self, chain, programs, n, way):
+        super().__init__(chain, programs, n, way)
+        self.way, self.seconds = way, 0
+        server = chain.server
+        (server.folder / "mosquitto.conf").write_text(BROKER)
+        self.broker = chain.start(server, "mosquitto", "-c", server.folder / "mosquitto.conf", log="mosquitto.log")
+        wait_until_listening(server, MQTT_PORT)
+        if way != "mqtt":
+            words = (sys.executable, MQTT, "bridge", chain.server_address, 9000, "127.0.0.1")
+            chain.start(server, *words, log="bridge.log")
+
+    def run(self, rate, messages, idle=IDLE_SECONDS):
+        """As `Traffic` does, but the receiver is a subscriber, whose patience is its own."""
+        what = (next(measure.RUNS) % 65536, FLOWS, messages)
+        if self.way == "mqtt":
+            send = (sys.executable, MQTT, "publish", self.chain.server_address, *what, rate)
+        else:
+            send = (self.program, "send", self.chain.server_address, 9000, *what, rate, 0)
+        before = processor_seconds(self.broker.pid)
+        found = self.exchange((sys.executable, MQTT, "subscribe", "127.0.0.1", *what, MQTT_IDLE_SECONDS), send)
+        self.seconds = processor_seconds(self.broker.pid) - before
+        return found
+
+    def more(self, sent):
+        return {"broker_us_per_message": 1e6 * self.seconds / sent["sent"]}
+
+
+def wait_until_listening(node, port):
+    """Waits until a namespace has a TCP server at a port."""
+    end = time.monotonic() + measure.PROBE_SECONDS
+    while f":{port} " not in node.run("ss", "-ltn"):
+        if time.monotonic() > end:
+            raise SystemExit(f"nothing listens at port {port}")
+        time.sleep(0.05)
+
 
 def line(row):
     """A row for people."""
@@ -143,7 +204,9 @@ def line(row):
     if row["delay_us"]:
         text += f"  delay {row['delay_us']['median'] / 1000:7.2f} ms, 95 % {row['delay_us']['p95'] / 1000:7.2f} ms"
     text += f"  {row['wire_bytes_per_message']:5.1f} B/message  server {row['server_us_per_message']:4.2f} us"
-    if row["lost"]:
+    if "broker_us_per_message" in row:
+        text += f"  broker {row['broker_us_per_message']:.1f} us"
+    if row["lost"] and row["lost_together"]:
         text += f"  {row['lost_together']:.2f} together"
     if row["confirmed"]:
         text += f"  sent again {row['retransmissions_per_message']:.3f} times, in vain {row['in_vain_per_message']:.3f}"
@@ -151,7 +214,7 @@ def line(row):
 
 
 def main():
-    parts = ["rate", "loss", "confirmed", "timeouts"]
+    parts = ["rate", "loss", "confirmed", "timeouts", "mqtt"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--forebay", default=str(measure.ROOT / "target/release/forebay"), help="the executable to measure"
@@ -170,11 +233,17 @@ def main():
     record = {
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         "machine": measure.machine(),
-        "versions": {"forebay": measure.first_line(options.forebay, "--version")},
+        "versions": {
+            "forebay": measure.first_line(options.forebay, "--version"),
+            "mosquitto": measure.first_line("mosquitto", "-h"),
+        },
         "wan": {"mbps": WAN_MBPS, "delay_ms": WAN_DELAY_MS, "timeout_ms": TIMEOUT_MS, "flows": FLOWS},
         "points": [],
     }
     for point in points(options.quick):
+        if point.part == "mqtt" and "mqtt" in options.only and not shutil.which("mosquitto"):
+            print("mqtt is left out: apt-get install mosquitto", file=sys.stderr)
+            options.only = [part for part in options.only if part != "mqtt"]
         if point.part in options.only:
             record["points"].append(run(point, options, programs))
             print(line(record["points"][-1]), file=sys.stderr if options.json else sys.stdout, flush=True)

@@ -157,6 +157,24 @@ def confirmed_table(record, part):
     return markdown(header, rows)
 
 
+def mqtt_table(record):
+    """Messages through a broker."""
+    rows = [
+        [
+            f"{row['loss_percent']} %",
+            row["way"],
+            f"{100 * row['lost'] / row['sent']:.2f} %",
+            f"{row['delay_us']['median'] / 1000:.1f}" if row["delay_us"] else MISSING,
+            f"{row['delay_us']['p99'] / 1000:.0f}" if row["delay_us"] else MISSING,
+            f"{row['wire_bytes_per_message']:.0f}",
+            f"{row['broker_us_per_message']:.0f}",
+        ]
+        for row in path_rows(record, "mqtt")
+    ]
+    header = ["frames lost", "way", "messages lost", "delay, ms", "99 %, ms", "bytes/message", "broker, us/message"]
+    return markdown(header, rows)
+
+
 def waiting_table(record):
     """What waiting for a batch costs at low rates."""
     rows = [
@@ -187,6 +205,7 @@ def tables():
         "confirmed": confirmed_table(path, "confirmed"),
         "waiting": waiting_table(path),
         "waiting confirmed": confirmed_table(path, "timeouts"),
+        "mqtt": mqtt_table(path),
     }
 
 

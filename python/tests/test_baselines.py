@@ -7,6 +7,8 @@ from typing import Any
 import contenders
 import iot_path
 import messages
+import mqtt
+import mqtt_traffic
 import pytest
 import report
 import results
@@ -189,3 +191,38 @@ def test_the_page_has_the_tables_of_the_records() -> None:
     record = json.loads((report.RECORDS / "record.json").read_text(encoding="utf-8"))
     curves = (report.RECORDS / "controllers.csv").read_text(encoding="utf-8")
     assert curves == report.controllers_csv(record), "run benches/baselines/report.py"
+
+
+def test_packets_of_mqtt_are_those_of_the_standard() -> None:
+    assert mqtt.connect("a") == bytes.fromhex("100d00044d5154540402000000") + b"\x01a"
+    assert mqtt.puback(10) == bytes.fromhex("4002000a")
+    assert mqtt.subscribe("a/b", 10) == bytes.fromhex("8208000a0003612f6201")
+    assert mqtt.publish("a", b"xyz", 1) == bytes.fromhex("3208000161000178797a")
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_a_stream_of_mqtt_is_read_in_any_pieces(size: int) -> None:
+    payloads = [b"", b"short", b"x" * 300, b"y" * 20_000]
+    stream = b"".join(mqtt.publish("sensors", payload, 7 + i) for i, payload in enumerate(payloads)) + mqtt.puback(3)
+    decoder = mqtt.Decoder()
+    packets = [packet for at in range(0, len(stream), size) for packet in decoder.feed(stream[at : at + size])]
+    assert [kind for kind, _ in packets] == [mqtt.PUBLISH] * 4 + [mqtt.PUBACK]
+    assert [mqtt.message_of(body) for _, body in packets[:4]] == [("sensors", 7 + i, p) for i, p in enumerate(payloads)]
+
+
+def test_a_subscriber_counts_what_is_wrong() -> None:
+    def payload(run: int, flow: int, sequence: int) -> bytes:
+        head = mqtt_traffic.PAYLOAD.pack(run, flow, sequence, 0, 0)
+        return head[:-4] + mqtt_traffic.check_of(head).to_bytes(4, "little")
+
+    found = mqtt_traffic.Results(1, 2, 4)
+    for taken in [payload(1, 0, 0), payload(1, 0, 0), payload(2, 0, 1), payload(1, 0, 3), payload(1, 0, 2), b"x" * 16]:
+        found.take(taken)
+    summary = found.summary()
+    names = ("received", "duplicates", "foreign", "corrupted", "reordered", "datagrams", "gaps")
+    assert [summary[name] for name in names] == [3, 1, 1, 1, 1, 6, 1]
+
+
+def test_quantiles_are_values_that_occurred() -> None:
+    found = mqtt_traffic.quantiles(list(range(100, 0, -1)))
+    assert (found["min"], found["p5"], found["median"], found["p99"], found["max"]) == (1, 6, 51, 100, 100)

@@ -5,6 +5,7 @@ Then the path over a long link that loses frames: the messages that are missing 
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -54,9 +55,20 @@ def what_is_missing_was_counted():
         expect(not any(point[fault] for fault in FAULTS[1:]), f"{point['way']}: nothing is duplicated or changed")
 
 
+def a_broker_gets_every_message():
+    if not shutil.which("mosquitto"):
+        print("  skipped: mosquitto is not installed")
+        return
+    for point in record("iot_path.py", "--quick", "--only", "mqtt"):
+        if point["way"] == "mqtt" or not point["loss_percent"]:
+            faults = {fault: point[fault] for fault in ("lost", "corrupted", "foreign")}
+            expect(not any(faults.values()), f"{point['way']}, {point['loss_percent']} % lost: all arrive: {faults}")
+
+
 def main():
     contenders_lose_nothing()
     what_is_missing_was_counted()
+    a_broker_gets_every_message()
     left = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
     expect(not [name for name in left if name.endswith("-sensors")], "no namespace is left")
 
