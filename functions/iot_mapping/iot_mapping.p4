@@ -8,7 +8,7 @@
 
 #include <core.p4>
 #include <v1model.p4>
-#include "packet.p4"
+#include "parser.p4"
 #include "flows.p4"
 
 // The clone session of copies; its port needs nothing attached to it.

@@ -1,0 +1,220 @@
+// What the UPF answers by itself beside GTP-U, and where packets leave.
+
+#ifndef UPF_ROUTE_P4
+#define UPF_ROUTE_P4
+
+#include "packet.p4"
+
+// ARP, echo requests and GTP-U to the addresses of the UPF itself.
+control Local(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata,
+              out bool is_own, out bool answered) {
+    mac_address_t own_mac = 0;
+
+    action own(mac_address_t mac) {
+        own_mac = mac;
+    }
+
+    table own_ipv4 {
+        key = {
+            hdr.ipv4.dst_addr: exact;
+        }
+        actions = {
+            own;
+            NoAction;
+        }
+        default_action = NoAction();
+        size = 64;
+    }
+
+    table own_ipv6 {
+        key = {
+            hdr.ipv6.dst_addr: exact;
+        }
+        actions = {
+            own;
+            NoAction;
+        }
+        default_action = NoAction();
+        size = 64;
+    }
+
+    // Addresses for which ARP is answered.
+    table arp_ipv4 {
+        key = {
+            hdr.arp.target_ip: exact;
+        }
+        actions = {
+            own;
+            NoAction;
+        }
+        default_action = NoAction();
+        size = 64;
+    }
+
+    // Back to where the packet came from.
+    action send_back() {
+        standard_metadata.egress_spec = standard_metadata.ingress_port;
+    }
+
+    action answer_arp() {
+        hdr.ethernet.dst_addr = hdr.arp.sender_mac;
+        hdr.ethernet.src_addr = own_mac;
+        hdr.arp.operation = 2;
+        hdr.arp.target_mac = hdr.arp.sender_mac;
+        ipv4_address_t own_address = hdr.arp.target_ip;
+        hdr.arp.target_ip = hdr.arp.sender_ip;
+        hdr.arp.sender_mac = own_mac;
+        hdr.arp.sender_ip = own_address;
+        send_back();
+    }
+
+    action answer_ping() {
+        mac_address_t mac = hdr.ethernet.src_addr;
+        hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
+        hdr.ethernet.dst_addr = mac;
+        ipv4_address_t address = hdr.ipv4.src_addr;
+        hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
+        hdr.ipv4.dst_addr = address;
+        hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum,
+            checksum_replace(hdr.ipv4.ttl ++ hdr.ipv4.protocol, 8w64 ++ hdr.ipv4.protocol));
+        hdr.ipv4.ttl = 64;
+        hdr.icmp.type = 0;
+        hdr.icmp.checksum = checksum_update(hdr.icmp.checksum, checksum_replace(0x0800, 0));
+        send_back();
+    }
+
+    apply {
+        is_own = false;
+        answered = false;
+        if (hdr.arp.isValid()) {
+            if (hdr.arp.operation == 1 && arp_ipv4.apply().hit) {
+                answer_arp();
+                answered = true;
+            }
+        } else if (hdr.ipv4.isValid()) {
+            is_own = own_ipv4.apply().hit;
+            if (is_own && hdr.icmp.isValid() && hdr.icmp.type == 8 && hdr.icmp.code == 0) {
+                answer_ping();
+                answered = true;
+            }
+        } else if (hdr.ipv6.isValid()) {
+            is_own = own_ipv6.apply().hit;
+        }
+    }
+}
+
+// Port and MAC addresses for the outermost IP header, and one less TTL for a packet that is not in a tunnel of this UPF.
+control Route(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata, out bit<32> drop) {
+    ipv4_address_t ipv4_dst = 0;
+    ipv6_address_t ipv6_dst = 0;
+
+    action to_next_hop(bit<32> next_hop) {
+        meta.next_hop = next_hop;
+    }
+
+    action no_route() {
+        drop = DROP_NO_ROUTE;
+    }
+
+    table routes_ipv4 {
+        key = {
+            ipv4_dst: lpm;
+        }
+        actions = {
+            to_next_hop;
+            no_route;
+        }
+        default_action = no_route();
+        size = 65536;
+    }
+
+    table routes_ipv6 {
+        key = {
+            ipv6_dst: lpm;
+        }
+        actions = {
+            to_next_hop;
+            no_route;
+        }
+        default_action = no_route();
+        size = 65536;
+    }
+
+    // `mtu` is that of the IP packet.
+    action to_port(bit<9> port, mac_address_t src_mac, mac_address_t dst_mac, bit<16> mtu) {
+        standard_metadata.egress_spec = port;
+        hdr.ethernet.src_addr = src_mac;
+        hdr.ethernet.dst_addr = dst_mac;
+        meta.mtu = mtu;
+    }
+
+    table next_hops {
+        key = {
+            meta.next_hop: exact;
+        }
+        actions = {
+            to_port;
+            no_route;
+        }
+        default_action = no_route();
+        size = 65536;
+    }
+
+    apply {
+        drop = 0xffffffff;
+        bool is_ipv4;
+        bit<16> bytes = meta.ip_bytes;
+        if (hdr.tunnel_ipv4.isValid()) {
+            is_ipv4 = true;
+            ipv4_dst = hdr.tunnel_ipv4.dst_addr;
+            bytes = hdr.tunnel_ipv4.total_len;
+        } else if (hdr.tunnel_ipv6.isValid()) {
+            is_ipv4 = false;
+            ipv6_dst = hdr.tunnel_ipv6.dst_addr;
+            bytes = hdr.tunnel_ipv6.payload_len + IPV6_BYTES;
+        } else if (meta.is_uplink == 1 && hdr.inner_ipv4.isValid()) {
+            is_ipv4 = true;
+            ipv4_dst = hdr.inner_ipv4.dst_addr;
+        } else if (meta.is_uplink == 1) {
+            is_ipv4 = false;
+            ipv6_dst = hdr.inner_ipv6.dst_addr;
+        } else if (hdr.ipv4.isValid()) {
+            is_ipv4 = true;
+            ipv4_dst = hdr.ipv4.dst_addr;
+        } else {
+            is_ipv4 = false;
+            ipv6_dst = hdr.ipv6.dst_addr;
+        }
+        if (is_ipv4) {
+            routes_ipv4.apply();
+            hdr.ethernet.ether_type = ETHERTYPE_IPV4;
+        } else {
+            routes_ipv6.apply();
+            hdr.ethernet.ether_type = ETHERTYPE_IPV6;
+        }
+        if (drop == 0xffffffff) {
+            next_hops.apply();
+            if (drop == 0xffffffff && bytes > meta.mtu) {
+                drop = DROP_TOO_LONG;
+            }
+        }
+    }
+}
+
+// One less TTL of the packet of the user.
+control DecreaseTtl(inout ipv4_t ipv4, inout ipv6_t ipv6, out bool is_used_up) {
+    apply {
+        is_used_up = false;
+        if (ipv4.isValid()) {
+            is_used_up = ipv4.ttl <= 1;
+            ipv4.hdr_checksum = checksum_update(ipv4.hdr_checksum,
+                checksum_replace(ipv4.ttl ++ ipv4.protocol, (ipv4.ttl - 1) ++ ipv4.protocol));
+            ipv4.ttl = ipv4.ttl - 1;
+        } else if (ipv6.isValid()) {
+            is_used_up = ipv6.hop_limit <= 1;
+            ipv6.hop_limit = ipv6.hop_limit - 1;
+        }
+    }
+}
+
+#endif
