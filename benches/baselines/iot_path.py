@@ -12,6 +12,7 @@ splits N-packets itself; `timed8-5ms` sends a batch after 5 ms, however many mes
     loss       a WAN that loses frames: messages lost, and how many one after the other
     confirmed  the same with messages that are acknowledged and sent again (as CoAP's confirmable ones): how often, how long
     timeouts   few messages: what waiting for a full batch costs, and what a time-out changes
+    sensors    flows of their own for up to 5,000 sensors, 20,000 messages a second in all
     mqtt       `mqtt`: sensors publish with QoS 1 to a broker (mosquitto) behind the WAN; `bridge8`: they send messages by UDP, which are
                aggregated, and a bridge beside the broker splits N-packets and publishes; `bridge1`: the same without aggregation
 
@@ -22,6 +23,7 @@ import argparse
 import datetime
 import json
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -65,6 +67,7 @@ class Point:
     rate: int
     loss_percent: float = 0
     confirmed: bool = False
+    flows: int = FLOWS
 
 
 def points(quick):
@@ -84,6 +87,8 @@ def points(quick):
         ):
             yield Point("timeouts", way, rate)
             yield Point("timeouts", way, rate, confirmed=True)
+    for flows in [1000] if quick else [4, 100, 1000, 5000]:
+        yield from (Point("sensors", way, 20_000, flows=flows) for way in ["n8", "timed8-5ms"])
     for loss in [0, 2] if quick else [0, 0.5, 2, 5]:
         yield from (Point("mqtt", way, 1000, loss) for way in ["mqtt", "bridge1", "bridge8"])
 
@@ -112,7 +117,8 @@ def run(point, options, programs):
         traffic = (MqttTraffic if point.part == "mqtt" else PathTraffic)(chain, programs, n, point.way)
         traffic.wait_until_ready()
         wan.process.send_signal(signal.SIGUSR1)
-        messages = results.messages_per_flow(point.rate, options.seconds, FLOWS, n)
+        messages = results.messages_per_flow(point.rate, options.seconds, point.flows, n)
+        traffic.flows = point.flows
         sent, received = traffic.send(point.rate, messages, point.confirmed)
         chain.check()
         chain.stop()
@@ -145,7 +151,7 @@ class PathTraffic(measure.Traffic):
         """As `run`, or with acknowledgements."""
         if not confirmed:
             return self.run(rate, messages, IDLE_SECONDS)
-        what = (self.chain.server_address, 9000, next(measure.RUNS) % 65536, FLOWS, messages)
+        what = (self.chain.server_address, 9000, next(measure.RUNS) % 65536, self.flows, messages)
         return self.exchange(
             (self.program, "receive", *what, CONFIRMED_IDLE_SECONDS, "acknowledge"),
             (self.confirmed, *what, rate, TIMEOUT_MS),
@@ -172,7 +178,7 @@ class MqttTraffic(PathTraffic):
 
     def run(self, rate, messages, idle=IDLE_SECONDS):
         """As `Traffic` does, but the receiver is a subscriber, whose patience is its own."""
-        what = (next(measure.RUNS) % 65536, FLOWS, messages)
+        what = (next(measure.RUNS) % 65536, self.flows, messages)
         if self.way == "mqtt":
             send = (sys.executable, MQTT, "publish", self.chain.server_address, *what, rate)
         else:
@@ -198,7 +204,7 @@ def wait_until_listening(node, port):
 def line(row):
     """A row for people."""
     text = (
-        f"{row['part']:10} {row['way']:12} {row['rate']:6}/s loss {row['loss_percent']:3} %  goodput {row['goodput_mbps']:6.3f} Mbps  "
+        f"{row['part']:10} {row['way']:12} {row['rate']:6}/s {row['flows']:4} flows loss {row['loss_percent']:3} %  goodput {row['goodput_mbps']:6.3f} Mbps  "
         f"missing {100 * row['lost'] / row['sent']:6.2f} %"
     )
     if row["delay_us"]:
@@ -214,7 +220,7 @@ def line(row):
 
 
 def main():
-    parts = ["rate", "loss", "confirmed", "timeouts", "mqtt"]
+    parts = ["rate", "loss", "confirmed", "timeouts", "sensors", "mqtt"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--forebay", default=str(measure.ROOT / "target/release/forebay"), help="the executable to measure"
@@ -228,6 +234,9 @@ def main():
     options.seconds = options.seconds or (1.0 if options.quick else 2.0)
     if os.geteuid() != 0:
         raise SystemExit("network namespaces need root")
+    # A socket for each flow.
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     programs = {name: environment.compiled(name) for name in ("iot_traffic", "iot_confirmed", "wan")}
     record = {

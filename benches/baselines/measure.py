@@ -46,10 +46,11 @@ class Traffic:
     def __init__(self, chain, program, n, grouped):
         self.chain, self.program, self.n = chain, program, n
         self.group = n if grouped else 0
+        self.flows = FLOWS
 
     def run(self, rate, messages, idle=IDLE_SECONDS):
         """Sends `messages` a flow at `rate` a second; returns what the sender and the receiver say."""
-        what = (next(RUNS) % 65536, FLOWS, messages)
+        what = (next(RUNS) % 65536, self.flows, messages)
         receive = (self.program, "receive", self.chain.server_address, 9000, *what, idle)
         send = (self.program, "send", self.chain.destination, 9000, *what, rate, self.group)
         return self.exchange(receive, send)

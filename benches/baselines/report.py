@@ -157,6 +157,32 @@ def confirmed_table(record, part):
     return markdown(header, rows)
 
 
+def sensors_table(record):
+    """Aggregation of many flows."""
+    rows = [
+        [
+            row["flows"],
+            row["way"],
+            f"{row['wire_bytes_per_message']:.0f}",
+            f"{row['delay_us']['median'] / 1000:.0f}",
+            f"{row['delay_us']['p95'] / 1000:.0f}",
+            f"{100 * row['lost'] / row['sent']:.1f} %",
+            row["link"]["to_server"]["dropped"],
+        ]
+        for row in path_rows(record, "sensors")
+    ]
+    header = [
+        "flows",
+        "way",
+        "bytes/message",
+        "delay, ms",
+        "95 %, ms",
+        "messages missing",
+        "frames that the WAN dropped",
+    ]
+    return markdown(header, rows)
+
+
 def mqtt_table(record):
     """Messages through a broker."""
     rows = [
@@ -205,6 +231,7 @@ def tables():
         "confirmed": confirmed_table(path, "confirmed"),
         "waiting": waiting_table(path),
         "waiting confirmed": confirmed_table(path, "timeouts"),
+        "sensors": sensors_table(path),
         "mqtt": mqtt_table(path),
     }
 
