@@ -41,13 +41,18 @@ fn a_test_runs_and_is_reported() {
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
     assert!(
-        said.contains("lost 0 (0 %)") && said.contains("500 frames the same, 0 different"),
+        said.contains("lost 0 (0 %)") && said.contains("frames the same, 0 different"),
         "{said}"
     );
     assert!(fs::read_to_string(&html).expect("the page").contains("<svg"));
     let results: serde_json::Value = serde_json::from_str(&fs::read_to_string(&json).expect("results")).expect("JSON");
     assert_eq!(results["format"], "forebay-tester/1");
-    assert_eq!(results["trials"][1]["streams"][0]["paths"][0]["received"], 500);
+    // A machine that is busy may keep some of the 500 from being sent in time.
+    let stream = &results["trials"][1]["streams"][0];
+    let count = |value: &serde_json::Value| value.as_u64().expect("a number");
+    assert_eq!(count(&stream["sent"]) + count(&stream["unsent"]), 500);
+    assert_eq!(stream["paths"][0]["received"], stream["sent"]);
+    assert_eq!(stream["check"]["same"], stream["sent"]);
     let output = forebay(&["tester", "compare", &json, &json]);
     assert_eq!(output.status.code(), Some(0));
     assert!(
