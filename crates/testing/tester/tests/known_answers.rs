@@ -78,11 +78,16 @@ fn injected(frames: u64, measure: impl Fn(&str) -> forebay_tester::Results) {
     assert_eq!(path.reordering.reordered, injected.reordered);
     assert_eq!(path.received + path.lost, stream.sent);
     assert!(
-        path.reordering.extent_max >= 5 && path.reordering.extent_max <= 8,
+        path.reordering.extent_max >= 5 && path.reordering.extent_max <= 16,
         "{:?}",
         path.reordering
     );
-    assert_eq!(path.reordering.three_reordered, injected.reordered);
+    // Held frames that are released together have one another before them.
+    let three = path.reordering.three_reordered;
+    assert!(
+        three <= injected.reordered && three + injected.reordered / 100 >= injected.reordered,
+        "{three}"
+    );
     assert_eq!((path.reordering.too_late, found.trials[0].foreign), (0, 0));
 }
 
