@@ -123,7 +123,7 @@ def main():
 
 def rate(report):
     """Packets a second in the report of one row."""
-    return report["rows"][0]["packets_per_second"]
+    return report["rows"][0]["contenders"][0]["received_per_s"]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Packets that are cloned, sent back or reported take the slow path; all others stay on the fast one.
+// Packets that are cloned or sent back take the slow path; all others, and those that send digests, stay on the fast one.
 
 #include <v1model.p4>
 
@@ -25,9 +25,9 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
     apply {
         learn_t learn = { hdr.input.a };
         if (hdr.input.b == 1) {
-            digest<learn_t>(1, learn); // some: sends a digest
+            digest<learn_t>(1, learn);
         } else if (hdr.input.b == 2) {
-            clone(CloneType.I2E, 32w7); // some: clones the packet
+            clone(CloneType.I2E, 32w7); // some: clones the packet; only the clone takes the slow path
         } else if (hdr.input.b == 3) {
             resubmit_preserving_field_list(0); // some: resubmits the packet
         }

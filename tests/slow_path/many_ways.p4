@@ -19,6 +19,8 @@ struct headers_t {
     byte_t byte_2;
     byte_t byte_3;
     byte_t byte_4;
+    byte_t byte_5;
+    byte_t byte_6;
 }
 
 struct meta_t {}
@@ -27,7 +29,7 @@ struct meta_t {}
 parser TestParser(packet_in packet, out headers_t hdr, inout meta_t meta,
                   inout standard_metadata_t standard_metadata) {
     state start {
-        packet.extract(hdr.input); // some: program too large for the fast path: 32 ways through the parser of at most 24
+        packet.extract(hdr.input); // some: program too large for the fast path: 128 ways through the parser of at most 64
         transition choose_0;
     }
 
@@ -82,12 +84,36 @@ parser TestParser(packet_in packet, out headers_t hdr, inout meta_t meta,
     state choose_4 {
         transition select(hdr.input.a[4:4]) {
             1: take_4;
-            default: accept;
+            default: choose_5;
         }
     }
 
     state take_4 {
         packet.extract(hdr.byte_4);
+        transition choose_5;
+    }
+
+    state choose_5 {
+        transition select(hdr.input.a[5:5]) {
+            1: take_5;
+            default: choose_6;
+        }
+    }
+
+    state take_5 {
+        packet.extract(hdr.byte_5);
+        transition choose_6;
+    }
+
+    state choose_6 {
+        transition select(hdr.input.a[6:6]) {
+            1: take_6;
+            default: accept;
+        }
+    }
+
+    state take_6 {
+        packet.extract(hdr.byte_6);
         transition accept;
     }
 }

@@ -13,7 +13,9 @@ struct headers_t {
     input_t input;
 }
 
-struct meta_t {}
+struct meta_t {
+    @field_list(0) bit<8> kept;
+}
 
 #define INGRESS TestIngress
 control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
@@ -23,11 +25,11 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
     apply {
         seen.count((bit<32>)hdr.input.a);
         if (hdr.input.b == 2) {
-            clone(CloneType.I2E, 32w7); // some: clones the packet
+            resubmit_preserving_field_list(0); // some: resubmits the packet
         }
         last.write((bit<32>)hdr.input.a, hdr.input.b);
         if (hdr.input.b == 1) {
-            clone(CloneType.I2E, 32w7); // all: clones the packet, after state_and_copies.p4:28 writes register `TestIngress.last`, which cannot be taken back
+            resubmit_preserving_field_list(0); // all: resubmits the packet, after state_and_copies.p4:30 writes register `TestIngress.last`, which cannot be taken back
         }
         standard_metadata.egress_spec = 2;
     }

@@ -13,7 +13,7 @@ use crate::packet_context::Shape;
 use crate::pool::Pool;
 use crate::register_groups::RegisterBanks;
 use crate::route::plan::Plan;
-use crate::route::{Order, Route};
+use crate::route::{Notes, Order, Route};
 use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature, machine_shuffles};
 use crate::{unused_loads, wide_stores};
 use cranelift_codegen::control::ControlPlane;
@@ -152,7 +152,7 @@ pub fn compile_fast_path(
     );
     let mut module = new_module()?;
     let layout = StateLayout::new(program);
-    let plan = Plan::new(program, route, step_limit);
+    let plan = Plan::new(program, route, order, step_limit);
     let (mut pool, outlined) = (Pool::default(), HashMap::new());
     let in_place = InPlace::default();
     let ways = Ways::get()?;
@@ -161,7 +161,8 @@ pub fn compile_fast_path(
     let function = compiler.declare()?;
     compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
     let functions = compiler.functions;
-    let uniform = !environment.touches_packets && route.is_stateless(program) && !route.may_bail_out(program);
+    let uniform =
+        !environment.touches_packets && route.is_stateless(program) && !route.may_bail_out(program, Notes::default());
     let needs = Needs {
         temporaries: environment.temporaries as usize,
         headroom: environment.headroom,

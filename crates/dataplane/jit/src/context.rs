@@ -5,14 +5,14 @@
 //! is one for a burst, and what differs between its packets is in their lanes ([`crate::packet_context`]).
 
 use crate::cold_calls::ARGUMENTS_MAX;
-use crate::fast_path::{CopyFate, Frame, Frames};
+use crate::fast_path::{CopyFate, Frame, Frames, NotedClone};
 use crate::flows::FlowCache;
 use crate::gress::GressExit;
 use crate::packet_context::{Copies, Lanes, fate};
 use crate::route::Replica;
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
-use forebay_exec::{BitBuffer, Ended, PacketFacts, Random, Requests};
+use forebay_exec::{BitBuffer, DigestRequest, Ended, PacketFacts, Random, Requests};
 use forebay_ir::TableId;
 use forebay_tables::{Location, State};
 use std::mem::MaybeUninit;
@@ -282,6 +282,10 @@ pub struct Memory {
     /// The copies that packets become on the fast path.
     pub(crate) copies: Copies,
     pub(crate) flows: FlowCache,
+    /// Digests that packets have sent on the fast path, with their places in the burst.
+    pub(crate) digests: Vec<(usize, DigestRequest)>,
+    /// The same of clones.
+    pub(crate) clones: Vec<(usize, NotedClone)>,
 }
 
 impl Memory {

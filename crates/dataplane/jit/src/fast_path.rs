@@ -8,8 +8,9 @@ use crate::packet_context::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, BailOut, Obstacle, Order};
 use crate::tables::TableObjects;
-use forebay_exec::{BitBuffer, Buffers, PacketFacts, Requests};
-use forebay_ir::TableId;
+use forebay_bits::Bits;
+use forebay_exec::{BitBuffer, Buffers, DigestRequest, PacketFacts, Preserve, Requests};
+use forebay_ir::{SlotId, TableId};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The fast path through a program in one of its forms, compiled; shared by all threads.
@@ -167,6 +168,19 @@ pub struct FastPath<'a> {
     requests: &'a mut Requests,
     output: &'a mut BitBuffer,
     memory: &'a mut Memory,
+}
+
+/// A clone from ingress that the fast path leaves to the architecture. The packet itself goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotedClone {
+    /// The clone session.
+    pub session: u32,
+    /// Metadata that it keeps.
+    pub preserve: Preserve,
+    /// The frame that entered ingress.
+    pub frame: Vec<u8>,
+    /// [`crate::route::Route::preserved`] with their values behind ingress.
+    pub kept: Vec<(SlotId, Bits)>,
 }
 
 /// Where a frame is in memory. Compiled code reads it, and says here where one is that leaves.
@@ -339,7 +353,7 @@ impl<'a> FastPath<'a> {
 
     /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), the fast path, and says of how many they were to know what
     /// became of them: see [`FastPath::fate`]. When it is not all of them, the last one gave up, and those behind it have
-    /// not been touched.
+    /// not been touched. Or the last one [is cloned](FastPath::has_clone).
     ///
     /// # Safety
     ///
@@ -379,6 +393,7 @@ impl<'a> FastPath<'a> {
     /// If the code looks at frames, the lanes refer to frames as [`FastPath::run`] is promised.
     unsafe fn execute(&mut self, arguments: Arguments) -> usize {
         self.output.clear();
+        let noted = (self.memory.digests.len(), self.memory.clones.len());
         let context = &mut self.context;
         self.memory.lanes.describe(context);
         context.ingress_port.write(arguments.ingress_port.into());
@@ -393,8 +408,41 @@ impl<'a> FastPath<'a> {
         context.memory = self.memory;
         // SAFETY: the frames are as the caller promises; the context has lanes, queues, temporaries and buffers that are
         // ours until this returns, all as large as the code was told.
-        let count = unsafe { (self.code.entry)(context) };
-        count as usize
+        let count = unsafe { (self.code.entry)(context) } as usize;
+        self.take_back(count, noted);
+        count
+    }
+
+    /// The last packet that was come to sends its digests and is cloned on the slow path, if it takes that. There were so many digests
+    /// and clones before this burst.
+    fn take_back(&mut self, count: usize, (digests_before, clones_before): (usize, usize)) {
+        let Memory {
+            lanes, digests, clones, ..
+        } = &mut *self.memory;
+        let is_noted = digests.len() > digests_before || clones.len() > clones_before;
+        if !is_noted || lanes.fates()[count - 1] >> 32 != fate::BAILED_OUT {
+            return;
+        }
+        let of_last = |(place, _): &&(usize, DigestRequest)| *place == count - 1;
+        let taken_back = digests[digests_before..].iter().rev().take_while(of_last).count();
+        digests.truncate(digests.len() - taken_back);
+        clones.truncate(clones_before);
+    }
+
+    /// Whether the last packet that was come to is cloned.
+    #[inline]
+    pub fn has_clone(&self) -> bool {
+        !self.memory.clones.is_empty()
+    }
+
+    /// The clone of the last packet that was come to, if it is cloned.
+    pub fn take_clone(&mut self) -> Option<NotedClone> {
+        Some(self.memory.clones.pop()?.1)
+    }
+
+    /// The digests that packets have sent since the last call, in the order of packets, without those of packets that bailed out.
+    pub fn digests(&mut self) -> impl Iterator<Item = DigestRequest> {
+        self.memory.digests.drain(..).map(|(_, request)| request)
     }
 
     /// How many of the frames of the last burst from `first` to before `behind`, the first among them, one behind the other,

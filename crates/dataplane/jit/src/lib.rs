@@ -129,7 +129,7 @@ pub use arrays::{Arrays, default_slot};
 pub use code::{Code, Execution, Locations, Site};
 pub use compile::{CompileError, compile, compile_fast_path};
 pub use context::Memory;
-pub use fast_path::{CopyFate, Departures, FastPath, Fate, Forms, Frame, Frames, ShortCode};
+pub use fast_path::{CopyFate, Departures, FastPath, Fate, Forms, Frame, Frames, NotedClone, ShortCode};
 pub use in_place::LeftField;
 pub use inline_caches::leading_tables;
 pub use packet_context::BURST_MAX;

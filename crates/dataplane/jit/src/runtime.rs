@@ -8,12 +8,15 @@
 //! calls them.
 
 use crate::context::{Context, NO_COLOR};
+use crate::fast_path::NotedClone;
 use crate::flow_slots::{FoundForFlow, SlotLayout, Sought};
 use crate::packet_context::{HEAD_WORDS, Lane};
 use crate::tables::TableObjects;
 use forebay_bits::{Bits, read_bits};
 use forebay_exec::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
-use forebay_ir::{BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, TableId, UnaryOp, ValueSetId};
+use forebay_ir::{
+    BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, SlotId, TableId, UnaryOp, ValueSetId,
+};
 use forebay_tables::{Found, LookUp, OnePlace, Pin, Record, TOGETHER_MAX, TableView, ask_together, find_together};
 use smallvec::SmallVec;
 use std::mem::offset_of;
@@ -45,7 +48,7 @@ functions! {
     SATURATE = saturate(2) -> u64;
     READ_PACKET = read_packet(4);
     READ_VARBIT = read_varbit(5);
-    LOOKUP = lookup(3) -> u64;
+    LOOKUP = lookup(4) -> u64;
     FIND_RECORD = find_record(3) -> u64;
     FIND = find(3);
     FIND_FOR_FLOW = find_for_flow(4);
@@ -77,6 +80,8 @@ functions! {
     CLEAR = clear(2);
     RANDOM = random(4) -> u64;
     DIGEST = digest(3);
+    NOTE_DIGEST = note_digest(4);
+    NOTE_CLONE = note_clone(6);
     CLONE = clone(4);
     RESUBMIT = resubmit(2);
     RECIRCULATE = recirculate(2);
@@ -213,14 +218,24 @@ pub(crate) const NO_ACTION: u64 = u32::MAX as u64;
 
 /// Looks a key up in a table with action profile; gives the index of the action in the table's list, and its data and the rest
 /// in the context.
-unsafe extern "C" fn lookup(context: *mut Context<'_>, shape: *const TableShape, key: *const u64) -> u64 {
+unsafe extern "C" fn lookup(
+    context: *mut Context<'_>,
+    shape: *const TableShape,
+    words: *const u64,
+    key: *const u64,
+) -> u64 {
     // SAFETY: see the module.
     let (context, shape) = unsafe { (&mut *context, &*shape) };
     // SAFETY: see the module.
     let memory = unsafe { &mut *context.memory };
+    let view = context.objects.table(shape.table);
     // SAFETY: see the module.
-    unsafe { load_key(&mut memory.key, &shape.key_widths, key) };
-    let found = context.objects.lookup(shape.table, &memory.key, context.facts);
+    let words = unsafe { slice::from_raw_parts(words, view.key_layout().words()) };
+    // SAFETY: see the module.
+    let load = |values: &mut Vec<Bits>| unsafe { load_key(values, &shape.key_widths, key) };
+    let found = context
+        .objects
+        .lookup_words(shape.table, words, &mut memory.key, &load, context.facts);
     context.hit.write(found.hit.into());
     context.color.write(found.color.map_or(NO_COLOR, u64::from));
     let Some((action, arguments)) = found.action else {
@@ -757,6 +772,59 @@ unsafe extern "C" fn digest(context: *mut Context<'_>, shape: *const DigestShape
             digest: shape.digest,
             values: fields,
         });
+    }
+}
+
+/// On the fast path: of the packet at a place of the burst.
+unsafe extern "C" fn note_digest(
+    context: *const Context<'_>,
+    shape: *const DigestShape,
+    values: *const u64,
+    place: usize,
+) {
+    // SAFETY: see the module.
+    unsafe {
+        let (memory, shape) = (&mut *(*context).memory, &*shape);
+        let mut fields = Vec::with_capacity(shape.widths.len());
+        load_key(&mut fields, &shape.widths, values);
+        let request = DigestRequest {
+            digest: shape.digest,
+            values: fields,
+        };
+        memory.digests.push((place, request));
+    }
+}
+
+/// What a clone on the fast path may keep of its packet.
+#[derive(Clone, Debug)]
+pub(crate) struct CloneShape {
+    pub(crate) kept: Vec<SlotId>,
+    pub(crate) widths: Vec<u32>,
+}
+
+/// On the fast path: of the packet that the context describes, at a place of the burst, which ends behind it.
+unsafe extern "C" fn note_clone(
+    context: *mut Context<'_>,
+    shape: *const CloneShape,
+    values: *const u64,
+    session: u64,
+    field_list: u64,
+    place: usize,
+) {
+    // SAFETY: see the module; the fast path begins with a list of fates, in which the packet has a place.
+    unsafe {
+        let (context, shape) = (&mut *context, &*shape);
+        let mut kept = Vec::with_capacity(shape.widths.len());
+        load_key(&mut kept, &shape.widths, values);
+        let clone = NotedClone {
+            session: session as u32,
+            preserve: preserve(field_list),
+            frame: packet(context).to_vec(),
+            kept: shape.kept.iter().copied().zip(kept).collect(),
+        };
+        (*context.memory).clones.push((place, clone));
+        let end = context.fates.assume_init().add(place + 1);
+        context.fates_end.write(end);
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::arrays::Arrays;
 use crate::route::Replica;
-use forebay_exec::{Objects, PacketFacts};
-use forebay_ir::{CounterId, MatchKind, Program, TableId};
+use forebay_bits::Bits;
+use forebay_exec::{Lookup, Objects, PacketFacts};
+use forebay_ir::{CounterId, MatchKind, Program, Table, TableId};
 use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
 use std::sync::atomic::AtomicU64;
 
@@ -11,6 +12,17 @@ use std::sync::atomic::AtomicU64;
 pub trait TableObjects: Objects {
     /// A table without action profile, made of the same declaration.
     fn table(&self, table: TableId) -> &TableView;
+
+    /// As [`Objects::lookup`] by the words of the key, for a table with an action profile. `load` puts the values of its fields into
+    /// `key`, which only groups of members need.
+    fn lookup_words(
+        &self,
+        table: TableId,
+        words: &[u64],
+        key: &mut Vec<Bits>,
+        load: &dyn Fn(&mut Vec<Bits>),
+        packet: PacketFacts,
+    ) -> Lookup<'_>;
 
     /// What keeps all that tables find.
     fn pin(&self) -> &Pin<'_>;
@@ -52,7 +64,7 @@ impl TableLayout {
         if table.implementation.is_some() {
             return None;
         }
-        let keys: Vec<KeySpec> = table.keys.iter().map(key_spec).collect();
+        let keys = key_specs(table);
         let widths = table.actions.iter().map(|listed| {
             let params = program.actions[listed.action.index()].params.iter();
             params.map(|param| param.width).collect::<Vec<u32>>()
@@ -66,6 +78,15 @@ impl TableLayout {
             record,
         })
     }
+}
+
+/// How the words of a table's key are put together.
+pub(crate) fn key_layout(table: &Table) -> KeyLayout {
+    KeyLayout::new(&key_specs(table))
+}
+
+fn key_specs(table: &Table) -> Vec<KeySpec> {
+    table.keys.iter().map(key_spec).collect()
 }
 
 pub(crate) fn key_spec(key: &forebay_ir::TableKey) -> KeySpec {

@@ -34,6 +34,7 @@ pub mod v1model;
 pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};
 pub use error::{ControlError, LoadError, ObjectKind};
 pub use forebay_exec::{Event, NoTrace, Tracer};
+pub use forebay_jit::NotedClone;
 pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Stops};
 pub use forebay_tables::{ColorCounts, CounterValue};
 pub use frame_buffer::FrameBuffer;

@@ -16,8 +16,8 @@ use forebay_jit::{Arrays, default_slot};
 use forebay_tables::counter::SHARDS;
 use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::{
-    ActionProfile, ActionRef, CounterArray, Domain, KeyMatch, Lock, MeterArray, MeterColor, Pin, RegisterArray,
-    SectionLocks, Table, TableView,
+    ActionProfile, ActionRef, CounterArray, Domain, KeyMatch, Lock, LookupResult, MeterArray, MeterColor, Pin,
+    RegisterArray, SectionLocks, Table, TableView,
 };
 use std::cell::Cell;
 use std::ptr;
@@ -313,6 +313,46 @@ impl<'a> View<'a> {
         Some(color as u8)
     }
 
+    /// What a look-up that found this gives a packet, after it was counted and metered. `hash` picks the member of a group.
+    fn resolved<'v>(
+        &'v self,
+        table_id: TableId,
+        found: LookupResult<'v>,
+        hash: impl FnOnce() -> u64,
+        packet: PacketFacts,
+    ) -> Lookup<'v> {
+        let table = &self.program.tables[table_id.index()];
+        let color = match &found.hit {
+            Some(entry) => {
+                if table.supports_timeout {
+                    entry.record_hit(nanoseconds(packet));
+                }
+                self.hit_side_effects(table_id, entry.slot() as u64, packet)
+            }
+            None => self.miss_side_effects(table_id, packet),
+        };
+        let call = match found.action {
+            ActionRef::Call(call) => Some(call),
+            reference => table.implementation.and_then(|profile| {
+                let hash = match reference {
+                    ActionRef::Group(_) => hash(),
+                    _ => 0,
+                };
+                self.snapshot.profiles[profile.index()].resolve(reference, hash)
+            }),
+        };
+        let action = call.and_then(|call| {
+            self.plan
+                .action_index(table_id, call.action)
+                .map(|index| (index, call.args.as_slice()))
+        });
+        Lookup {
+            hit: found.hit.is_some(),
+            action,
+            color,
+        }
+    }
+
     /// The bits that pick a member of a group.
     fn selector_hash(&self, table_id: TableId, key: &[Bits]) -> u64 {
         let Some((algorithm, width)) = self.plan.selector[table_id.index()] else {
@@ -345,6 +385,22 @@ impl forebay_jit::TableObjects for View<'_> {
         &self.snapshot.tables[table.index()]
     }
 
+    fn lookup_words(
+        &self,
+        table_id: TableId,
+        words: &[u64],
+        key: &mut Vec<Bits>,
+        load: &dyn Fn(&mut Vec<Bits>),
+        packet: PacketFacts,
+    ) -> Lookup<'_> {
+        let found = self.snapshot.tables[table_id.index()].lookup_words(words, self.pin);
+        let hash = || {
+            load(key);
+            self.selector_hash(table_id, key)
+        };
+        self.resolved(table_id, found, hash, packet)
+    }
+
     fn pin(&self) -> &Pin<'_> {
         self.pin
     }
@@ -369,37 +425,8 @@ impl forebay_jit::TableObjects for View<'_> {
 
 impl Objects for View<'_> {
     fn lookup(&self, table_id: TableId, key: &[Bits], packet: PacketFacts) -> Lookup<'_> {
-        let table = &self.program.tables[table_id.index()];
         let found = self.snapshot.tables[table_id.index()].lookup(key, self.pin);
-        let color = match &found.hit {
-            Some(entry) => {
-                if table.supports_timeout {
-                    entry.record_hit(nanoseconds(packet));
-                }
-                self.hit_side_effects(table_id, entry.slot() as u64, packet)
-            }
-            None => self.miss_side_effects(table_id, packet),
-        };
-        let call = match found.action {
-            ActionRef::Call(call) => Some(call),
-            reference => table.implementation.and_then(|profile| {
-                let hash = match reference {
-                    ActionRef::Group(_) => self.selector_hash(table_id, key),
-                    _ => 0,
-                };
-                self.snapshot.profiles[profile.index()].resolve(reference, hash)
-            }),
-        };
-        let action = call.and_then(|call| {
-            self.plan
-                .action_index(table_id, call.action)
-                .map(|index| (index, call.args.as_slice()))
-        });
-        Lookup {
-            hit: found.hit.is_some(),
-            action,
-            color,
-        }
+        self.resolved(table_id, found, || self.selector_hash(table_id, key), packet)
     }
 
     fn value_set_contains(&self, set: ValueSetId, components: &[Bits]) -> bool {

@@ -67,6 +67,8 @@ pub enum SlowReason {
     NoFastPath,
     /// The fast path was not compiled yet.
     Compiling,
+    /// Nearly all packets before it have bailed out, so it was not tried.
+    NotTried,
     /// Other packets waited in queues or came round again, or a port had no room for a burst.
     Queued,
     /// Compiled code left the packet to the slow path.
@@ -75,11 +77,16 @@ pub enum SlowReason {
 
 impl SlowReason {
     /// How many there are.
-    const COUNT: usize = 3 + BailOut::ALL.len();
+    const COUNT: usize = 4 + BailOut::ALL.len();
 
     /// All of them, in the order of their indices.
     pub fn all() -> impl Iterator<Item = SlowReason> {
-        let fixed = [SlowReason::NoFastPath, SlowReason::Compiling, SlowReason::Queued];
+        let fixed = [
+            SlowReason::NoFastPath,
+            SlowReason::Compiling,
+            SlowReason::Queued,
+            SlowReason::NotTried,
+        ];
         fixed
             .into_iter()
             .chain(BailOut::ALL.iter().copied().map(SlowReason::BailedOut))
@@ -90,7 +97,8 @@ impl SlowReason {
             SlowReason::NoFastPath => 0,
             SlowReason::Compiling => 1,
             SlowReason::Queued => 2,
-            SlowReason::BailedOut(reason) => 3 + reason as usize,
+            SlowReason::NotTried => 3,
+            SlowReason::BailedOut(reason) => 4 + reason as usize,
         }
     }
 
@@ -100,6 +108,7 @@ impl SlowReason {
             SlowReason::NoFastPath => "no_fast_path",
             SlowReason::Compiling => "compiling",
             SlowReason::Queued => "queued",
+            SlowReason::NotTried => "not_tried",
             SlowReason::BailedOut(reason) => reason.name(),
         }
     }
@@ -110,6 +119,7 @@ impl SlowReason {
             SlowReason::NoFastPath => "of a program without a fast path",
             SlowReason::Compiling => "before the fast path was compiled",
             SlowReason::Queued => "while packets waited in queues",
+            SlowReason::NotTried => "not tried, since nearly all before had bailed out",
             SlowReason::BailedOut(reason) => reason.words(),
         }
     }

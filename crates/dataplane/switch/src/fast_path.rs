@@ -6,7 +6,7 @@
 use crate::switch::{Activity, Switch};
 use crate::traffic_manager::QUEUES_MAX;
 use forebay_packet::{Burst, Packet};
-use forebay_pipeline::{Arrival, DropReason, Leaving, Passage, Passed, SlowReason, Tracer};
+use forebay_pipeline::{Arrival, DropReason, Leaving, NotedClone, Passage, Passed, SlowReason, Tracer};
 
 impl Switch {
     /// Receives a burst from every port and takes it the fast path as far as possible. Every port would accept so many packets.
@@ -88,7 +88,11 @@ impl Switch {
             first_packet: self.next_tag(),
             ..arrival
         };
-        self.worker.pass(packets, arrival, room, passed)
+        let leaving = self.worker.pass(packets, arrival, room, passed);
+        for message in self.worker.take_digests() {
+            self.digests.push(message, &self.config);
+        }
+        leaving
     }
 
     /// Does with packets what became of the first of them, takes the others the fast path, and so on. `passed` is empty
@@ -116,8 +120,33 @@ impl Switch {
                     packets: 1,
                 });
             }
-            packets = self.settle_runs(packets, passed, arrival, now_ns, tracer, activity);
+            packets = match self.worker.take_clone() {
+                None => self.settle_runs(packets, passed, arrival, now_ns, tracer, activity),
+                Some(clone) => self.settle_cloned(clone, packets, passed, arrival, now_ns, tracer, activity),
+            };
         }
+    }
+
+    /// The same when the last of the packets is cloned: the clone goes before it leaves, as on the slow path.
+    #[allow(clippy::too_many_arguments)]
+    fn settle_cloned<'p, T: Tracer>(
+        &mut self,
+        clone: NotedClone,
+        packets: &'p mut [Packet],
+        passed: &mut Vec<Passed>,
+        arrival: Arrival,
+        now_ns: u64,
+        tracer: &mut T,
+        activity: &mut Activity,
+    ) -> &'p mut [Packet] {
+        let last = passed.last_mut().expect("a packet was cloned");
+        let passage = last.passage;
+        last.packets -= 1;
+        let packets = self.settle_runs(packets, passed, arrival, now_ns, tracer, activity);
+        let tag = self.next_tag();
+        activity.egress += self.run_clone(clone, (arrival.ingress_port, tag), now_ns, tracer);
+        passed.push(Passed { passage, packets: 1 });
+        self.settle_runs(packets, passed, arrival, now_ns, tracer, activity)
     }
 
     /// Does with packets what became of them, and gives those behind them.
@@ -130,7 +159,7 @@ impl Switch {
         tracer: &mut T,
         activity: &mut Activity,
     ) -> &'p mut [Packet] {
-        for run in passed.drain(..) {
+        for run in passed.drain(..).filter(|run| run.packets > 0) {
             let (these, behind) = packets.split_at_mut(run.packets);
             packets = behind;
             self.settle_run(run.passage, these, arrival, now_ns, tracer, activity);

@@ -19,8 +19,8 @@ use crate::port_table::{PortTable, Sent};
 use crate::switch::Config;
 use crate::traffic_manager::TrafficManager;
 use forebay_pipeline::{
-    DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, FrameBuffer, IngressDecision,
-    IngressPacket, QueuedPacket, Session, Tracer,
+    DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, FrameBuffer, IngressArguments,
+    IngressDecision, IngressPacket, NotedClone, QueuedPacket, Session, Tracer,
 };
 use std::collections::VecDeque;
 
@@ -57,7 +57,20 @@ pub(crate) struct Buffers {
     leaving: VecDeque<EgressPacket>,
     ingress: Vec<IngressDecision>,
     egress: Vec<EgressDecision>,
+    /// Clones of the packet that has just left egress.
+    clones: Vec<QueuedPacket>,
     dequeued: Vec<EgressPacket>,
+}
+
+impl Digests {
+    /// One more, unless too many wait.
+    pub(crate) fn push(&mut self, message: DigestMessage, config: &Config) {
+        if self.waiting.len() < config.digest_capacity {
+            self.waiting.push(message);
+        } else {
+            self.lost += 1;
+        }
+    }
 }
 
 impl Around<'_> {
@@ -100,6 +113,33 @@ impl Around<'_> {
         session.ingress(packet, |decision| decisions.push(decision), tracer);
         let is_fate = |decision: &&IngressDecision| !matches!(decision, IngressDecision::Digest(_));
         self.count_copies(decisions.iter().filter(is_fate).count());
+        self.after_ingress(session, &mut decisions, port, tracer);
+        self.buffers.ingress = decisions;
+    }
+
+    /// A clone that the fast path has noted of the packet with this tag. Each of its fates is that of a copy.
+    pub(crate) fn clone<T: Tracer>(
+        &mut self,
+        session: &mut Session<'_>,
+        clone: NotedClone,
+        arguments: IngressArguments,
+        tag: u64,
+        tracer: &mut T,
+    ) {
+        let mut decisions = std::mem::take(&mut self.buffers.ingress);
+        session.clone(clone, arguments, tag, |decision| decisions.push(decision), tracer);
+        self.counters.copies += decisions.len() as u64;
+        self.after_ingress(session, &mut decisions, arguments.ingress_port, tracer);
+        self.buffers.ingress = decisions;
+    }
+
+    fn after_ingress<T: Tracer>(
+        &mut self,
+        session: &mut Session<'_>,
+        decisions: &mut Vec<IngressDecision>,
+        port: u32,
+        tracer: &mut T,
+    ) {
         for decision in decisions.drain(..) {
             match decision {
                 IngressDecision::Enqueue(packet) => {
@@ -112,7 +152,6 @@ impl Around<'_> {
                 IngressDecision::Drop(reason) => self.book_drops(port, reason, 1),
             }
         }
-        self.buffers.ingress = decisions;
     }
 
     /// Takes packets through egress that need not wait, and those that come of them.
@@ -129,13 +168,17 @@ impl Around<'_> {
                 self.after_egress(session, decision, port);
             }
             self.buffers.egress = decisions;
+            // Behind the packet itself, which may have taken the last room of its port.
+            let mut clones = std::mem::take(&mut self.buffers.clones);
+            clones.drain(..).for_each(|clone| self.enqueue(session, clone));
+            self.buffers.clones = clones;
         }
     }
 
     fn after_egress(&mut self, session: &mut Session<'_>, decision: EgressDecision, port: u32) {
         match decision {
             EgressDecision::Transmit { port: to, bytes, tag } => self.send(session, to, bytes, tag, port),
-            EgressDecision::Enqueue(packet) => self.enqueue(session, packet),
+            EgressDecision::Enqueue(clone) => self.buffers.clones.push(clone),
             EgressDecision::Digest(message) => self.digest(message),
             EgressDecision::Recirculate(packet) => self.go_round(session, packet),
             EgressDecision::Drop(reason) => self.book_drops(port, reason, 1),
@@ -145,7 +188,10 @@ impl Around<'_> {
     /// To egress at once, or into the queue of the packet's egress port, attached or not: egress runs for it either way, as in
     /// simple_switch.
     fn enqueue(&mut self, session: &mut Session<'_>, mut packet: QueuedPacket) {
-        if self.ports.room(packet.egress_port) > 0 && self.queues.pass(&mut packet) {
+        let port = packet.egress_port;
+        let to_same_port = |leaving: &&EgressPacket| leaving.packet.egress_port == port;
+        let before = self.buffers.leaving.iter().filter(to_same_port).count();
+        if self.ports.room(port) > before && self.queues.pass(&mut packet) {
             let arguments = EgressArguments {
                 timestamp_us: self.now_us,
                 enq_timestamp_us: self.now_us,
@@ -178,11 +224,7 @@ impl Around<'_> {
     }
 
     fn digest(&mut self, message: DigestMessage) {
-        if self.digests.waiting.len() < self.config.digest_capacity {
-            self.digests.waiting.push(message);
-        } else {
-            self.digests.lost += 1;
-        }
+        self.digests.push(message, self.config);
     }
 
     /// The port whose row shows what is dropped of a packet: where it is to leave, or, when that is not attached, where it came from.

@@ -6,8 +6,8 @@ use crate::port_table::{PortTable, Presence, Sent};
 use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError};
 use forebay_pipeline::{
-    DigestMessage, DropReason, IngressArguments, IngressPacket, Passed, PathCounters, Pipeline, QueuedPacket,
-    SlowReason, Tracer, Worker,
+    DigestMessage, DropReason, IngressArguments, IngressPacket, NotedClone, Passed, PathCounters, Pipeline,
+    QueuedPacket, SlowReason, Tracer, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ pub struct Switch {
     looping: VecDeque<IngressPacket>,
     /// Packets that ports delivered in this poll.
     arrived: VecDeque<IngressPacket>,
-    digests: Digests,
+    pub(crate) digests: Digests,
     pub(crate) counters: Counters,
     /// Of programs that ran before.
     pub(crate) paths_before: PathCounters,
@@ -178,7 +178,7 @@ impl Switch {
     /// all of them.
     #[inline]
     fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
-        if T::ON || !self.worker.has_fast_path() || !self.is_empty() {
+        if T::ON || !self.worker.has_fast_path() || !self.worker.fast_path_pays() || !self.is_empty() {
             return None;
         }
         let room = self.ports.least_room();
@@ -188,6 +188,7 @@ impl Switch {
     /// Why packets that were received are not taken the fast path.
     fn reason_not_to_pass(&self) -> SlowReason {
         match self.worker.has_fast_path() {
+            true if !self.worker.fast_path_pays() => SlowReason::NotTried,
             true => SlowReason::Queued,
             false if self.worker.pipeline().is_compiling() => SlowReason::Compiling,
             false => SlowReason::NoFastPath,
@@ -338,6 +339,25 @@ impl Switch {
         }
         let (worker, mut around) = self.around(now_ns);
         worker.session(|session| around.serve_queues(session, tracer));
+        around.egress
+    }
+
+    /// Takes a clone of the packet with this tag, which came by a port, through egress, or into its queue; how many packets entered
+    /// egress.
+    pub(crate) fn run_clone<T: Tracer>(
+        &mut self,
+        clone: NotedClone,
+        (ingress_port, tag): (u32, u64),
+        now_ns: u64,
+        tracer: &mut T,
+    ) -> u64 {
+        let arguments = IngressArguments {
+            ingress_port,
+            timestamp_us: self.microseconds(now_ns),
+            random_seed: 0,
+        };
+        let (worker, mut around) = self.around(now_ns);
+        worker.session(|session| around.clone(session, clone, arguments, tag, tracer));
         around.egress
     }
 

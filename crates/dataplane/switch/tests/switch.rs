@@ -336,6 +336,23 @@ fn fewer_queues_share_the_last() {
     assert_eq!(order_of_leaving(config, packets.into_iter()), [0, 1, 2, 7, 0]);
 }
 
+/// The packet takes the room that its clone would have had.
+#[test]
+fn a_clone_from_egress_waits_when_its_packet_fills_the_port() {
+    let mut bench = narrow(Config::default(), 1);
+    let session = CloneSession::to_port(1);
+    bench
+        .switch
+        .pipeline()
+        .set_clone_session(1, session)
+        .expect("a session");
+    bench.send(0, &[4, 1, 1]);
+    bench.settle();
+    assert_eq!(bench.drops(DropReason::PortError), 0);
+    assert_eq!(bench.switch.counters().in_flight(), 1);
+    assert_eq!(all_sent(&mut bench).len(), 2);
+}
+
 /// Queue 1 has three times the weight of queue 0, and packets a third as long; queue 2 is strict.
 #[test]
 fn weights_share_a_port_by_bytes() {

@@ -120,9 +120,19 @@ impl TableView {
     /// Unless there is one value per field of [`TableSpec::keys`], selectors included, and the pin is one of the
     /// table's [domain](TableView::domain).
     pub fn lookup<'a>(&'a self, key: &[Bits], pin: &'a Pin<'_>) -> LookupResult<'a> {
-        match self.find_slot(key, pin) {
-            Some(slot) => {
-                let entry = self.entry(slot, pin);
+        assert_eq!(key.len(), self.spec.keys.len(), "one value per key field");
+        self.lookup_words(&self.keys.pack(key), pin)
+    }
+
+    /// The same by the words of a key: see [`TableView::find`].
+    ///
+    /// # Panics
+    ///
+    /// Unless the pin is one of the table's domain.
+    pub fn lookup_words<'a>(&'a self, key: &[u64], pin: &'a Pin<'_>) -> LookupResult<'a> {
+        match self.find(key, self.engine.hint(key), pin) {
+            Some(record) => {
+                let entry = self.entry(record.slot(), pin);
                 LookupResult {
                     hit: Some(entry),
                     action: entry.action().as_ref(),

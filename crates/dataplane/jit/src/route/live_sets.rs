@@ -131,6 +131,7 @@ impl<'a> FlowLiveness<'a> {
                 replicate
                     .iter()
                     .for_each(|block| live.extend(&self.at_start[block.index()]));
+                route.preserved.iter().for_each(|slot| live.insert(slot.index()));
                 let decide = route.copying.iter().chain([&route.egress_spec]).copied();
                 decide.chain(route.group()).for_each(|slot| live.insert(slot.index()));
             }

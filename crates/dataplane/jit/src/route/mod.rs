@@ -36,6 +36,7 @@ mod unrolling;
 pub use bail_out::BailOut;
 use flow::{FlowBlock, Joint};
 use forebay_bits::Bits;
+use forebay_exec::DIGESTS_MAX;
 use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator};
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,6 +83,8 @@ pub struct Route {
     pub replication: Option<Replication>,
     /// Slots that programs that take the fast path may not write.
     pub fixed: Vec<SlotId>,
+    /// Slots whose values behind ingress clones of the packet may keep.
+    pub preserved: Vec<SlotId>,
 }
 
 /// How a packet becomes copies for the members of a group, each of which goes through egress.
@@ -221,6 +224,7 @@ impl Route {
             .map(|(_, source)| *source)
             .collect();
         read.extend(wanted.into_iter().flat_map(|source| source.slots_read(program)));
+        read.extend(&self.preserved);
         read
     }
 
@@ -272,19 +276,52 @@ impl Route {
         Use::of(program, &all).ordered
     }
 
-    /// Whether a packet may give up behind the parser, when it need not for being replicated.
-    pub(crate) fn may_bail_out(&self, program: &Program) -> bool {
+    /// What the fast path notes of packets in this order.
+    pub(crate) fn notes(&self, program: &Program, order: Order) -> Notes {
+        let waits = order == Order::Staged;
+        Notes {
+            digests: !waits && self.notes_digests(program),
+            clones: !waits && self.notes_clones(program),
+        }
+    }
+
+    /// Whether the fast path itself notes clones of packets that go on along it. The clone is executed before the next packet, but
+    /// behind the packet itself, so egress must keep no state.
+    pub(crate) fn notes_clones(&self, program: &Program) -> bool {
+        let before = Use::of(program, &[self.verify_checksum, self.ingress]);
+        let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
+        before.clones && !behind.clones && !behind.changes_state
+    }
+
+    /// Whether packets may be cloned before egress.
+    pub(crate) fn clones(&self, program: &Program) -> bool {
+        Use::of(program, &[self.verify_checksum, self.ingress]).clones
+    }
+
+    /// Whether the fast path itself notes digests, where packets do not wait for each other: then they come in the order of packets.
+    /// A packet that fails an assertion takes its digests back, which the fast path does not.
+    pub(crate) fn notes_digests(&self, program: &Program) -> bool {
         let all = Use::of(program, &self.bodies());
-        all.requests || self.copying.iter().any(|slot| all.may_be_set.contains(slot))
+        all.digests > 0 && all.digests <= DIGESTS_MAX && !all.asserts
+    }
+
+    /// Whether a packet may give up behind the parser, when it need not for being replicated.
+    pub(crate) fn may_bail_out(&self, program: &Program, notes: Notes) -> bool {
+        let all = Use::of(program, &self.bodies());
+        all.bails_out(notes) || self.copying.iter().any(|slot| all.may_be_set.contains(slot))
     }
 
     /// Whether a packet may bail out at the end of a block of a flow, or in it.
-    pub(crate) fn may_bail_out_at(&self, program: &Program, block: &FlowBlock) -> bool {
-        let asks = |statement: &Statement| is_request(&statement.op);
+    pub(crate) fn may_bail_out_at(&self, program: &Program, block: &FlowBlock, notes: Notes) -> bool {
+        let asks = |statement: &Statement| {
+            let mut used = Use::default();
+            used.op(program, &statement.op);
+            used.bails_out(notes)
+        };
         let in_actions = |table: TableId| {
             let listed = program.tables[table.index()].actions.iter();
             let mut bodies = listed.map(|listed| program.actions[listed.action.index()].body);
-            bodies.any(|body| Use::of(program, &[body]).requests)
+            bodies.any(|body| Use::of(program, &[body]).bails_out(notes))
         };
         let at_end = match (block.joint, &block.block.terminator) {
             (Some(Joint::Decide { replicate }), _) => {
@@ -302,7 +339,8 @@ impl Route {
     pub(crate) fn is_stateless(&self, program: &Program) -> bool {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         let all = Use::of(program, &all);
-        !(all.effects || all.ordered || all.requests || all.random) && all.registers_read.is_empty()
+        !(all.effects || all.ordered || all.requests || all.clones || all.digests > 0 || all.random)
+            && all.registers_read.is_empty()
     }
 
     /// Whether it may depend on when the packet comes.
@@ -331,7 +369,7 @@ impl Route {
     /// Whether what follows ingress can be done for each copy of a packet.
     pub(crate) fn copies_can_be_processed(&self, program: &Program) -> bool {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
-        !behind.asserts && !behind.requests
+        !behind.asserts && !behind.requests && !behind.clones && behind.digests == 0
     }
 
     /// Whether no packet can take the fast path: see [`Route::obstacles`].
@@ -339,6 +377,15 @@ impl Route {
         let obstacles = self.obstacles(program, step_limit);
         obstacles.iter().any(|obstacle| obstacle.stops == Stops::All)
     }
+}
+
+/// What the fast path notes of a packet, which then need not take the slow path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Notes {
+    /// Digests.
+    pub(crate) digests: bool,
+    /// Clones from ingress.
+    pub(crate) clones: bool,
 }
 
 /// What the bodies of a route do.
@@ -354,12 +401,21 @@ struct Use {
     changes_state: bool,
     /// Effects that do not give the same result in another order.
     ordered: bool,
+    /// Resubmissions and recirculations.
     requests: bool,
+    clones: bool,
+    /// In how many places a digest is sent.
+    digests: usize,
     asserts: bool,
     registers_read: BTreeSet<RegisterId>,
 }
 
 impl Use {
+    /// Whether a packet bails out that does this.
+    fn bails_out(&self, notes: Notes) -> bool {
+        self.requests || (self.clones && !notes.clones) || (self.digests > 0 && !notes.digests)
+    }
+
     fn of(program: &Program, bodies: &[BodyId]) -> Use {
         let mut found = Use::default();
         for body in bodies {
@@ -436,14 +492,8 @@ impl Use {
             Op::RegisterWrite { .. } | Op::ExecuteMeter { .. } | Op::EnterAtomic { .. } | Op::Random { .. }
         );
         self.asserts |= matches!(op, Op::Assert { .. } | Op::Assume { .. });
-        self.requests |= is_request(op);
+        self.requests |= matches!(op, Op::Resubmit { .. } | Op::Recirculate { .. });
+        self.clones |= matches!(op, Op::Clone { .. });
+        self.digests += usize::from(matches!(op, Op::Digest { .. }));
     }
-}
-
-/// Whether an operation makes a packet leave its way.
-fn is_request(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Digest { .. }
-    )
 }

@@ -349,7 +349,17 @@ impl<'p> Finder<'p> {
     /// changed for it before that cannot be taken back.
     fn requests(&mut self, route: &Route) {
         let changes = Changes::of(self.program, route);
+        let notes_digests = route.notes_digests(self.program);
+        let notes_clones = route.notes_clones(self.program);
         for place in self.all() {
+            if notes_digests && matches!(place.deed, Deed::Op(Op::Digest { .. })) {
+                continue;
+            }
+            if notes_clones && matches!(place.deed, Deed::Op(Op::Clone { .. })) {
+                let text = "clones the packet; only the clone takes the slow path".to_owned();
+                self.add(ObstacleKind::Leaves, Stops::Some, place.location, text);
+                continue;
+            }
             let by_architecture = || {
                 let slot = route.copying.iter().find(|slot| place.may_set(self.program, **slot))?;
                 Some(format!("sets `{}`", self.program.slot(*slot).name))

@@ -16,20 +16,21 @@ use super::limits::Limits;
 use super::live_sets::{Crossings, crossings, written_before};
 use super::look_up_hoisting::Early;
 use super::specialise::{Special, fold, specialise, substitute_op};
-use super::{BailOut, Route};
+use super::{BailOut, Notes, Order, Route};
 use crate::analysis::{CursorFact, header_bits};
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes that a plan may have.
-pub(super) const NODES_MAX: usize = 256;
+pub(super) const NODES_MAX: usize = 1_000;
 
 /// Ways that a plan may have: each has its own copy of the controls.
-pub(super) const LEAVES_MAX: usize = 24;
+pub(super) const LEAVES_MAX: usize = 64;
 
-/// Statements that all copies of the controls may have together.
-pub(super) const STATEMENTS_MAX: usize = 4_000;
+/// Statements that all copies of the controls may have together: they take most of the time of compilation, about half a millisecond
+/// each.
+pub(super) const STATEMENTS_MAX: usize = 6_000;
 
 /// Blocks that all copies of the controls may have together for being taken apart.
 const THREADED_BLOCKS_MAX: usize = 1_000;
@@ -101,6 +102,8 @@ pub(crate) struct Leaf {
     pub(crate) contiguous: bool,
     /// Whether fields may be changed in the packet at once.
     pub(crate) in_place: bool,
+    /// What is noted; packets that do something else of the kind bail out.
+    pub(crate) notes: Notes,
     /// What follows the parser.
     pub(crate) flow: Flow,
     /// By block of the flow: slots that may have been written behind the parser when it begins.
@@ -132,8 +135,12 @@ struct Way {
 
 impl Plan {
     /// The plan of a program's parser.
-    pub(crate) fn new(program: &Program, route: &Route, step_limit: u64) -> Plan {
-        Planner::new(program, route, step_limit, Depth::Full).plan()
+    pub(crate) fn new(program: &Program, route: &Route, order: Order, step_limit: u64) -> Plan {
+        Planner {
+            notes: route.notes(program, order),
+            ..Planner::new(program, route, step_limit, Depth::Full)
+        }
+        .plan()
     }
 
     /// What the [plan](Plan::new) of a program leaves out. What follows the parser is planned as far as that is needed to tell.
@@ -166,6 +173,8 @@ struct Planner<'a> {
     program: &'a Program,
     route: &'a Route,
     depth: Depth,
+    /// See [`Leaf::notes`].
+    notes: Notes,
     step_limit: u64,
     /// Statements of all leaves' programs.
     statements: usize,
@@ -180,6 +189,7 @@ impl<'a> Planner<'a> {
             program,
             route,
             depth,
+            notes: Notes::default(),
             step_limit,
             statements: 0,
             blocks_left: THREADED_BLOCKS_MAX,
@@ -357,7 +367,8 @@ impl<'a> Planner<'a> {
             emitted: special.emitted,
             extracted: way.extracted.clone(),
             contiguous: way.contiguous,
-            in_place: !replicates && !self.route.may_bail_out(program),
+            in_place: !replicates && !self.route.may_bail_out(program, self.notes) && !self.route.clones(program),
+            notes: self.notes,
             crossings: crossings(program, self.route, &flow, &written_before),
             early: Early::of(program, self.route, &flow),
             written_before,

@@ -7,12 +7,12 @@ use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
 use crate::context::{NO_COLOR, ending};
 use crate::runtime::{self, Function, TableShape};
-use crate::tables::TableLayout;
+use crate::tables::{TableLayout, key_layout};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
 use forebay_ir::{ActionId, BlockId, SlotId, TableId, TableKey};
-use forebay_tables::SLOT_BITS;
+use forebay_tables::{KeyLayout, SLOT_BITS};
 
 /// Among so many actions, one is chosen by comparisons.
 const COMPARED_MAX: usize = 4;
@@ -93,9 +93,15 @@ impl Translator<'_, '_, '_> {
         let key_widths = key.iter().map(|field| field.width).collect();
         let shape = self.environment.pool.keep(TableShape { table: id, key_widths });
         let shape = self.pointer(shape);
+        let layout = key_layout(&self.program.tables[id.index()]);
+        let words = self.words_of_key(&key, &layout);
+        let place = self.temporary_address(words.len());
+        for (index, word) in words.into_iter().enumerate() {
+            self.store(word, place, 8 * index as i32);
+        }
         let key = self.store_all(&key);
         self.tell_facts();
-        let action = self.call_for_result(runtime::LOOKUP, &[self.context, shape, key]);
+        let action = self.call_for_result(runtime::LOOKUP, &[self.context, shape, place, key]);
         if let Some(slot) = hit {
             let hit = self.load_hit();
             self.write_slot(slot, Value::word(1, hit));
@@ -175,8 +181,13 @@ impl Translator<'_, '_, '_> {
 
     pub(super) fn key_words(&mut self, id: TableId, layout: &TableLayout) -> Vec<ir::Value> {
         let values = self.key(id);
-        let mut words: Vec<Option<ir::Value>> = vec![None; layout.key.words()];
-        for (value, place) in values.into_iter().zip(layout.key.places()) {
+        self.words_of_key(&values, &layout.key)
+    }
+
+    /// The words of a key with these values.
+    fn words_of_key(&mut self, values: &[Value], layout: &KeyLayout) -> Vec<ir::Value> {
+        let mut words: Vec<Option<ir::Value>> = vec![None; layout.words()];
+        for (value, place) in values.iter().copied().zip(layout.places()) {
             let Some(place) = place else { continue };
             for index in 0..runtime::words(value.width) {
                 let limb = match value.place {

@@ -118,6 +118,9 @@ impl<'a> Translator<'_, 'a, '_> {
         let group = route
             .group()
             .filter(|group| block.facts.value(*group) != Some(0) && !self.is_known_zero(*group));
+        if group.is_none() || replicate.is_some() {
+            self.note_clone(route);
+        }
         if let Some(group) = group {
             let group = self.read_slot(group);
             let group = self.low_word(group);
@@ -125,6 +128,9 @@ impl<'a> Translator<'_, 'a, '_> {
             let copies = replicate.unwrap_or_else(|| self.bail_out_block(BailOut::Copies));
             self.builder.ins().brif(group, copies, &[], unicast, &[]);
             self.enter(unicast);
+            if replicate.is_none() {
+                self.note_clone(route);
+            }
         }
         self.drop_if_asked(route, block, fate::DROPPED_IN_INGRESS);
         if block.block.terminator == Terminator::Return {

@@ -17,7 +17,6 @@
 
 use super::Translator;
 use crate::arrays::{COUNTER_WORDS, default_slot};
-use crate::route::flow::Flow;
 use crate::route::plan::Leaf;
 use crate::route::{BailOut, Route};
 use crate::runtime;
@@ -51,7 +50,7 @@ pub(super) struct TakenBack {
 impl<'a> Translator<'_, 'a, '_> {
     /// Behind the parser: the packet has not been counted.
     pub(super) fn begin_counting(&mut self, route: &Route, leaf: &Leaf) {
-        let bails = blocks_before_bail_outs(self.program, route, &leaf.flow);
+        let bails = blocks_before_bail_outs(self.program, route, leaf);
         let places = bails
             .iter()
             .zip(&leaf.flow.blocks)
@@ -236,10 +235,11 @@ impl<'a> Translator<'_, 'a, '_> {
 }
 
 /// By block of a flow, whose blocks are in order: whether a packet may bail out there or behind it.
-fn blocks_before_bail_outs(program: &Program, route: &Route, flow: &Flow) -> Vec<bool> {
+fn blocks_before_bail_outs(program: &Program, route: &Route, leaf: &Leaf) -> Vec<bool> {
+    let flow = &leaf.flow;
     let mut bails = vec![false; flow.blocks.len()];
     for (index, block) in flow.blocks.iter().enumerate().rev() {
-        let here = route.may_bail_out_at(program, block);
+        let here = route.may_bail_out_at(program, block, leaf.notes);
         bails[index] = here || block.successors().iter().any(|next| bails[next.index()]);
     }
     bails

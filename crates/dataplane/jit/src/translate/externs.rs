@@ -28,10 +28,12 @@ impl Translator<'_, '_, '_> {
             // Nobody traces compiled code.
             Op::LogMessage { .. } => {}
             Op::Hash { .. } | Op::VerifyChecksum { .. } | Op::UpdateChecksum { .. } => self.hash_op(op, data),
-            Op::Clone { .. } if self.is_fast_path() => self.bail_out(BailOut::Clone),
+            Op::Clone {
+                session, field_list, ..
+            } if self.is_fast_path() => self.clone_on_fast_path(session, field_list.as_ref(), data),
             Op::Resubmit { .. } if self.is_fast_path() => self.bail_out(BailOut::Resubmit),
             Op::Recirculate { .. } if self.is_fast_path() => self.bail_out(BailOut::Recirculate),
-            Op::Digest { .. } if self.is_fast_path() => self.bail_out(BailOut::Digest),
+            Op::Digest { .. } if self.leaf.is_some_and(|leaf| !leaf.notes.digests) => self.bail_out(BailOut::Digest),
             Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Truncate { .. } => {
                 self.request(op, data);
             }
@@ -190,7 +192,7 @@ impl Translator<'_, '_, '_> {
         self.set_truncate_limit(least);
     }
 
-    fn field_list(&mut self, field_list: Option<&Expr>, data: Option<&ActionData>) -> ir::Value {
+    pub(super) fn field_list(&mut self, field_list: Option<&Expr>, data: Option<&ActionData>) -> ir::Value {
         match field_list {
             Some(index) => self.word_of(index, data),
             None => self.number(NO_FIELD_LIST as i64),
@@ -203,6 +205,12 @@ impl Translator<'_, '_, '_> {
         let shape = self.environment.pool.keep(DigestShape { digest, widths });
         let shape = self.pointer(shape);
         let values = self.store_all(&values);
-        self.call(runtime::DIGEST, &[self.context, shape, values]);
+        match self.is_fast_path() {
+            true => {
+                let place = self.place_in_burst();
+                self.call(runtime::NOTE_DIGEST, &[self.context, shape, values, place]);
+            }
+            false => self.call(runtime::DIGEST, &[self.context, shape, values]),
+        }
     }
 }

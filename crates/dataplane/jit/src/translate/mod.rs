@@ -21,6 +21,7 @@
 //! | `random.rs` | random numbers |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
 //! | `stateful.rs` | registers without calls |
+//! | `cloning.rs` | the fast path: clones from ingress |
 //! | `counting.rs` | counters without calls, and packets that are taken back from them |
 //! | `section.rs` | atomic sections, and their locks in elements of registers |
 //! | `search.rs` | looking keys up in place |
@@ -39,6 +40,7 @@ mod apply;
 mod boundaries;
 mod burst;
 mod checksum;
+mod cloning;
 mod copies;
 mod counting;
 mod crc;
@@ -84,6 +86,7 @@ use crate::route::{BailOut, Order, Route};
 use crate::runtime::{Function, words};
 use access::within_bounds;
 use burst::Burst;
+use cloning::CloneWanted;
 use copies::{CopyLoop, FoundOnce};
 use counting::{Counted, TakenBack};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
@@ -258,6 +261,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     on_checksum_error: Option<ir::Block>,
     /// The present block has a write to one of several registers.
     chosen_write: Option<ChosenWrite>,
+    /// On the fast path: the clone that is wanted of the present packet, if clones are noted.
+    clone_wanted: Option<CloneWanted>,
     /// On the fast path: where the present packet has been counted.
     counted: Counted,
     /// Packets that bail out and have been counted: translated when everything else is.
@@ -387,6 +392,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             on_checksum_error: None,
             chosen_write: None,
             packet_rests: false,
+            clone_wanted: None,
             counted: Counted::default(),
             taken_back: Vec::new(),
             found_once: HashMap::new(),

@@ -387,6 +387,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.leaf = None;
         self.counted = Counted::default();
         self.parsed_bits = None;
+        self.clone_wanted = None;
         self.program = whole;
     }
 
@@ -396,6 +397,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.begin_truncation();
         self.begin_sums(route, leaf);
         self.begin_counting(route, leaf);
+        self.begin_cloning(route, leaf);
         self.begin_new_length(route, leaf);
         self.begin_random_numbers(route);
         let chosen = self.builder.declare_var(types::I64);

@@ -3,7 +3,7 @@
 use crate::generate;
 use crate::objects::Recorder;
 use crate::{setting, tables_for};
-use forebay_exec::{BitBuffer, Buffers, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
+use forebay_exec::{BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_interp::Execution;
 use forebay_ir::{BodyId, Program, text, verify};
 use forebay_jit::route::{Argument, Arguments, Order, Replication, Route, Source};
@@ -41,6 +41,7 @@ fn route() -> Route {
             ],
         }),
         fixed: Vec::new(),
+        preserved: vec![generate::INSTANCE],
     }
 }
 
@@ -56,25 +57,44 @@ struct Seen {
     fates: Vec<Outcome>,
     /// In order of the packets when they go one by one.
     calls: Vec<String>,
+    /// Of packets that the fast path did not leave to the slow one.
+    digests: Vec<DigestRequest>,
+    /// The sessions of their clones, and a value that is preserved.
+    clones: Vec<(u32, u64)>,
+}
+
+/// What packets have left beside themselves.
+#[derive(Default)]
+struct Beside {
+    digests: Vec<DigestRequest>,
+    clones: Vec<(u32, u64)>,
 }
 
 /// What the interpreter does with packets, but for those that the fast path gave up.
 fn interpreted(program: &Program, packets: &[Vec<u8>], given_up: &[bool], objects: Recorder<'_>) -> Seen {
-    let mut fates = Vec::new();
+    let (mut fates, mut beside) = (Vec::new(), Beside::default());
     for ((packet, given_up), number) in packets.iter().zip(given_up).zip(0..) {
         fates.push(if *given_up {
             None
         } else {
-            interpreted_packet(program, packet, number, &objects)
+            interpreted_packet(program, packet, number, &objects, &mut beside)
         });
     }
     Seen {
         fates,
         calls: objects.calls(),
+        digests: beside.digests,
+        clones: beside.clones,
     }
 }
 
-fn interpreted_packet(program: &Program, packet: &[u8], number: u64, objects: &Recorder<'_>) -> Outcome {
+fn interpreted_packet(
+    program: &Program,
+    packet: &[u8],
+    number: u64,
+    objects: &Recorder<'_>,
+    beside: &mut Beside,
+) -> Outcome {
     let mut state = State::new(program);
     state.set_number(generate::EGRESS_SPEC, INGRESS_PORT.into());
     let seed = Seed::of_packet(RANDOM_SEED, number);
@@ -85,6 +105,10 @@ fn interpreted_packet(program: &Program, packet: &[u8], number: u64, objects: &R
     if ingress.run(generate::CONTROL, &mut state) == Ended::AssertFailed {
         return Some(vec![Err("assertion")]);
     }
+    beside.digests.append(&mut ingress.requests.digests);
+    if let Some(clone) = ingress.requests.clone.take() {
+        beside.clones.push((clone.session, state.get_u64(generate::INSTANCE)));
+    }
     let group = state.get_u64(generate::COPIES) as u16;
     if group != 0 {
         let members = objects.replicas(group).iter();
@@ -93,7 +117,7 @@ fn interpreted_packet(program: &Program, packet: &[u8], number: u64, objects: &R
             state.set_number(generate::EGRESS_SPEC, member.egress_port.into());
             state.set_number(generate::INSTANCE, member.instance.into());
             let seed = seed.in_egress(member.egress_port, member.instance);
-            ingress.copy(seed).egress(&mut state, member.egress_port)
+            ingress.copy(seed).egress(&mut state, member.egress_port, beside)
         });
         return copies.collect();
     }
@@ -102,7 +126,7 @@ fn interpreted_packet(program: &Program, packet: &[u8], number: u64, objects: &R
         return Some(vec![Err("ingress")]);
     }
     let egress = ingress.copy(seed.in_egress(port, 0));
-    egress.egress(&mut state, port).map(|left| vec![left])
+    egress.egress(&mut state, port, beside).map(|left| vec![left])
 }
 
 /// One packet's, or copy's, way through some bodies.
@@ -157,10 +181,11 @@ impl<'a> Stage<'a> {
     }
 
     /// Egress and deparser; nothing for what has to take the slow path.
-    fn egress(mut self, state: &mut State, port: u32) -> Option<Left> {
+    fn egress(mut self, state: &mut State, port: u32, beside: &mut Beside) -> Option<Left> {
         if self.run(generate::EGRESS, state) == Ended::AssertFailed {
             return Some(Err("assertion"));
         }
+        beside.digests.append(&mut self.requests.digests);
         if state.get_u64(generate::EGRESS_SPEC) as u32 == DROP_PORT {
             return Some(Err("egress"));
         }
@@ -189,7 +214,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     unsafe { memory.set_copies(copies_described) };
     let mut way = FastPath::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = way.headroom();
-    let mut fates = Vec::new();
+    let (mut fates, mut digests, mut clones) = (Vec::new(), Vec::new(), Vec::new());
     while fates.len() < packets.len() {
         let arguments = Arguments {
             ingress_port: INGRESS_PORT,
@@ -209,6 +234,8 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
             .collect();
         // SAFETY: each frame is a vector of its own, with so much room.
         let ran = unsafe { way.run(described(&mut places), arguments) };
+        digests.extend(way.digests());
+        clones.extend(way.take_clone().map(|clone| (clone.session, clone.kept[0].1.to_u64())));
         // SAFETY: compiled code has written what it says of copies, and is through.
         let copies = unsafe { std::slice::from_raw_parts(copies_described.first, copies_described.count) };
         for (index, frame) in frames[..ran].iter().enumerate() {
@@ -233,6 +260,8 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     Seen {
         fates,
         calls: objects.calls(),
+        digests,
+        clones,
     }
 }
 
@@ -338,14 +367,14 @@ fn the_fast_path_does_the_same() {
             })
             .collect();
         let tables = tables_for(&program, &packets, |packet, objects| {
-            interpreted_packet(&program, packet, 0, objects);
+            interpreted_packet(&program, packet, 0, objects, &mut Beside::default());
         });
         let mut reader = tables.domain.reader();
         let pin = reader.pin();
         let objects = || Recorder::new(&program, &tables, &pin);
         let one_by_one = compiled(&straight, &packets, 1, objects());
         let bailed_out: Vec<bool> = one_by_one.fates.iter().map(Option::is_none).collect();
-        let mut expected = interpreted(&program, &packets, &bailed_out, objects());
+        let expected = interpreted(&program, &packets, &bailed_out, objects());
         let agrees = |expected: &Seen, seen: &Seen| {
             assert_eq!(
                 expected,
@@ -369,6 +398,9 @@ fn the_fast_path_does_the_same() {
         );
         if let Some(staged) = staged {
             let mut staged = compiled(&staged, &packets, 5, objects());
+            // Packets with digests take the slow path there.
+            let bailed_out: Vec<bool> = staged.fates.iter().map(Option::is_none).collect();
+            let mut expected = interpreted(&program, &packets, &bailed_out, objects());
             expected.calls.sort();
             staged.calls.sort();
             agrees(&expected, &staged);

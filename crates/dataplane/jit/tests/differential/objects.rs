@@ -223,6 +223,17 @@ impl TableObjects for Recorder<'_> {
         unreachable!("no table counts or meters misses")
     }
 
+    fn lookup_words(
+        &self,
+        _: TableId,
+        _: &[u64],
+        _: &mut Vec<Bits>,
+        _: &dyn Fn(&mut Vec<Bits>),
+        _: PacketFacts,
+    ) -> Lookup<'_> {
+        unreachable!("there are no action profiles")
+    }
+
     fn take_back_count(&self, _: CounterId, _: u64, _: PacketFacts) {
         unreachable!("every counter has words of the worker's own")
     }

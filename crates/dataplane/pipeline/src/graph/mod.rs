@@ -402,6 +402,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         let (port, class, length) = (number(port) as u32, number(class) as u8, number(length) as u32);
         packet.preserved = taken(packet.state(), preserve);
         packet.egress_port = port;
+        packet.instance = told.replica.map_or(0, |replica| replica.instance);
         packet.priority = class;
         packet.packet_length = length;
         packet.truncate_to = None;

@@ -12,14 +12,15 @@ use crate::layout::Layout;
 use crate::load::Pipeline;
 use crate::machine_code::MachineCode;
 use crate::objects::View;
-use crate::outcome::DropReason;
+use crate::outcome::{DigestMessage, DropReason};
 use crate::packet::InstanceType;
 use crate::paths::{FastForm, PathCounters, SlowReason};
-use forebay_exec::BitBuffer;
-use forebay_ir::{Program, SlotId, SlotKind};
+use forebay_exec::{BitBuffer, DigestRequest, Preserve};
+use forebay_ir::{Op, Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Obstacle, Replication, Route, Source};
-use forebay_jit::{FastPath, Fate, Seed, ShortCode};
+use forebay_jit::{FastPath, Fate, NotedClone, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// What became of a packet on the fast path.
@@ -88,6 +89,12 @@ impl Worker {
         self.pipeline.has_fast_path()
     }
 
+    /// Whether packets should be tried on the fast path, if there is one: not for a while after nearly all have bailed out.
+    #[inline]
+    pub fn fast_path_pays(&self) -> bool {
+        self.usefulness.pays()
+    }
+
     /// Whether packets may become copies on the fast path.
     #[inline]
     pub fn makes_copies(&self) -> bool {
@@ -104,6 +111,19 @@ impl Worker {
     /// empty afterwards; buffers may be exchanged for others.
     pub fn all_copies(&mut self, count: usize) -> &mut Burst {
         self.copies.all_packets(count)
+    }
+
+    /// The digests that packets have sent on the fast path since the last call, in the order of packets.
+    #[inline]
+    pub fn take_digests(&mut self) -> impl Iterator<Item = DigestMessage> {
+        self.digests.drain(..)
+    }
+
+    /// The clone of the last packet that the last [`Worker::pass`] has taken, if it is cloned: it is to go [its way](Session::clone)
+    /// when the packets before that one have gone theirs, and before that one leaves.
+    #[inline]
+    pub fn take_clone(&mut self) -> Option<NotedClone> {
+        self.cloned.take()
     }
 
     /// The copies from `start` to before `end`, which [`Worker::next_copies`] gave. They may be exchanged for others.
@@ -183,9 +203,16 @@ impl Worker {
         if let (true, Some(Leaving { port, .. }), Some(state)) = (fast_path.is_steady(), leaving, pin.state()) {
             self.steady.note(arrival.ingress_port, port, state);
         }
+        let messages = fast_path
+            .digests()
+            .map(|DigestRequest { digest, values }| DigestMessage { digest, values });
+        self.digests.extend(messages);
+        self.cloned = fast_path.take_clone();
+        let mut bailed_out = 0;
         for run in &passed[..] {
-            if run.passage != Passage::SlowPath {
-                fast += run.packets;
+            match run.passage {
+                Passage::SlowPath => bailed_out += run.packets,
+                _ => fast += run.packets,
             }
             if let Passage::Drop(reason) = run.passage {
                 self.pipeline
@@ -194,6 +221,7 @@ impl Worker {
             }
         }
         self.paths.count_fast(form, fast as u64);
+        self.usefulness.note((fast + bailed_out) as u64, bailed_out as u64);
         drop(view);
         end_burst(pin, self.stays_pinned);
         leaving
@@ -238,7 +266,11 @@ impl Pass<'_, '_> {
         // Frames do not become longer but at their beginning.
         let will_fit = self.bits + headroom <= self.length_max;
         let mut done = 0;
-        while done < packets.len() && self.passed.last().is_none_or(|run| run.passage != Passage::SlowPath) {
+        let goes_on = |pass: &Self| {
+            let bailed_out = pass.passed.last().is_some_and(|run| run.passage == Passage::SlowPath);
+            !bailed_out && !pass.fast_path.has_clone()
+        };
+        while done < packets.len() && goes_on(self) {
             let rest = &mut packets[done..];
             let arguments = Arguments {
                 random_seed: Seed::of_packet(self.seed.0, self.seed.1.wrapping_add(done as u64)).value(),
@@ -246,7 +278,8 @@ impl Pass<'_, '_> {
             };
             // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
             let ran = unsafe { self.fast_path.run(frames(rest), arguments) };
-            if let Some((port, each)) = self.copies_together(done, ran) {
+            let is_cloned = self.fast_path.has_clone();
+            if !is_cloned && let Some((port, each)) = self.copies_together(done, ran) {
                 let passage = Passage::CopiesTogether { port, each };
                 self.passed.push(Passed { passage, packets: ran });
                 return None;
@@ -254,12 +287,14 @@ impl Pass<'_, '_> {
             let fit = will_fit || all_fit(&rest[..ran], self.length_max);
             let mut alike = self.alike(0, ran, fit);
             if alike == all
+                && !is_cloned
                 && let Fate::Plain { port } = self.fast_path.fate(0)
             {
                 return Some(Leaving { port, packets: all });
             }
             if ran == all
                 && fit
+                && !is_cloned
                 && alike < all
                 && let Some(leaving) = self.gather(rest, alike)
             {
@@ -479,7 +514,31 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         before_parser,
         before_egress,
         fixed: slots.parser_error.into_iter().collect(),
+        preserved: preserved_by_clones(program, layout),
     }
+}
+
+/// The slots of all field lists, if clones preserve fields.
+fn preserved_by_clones(program: &Program, layout: &Layout) -> Vec<SlotId> {
+    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
+    let mut statements = blocks.flat_map(|block| &block.statements);
+    let preserves = |op: &Op| {
+        matches!(
+            op,
+            Op::Clone {
+                field_list: Some(_),
+                ..
+            }
+        )
+    };
+    if !statements.any(|statement| preserves(&statement.op)) {
+        return Vec::new();
+    }
+    let lists = program.field_lists.keys().map(|number| Preserve {
+        field_list: Some(*number),
+    });
+    let slots: BTreeSet<SlotId> = lists.flat_map(|list| layout.field_list(list)).copied().collect();
+    slots.into_iter().collect()
 }
 
 /// What differs for copies: their origin, and who they are.

@@ -164,20 +164,29 @@ impl WorkerScratch {
         decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
-        let Some(session) = burst.view.snapshot.replication.clone_sessions.get(&request.session) else {
-            verdict(tracer, || format!("no clone: there is no session {}", request.session));
+        let kept = preserved(burst.pipeline, request.preserve, packet.state());
+        self.clone_by_session(burst, packet, request.session, &kept, decide, tracer);
+    }
+
+    /// The clones of a session of a packet, which keep these values.
+    pub(super) fn clone_by_session<T: Tracer>(
+        &mut self,
+        burst: Burst<'_>,
+        packet: &mut IngressPacket,
+        number: u32,
+        kept: &Preserved,
+        decide: &mut impl FnMut(IngressDecision),
+        tracer: &mut T,
+    ) {
+        let Some(session) = burst.view.snapshot.replication.clone_sessions.get(&number) else {
+            verdict(tracer, || format!("no clone: there is no session {number}"));
             self.count_drop(burst, DropReason::NoCloneSession);
             return;
         };
         verdict(tracer, || {
-            format!(
-                "clone by session {} to {} ports",
-                request.session,
-                session.replicas.len()
-            )
+            format!("clone by session {number} to {} ports", session.replicas.len())
         });
-        let kept = preserved(burst.pipeline, request.preserve, packet.state());
-        match self.parse_clone(burst, packet, &kept, session.packet_length_bytes, tracer) {
+        match self.parse_clone(burst, packet, kept, session.packet_length_bytes, tracer) {
             Ok(copy) => {
                 let mut clone = self.queued(burst, copy, 0, InstanceType::IngressClone);
                 clone.ingress_length = packet.bytes.len() as u32;

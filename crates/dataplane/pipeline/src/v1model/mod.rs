@@ -48,12 +48,13 @@ mod ingress;
 pub(crate) mod pass;
 mod pool;
 mod steady;
+mod usefulness;
 
 use crate::frame_buffer::FrameBuffer;
 use crate::graph::{Outcome, Walk};
 use crate::load::Pipeline;
 use crate::objects::View;
-use crate::outcome::{Decided, DropReason, EgressDecision, IngressDecision};
+use crate::outcome::{Decided, DigestMessage, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{
     Contents, EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, Preserved,
     QueuedPacket,
@@ -68,12 +69,13 @@ pub use fast_path::{Arrival, Leaving, Passage, Passed};
 pub use flow::FlowKey;
 use forebay_exec::{DigestRequest, Ended, Event, NumberPlace, Preserve, State, Tracer};
 use forebay_jit::gress::Side;
-use forebay_jit::{Arrays, Locations, Site};
+use forebay_jit::{Arrays, Locations, NotedClone, Site};
 use forebay_tables::{Pin, Reader};
 use pass::Scratch;
 use pool::Pool;
 use std::sync::Arc;
 use steady::SteadyPorts;
+use usefulness::Usefulness;
 
 /// `egress_spec` of a packet that is to be dropped.
 pub const DROP_PORT: u32 = 511;
@@ -94,7 +96,12 @@ pub struct Worker {
     bench: WorkerScratch,
     /// What packets became on the fast path.
     copies: Copies,
+    /// What they have sent there to the control plane.
+    digests: Vec<DigestMessage>,
+    /// See [`Worker::take_clone`].
+    cloned: Option<NotedClone>,
     steady: SteadyPorts,
+    usefulness: Usefulness,
     paths: PathCounters,
 }
 
@@ -129,6 +136,38 @@ impl Session<'_> {
         self.bench.now_ns = packet.arguments.timestamp_us * 1_000;
         self.bench.enter(self.ingress, packet, &mut decide, tracer);
         self.ingress.view.section.leave();
+    }
+
+    /// The way of a clone from ingress that the fast path has noted, up to its queue, of the packet with this tag; says what was decided
+    /// of it.
+    pub fn clone<T: Tracer>(
+        &mut self,
+        clone: NotedClone,
+        arguments: IngressArguments,
+        tag: u64,
+        mut decide: impl FnMut(IngressDecision),
+        tracer: &mut T,
+    ) {
+        let NotedClone {
+            session,
+            preserve,
+            frame,
+            kept,
+        } = clone;
+        let mut packet = self.bench.packet(frame.into(), arguments);
+        packet.tag = tag;
+        let listed = self.ingress.pipeline.layout.field_list(preserve);
+        let kept = kept.into_iter().filter(|(slot, _)| listed.contains(slot)).collect();
+        self.bench.scratch.requests.clear();
+        self.bench.clone_by_session(
+            self.ingress,
+            &mut packet,
+            session,
+            &Preserved(kept),
+            &mut decide,
+            tracer,
+        );
+        self.bench.pool.recycle_packet(packet.0);
     }
 
     /// Egress, checksum computation and deparser of a packet; says what was decided of it.
@@ -200,7 +239,10 @@ impl Worker {
                 now_ns: 0,
             },
             copies: Copies::default(),
+            digests: Vec::new(),
+            cloned: None,
             steady: SteadyPorts::default(),
+            usefulness: Usefulness::default(),
             paths: PathCounters::default(),
         }
     }
@@ -373,6 +415,7 @@ impl Worker {
     /// Counts packets that were not tried on the fast path. The others are counted by [`Worker::pass`].
     pub fn count_slow(&mut self, reason: SlowReason, packets: u64) {
         self.paths.count_slow(reason, packets);
+        self.usefulness.rest(packets);
     }
 
     /// Packets by the way that they took through this worker.
