@@ -28,8 +28,7 @@ pub(super) const NODES_MAX: usize = 1_000;
 /// Ways that a plan may have: each has its own copy of the controls.
 pub(super) const LEAVES_MAX: usize = 64;
 
-/// Statements that all copies of the controls may have together: they take most of the time of compilation, about half a millisecond
-/// each.
+/// Statements that all copies of the controls may have together: they take most of the time of compilation.
 pub(super) const STATEMENTS_MAX: usize = 6_000;
 
 /// Blocks that all copies of the controls may have together for being taken apart.
