@@ -11,13 +11,16 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build demo lint check test conformance clients functions soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible clean
+.PHONY: help system build demo lint doc check test book release conformance clients functions soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
 	@echo "make check         what was changed since the main branch: format, lints of its crates and of those that depend on them, unit tests"
 	@echo "make test          all tests, formatting and lints"
 	@echo "make build         $(FOREBAY)"
+	@echo "make doc           the crates' documentation; a warning is an error"
+	@echo "make book          docs/ as a site in $(TARGET)/book (needs mdbook)"
+	@echo "make release VERSION=X.Y.Z  an archive of $(FOREBAY) with manual pages, completions and checksums"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
 	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
 	@echo "make functions     the network functions of functions/ between hosts in network namespaces; needs root"
@@ -70,6 +73,10 @@ lint: system
 		echo "cargo-deny is not installed: licences and sources of dependencies are not checked"; \
 	fi
 
+# Links of the crates' documentation that lead nowhere, and other mistakes in it, are errors.
+doc: system
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+
 # Quick enough for every commit; BASE names another branch than main to compare with.
 check: system
 	$(CARGO) run --quiet --package xtask -- check $(if $(BASE),--base $(BASE))
@@ -79,6 +86,15 @@ test: lint
 	$(TARGET)/debug/forebay test --quiet --engine both --all programs functions tests/stf docs/tutorial
 	$(LOOM) --quiet -p forebay-tables --lib publication
 	@$(MAKE) --no-print-directory python-if-possible
+
+book:
+	@mdbook --version >/dev/null 2>&1 || { \
+		echo "mdbook is missing: cargo install mdbook --version 0.4.52 --locked"; exit 2; }
+	mdbook build docs --dest-dir $(TARGET)/book
+
+release: build
+	@test -n "$(VERSION)" || { echo "say which: make release VERSION=0.1.0"; exit 2; }
+	$(CARGO) xtask release --version $(VERSION) --binary $(FOREBAY) --out $(TARGET)/dist
 
 conformance:
 	@test -n "$(P4C)" || { echo "say where the p4c checkout is: make conformance P4C=DIR"; exit 2; }

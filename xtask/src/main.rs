@@ -7,7 +7,10 @@
 //! cargo xtask bless                    rewrite the golden diagnostics of tests/errors
 //! cargo xtask check                    format, lints and unit tests of what was changed
 //! cargo xtask figures                  the tables of the documents, from the newest recorded benchmark run
+//! cargo xtask release --version X.Y.Z  an archive with manual pages, completions and checksums
 //! ```
+
+#![forbid(unsafe_code)]
 
 mod bless;
 mod bmv2;
@@ -15,6 +18,7 @@ mod check;
 mod conformance;
 mod figures;
 mod metamorphic;
+mod release;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -43,6 +47,8 @@ enum Command {
     Check(check::Arguments),
     /// Write the measured tables of the documents from the newest record of benches/history
     Figures(figures::Arguments),
+    /// Check a version, and build the archive of its executable
+    Release(release::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +60,7 @@ fn main() -> ExitCode {
         Command::Bless => bless::run(),
         Command::Check(arguments) => check::run(&arguments),
         Command::Figures(arguments) => figures::run(&arguments),
+        Command::Release(arguments) => release::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -161,3 +161,31 @@ fn figures_of_documents_are_those_of_the_newest_record() {
         String::from_utf8_lossy(&output.stderr)
     );
 }
+
+/// Every page below `docs/`, by its path there.
+fn pages(folder: &Path, below: &str, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder of docs/").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = format!("{below}{name}");
+        if entry.path().is_dir() {
+            pages(&entry.path(), &format!("{path}/"), found);
+        } else if name.ends_with(".md") && name != "SUMMARY.md" {
+            found.insert(path);
+        }
+    }
+}
+
+#[test]
+fn the_book_has_every_page() {
+    let docs = root().join("docs");
+    let summary = std::fs::read_to_string(docs.join("SUMMARY.md")).expect("docs/SUMMARY.md");
+    let listed: BTreeSet<String> = summary
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+        .map(str::to_string)
+        .collect();
+    let mut there = BTreeSet::new();
+    pages(&docs, "", &mut there);
+    assert_eq!(listed, there, "docs/SUMMARY.md lists other pages than docs/ has");
+}
