@@ -57,7 +57,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     fill(&folder, &arguments.binary)?;
     let archive = format!("{name}.tar.gz");
     let sorted = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "-czf"];
-    output(Command::new("tar").args(sorted).args([&archive, &name]).current_dir(&arguments.out))?;
+    output(
+        Command::new("tar")
+            .args(sorted)
+            .args([&archive, &name])
+            .current_dir(&arguments.out),
+    )?;
     let sums = output(Command::new("sha256sum").arg(&archive).current_dir(&arguments.out))?;
     let beside = arguments.out.join(format!("{archive}.sha256"));
     fs::write(&beside, &sums).with_context(|| format!("cannot write {}", beside.display()))?;

@@ -1,9 +1,8 @@
-//! Ways to functions of the runtime that change no register: for calls that hardly ever happen.
+//! Register-preserving trampolines for cold runtime calls.
 //!
-//! A call changes most registers, so whatever is in one and is needed later has to be put into memory, and often that is done on the
-//! way that all packets take, although only few take the one with the call. So such calls go through a function that keeps all
-//! registers by itself ([`CallConv::PreserveAll`]), made once for the whole process. It is given nothing but the context, where all
-//! further arguments have been put: else those would want certain registers.
+//! A call clobbers most registers, so live values are spilled, often on the path that all packets take although few packets make the
+//! call. A cold call therefore goes through a trampoline that preserves all registers ([`CallConv::PreserveAll`]), made once for the
+//! process. The trampoline gets only the context; the other arguments are stored there, since passing them would fix registers.
 
 use crate::compile::{CompileError, module_error, new_module};
 use crate::context::Context;

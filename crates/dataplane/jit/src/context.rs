@@ -52,9 +52,8 @@ pub(crate) struct Context<'a> {
     pub(crate) timestamp_us: Later<u64>,
     /// On the fast path, where packets wait for each other: see [`crate::packet_context`].
     pub(crate) queues: Later<*mut u64>,
-    /// On the fast path, where they go one after the other: where it says where the first frame is, and how far behind it does so
-    /// for the next one; where it is to be written what became of the first packet, and where that ends for the last one; and the
-    /// lanes, with the words of each.
+    /// Fast path, run-to-completion order: base and stride of the frame descriptors; begin and end of the verdict array; base and
+    /// stride (in words) of the packet contexts.
     pub(crate) first_frame: Later<*mut Frame>,
     pub(crate) frame_stride: Later<usize>,
     pub(crate) fates: Later<*mut u64>,
@@ -77,7 +76,7 @@ pub(crate) struct Context<'a> {
     pub(crate) flow_index: Later<*mut u64>,
     pub(crate) flow_tag: Later<u64>,
     pub(crate) flow_shift: Later<u64>,
-    /// Arguments of calls that hardly ever happen: see [`crate::cold_calls`].
+    /// Arguments of cold calls: see [`crate::cold_calls`].
     pub(crate) rare_arguments: Later<[u64; ARGUMENTS_MAX]>,
     /// On the fast path, see [`crate::packet_context::Copies`]: where the first copy is put, how far behind it the next one, where is noted what
     /// becomes of the first, how many there are, and how many there may be.

@@ -6,9 +6,9 @@
 //!                └── memo: where the second look-up ended, and which state of the table that was ─┘
 //! ```
 //!
-//! When nobody else writes the fields of the key, the second look-up of a packet finds what it found for the last packet with
-//! the same record of the first. So records of such a *leading* table have a word behind their data, the memo, in which
-//! machine code notes it; [`forebay_tables::search`] says how it is known that a memo still holds.
+//! If table A's action data alone determines table B's key, B's result is a function of A's record and B's version. It is cached in
+//! A's record (an inline cache): records of such a *leading* table have a word after their data, the memo, which machine code
+//! writes. [`forebay_tables::search`] says how machine code knows that a memo is still valid.
 
 use crate::analysis::action_body;
 use crate::tables::key_spec;

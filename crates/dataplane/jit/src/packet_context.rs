@@ -24,17 +24,17 @@ pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
 pub(crate) struct Lane {
     /// Where the packet is.
     pub(crate) frame: *mut Frame,
-    /// Where is written what became of it, see [`fate`], and in the low 32 bits where it leaves.
+    /// Address of the packet's verdict word: the kind ([`fate`]) in the high half, the egress port in the low half.
     pub(crate) fate: *mut u64,
-    /// At most so many bytes leave.
+    /// The packet is cut to this length in bytes.
     pub(crate) truncate_to: u64,
-    /// What the parser took, in bits.
+    /// Length of the headers that the parser extracted, in bits.
     pub(crate) parsed_bits: u64,
-    /// Where in the output is what the deparser emitted, in bits.
+    /// Start of the emitted headers in the output, in bits.
     pub(crate) output_start: u64,
-    /// And how much.
+    /// Length of the emitted headers, in bits.
     pub(crate) output_bits: u64,
-    /// Which of all [copies](Copies) is its first one.
+    /// Index of its first copy in [`Copies`].
     pub(crate) first_copy: u64,
     /// The record that the look-up found, or that of the default action.
     pub(crate) record: *const u64,
@@ -42,8 +42,8 @@ pub(crate) struct Lane {
     pub(crate) hit: u64,
 }
 
-/// The copies that the packets of a burst become, one behind the other: where the bytes of each are put, where its length is noted,
-/// and, in a list, what became of it and by which port it leaves.
+/// The copies that the packets of a burst become, in order: for each a frame for its bytes and length, and a verdict word with its egress
+/// port.
 #[derive(Debug)]
 pub(crate) struct Copies {
     frames: Frames,
@@ -64,14 +64,14 @@ impl Default for Copies {
     }
 }
 
-/// It has addresses, so another one begins without.
+/// The addresses are valid for one burst of one worker, so a clone starts without any.
 impl Clone for Copies {
     fn clone(&self) -> Copies {
         Copies::default()
     }
 }
 
-// SAFETY: addresses; who uses them has said that they are good then.
+// SAFETY: the raw pointers are dereferenced only between `put_into` and the end of the burst, on the worker's own thread.
 unsafe impl Send for Copies {}
 // SAFETY: as above.
 unsafe impl Sync for Copies {}

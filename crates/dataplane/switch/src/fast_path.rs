@@ -1,7 +1,8 @@
-//! Packets that do not wait: from port to port in one step, in their own buffers, copies in buffers of the worker's.
+//! The fast path through the switch: packets go from port to port in one step, in their own buffers; copies are made in buffers of
+//! the worker.
 //!
-//! Used when nothing waits in the switch, so that no packet overtakes another. A packet that has to take the slow path
-//! takes it in its turn, before those behind it leave.
+//! It is used only while no packet waits in the switch, so that packets stay in order. A packet that takes the slow path does so
+//! before the packets that arrived after it leave.
 
 use crate::switch::{Activity, Switch};
 use crate::traffic_manager::QUEUES_MAX;
@@ -9,7 +10,8 @@ use forebay_packet::{Burst, Packet};
 use forebay_pipeline::{Arrival, DropReason, Leaving, NotedClone, Passage, Passed, SlowReason, Tracer};
 
 impl Switch {
-    /// Receives a burst from every port and takes it the fast path as far as possible. Every port would accept so many packets.
+    /// Receives a burst from every port, and lets it take the fast path as far as possible. `room` is how many packets every port
+    /// accepts.
     pub(crate) fn pass_through<T: Tracer>(
         &mut self,
         room: usize,
@@ -66,7 +68,7 @@ impl Switch {
         self.stages.passed = passed;
     }
 
-    /// Takes packets the fast path, if nobody waits in front of them: see [`forebay_pipeline::Worker::pass`].
+    /// Lets packets take the fast path, if no packet waits in the switch: see [`forebay_pipeline::Worker::pass`].
     #[inline]
     fn pass(
         &mut self,
@@ -95,8 +97,8 @@ impl Switch {
         leaving
     }
 
-    /// Does with packets what became of the first of them, takes the others the fast path, and so on. `passed` is empty
-    /// behind it.
+    /// Acts on the verdicts of the first packets, lets the others take the fast path, and so on until all are settled. `passed` is
+    /// empty afterwards.
     fn settle_burst<T: Tracer>(
         &mut self,
         mut packets: &mut [Packet],
@@ -149,7 +151,7 @@ impl Switch {
         self.settle_runs(packets, passed, arrival, now_ns, tracer, activity)
     }
 
-    /// Does with packets what became of them, and gives those behind them.
+    /// Acts on the verdicts of packets, and returns the packets after them, which have none yet.
     fn settle_runs<'p, T: Tracer>(
         &mut self,
         mut packets: &'p mut [Packet],
@@ -232,7 +234,7 @@ impl Switch {
         }
     }
 
-    /// All copies, of each packet so many, out of one port.
+    /// Sends all copies, the same number of each packet, by one port.
     fn hand_over_all_copies(&mut self, port: u32, (packets, each): (u64, u32), from: u32, now_ns: u64) {
         let first_tag = self.take_tags(packets);
         let (count, each) = (packets as usize * each as usize, each as usize);

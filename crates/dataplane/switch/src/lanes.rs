@@ -149,7 +149,7 @@ struct Shared {
 struct PortShared {
     /// The port will deliver nothing more.
     ended: AtomicBool,
-    /// The port is out of order, and nobody empties its rings.
+    /// The port is out of order, and its rings are not emptied any more.
     failed: AtomicBool,
     arrivals: Vec<Progress<Packet>>,
     departures: Vec<Progress<Packet>>,
@@ -158,7 +158,7 @@ struct PortShared {
 impl Shared {
     fn new(workers: usize, wires: &[Vec<Wire>], are_timers: &[bool]) -> Shared {
         let port = |(wires, is_timer): (&Vec<Wire>, &bool)| PortShared {
-            // A timer goes on for ever, and nobody waits for its end.
+            // A timer has no end, so the switch does not wait for it.
             ended: AtomicBool::new(*is_timer),
             failed: AtomicBool::new(false),
             arrivals: wires.iter().map(|wire| wire.arrivals.0.progress()).collect(),

@@ -8,8 +8,8 @@
 //!  └────┴────┴────┴────┴────┴────┴────┴────┴────┴────┘
 //! ```
 //!
-//! Places always hold a value. Whoever owns a place swaps its value with one of his own: the producer puts a packet in
-//! and gets an empty buffer, the consumer puts an empty buffer in and gets a packet. So buffers go round and nothing is
+//! Each place always holds a value. The side that owns a place swaps its value with one of its own: the producer puts a packet in
+//! and gets an empty buffer, the consumer puts an empty buffer in and gets a packet. So buffers circulate, and nothing is
 //! allocated.
 //!
 //! A side tells the other of its progress once a burst ([`Producer::publish`], [`Consumer::release`]), with one store.
@@ -73,7 +73,7 @@ impl<T> Shared<T> {
     #[inline]
     unsafe fn swap(&self, position: usize, value: &mut T) {
         let place = &self.places[position & (self.places.len() - 1)];
-        // SAFETY: nobody else accesses the place now.
+        // SAFETY: the other side does not access the place now.
         place.with_mut(|place| unsafe { std::ptr::swap(place, value) });
     }
 }

@@ -123,13 +123,13 @@ fn mix(value: u64) -> u64 {
     value ^ value >> 31
 }
 
-/// Two bytes in network order; 0 behind the end.
+/// Two bytes in network order; 0 beyond the end.
 fn word16(bytes: &[u8], at: usize) -> u16 {
     let two = bytes.get(at..).and_then(<[u8]>::first_chunk);
     two.map_or(0, |two| u16::from_be_bytes(*two))
 }
 
-/// Four bytes in network order; 0 behind the end.
+/// Four bytes in network order; 0 beyond the end.
 fn word32(bytes: &[u8], at: usize) -> u32 {
     let four = bytes.get(at..).and_then(<[u8]>::first_chunk);
     four.map_or(0, |four| u32::from_be_bytes(*four))

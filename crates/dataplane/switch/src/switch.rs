@@ -96,7 +96,7 @@ pub struct Switch {
 
 /// Buffers of the stages, kept so that nothing is allocated for a burst.
 pub(crate) struct Stages {
-    /// There but while packets are on the fast path. In a box, since what has just been written is slow to move.
+    /// `None` while the fast path borrows it. Boxed: moving a burst that was just written stalls on store forwarding.
     pub(crate) received: Option<Box<Burst>>,
     pub(crate) passed: Vec<Passed>,
     slow: Buffers,
@@ -144,9 +144,9 @@ impl Switch {
         activity
     }
 
-    /// Whether tables stay pinned from a poll in which something moved to the next one, which saves a fence for each burst:
-    /// for whoever polls on until nothing moves. Before he waits for anybody who waits for packets that are under way, as
-    /// those who change tables do, he says that it is over. At first they do not.
+    /// Keeps the epoch pin of the tables across polls in which packets moved, which saves one fence for each burst. Off by default.
+    /// A caller that turns it on must call `stay_pinned(false)` before it waits for a thread that may wait for packets under
+    /// way (for example in `Pipeline::atomically`); otherwise the two deadlock.
     pub fn stay_pinned(&mut self, stays: bool) {
         self.stays_pinned = stays;
         self.worker.stay_pinned(stays);
@@ -174,8 +174,8 @@ impl Switch {
         activity
     }
 
-    /// Packets that every port would accept, if those that come now may take the fast path: nobody waits, and any port has room for
-    /// all of them.
+    /// How many packets every port accepts, if packets that arrive now may take the fast path: no packet waits in the switch, and
+    /// each port has room for all that may arrive. `None` otherwise.
     #[inline]
     fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
         if T::ON || !self.worker.has_fast_path() || !self.worker.fast_path_pays() || !self.is_empty() {

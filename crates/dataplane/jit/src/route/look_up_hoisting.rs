@@ -6,9 +6,9 @@
 //!   dst_mac.apply()      packets do not wait: what was found is known
 //! ```
 //!
-//! Packets wait once, then, and the memory of both tables is asked for at the same time. What is looked up early is the table
-//! to which all ways lead that lead to any, so hardly a look-up is made in vain; and only where a look-up reads one place of
-//! memory, whose address its key says.
+//! Packets then wait once, and the memory of both tables is prefetched at the same time. A look-up is hoisted only if every
+//! remaining path performs it (it post-dominates the hoisting point up to bail-outs) and if its engine makes a single memory access
+//! at an address computed from the key.
 
 use super::Route;
 use super::flow::{Flow, FlowBlock};

@@ -393,8 +393,8 @@ impl Worker {
         end_burst(pin, self.stays_pinned);
     }
 
-    /// Whether tables stay pinned between bursts, which saves a fence for each. Until they are not, or the worker
-    /// [rests](Worker::rest), whoever waits for readers of them, as a change of many entries at once does, waits for the next burst.
+    /// Keeps the tables pinned between bursts, which saves a fence for each. While they are pinned, waiting for readers (as an atomic
+    /// batch does) blocks until this worker's next burst or until it [rests](Worker::rest).
     pub fn stay_pinned(&mut self, stays: bool) {
         self.stays_pinned = stays;
         self.rest();
