@@ -31,6 +31,36 @@ const ISOLATED: &[(&str, &[&str])] = &[
     ("forebay-interp", &["forebay-bits", "forebay-ir", "forebay-exec"]),
 ];
 
+/// Crates without files, clocks, threads and sockets: clippy holds them to `clippy.toml`.
+const PURE: &[&str] = &[
+    "bits",
+    "ir",
+    "packet",
+    "traffic",
+    "budget",
+    "syntax",
+    "check",
+    "lower",
+    "p4info",
+    "constraints",
+    "bmv2",
+    "stages",
+    "tables",
+    "exec",
+    "interp",
+    "jit",
+    "pipeline",
+    "switch",
+    "protocol",
+    "p4runtime",
+    "shell",
+    "entries",
+    "gnmi",
+    "chip",
+    "sim",
+    "experiments",
+];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -160,6 +190,50 @@ fn figures_of_documents_are_those_of_the_newest_record() {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+#[test]
+fn pure_crates_let_clippy_watch_them() {
+    for package in packages() {
+        let name = package["name"].as_str().expect("name");
+        let Some(name) = name.strip_prefix("forebay-").filter(|name| PURE.contains(name)) else {
+            continue;
+        };
+        let manifest = Path::new(package["manifest_path"].as_str().expect("manifest_path"));
+        let source = std::fs::read_to_string(manifest.with_file_name("src").join("lib.rs")).expect("src/lib.rs");
+        assert!(
+            source.contains("deny(clippy::disallowed_methods, clippy::disallowed_types)"),
+            "{name} is pure and does not say so in its src/lib.rs"
+        );
+    }
+}
+
+#[test]
+fn crates_without_unsafe_code_forbid_it() {
+    for package in packages() {
+        let name = package["name"].as_str().expect("name");
+        let manifest = Path::new(package["manifest_path"].as_str().expect("manifest_path"));
+        let sources = manifest.with_file_name("src");
+        let root = ["lib.rs", "main.rs"].map(|file| std::fs::read_to_string(sources.join(file)).unwrap_or_default());
+        let is_bound = root.iter().any(|text| text.contains("(unsafe_code)]"));
+        assert!(
+            is_bound || has_unsafe(&sources),
+            "{name} has no unsafe code: forbid it in its root"
+        );
+    }
+}
+
+/// Whether a source file in a folder has an unsafe block, function or implementation.
+fn has_unsafe(folder: &Path) -> bool {
+    const FORMS: &[&str] = &["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
+    let entries = std::fs::read_dir(folder).expect("src/");
+    entries.flatten().any(|entry| {
+        if entry.path().is_dir() {
+            return has_unsafe(&entry.path());
+        }
+        let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+        FORMS.iter().any(|form| text.contains(form))
+    })
 }
 
 /// Every page below `docs/`, by its path there.

@@ -11,6 +11,8 @@
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
 //! program has errors, a test failed), 2 it could not be asked (usage, files, interfaces, rights).
 
+#![forbid(unsafe_code)]
+
 mod bench_rows;
 mod commands;
 mod compiled;

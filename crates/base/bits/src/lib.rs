@@ -38,6 +38,9 @@
 //! the operators on numbers; `bitwise` the operators on bits; `slicing` all that changes a width;
 //! `field` the bit fields of a packet.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 mod arithmetic;
 mod bitwise;
 mod convert;

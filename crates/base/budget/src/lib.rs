@@ -15,6 +15,8 @@
 //!
 //! Memory is counted by [`Counting`], if the program has it as its allocator; otherwise there is no limit of memory.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod allocator;
 
 pub use allocator::Counting;

@@ -20,6 +20,9 @@
 //! [`mod@verify`] states and checks every invariant, [`passes`] make a program smaller without changing what it means,
 //! [`dot`] draws graphs.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 mod body;
 pub mod build;
 pub mod dot;

@@ -37,6 +37,8 @@
 //! All operations on files go through [`Files`]: the system's ([`SystemFiles`]), or a disk in memory that fails as it is
 //! told ([`memory`]). `tests/faults.rs` lets every operation of a session fail in every way.
 
+#![forbid(unsafe_code)]
+
 mod error;
 mod files;
 mod inspect;

@@ -33,6 +33,7 @@
 //! No system call, no clock, no thread: the time is an argument (`now_ns`), in nanoseconds since
 //! an epoch the caller chooses (the Unix epoch when capture files are written).
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![deny(unsafe_code)]
 
 mod buffer;

@@ -26,6 +26,7 @@
 //! assert_eq!(report.delivered, 10);
 //! ```
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
 
 pub mod checker;

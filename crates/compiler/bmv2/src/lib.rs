@@ -22,6 +22,9 @@
 //!
 //! Programs of P4_14 compilers (before version 2.0 of the format) are read too, as far as they use no more than p4c's.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 mod cursor;
 mod error;
 mod known;

@@ -23,6 +23,9 @@
 //! Guarantees: no input makes the checker panic or recurse without bound; each mistake is reported once, since an
 //! expression with an error has [`hir::Type::Unknown`], which fits everything.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 mod advice;
 pub mod annotations;
 mod call;

@@ -27,6 +27,9 @@
 //! first: of two strings of one length the one that stands first in a dictionary is the smaller, and a shorter one is
 //! smaller than a longer.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 mod address;
 mod check;
 mod evaluate;

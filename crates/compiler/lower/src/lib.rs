@@ -24,6 +24,9 @@
 //! What the program does wrong becomes a diagnostic, and lowering goes on with a zero in its place, to find
 //! more. Sizes that a program could choose without bound (slots, blocks, operations, depth of inlining) have [`limits`].
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 mod action;
 mod architecture;
 mod assign;

@@ -41,6 +41,9 @@
 //!
 //! Numbers of match fields, action parameters and packet metadata come from [`ids::field_ids`].
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 pub mod alias;
 mod difference;
 mod field;

@@ -34,6 +34,9 @@
 //! * Fields are packed without loss into [`Fields::usable_bytes`](machine::Fields::usable_bytes).
 //! * Parsers and deparsers, and how many ways an exact match has, are not looked at.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 mod conditions;
 mod demand;
 mod dependencies;

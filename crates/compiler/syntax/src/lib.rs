@@ -11,6 +11,9 @@
 //!
 //! [`parse_program`] is the way in.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 pub mod ast;
 pub mod codes;
 pub mod diagnostic;

@@ -18,6 +18,7 @@
 //!   digits have, counted from the left, which is the same when all digits are written.
 //! * A comment line `# forebay: -D N=2` gives [`options`] for the compilation of the program under test.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
 
 mod command;

@@ -13,6 +13,7 @@
 //!
 //! The [`Switch`] around it has the clock and says which client may do what.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
 
 mod interfaces;

@@ -20,6 +20,9 @@
 //! * An error is a code of the specification and a sentence that names the object of the program. A request that fails
 //!   has changed nothing.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 mod adopt;
 mod arbitration;
 mod bundle;

@@ -14,6 +14,9 @@
 //!
 //! There is no service here: it needs a network, and is in `forebay-server`, `forebay-gnmi` and `forebay-client`.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 #[allow(missing_docs, reason = "generated; the .proto files have the comments")]
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/messages.rs"));

@@ -10,6 +10,9 @@
 //! Everything here is pure: no connection, no terminal. What is wrong in a line is found before anything is sent and is a
 //! [`Mistake`] that says what would be right. What is shown can be typed again.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 mod action;
 mod arguments;
 pub mod catalog;

@@ -22,6 +22,7 @@
 //! | `random.rs` | the sequence of `random` |
 //! | `trace.rs` | events of a packet's way through a program |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
 
 mod bit_buffer;

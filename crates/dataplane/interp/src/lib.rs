@@ -22,6 +22,7 @@
 //! * The result depends on nothing but its arguments: `random` is a function of
 //!   [`Input::random_seed`](forebay_exec::Input::random_seed).
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
 
 mod execution;

@@ -415,6 +415,10 @@ fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<usiz
 }
 
 /// This is what takes the time, and functions do not need one another for it.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "functions are compiled side by side; all threads end before it returns"
+)]
 fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), CompileError> {
     let instructions: usize = functions.iter().map(|f| f.context.func.dfg.num_insts()).sum();
     let threads = match instructions > SERIAL_MAX {

@@ -99,6 +99,8 @@
 //! check them. The index into a CRC's table is a byte. Divisors are never zero and shift amounts are compared with the width before
 //! the result is used, so nothing traps. Loops end by the step limit, which is left out only where every way through every body is shorter.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod analysis;
 mod arrays;
 mod clearing;

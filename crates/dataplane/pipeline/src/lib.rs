@@ -13,6 +13,8 @@
 //!
 //! A pipeline does no input or output and reads no clock: see [`IngressArguments`] and [`EgressArguments`].
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod compare;
 mod control;
 mod error;

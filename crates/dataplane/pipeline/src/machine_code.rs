@@ -65,6 +65,7 @@ impl Form {
 impl MachineCode {
     /// What packets of the program need; nothing with the interpreter. Sections in which tables are looked up, which begin at
     /// `sections_with_lookups`, do not allow that packets change places: such programs have no fast path.
+    #[allow(clippy::disallowed_methods, reason = "compiles the fast path beside the packets")]
     pub(crate) fn new(
         program: &Program,
         layout: Option<&Layout>,
@@ -165,6 +166,7 @@ impl MachineCode {
     }
 
     #[cold]
+    #[allow(clippy::disallowed_methods, reason = "compiles the fast path beside the packets")]
     fn compile(&self, compiled: &Arc<Compiled>, order: Order) {
         if compiled.form(order).settled.swap(true, Ordering::Relaxed) {
             return;

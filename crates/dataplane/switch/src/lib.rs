@@ -21,6 +21,7 @@
 //! A [`Switch`] is what one thread works with. Several threads share the [`forebay_pipeline::Pipeline`], whose tables
 //! they read without locks; each has a switch with the ports that [`lanes()`] gives it.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![deny(unsafe_code)]
 
 mod counters;

@@ -70,6 +70,8 @@
 //! an array, reads give zero and writes do nothing. A key of the wrong number of fields in a
 //! lookup is a mistake of ours and panics.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod arena;
 pub mod batch_lookup;
 mod bit_vector;

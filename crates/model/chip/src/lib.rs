@@ -31,6 +31,7 @@
 //! Bits on serial lanes, forward error correction, pause frames, cut-through (a frame is parsed when its last byte has
 //! come), the delay of table writes, and the sharing of buffer cells by copies of a packet (each copy is charged).
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
 
 mod books;

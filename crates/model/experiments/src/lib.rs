@@ -12,6 +12,7 @@
 //! [`Experiment::new`] reads the first three and [`Experiment::simulate`] does the work for one combination of parameters,
 //! of which the caller may run several at a time; [`Experiment::report`] puts what was found beside what was published.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
 
 mod cells;

@@ -16,6 +16,7 @@
 //! Files, clocks and threads are the caller's: programs and files come through a [`Library`], and a run tells its
 //! [`Progress`] how far it has come.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
 
 mod check;

@@ -19,6 +19,8 @@
 //! `cargo run --release -p forebay-differential -- --minutes 30` goes on until something differs or the time is over, and prints the seed
 //! and the program of what differs.
 
+#![forbid(unsafe_code)]
+
 pub mod compare;
 pub mod entries;
 pub mod generate;
