@@ -13,6 +13,7 @@
 use super::Translator;
 use super::access::within_bounds;
 use super::value_locations::Home;
+use crate::analysis::emits_whole_bytes;
 use crate::gress::Side;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{HeaderId, SlotId};
@@ -105,7 +106,8 @@ impl Translator<'_, '_, '_> {
 
     /// The bytes of a header that is emitted, vector by vector: each from some words of the state.
     fn vectors_of(&self, id: HeaderId) -> Option<(u32, Vec<Vector>)> {
-        if self.side != Some(Side::Egress) {
+        // Elsewhere the output may end within a byte, and is not extended ahead of what is appended to it.
+        if self.side != Some(Side::Egress) || !emits_whole_bytes(self.program) {
             return None;
         }
         let header = &self.program.headers[id.index()];
