@@ -47,9 +47,11 @@ control Mark(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
 
     apply {
         standard.egress_spec = 2;
-        // Sessions that do not exist: nothing is cloned. State, and a clone in egress, keep the packet off the fast path.
+        // A packet that may be resubmitted after state has changed stays off the fast path.
         seen.write(0, (bit<32>)hdr.length.bytes);
-        clone(CloneType.I2E, 9);
+        if (hdr.length.bytes == 0xff) {
+            resubmit_preserving_field_list(0);
+        }
         hdr.mark.setValid();
         hdr.mark.kind = hdr.length.bytes;
         hdr.mark.version = 1;
@@ -61,10 +63,8 @@ control Mark(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
     }
 }
 
-control Copy(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
-    apply {
-        clone(CloneType.E2E, 9);
-    }
+control Pass(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    apply { }
 }
 
 control Compute(inout headers_t hdr, inout metadata_t meta) {
@@ -79,4 +79,4 @@ control Deparse(packet_out packet, in headers_t hdr) {
     }
 }
 
-V1Switch(Parse(), Verify(), Mark(), Copy(), Compute(), Deparse()) main;
+V1Switch(Parse(), Verify(), Mark(), Pass(), Compute(), Deparse()) main;
