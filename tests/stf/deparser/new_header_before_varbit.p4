@@ -28,6 +28,8 @@ struct headers_t {
 }
 
 struct metadata_t {
+    @field_list(0)
+    bit<8> rounds;
 }
 
 parser Parse(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
