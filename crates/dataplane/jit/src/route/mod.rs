@@ -299,10 +299,12 @@ impl Route {
     }
 
     /// Whether the fast path itself notes digests, where packets do not wait for each other: then they come in the order of packets.
-    /// A packet that fails an assertion takes its digests back, which the fast path does not.
+    /// A packet that fails an assertion takes its digests back, which the fast path does not; and what a table learns from a packet the
+    /// next packet finds.
     pub(crate) fn notes_digests(&self, program: &Program) -> bool {
         let all = Use::of(program, &self.bodies());
-        all.digests > 0 && all.digests <= DIGESTS_MAX && !all.asserts
+        let learns = program.digests.iter().any(|digest| digest.to.table().is_some());
+        all.digests > 0 && all.digests <= DIGESTS_MAX && !all.asserts && !learns
     }
 
     /// Whether a packet may give up behind the parser, when it need not for being replicated.
