@@ -179,8 +179,11 @@ fn aggregation_is_correct_when_flows_are_spread() {
     }
 }
 
-/// Whether packets cannot meet state that others have changed, nor random numbers.
+/// Whether packets cannot meet state or entries that others have changed, nor random numbers.
 fn is_without_memory(pipeline: &Pipeline) -> bool {
+    if (pipeline.program().digests.iter()).any(|digest| digest.to.table().is_some()) {
+        return false;
+    }
     let blocks = pipeline.program().bodies.iter().flat_map(|body| &body.blocks);
     let mut statements = blocks.flat_map(|block| &block.statements);
     !statements.any(|statement| {
