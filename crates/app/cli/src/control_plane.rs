@@ -1,32 +1,27 @@
-//! P4Runtime beside a running switch: options, the program to begin with, and the server.
+//! P4Runtime beside a running switch: options, and the program to begin with.
 
 use crate::compiled;
-use crate::gates::Gates;
 use crate::limits::{MemoryOptions, ServerLimits};
 use crate::output;
 use crate::program::{self, CompileOptions};
-use crate::program_slot::ProgramSlot;
 use crate::sandbox::SandboxOptions;
 use crate::saved_state::SaveOptions;
 use anyhow::{Context, Result, anyhow, bail};
-use forebay_ir::Architecture;
-use forebay_ir::Program;
+use forebay_daemon::{ControlPlane, Gates, ProgramSlot, ServeOptions, Start};
+use forebay_ir::{Architecture, Program};
 use forebay_p4info::Version;
-use forebay_p4runtime::{Code, Device, Keeper, Now, Rejection, Settings};
+use forebay_p4runtime::Settings;
 use forebay_pipeline::Pipeline;
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
-use forebay_protocol::p4::v1::{Error, Update};
-use forebay_server::{
-    Access, Address, AddressError, CpuPort, DEFAULT_PORT, DigestSender, Environment, Grant, Link, Options, Running, Tls,
-};
+use forebay_protocol::p4::v1::Update;
+use forebay_server::{Access, Address, AddressError, DEFAULT_PORT, Grant, Link, Options, Tls};
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 /// `PSA_PORT_CPU` and `PNA_PORT_CPU`.
 const PORTABLE_CPU_PORT: u32 = 0xffff_fffd;
@@ -109,32 +104,6 @@ impl FromStr for Served {
     }
 }
 
-/// The program that a switch begins with.
-pub struct Start {
-    /// The program, loaded.
-    pub pipeline: Arc<Pipeline>,
-    /// How controllers know it; none while there is no program.
-    pub known: Option<(P4Info, Vec<u8>)>,
-    /// What controllers wrote before a restart; the pipeline is its.
-    pub restored: Option<Device>,
-    /// What was written before the start: see [`ControlOptions::configure`].
-    pub configured: Option<Device>,
-    /// Keeps what they write from now on.
-    pub keeper: Option<Box<dyn Keeper>>,
-}
-
-impl Start {
-    fn new(pipeline: Arc<Pipeline>, known: Option<(P4Info, Vec<u8>)>) -> Start {
-        Start {
-            pipeline,
-            known,
-            restored: None,
-            configured: None,
-            keeper: None,
-        }
-    }
-}
-
 /// Loads the program of a command line, or one that drops everything when there is none.
 ///
 /// # Errors
@@ -146,11 +115,8 @@ pub fn load(
     with_p4info: bool,
 ) -> Result<Option<Start>> {
     let Some(path) = path else {
-        let program = forebay_p4runtime::load(NO_PROGRAM.as_bytes())
-            .map_err(|error| anyhow!("{error}"))?
-            .program;
-        let pipeline = program::load(program, loading)?;
-        return Ok(Some(Start::new(pipeline, None)));
+        let start = Start::read(NO_PROGRAM.as_bytes(), loading)?;
+        return Ok(Some(Start::new(start.pipeline, None)));
     };
     let compilation = program::compile_file(path, options)?;
     compilation.report.print();
@@ -183,33 +149,6 @@ fn p4info_of(path: &Path) -> Result<P4Info> {
             path.display()
         )
     })
-}
-
-/// A server of P4Runtime.
-pub struct ControlPlane {
-    /// Where it listens, and whom to tell of ports.
-    pub server: Running,
-    /// Takes digests.
-    pub digests: DigestSender,
-}
-
-/// What stands between the switch and the server; made before the switch, since it is a port of it.
-pub struct Join {
-    /// The port of the controllers.
-    pub port: CpuPort,
-    digests: DigestSender,
-    link: Link,
-}
-
-impl Join {
-    /// The port and the ways to the server.
-    ///
-    /// # Errors
-    /// When the system gives no more descriptors.
-    pub fn new() -> Result<Join> {
-        let (port, digests, link) = forebay_server::link().context("cannot make the port of the controllers")?;
-        Ok(Join { port, digests, link })
-    }
 }
 
 /// Command lines without options of the server.
@@ -250,45 +189,38 @@ impl ControlOptions {
         }
     }
 
-    /// Starts the server, if one is wanted.
+    /// Starts the server.
     ///
     /// # Errors
     /// When certificates cannot be read or the address cannot be listened on.
     pub fn start(
         &self,
-        join: (DigestSender, Link),
-        mut start: Start,
+        link: Link,
+        start: Start,
         slot: &Arc<ProgramSlot>,
         clock: Clock,
         start_ns: u64,
-        mut gates: Gates,
+        gates: Gates,
     ) -> Result<ControlPlane> {
         let Some(address) = self.address() else {
             bail!("there is no address to serve P4Runtime on");
         };
-        let (digests, link) = join;
-        let device = self.device(&mut start)?;
         let sandbox = self.sandbox.clone();
-        let (slot, installed) = (Arc::clone(slot), Arc::clone(slot));
-        let ports = std::mem::take(&mut gates.ports);
-        let environment = Environment {
-            now: Box::new(move || now(&clock, start_ns)),
-            install: Box::new(move |pipeline| slot.install(pipeline)),
-            wait_installed: Box::new(move || installed.wait()),
+        let options = ServeOptions {
+            server: Options {
+                address,
+                tls: self.tls()?,
+                keep_period: self.save.period(),
+                limits: self.limits.limits(&self.memory),
+                access: self.access()?,
+            },
+            settings: self.settings(&start),
+            clock,
+            start_ns,
+            gates,
             confine: Box::new(move || sandbox.enter().map_err(|error| format!("{error:#}"))),
-            keeper: start.keeper,
-            ports,
-            enable_port: Box::new(move |port, is_enabled| gates.set(port, is_enabled)),
         };
-        let options = Options {
-            address,
-            tls: self.tls()?,
-            keep_period: self.save.period(),
-            limits: self.limits.limits(&self.memory),
-            access: self.access()?,
-        };
-        let server = forebay_server::start(&options, device, link, environment)?;
-        Ok(ControlPlane { server, digests })
+        Ok(forebay_daemon::serve(options, link, start, slot)?)
     }
 
     /// Puts what was saved, if anything was, in the place of the program to begin with.
@@ -320,43 +252,13 @@ impl ControlOptions {
         }
     }
 
-    /// What serves the controllers; when it is new, it is saved for the first time.
-    fn device(&self, start: &mut Start) -> Result<Device> {
-        if let Some(device) = start.restored.take() {
-            return Ok(device);
-        }
-        let mut device = match start.configured.take() {
-            Some(device) => device,
-            None => self.new_device(start)?,
-        };
-        if let Some(keeper) = &mut start.keeper {
-            keeper
-                .keep_all(&device.snapshot())
-                .map_err(|problem| anyhow!("--save-state: {problem}"))?;
-            device.snapshot_is_kept();
-        }
-        Ok(device)
-    }
-
-    fn new_device(&self, start: &mut Start) -> Result<Device> {
-        let mut device = Device::new(self.settings(start));
-        if let Some((p4info, blob)) = start.known.take() {
-            let adopted = device.adopt(p4info, blob, Arc::clone(&start.pipeline));
-            adopted.map_err(|error| anyhow!("{error}"))?;
-        }
-        Ok(device)
-    }
-
     /// Does the updates of a file: all of them or none.
     ///
     /// # Errors
     /// When the program refuses an update.
     pub fn configure(&self, path: &Path, updates: &[Update], start: &mut Start) -> Result<()> {
-        let mut device = self.new_device(start)?;
-        let done = device.configure(updates);
-        done.map_err(|rejection| anyhow!("{}: {}", path.display(), refused(&rejection)))?;
-        start.configured = Some(device);
-        Ok(())
+        let done = start.write(self.settings(start), updates);
+        done.map_err(|error| anyhow!("{}: {error}", path.display()))
     }
 
     /// The rights of clients. Warns of settings that protect nothing.
@@ -394,29 +296,6 @@ impl ControlOptions {
     }
 }
 
-impl Join {
-    /// The port for the switch, and what the server needs.
-    pub fn split(self) -> (CpuPort, (DigestSender, Link)) {
-        (self.port, (self.digests, self.link))
-    }
-}
-
-/// The updates that failed by themselves, a line each, counted from 1.
-fn refused(rejection: &Rejection) -> String {
-    let itself = |error: &(usize, &Error)| ![Code::Ok as i32, Code::Aborted as i32].contains(&error.1.canonical_code);
-    let failed = (1..).zip(&rejection.details).filter(itself);
-    let lines: Vec<String> = failed
-        .map(|(number, error)| format!("\n  update {number}: {}", error.message))
-        .collect();
-    match lines.is_empty() {
-        true => rejection.to_string(),
-        false => format!(
-            "the entries do not suit the program, nothing was written{}",
-            lines.concat()
-        ),
-    }
-}
-
 /// Whether other machines may reach an address.
 fn is_of_other_machines(address: &Address) -> bool {
     match address {
@@ -433,14 +312,6 @@ fn is_of_other_machines(address: &Address) -> bool {
 fn open_mode(path: &Path) -> Option<u32> {
     let mode = std::fs::metadata(path).ok()?.mode() & 0o777;
     (mode & 0o077 != 0).then_some(mode)
-}
-
-fn now(clock: &Clock, start_ns: u64) -> Now {
-    let epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    Now {
-        switch_ns: clock.now_ns().saturating_sub(start_ns),
-        epoch_ns: epoch.map_or(0, |since| since.as_nanos() as i64),
-    }
 }
 
 #[cfg(test)]

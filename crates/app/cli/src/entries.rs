@@ -6,9 +6,10 @@
 //! | text of a P4Runtime `WriteRequest` | `.txtpb`, `.textproto`, `.pbtxt` |
 //! | JSON as P4 tutorials have it: `table_entries`, `multicast_group_entries`, `clone_session_entries` | `.json`, or a `{` at its beginning |
 
-use crate::control_plane::{ControlOptions, Start};
+use crate::control_plane::ControlOptions;
 use crate::{files, output, runtime_json, stf_file};
 use anyhow::{Result, anyhow, bail};
+use forebay_daemon::Start;
 use forebay_protocol::p4::v1::{Update, WriteRequest};
 use forebay_shell::Catalog;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`files`,
 //! `numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding tests (`test_suite`) and telling
 //! how they went (`test_report`, `junit`), showing a packet's way (`trace_printer`, `trace_groups`, `event_words`, `value_words`, `source_lines`),
-//! bringing what scenarios name (`library`), showing how far simulations and tests are (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), moving packets (`forwarding`), closing ports (`gates`), counting ports (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`),
+//! bringing what scenarios name (`library`), showing how far simulations and tests are (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`),
 //! speaking with switches (`ctl`),
 //! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`), what a switch
 //! spends at most (`limits`) and gives up (`sandbox`). What the commands *do* is in the other crates.
@@ -21,8 +21,6 @@ mod ctl;
 mod entries;
 mod event_words;
 mod files;
-mod forwarding;
-mod gates;
 mod junit;
 mod library;
 mod limits;
@@ -33,7 +31,6 @@ mod parallel;
 mod parquet_table;
 mod port_table;
 mod program;
-mod program_slot;
 mod run_config;
 mod runtime_json;
 mod sandbox;

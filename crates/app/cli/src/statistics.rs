@@ -2,10 +2,10 @@
 //! and its numbers change, as long as the switch is in the foreground; elsewhere one table, or one JSON object a line, follows
 //! another.
 
-use crate::forwarding::Report;
 use crate::output;
 use crate::port_table::PortTable;
 use crate::slow_path;
+use forebay_daemon::Report;
 use forebay_p4runtime::KeepingStatus;
 use forebay_pipeline::{Pipeline, TableMemory};
 use forebay_ports::{Clock, Means};
@@ -65,9 +65,9 @@ impl Statistics {
     }
 
     /// The ports before anything has come: whoever started the switch sees that it is ready.
-    pub fn first(&mut self, report: &Report) {
+    pub fn first(&mut self, report: &Report, pipeline: &Pipeline) {
         if self.interval_ns > 0 {
-            self.print(report, 0.0);
+            self.print(report, pipeline, 0.0);
         }
     }
 
@@ -90,30 +90,30 @@ impl Statistics {
     }
 
     /// Prints a report when it is time, or when it is asked for.
-    pub fn tick(&mut self, now_ns: u64, is_wanted: bool, report: impl FnOnce() -> Report) {
+    pub fn tick(&mut self, now_ns: u64, is_wanted: bool, pipeline: &Pipeline, report: impl FnOnce() -> Report) {
         let is_due = self.interval_ns > 0 && now_ns >= self.last_ns + self.interval_ns && !self.is_behind();
         if !is_due && !is_wanted {
             return;
         }
         let seconds = (now_ns - self.last_ns) as f64 / 1e9;
         self.last_ns = now_ns;
-        self.print(&report(), seconds);
+        self.print(&report(), pipeline, seconds);
     }
 
     /// The totals, with rates over the whole time.
-    pub fn last(&mut self, report: &Report) {
+    pub fn last(&mut self, report: &Report, pipeline: &Pipeline) {
         self.table.restart();
         self.last_ns = self.clock.now_ns();
         if let Some(lines) = self.lines_shown.take() {
             self.write(&back_over(lines));
         }
-        self.print(report, (self.last_ns - self.start_ns) as f64 / 1e9);
+        self.print(report, pipeline, (self.last_ns - self.start_ns) as f64 / 1e9);
         if !self.json {
             self.write(&totals(report));
         }
     }
 
-    fn print(&mut self, report: &Report, seconds: f64) {
+    fn print(&mut self, report: &Report, pipeline: &Pipeline, seconds: f64) {
         let ports = &report.ports;
         if self.json {
             let elapsed = (self.last_ns - self.start_ns) as f64 / 1e9;
@@ -131,7 +131,7 @@ impl Statistics {
                 json["state"] = state_json(&state);
             }
             json["paths"] = slow_path::paths_json(&report.paths);
-            json["slow_path"] = report.obstacles.clone();
+            json["slow_path"] = slow_path::json(pipeline);
             return self.write(&format!("{json}\n"));
         }
         let mut text = self.table.text(ports, seconds);

@@ -1,19 +1,17 @@
 //! `forebay run`: a program as a switch between real interfaces.
 
 use super::Status;
-use crate::control_plane::{self, ControlOptions, Join};
+use crate::control_plane::{self, ControlOptions};
 use crate::entries::Entries;
 use crate::files;
-use crate::forwarding::{Controlled, Forwarded, Until, forward};
-use crate::gates::{Gates, NumberedPort};
 use crate::numbers;
 use crate::output;
-use crate::packet_log::{LogOptions, LoggedPort, PacketLog, Turns};
+use crate::packet_log::{LogOptions, LoggedPort, NarratedPoll, Narrator, PacketLog, Turns};
 use crate::program::{CompileOptions, Engine};
-use crate::program_slot::ProgramSlot;
 use crate::statistics::Statistics;
 use crate::switch_options::SwitchOptions;
 use anyhow::{Context, Result, anyhow, bail};
+use forebay_daemon::{ControlPlane, Daemon, Event, Gates, Join, NumberedPort, Running, Stopped};
 use forebay_p4runtime::KeepingStatus;
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
@@ -21,8 +19,7 @@ use forebay_packet::{Port, PortState};
 use forebay_pipeline::FastPath;
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
-use forebay_server::PortStatus;
-use forebay_switch::{LaneConfig, PortReport};
+use forebay_switch::LaneConfig;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -31,6 +28,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// Longest time without looking at signals and for reports.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Arguments of `forebay run`.
 #[derive(clap::Args)]
@@ -184,83 +184,109 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     if !arguments.json {
         announce(&means);
     }
-    let program = ProgramSlot::new(Arc::clone(&start.pipeline), workers.workers);
-    let control_plane = match is_served {
-        false => {
-            arguments.control.sandbox.enter()?;
-            None
-        }
-        true => {
-            let (port, join) = Join::new()?.split();
-            let (gated, gates) = Gates::before(ports, &means);
-            ports = gated;
-            ports.push((arguments.control.cpu_port(&start.pipeline), Box::new(port)));
-            Some(
-                arguments
-                    .control
-                    .start(join, start, &program, clock, config.start_ns, gates)?,
-            )
-        }
+    let pipeline = Arc::clone(&start.pipeline);
+    let mut daemon = Daemon::new(Arc::clone(&pipeline), workers.clone());
+    daemon.configure(clock, config);
+    daemon.busy_poll(arguments.busy_poll);
+    let control_plane = if is_served {
+        let join = Join::new()?;
+        let (gated, gates) = Gates::before(ports, &means);
+        ports = gated;
+        ports.push((arguments.control.cpu_port(&start.pipeline), Box::new(join.port)));
+        daemon.send_digests(join.digests);
+        let control = &arguments.control;
+        Some(control.start(join.link, start, daemon.slot(), clock, config.start_ns, gates)?)
+    } else {
+        arguments.control.sandbox.enter()?;
+        None
     };
     if let Some(control_plane) = control_plane.as_ref().filter(|_| !arguments.json) {
         output::info(&format!("P4Runtime: {}", control_plane.server.address()));
     }
-    let log = match &extras.log {
-        Some(options) => Some(packet_log(options, &workers)?),
-        None => None,
-    };
-    let (ports, log) = logged(ports, log);
+    if let Some(options) = &extras.log {
+        let log = packet_log(options, &workers)?;
+        let turns = Turns::new(ports.len());
+        ports = logged(ports, &log, &turns);
+        daemon.poll_by(Box::new(NarratedPoll::new(Narrator::new(log, pipeline), turns)));
+    }
+    for (number, port) in ports {
+        daemon.attach(number, port);
+    }
     let until = Until {
         stop: stop_on_signals()?,
         show: show_on_signal()?,
         end_ns: arguments
             .duration
             .map(|seconds| clock.now_ns() + (seconds * 1e9) as u64),
-        busy_poll: arguments.busy_poll,
     };
     let state = control_plane
         .as_ref()
         .map(|control_plane| -> Box<dyn Fn() -> KeepingStatus> { Box::new(control_plane.server.watch_keeping()) });
     let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means).with_state(state);
-    let watch = |reports: &[PortReport]| {
-        let server = control_plane.as_ref().map(|control_plane| &control_plane.server);
-        for (server, report) in server
-            .into_iter()
-            .flat_map(|server| reports.iter().map(move |report| (server, report)))
-        {
-            let status = PortStatus {
-                state: report.state,
-                counters: report.counters,
-            };
-            server.port_seen(report.number, status);
-        }
-    };
-    let controlled = Controlled {
-        program,
-        digests: control_plane
-            .as_ref()
-            .map(|control_plane| control_plane.digests.clone()),
-        watch: is_served.then_some(&watch),
-        log,
-    };
     wait(extras.delay, &until);
-    let forwarded = forward(&controlled, ports, config, &workers, clock, &until, &mut statistics)?;
-    let kept = control_plane
-        .as_ref()
-        .map(|control_plane| control_plane.server.keep_all());
-    statistics.last(&forwarded.report);
-    if let Some(Err(problem)) = kept {
-        bail!("the state is not saved: {problem}");
-    }
-    check_ports(&forwarded)?;
+    statistics.note_slow_path(&daemon.slot().present());
+    let running = daemon.start()?;
+    statistics.first(&running.last_report(), &running.program());
+    supervise(&running, control_plane.as_ref(), clock, &until, &mut statistics);
+    let program = running.program();
+    let stopped = running.stop()?;
+    warn(&stopped.events, &mut statistics);
+    statistics.note_slow_path(&program);
+    let kept = control_plane.as_ref().map(ControlPlane::keep_all);
+    statistics.last(&stopped.report, &program);
+    kept.transpose()?;
+    check_ports(&stopped)?;
     Ok(Status::Good)
 }
 
+/// When a switch ends, and when its statistics are shown.
+struct Until {
+    /// Set by signals that end the switch.
+    stop: Arc<AtomicBool>,
+    /// Set by the signal that asks for statistics now.
+    show: Arc<AtomicBool>,
+    /// The end of the duration, on the clock.
+    end_ns: Option<u64>,
+}
+
+/// Prints statistics and messages, and tells controllers of ports, until the switch has ended; closes it when it is time to.
+fn supervise(
+    running: &Running,
+    control_plane: Option<&ControlPlane>,
+    clock: Clock,
+    until: &Until,
+    statistics: &mut Statistics,
+) {
+    while !running.wait(LOOK) {
+        let program = running.program();
+        warn(&running.events(), statistics);
+        statistics.note_slow_path(&program);
+        let is_wanted = until.show.swap(false, Ordering::Relaxed);
+        let now_ns = clock.now_ns();
+        statistics.tick(now_ns, is_wanted, &program, || running.report());
+        if let Some(control_plane) = control_plane {
+            control_plane.ports_seen(&running.report().ports);
+        }
+        let is_over = until.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
+        if is_over || until.stop.load(Ordering::Relaxed) {
+            running.close();
+        }
+    }
+}
+
+/// Warns of what has happened to ports.
+fn warn(events: &[Event], statistics: &mut Statistics) {
+    for event in events {
+        statistics.leave_shown();
+        output::warning(&event.to_string());
+    }
+}
+
 /// An error when a port failed, or vanished and is not back: its traffic is not complete.
-fn check_ports(forwarded: &Forwarded) -> Result<()> {
-    let failed = forwarded.failures.iter();
+fn check_ports(stopped: &Stopped) -> Result<()> {
+    let failed = stopped.failures.iter();
     let failed = failed.map(|number| format!("port {number} has failed"));
-    let ports = forwarded.report.ports.iter();
+    let ports = stopped.report.ports.iter();
     let gone = ports.filter(|port| port.state == PortState::Gone);
     let gone = gone.map(|port| format!("port {}: {} vanished and has not come back", port.number, port.name));
     let problems: Vec<String> = failed.chain(gone).collect();
@@ -336,15 +362,13 @@ fn packet_log(options: &LogOptions, workers: &LaneConfig) -> Result<PacketLog> {
     PacketLog::open(options).context("the log cannot be written")
 }
 
-/// The ports, logged if there is a log, and what the worker needs for it.
-fn logged(ports: Vec<NumberedPort>, log: Option<PacketLog>) -> (Vec<NumberedPort>, Option<(PacketLog, Turns)>) {
-    let Some(log) = log else { return (ports, None) };
-    let turns = Turns::new(ports.len());
-    let ports = ports.into_iter().enumerate().map(|(place, (number, port))| {
+/// The ports, logged.
+fn logged(ports: Vec<NumberedPort>, log: &PacketLog, turns: &Turns) -> Vec<NumberedPort> {
+    let logged = |(place, (number, port)): (usize, NumberedPort)| {
         let port = LoggedPort::new(port, number, log.clone(), turns.clone(), place);
         (number, Box::new(port) as Box<dyn Port>)
-    });
-    (ports.collect(), Some((log, turns)))
+    };
+    ports.into_iter().enumerate().map(logged).collect()
 }
 
 /// Waits before the first packet, unless a signal ends the switch before.

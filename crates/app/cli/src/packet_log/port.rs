@@ -1,7 +1,10 @@
-//! Ports whose packets are logged.
+//! Ports whose packets are logged, and the polls of a switch between them.
 
-use super::PacketLog;
+use super::{Narrator, PacketLog};
+use forebay_daemon::OwnPoll;
 use forebay_packet::{Burst, Port, PortCounters, PortError, PortState, Readiness};
+use forebay_pipeline::Pipeline;
+use forebay_switch::Switch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,6 +28,34 @@ impl Turns {
     pub fn next(&self) {
         let turn = self.turn.load(Ordering::Relaxed) + 1;
         self.turn.store(turn % self.ports.max(1), Ordering::Relaxed);
+    }
+}
+
+/// Polls a switch so that every packet's way is logged.
+pub struct NarratedPoll {
+    narrator: Narrator,
+    turns: Turns,
+}
+
+impl NarratedPoll {
+    /// Polls by these turns, and logs by this narrator.
+    pub fn new(narrator: Narrator, turns: Turns) -> NarratedPoll {
+        NarratedPoll { narrator, turns }
+    }
+}
+
+impl OwnPoll for NarratedPoll {
+    fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> bool {
+        self.turns.next();
+        let is_idle = switch.poll(now_ns, &mut self.narrator).is_idle();
+        if is_idle {
+            self.narrator.log().flush();
+        }
+        is_idle
+    }
+
+    fn replaced(&mut self, pipeline: Arc<Pipeline>) {
+        self.narrator.replace(pipeline);
     }
 }
 

@@ -43,12 +43,13 @@ impl ProgramSlot {
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    /// Waits until all workers run the program that was installed.
-    pub fn wait(&self) {
+    /// Waits until all workers run the program that was installed, two seconds at most. Returns whether they do.
+    pub fn wait(&self) -> bool {
         let since = Instant::now();
         while self.arrived.load(Ordering::Acquire) < self.workers && since.elapsed() < WAIT {
             std::thread::sleep(Duration::from_micros(200));
         }
+        self.arrived.load(Ordering::Acquire) >= self.workers
     }
 
     /// The program, if it is another than that of `version`, which is brought up to date.

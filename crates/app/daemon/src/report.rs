@@ -1,0 +1,106 @@
+//! What a running switch tells: counters when it is asked, and what happens to its ports.
+
+use forebay_packet::PortError;
+use forebay_pipeline::{PathCounters, TableMemory};
+use forebay_switch::{Counters, PortReport, Presence, QueueReport};
+use std::fmt;
+
+/// The counters of a running switch, all workers together.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Ports in order of their numbers.
+    pub ports: Vec<PortReport>,
+    /// The queues of each port, in order.
+    pub queues: Vec<QueueReport>,
+    /// Packets received, copied, sent, dropped.
+    pub counters: Counters,
+    /// Messages to the control plane.
+    pub digests: u64,
+    /// Messages to the control plane that were lost.
+    pub digests_lost: u64,
+    /// What tables need of memory.
+    pub tables: Vec<TableMemory>,
+    /// How many packets took which path through the program.
+    pub paths: PathCounters,
+}
+
+impl Report {
+    pub(crate) fn merge(mut self, other: &Report) -> Report {
+        for port in &other.ports {
+            match self.ports.iter_mut().find(|own| own.number == port.number) {
+                Some(own) => own.merge(port),
+                None => self.ports.push(port.clone()),
+            }
+        }
+        for queue in &other.queues {
+            let same = |own: &&mut QueueReport| (own.port, own.queue) == (queue.port, queue.queue);
+            match self.queues.iter_mut().find(same) {
+                Some(own) => own.merge(queue),
+                None => self.queues.push(*queue),
+            }
+        }
+        self.ports.sort_by_key(|port| port.number);
+        self.queues.sort_by_key(|queue| (queue.port, queue.queue));
+        self.counters = self.counters + other.counters;
+        self.digests += other.digests;
+        self.digests_lost += other.digests_lost;
+        self.paths += other.paths;
+        self
+    }
+}
+
+/// What has happened to a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It has failed, and is not used any more.
+    Failed {
+        /// The port.
+        port: u32,
+        /// Why.
+        problem: String,
+    },
+    /// Its interface is gone.
+    Gone {
+        /// The port.
+        port: u32,
+        /// The interface.
+        name: String,
+    },
+    /// Its interface is back.
+    Back {
+        /// The port.
+        port: u32,
+        /// The interface.
+        name: String,
+    },
+}
+
+impl Event {
+    pub(crate) fn failed(port: u32, error: &PortError) -> Event {
+        Event::Failed {
+            port,
+            problem: error.to_string(),
+        }
+    }
+
+    pub(crate) fn presence(port: u32, name: &str, presence: Presence) -> Event {
+        let name = name.to_string();
+        match presence {
+            Presence::Gone => Event::Gone { port, name },
+            Presence::Back => Event::Back { port, name },
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Failed { port, problem } => write!(formatter, "port {port}: {problem}; it is not used any more"),
+            Event::Gone { port, name } => write!(
+                formatter,
+                "port {port}: {name} is gone (deleted or moved away); the switch waits for it to come back"
+            ),
+            Event::Back { port, name } => write!(formatter, "port {port}: {name} is back"),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The program that a switch begins with.
+
+use crate::error::Error;
+use forebay_p4runtime::{Code, Device, Keeper, Rejection, Settings};
+use forebay_pipeline::{Options, Pipeline};
+use forebay_protocol::p4::config::v1::P4Info;
+use forebay_protocol::p4::v1::{Error as UpdateError, Update};
+use std::sync::Arc;
+
+/// The program that a switch begins with.
+pub struct Start {
+    /// The program, loaded.
+    pub pipeline: Arc<Pipeline>,
+    /// How controllers know it: its P4Info, and what they may push again. `None` while there is no program.
+    pub known: Option<(P4Info, Vec<u8>)>,
+    /// What controllers wrote before a restart; the pipeline is its.
+    pub restored: Option<Device>,
+    /// What was written before the start; see [`Start::write`].
+    pub(crate) configured: Option<Device>,
+    /// Keeps what controllers write from now on.
+    pub(crate) keeper: Option<Box<dyn Keeper>>,
+}
+
+impl Start {
+    /// A program that was loaded.
+    pub fn new(pipeline: Arc<Pipeline>, known: Option<(P4Info, Vec<u8>)>) -> Start {
+        Start {
+            pipeline,
+            known,
+            restored: None,
+            configured: None,
+            keeper: None,
+        }
+    }
+
+    /// Reads and loads a program: P4_16 source, IR text, or JSON that p4c has compiled for BMv2. A source may include only what
+    /// the compiler brings along.
+    ///
+    /// # Errors
+    /// With the messages of the compiler when it is no program that can be executed, or why it cannot be loaded.
+    pub fn read(program: &[u8], options: Options) -> Result<Start, Error> {
+        let loaded = forebay_p4runtime::load(program).map_err(|error| Error::Program(error.to_string()))?;
+        let pipeline = Pipeline::load_with(loaded.program, options);
+        let pipeline = pipeline.map_err(|error| Error::Program(format!("the program cannot be loaded: {error}")))?;
+        let known = loaded.p4info.map(|info| (info, program.to_vec()));
+        Ok(Start::new(Arc::new(pipeline), known))
+    }
+
+    /// Does the updates: all of them or none.
+    ///
+    /// # Errors
+    /// When the program refuses an update.
+    pub fn write(&mut self, settings: Settings, updates: &[Update]) -> Result<(), Error> {
+        let mut device = self.new_device(settings)?;
+        let done = device.configure(updates);
+        done.map_err(|rejection| Error::Control(refused(&rejection)))?;
+        self.configured = Some(device);
+        Ok(())
+    }
+
+    /// What serves the controllers. When it is new, it is saved for the first time.
+    pub(crate) fn device(&mut self, settings: Settings) -> Result<Device, Error> {
+        if let Some(device) = self.restored.take() {
+            return Ok(device);
+        }
+        let mut device = match self.configured.take() {
+            Some(device) => device,
+            None => self.new_device(settings)?,
+        };
+        if let Some(keeper) = &mut self.keeper {
+            let kept = keeper.keep_all(&device.snapshot());
+            kept.map_err(|problem| Error::State(format!("--save-state: {problem}")))?;
+            device.snapshot_is_kept();
+        }
+        Ok(device)
+    }
+
+    fn new_device(&mut self, settings: Settings) -> Result<Device, Error> {
+        let mut device = Device::new(settings);
+        if let Some((p4info, blob)) = self.known.take() {
+            let adopted = device.adopt(p4info, blob, Arc::clone(&self.pipeline));
+            adopted.map_err(|error| Error::Control(error.to_string()))?;
+        }
+        Ok(device)
+    }
+}
+
+/// The updates that failed by themselves, a line each, counted from 1.
+fn refused(rejection: &Rejection) -> String {
+    let is_own =
+        |error: &(usize, &UpdateError)| ![Code::Ok as i32, Code::Aborted as i32].contains(&error.1.canonical_code);
+    let failed = (1..).zip(&rejection.details).filter(is_own);
+    let lines: Vec<String> = failed
+        .map(|(number, error)| format!("\n  update {number}: {}", error.message))
+        .collect();
+    if lines.is_empty() {
+        return rejection.to_string();
+    }
+    format!(
+        "the entries do not suit the program, nothing was written{}",
+        lines.concat()
+    )
+}

@@ -1,0 +1,285 @@
+//! A worker: a thread that polls its switch until nothing can come any more or it is told to stop.
+//!
+//! With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`]. Between two polls a
+//! worker takes over a program that was installed, and answers when a report is asked for.
+
+use crate::error::Error;
+use crate::program_slot::ProgramSlot;
+use crate::report::{Event, Report};
+use forebay_packet::Readiness;
+use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_ports::{Clock, Poller, pin_to_processor};
+use forebay_server::DigestSender;
+use forebay_switch::{LaneStatus, Switch};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Longest time without looking for a request, in nanoseconds.
+const MAX_WAIT_NS: u64 = 50_000_000;
+
+/// Idle polls of one of several workers before it waits for the system: what comes next often comes soon.
+const POLLS_BEFORE_WAITING: u32 = 64;
+
+/// Polls a worker's switch in place of the worker, for example with a tracer.
+pub trait OwnPoll: Send {
+    /// Polls the switch once. Returns whether the poll was idle.
+    fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> bool;
+
+    /// Another program runs from the next poll on.
+    fn replaced(&mut self, pipeline: Arc<Pipeline>);
+}
+
+/// What has happened to ports.
+#[derive(Default)]
+pub(crate) struct Events {
+    /// Events that nothing has read yet.
+    pub(crate) pending: Vec<Event>,
+    /// Ports that have failed so far.
+    pub(crate) failures: Vec<u32>,
+}
+
+/// What workers and the handle of the switch share.
+pub(crate) struct Shared {
+    /// The last report of each worker.
+    reports: Vec<Mutex<Report>>,
+    events: Mutex<Events>,
+    /// How often reports were asked for.
+    requested: AtomicU64,
+    /// How often workers have answered, in all.
+    answered: AtomicU64,
+    /// Ports deliver nothing more.
+    pub(crate) closing: AtomicBool,
+    /// Workers stop whatever there is to do.
+    pub(crate) stop: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(workers: usize) -> Shared {
+        Shared {
+            reports: (0..workers).map(|_| Mutex::default()).collect(),
+            events: Mutex::default(),
+            requested: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// The last reports of all workers.
+    pub(crate) fn report(&self, pipeline: &Pipeline) -> Report {
+        let mut report = self.reports.iter().fold(Report::default(), |sum, report| {
+            sum.merge(&report.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        report.tables = pipeline.table_memory();
+        report
+    }
+
+    /// New reports of all workers, as far as they come soon.
+    pub(crate) fn fresh_report(&self, pipeline: &Pipeline) -> Report {
+        let expected = self.answered.load(Ordering::Relaxed) + self.reports.len() as u64;
+        self.requested.fetch_add(1, Ordering::Relaxed);
+        for _ in 0..2 * MAX_WAIT_NS / 1_000_000 {
+            if self.answered.load(Ordering::Relaxed) >= expected {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.report(pipeline)
+    }
+
+    pub(crate) fn lock_events(&self) -> MutexGuard<'_, Events> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a worker's thread works with.
+pub(crate) struct Worker {
+    pub(crate) index: usize,
+    pub(crate) switch: Switch,
+    pub(crate) status: LaneStatus,
+    clock: Clock,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) alone: bool,
+    pub(crate) busy_poll: bool,
+    /// Where its thread runs; anywhere when there are not enough processors.
+    pub(crate) processor: Option<usize>,
+    digests: u64,
+    digests_lost: u64,
+    /// Those that the switch itself has lost.
+    lost_in_switch: u64,
+    /// Requests for reports that were answered.
+    reports: u64,
+    program: Arc<ProgramSlot>,
+    version: u64,
+    pub(crate) to_controllers: Option<DigestSender>,
+    pub(crate) own_poll: Option<Box<dyn OwnPoll>>,
+}
+
+impl Worker {
+    pub(crate) fn new(
+        index: usize,
+        switch: Switch,
+        status: LaneStatus,
+        clock: Clock,
+        shared: &Arc<Shared>,
+        program: &Arc<ProgramSlot>,
+    ) -> Worker {
+        Worker {
+            index,
+            switch,
+            status,
+            clock,
+            shared: Arc::clone(shared),
+            alone: true,
+            busy_poll: false,
+            processor: None,
+            digests: 0,
+            digests_lost: 0,
+            lost_in_switch: 0,
+            reports: 0,
+            program: Arc::clone(program),
+            version: 0,
+            to_controllers: None,
+            own_poll: None,
+        }
+    }
+
+    /// Works until it is told to stop, or nothing can come any more.
+    ///
+    /// # Errors
+    /// When the system refuses to wait for ports or to keep the thread on its processor.
+    pub(crate) fn work(&mut self) -> Result<(), Error> {
+        self.switch.stay_pinned(true);
+        let end = self.forward();
+        self.switch.stay_pinned(false);
+        end
+    }
+
+    fn forward(&mut self) -> Result<(), Error> {
+        if let (Some(processor), false) = (self.processor, self.alone) {
+            pin_to_processor(processor).map_err(|error| Error::Processor { processor, error })?;
+        }
+        let mut poller = Poller::new();
+        let mut idle_polls = 0;
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            let now_ns = self.clock.now_ns();
+            if let Some(pipeline) = self.program.newer(&mut self.version) {
+                if let Some(own_poll) = &mut self.own_poll {
+                    own_poll.replaced(Arc::clone(&pipeline));
+                }
+                self.switch.replace_pipeline(pipeline, now_ns);
+                self.program.arrive();
+            }
+            let idle = match &mut self.own_poll {
+                None => self.switch.poll(now_ns, &mut NoTrace).is_idle(),
+                Some(own_poll) => own_poll.poll(&mut self.switch, now_ns),
+            };
+            self.take_digests();
+            self.answer();
+            if !idle {
+                idle_polls = 0;
+                continue;
+            }
+            self.publish_events();
+            if self.is_done() {
+                break;
+            }
+            idle_polls += 1;
+            if self.busy_poll {
+                std::hint::spin_loop();
+            } else if self.alone || idle_polls > POLLS_BEFORE_WAITING {
+                self.wait(&mut poller, now_ns)?;
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        self.publish_events();
+        Ok(())
+    }
+
+    /// Whether nothing can come to any worker. Said after an idle poll.
+    fn is_done(&self) -> bool {
+        if self.switch.counters().in_flight() > 0 {
+            return false;
+        }
+        if self.alone && self.shared.closing.load(Ordering::Relaxed) {
+            return true;
+        }
+        if self
+            .switch
+            .working_ports()
+            .any(|port| !port.is_timer() && port.readiness() != Readiness::Never)
+        {
+            return false;
+        }
+        self.status.rest();
+        self.status.all_done()
+    }
+
+    /// Waits until a port may have something. What another worker has, no descriptor tells.
+    fn wait(&self, poller: &mut Poller, now_ns: u64) -> Result<(), Error> {
+        let others = (!self.alone || self.switch.counters().in_flight() > 0).then_some(Readiness::Unknown);
+        let readiness = self.switch.working_ports().map(|port| port.readiness()).chain(others);
+        poller.wait(readiness, now_ns, MAX_WAIT_NS).map_err(Error::Wait)?;
+        Ok(())
+    }
+
+    /// Hands on what the program has sent to the control plane.
+    pub(crate) fn take_digests(&mut self) {
+        let (messages, lost) = self.switch.take_digests();
+        self.digests_lost += lost - self.lost_in_switch;
+        self.lost_in_switch = lost;
+        for message in messages {
+            let is_taken = self.to_controllers.as_ref().is_none_or(|sender| sender.send(message));
+            let counter = if is_taken {
+                &mut self.digests
+            } else {
+                &mut self.digests_lost
+            };
+            *counter += 1;
+        }
+    }
+
+    fn answer(&mut self) {
+        let requested = self.shared.requested.load(Ordering::Relaxed);
+        if requested != self.reports {
+            self.reports = requested;
+            self.publish_report();
+            self.publish_events();
+            self.shared.answered.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Publishes the counters as they are now.
+    pub(crate) fn publish_report(&mut self) {
+        let report = Report {
+            ports: self.switch.ports(),
+            queues: self.switch.queues(),
+            counters: self.switch.counters(),
+            digests: self.digests,
+            digests_lost: self.digests_lost,
+            paths: self.switch.paths(),
+            ..Report::default()
+        };
+        *self.shared.reports[self.index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = report;
+    }
+
+    /// Publishes what has happened to ports.
+    pub(crate) fn publish_events(&mut self) {
+        let shared = &self.shared;
+        for (number, error) in self.switch.take_failures() {
+            let mut events = shared.lock_events();
+            events.failures.push(number);
+            events.pending.push(Event::failed(number, &error));
+        }
+        self.switch.presence_changes(|number, name, presence| {
+            shared
+                .lock_events()
+                .pending
+                .push(Event::presence(number, name, presence));
+        });
+    }
+}
