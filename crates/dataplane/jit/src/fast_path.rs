@@ -251,7 +251,7 @@ pub enum Fate {
         output_start: usize,
         /// Its length in bits.
         output_bits: usize,
-        /// At most so many bytes leave.
+        /// The packet is cut to at most this number of bytes.
         length_max: u32,
     },
     /// The program dropped it in ingress.
@@ -352,7 +352,7 @@ impl<'a> FastPath<'a> {
     }
 
     /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), the fast path, and says of how many they were to know what
-    /// became of them: see [`FastPath::fate`]. When it is not all of them, the last one gave up, and those behind it have
+    /// became of them: see [`FastPath::fate`]. When it is not all of them, the last one bailed out, and those after it have
     /// not been touched. Or the last one [is cloned](FastPath::has_clone).
     ///
     /// # Safety

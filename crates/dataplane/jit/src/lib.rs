@@ -92,7 +92,7 @@
 //! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
 //!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much where its
 //!   frame begins is what [`Memory::set_copies`] is promised.
-//! * **The room before a packet.** A frame becomes longer by at most [`ShortCode::headroom`] bytes, which who runs a fast path
+//! * **The room before a packet.** A frame becomes longer by at most [`ShortCode::headroom`] bytes, which the caller of the fast path
 //!   promises to be there.
 //!
 //! Keys, indices of meters and the like are not addresses here: they go to the runtime as values, and tables and arrays

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct CloneSession {
     /// Copies, each with its port; the instance becomes `egress_rid`.
     pub replicas: Vec<Replica>,
-    /// At most so many bytes of the clone leave; `None` for all.
+    /// The clone is cut to at most this number of bytes; `None` leaves it whole.
     pub packet_length_bytes: Option<u32>,
     /// `standard_metadata.priority` of the copies, and so their queue: 1 to [`CLASS_OF_SERVICE_MAX`]. With 0 they have the
     /// priority that the program lets a clone keep, which is 0 if it lets it keep none.

@@ -101,7 +101,7 @@ pub enum GlueOp {
     Restore,
     /// What the deparser emitted and what the parser left become the frame, of which the parser has read nothing.
     Reframe {
-        /// At most so many bytes less one remain; 0 for all.
+        /// One more than the number of bytes that remain; 0 keeps them all.
         truncate: Option<Expr>,
     },
     /// Makes a further packet, which goes its way at once.

@@ -238,7 +238,7 @@ pub fn read_register(cx: &mut Context, register: RegisterId, element: &Type, arg
     }
 }
 
-/// `execute(index)`, `execute(index, color)`, of which so many arguments count.
+/// `execute(index)`, `execute(index, color)`; `count` is the number of arguments that are used.
 pub fn execute_meter(cx: &mut Context, meter: MeterId, args: &Args, count: usize) -> Value {
     let index = args.scalar(cx, 0);
     let slot = storage::temporary(cx, COLOR_WIDTH);
