@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::program_slot::ProgramSlot;
 use crate::report::{Event, Report};
 use crate::worker::{OwnPoll, Shared, Worker};
-use forebay_packet::Port;
+use forebay_packet::{Port, Readiness};
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_ports::{Clock, allowed_processors};
 use forebay_server::DigestSender;
@@ -91,7 +91,7 @@ impl Daemon {
     /// When the system gives no threads.
     pub fn start(self) -> Result<Running, Error> {
         let count = self.workers.workers.max(1);
-        let shared = Arc::new(Shared::new(count));
+        let shared = Arc::new(Shared::new(count, live_by_timers(&self.ports)));
         let pipeline = self.slot.present();
         let processors = allowed_processors().unwrap_or_default();
         let mut own_poll = self.own_poll;
@@ -129,6 +129,13 @@ impl Daemon {
         }
         Ok(running)
     }
+}
+
+/// Whether timers are the only ports that can bring packets. The end of other input, a capture file's for example, ends a
+/// switch with timers too.
+fn live_by_timers(ports: &[(u32, Box<dyn Port>)]) -> bool {
+    let (timers, others): (Vec<_>, Vec<_>) = ports.iter().partition(|(_, port)| port.is_timer());
+    !timers.is_empty() && others.iter().all(|(_, port)| port.readiness() == Readiness::Never)
 }
 
 /// Programs on different workers see different random numbers.
@@ -240,8 +247,8 @@ impl Running {
         }
     }
 
-    /// Waits until the switch has ended, and not longer than `timeout`. Returns whether it has: no port has any more input,
-    /// it was [closed](Running::close), or a worker has failed. [`Running::stop`] has the result.
+    /// Waits until the switch has ended, and not longer than `timeout`. Returns whether it has: no port has any more input
+    /// (timers have no end, but count only where there never was other input), it was [closed](Running::close), or a worker has failed. [`Running::stop`] has the result.
     pub fn wait(&self, timeout: Duration) -> bool {
         let mut supervision = self.supervision();
         if supervision.left > 0 {

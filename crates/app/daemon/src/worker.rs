@@ -52,10 +52,12 @@ pub(crate) struct Shared {
     pub(crate) closing: AtomicBool,
     /// Workers stop whatever there is to do.
     pub(crate) stop: AtomicBool,
+    /// Timers alone bring packets, so the switch goes on until it is closed.
+    lives_by_timers: bool,
 }
 
 impl Shared {
-    pub(crate) fn new(workers: usize) -> Shared {
+    pub(crate) fn new(workers: usize, lives_by_timers: bool) -> Shared {
         Shared {
             reports: (0..workers).map(|_| Mutex::default()).collect(),
             events: Mutex::default(),
@@ -63,6 +65,7 @@ impl Shared {
             answered: AtomicU64::new(0),
             closing: AtomicBool::new(false),
             stop: AtomicBool::new(false),
+            lives_by_timers,
         }
     }
 
@@ -203,8 +206,12 @@ impl Worker {
         if self.switch.counters().in_flight() > 0 {
             return false;
         }
-        if self.alone && self.shared.closing.load(Ordering::Relaxed) {
+        let is_closing = self.shared.closing.load(Ordering::Relaxed);
+        if self.alone && is_closing {
             return true;
+        }
+        if self.shared.lives_by_timers && !is_closing {
+            return false;
         }
         if self
             .switch

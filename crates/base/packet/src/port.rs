@@ -293,7 +293,8 @@ pub trait Port: Send {
         false
     }
 
-    /// Whether a clock makes its packets ([`crate::TimerPort`]): for them alone a switch does not go on.
+    /// Whether a clock makes its packets ([`crate::TimerPort`]). When the input of all other ports has ended, a switch does not
+    /// go on for them alone.
     fn is_timer(&self) -> bool {
         false
     }

@@ -14,7 +14,13 @@ pub struct CallError {
     message: String,
     /// Position in the batch, code and message.
     updates: Vec<(usize, Code, String)>,
+    /// The switch's words when it tells only of the first updates: there is no room for all of a long batch.
+    left_out: Option<String>,
+    /// Updates of which it tells.
+    updates_told: usize,
     is_connection_refused: bool,
+    /// The switch has sent it, whatever its code is.
+    is_answer: bool,
 }
 
 impl CallError {
@@ -24,7 +30,10 @@ impl CallError {
             code: None,
             message,
             updates: Vec::new(),
+            left_out: None,
+            updates_told: 0,
             is_connection_refused: false,
+            is_answer: false,
         }
     }
 
@@ -61,13 +70,25 @@ impl CallError {
             code: Some(code),
             message,
             updates: Vec::new(),
+            left_out: None,
+            updates_told: 0,
             is_connection_refused: false,
+            is_answer: true,
         }
     }
 
-    /// Whether the switch was asked and said no, in contrast to a switch that cannot be asked.
+    /// The switch has ended the stream without a reason.
+    pub(crate) fn stream_ended() -> CallError {
+        CallError {
+            is_answer: false,
+            ..CallError::refused(Code::Unavailable, "the switch has ended the stream".to_string())
+        }
+    }
+
+    /// Whether the switch was asked and said no, in contrast to a switch that cannot be asked. A status that it has sent is a
+    /// refusal whatever its code is, UNAVAILABLE too: it says so while it cannot keep its state.
     pub fn is_refusal(&self) -> bool {
-        !matches!(self.code, None | Some(Code::Unavailable))
+        self.is_answer
     }
 
     /// Whether no program runs, or the request does not suit the state of the switch in another way.
@@ -82,6 +103,20 @@ impl CallError {
         own.map(|(index, code, message)| (*index, format!("{}: {message}", name(*code))))
     }
 
+    /// The switch's words about a batch when it tells only of its first updates.
+    pub fn left_out(&self) -> Option<&str> {
+        self.left_out.as_deref()
+    }
+
+    /// The same, of a batch of so many updates.
+    pub(crate) fn of_batch(self, updates: usize) -> CallError {
+        let is_partial = (1..updates).contains(&self.updates_told);
+        CallError {
+            left_out: is_partial.then(|| self.message.clone()),
+            ..self
+        }
+    }
+
     /// Whether only another client may do it.
     pub fn is_permission_denied(&self) -> bool {
         self.code == Some(Code::PermissionDenied)
@@ -90,23 +125,35 @@ impl CallError {
 
 impl From<Status> for CallError {
     fn from(status: Status) -> CallError {
+        let results = results(status.details());
+        // What the transport reports has an error of the connection as its cause; what the switch has sent has none.
+        let is_answer = status.source().is_none();
         CallError {
             code: Some(status.code()),
             message: status.message().to_string(),
-            updates: failed_updates(status.details()),
+            left_out: None,
+            updates_told: results.len(),
+            updates: failed(results),
             is_connection_refused: false,
+            is_answer,
         }
     }
 }
 
-/// The updates that have failed (§12.3).
-fn failed_updates(details: &[u8]) -> Vec<(usize, Code, String)> {
+/// What became of the updates of a batch, one by one (§12.3).
+fn results(details: &[u8]) -> Vec<v1::Error> {
     let details = rpc::Status::decode(details).map_or_else(|_| Vec::new(), |status| status.details);
-    let errors = details
-        .iter()
-        .map(|any| v1::Error::decode(any.value.as_slice()).unwrap_or_default());
-    let numbered = errors.enumerate().filter(|(_, error)| error.canonical_code != 0);
-    numbered
+    let errors = details.iter();
+    errors
+        .map(|any| v1::Error::decode(any.value.as_slice()).unwrap_or_default())
+        .collect()
+}
+
+/// The updates that have failed.
+fn failed(results: Vec<v1::Error>) -> Vec<(usize, Code, String)> {
+    let numbered = results.into_iter().enumerate();
+    let failed = numbered.filter(|(_, error)| error.canonical_code != 0);
+    failed
         .map(|(index, error)| (index, Code::from_i32(error.canonical_code), error.message))
         .collect()
 }
@@ -114,11 +161,14 @@ fn failed_updates(details: &[u8]) -> Vec<(usize, Code, String)> {
 impl fmt::Display for CallError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.updates.as_slice(), self.code) {
-            ([(_, code, message)], _) => write!(formatter, "{}: {message}", name(*code)),
+            ([(_, code, message)], _) if self.left_out.is_none() => write!(formatter, "{}: {message}", name(*code)),
             ([], Some(code)) => write!(formatter, "{}: {}", name(code), self.message),
             ([], None) => formatter.write_str(&self.message),
             (several, _) => {
-                write!(formatter, "{} updates have failed", several.len())?;
+                match &self.left_out {
+                    Some(message) => formatter.write_str(message)?,
+                    None => write!(formatter, "{} updates have failed", several.len())?,
+                }
                 for (index, code, message) in several {
                     write!(formatter, "\n  update {}: {}: {message}", index + 1, name(*code))?;
                 }

@@ -153,6 +153,7 @@ impl Client {
     /// When this client cannot be primary, or the switch refuses an update; the error says which.
     pub fn write(&mut self, updates: Vec<Update>, atomicity: Atomicity) -> Result<(), CallError> {
         let election_id = self.become_primary()?;
+        let count = updates.len();
         let request = WriteRequest {
             device_id: self.options.device_id,
             role: self.options.role.clone(),
@@ -162,7 +163,11 @@ impl Client {
             ..WriteRequest::default()
         };
         let written = self.runtime.block_on(self.service.write(request));
-        self.unless_demoted(written.map(|_| ()).map_err(CallError::from))
+        self.unless_demoted(
+            written
+                .map(|_| ())
+                .map_err(|status| CallError::from(status).of_batch(count)),
+        )
     }
 
     /// The program that runs.

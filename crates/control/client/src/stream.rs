@@ -38,7 +38,7 @@ impl Stream {
         let (to_client, messages) = mpsc::channel(MESSAGES_MAX);
         // The switch may answer only after the first message, so that is on its way before.
         let claim = claim(options, options.election_id);
-        requests.try_send(claim).map_err(|_| gone())?;
+        requests.try_send(claim).map_err(|_| CallError::stream_ended())?;
         let opened = service.stream_channel(ReceiverStream::new(to_switch));
         let incoming = patiently(opened).await??.into_inner();
         tokio::spawn(forward(incoming, to_client));
@@ -83,7 +83,7 @@ impl Stream {
                 Some(Ok(Response::Arbitration(answer))) => return Ok(answer),
                 Some(Ok(_)) => {}
                 Some(Err(status)) => return Err(status.into()),
-                None => return Err(gone()),
+                None => return Err(CallError::stream_ended()),
             }
         }
     }
@@ -94,7 +94,7 @@ impl Stream {
             Err(_) | Ok(Some(Ok(Response::Arbitration(_)))) => Ok(None),
             Ok(Some(Ok(message))) => Ok(Some(message)),
             Ok(Some(Err(status))) => Err(status.into()),
-            Ok(None) => Err(gone()),
+            Ok(None) => Err(CallError::stream_ended()),
         }
     }
 
@@ -115,7 +115,7 @@ impl Stream {
     }
 
     async fn send_message(&self, message: StreamMessageRequest) -> Result<(), CallError> {
-        self.requests.send(message).await.map_err(|_| gone())
+        self.requests.send(message).await.map_err(|_| CallError::stream_ended())
     }
 }
 
@@ -172,10 +172,6 @@ fn uint128(number: u128) -> Uint128 {
         high: (number >> 64) as u64,
         low: number as u64,
     }
-}
-
-fn gone() -> CallError {
-    CallError::refused(Code::Unavailable, "the switch has ended the stream".to_string())
 }
 
 /// Another client is primary.

@@ -1,9 +1,7 @@
 //! Over real connections: what the state machine says arrives, errors in the form of the specification.
 
 use forebay_client::P4RuntimeClient;
-use forebay_p4runtime::{Device, Event, Keeper, Now, Settings};
 use forebay_packet::{Burst, Packet, Port};
-use forebay_pipeline::Pipeline;
 use forebay_protocol::google::rpc;
 use forebay_protocol::p4::v1::entity::Entity;
 use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Replication;
@@ -15,67 +13,17 @@ use forebay_protocol::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest,
 };
 use forebay_protocol::text;
-use forebay_server::{CpuPort, Environment, Options, Running, link, start};
 use prost::Message;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tonic::transport::Channel;
 use tonic::{Code, Streaming};
 
-const PROGRAM: &str = include_str!("../../../../tests/clients/entities.p4");
-const ELECTION: Uint128 = Uint128 { high: 0, low: 1 };
+mod support;
+use support::{ELECTION, Full, PROGRAM, bed, bed_with};
 
-struct Bed {
-    server: Running,
-    port: CpuPort,
-    installed: Arc<Mutex<Vec<Arc<Pipeline>>>>,
-}
-
-fn bed() -> Bed {
-    bed_with(None)
-}
-
-fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
-    let (port, _, link) = link().unwrap();
-    let device = Device::new(Settings {
-        device_id: 1,
-        cpu_port: Some(510),
-        keeps_state: keeper.is_some(),
-        ..Settings::default()
-    });
-    let installed = Arc::new(Mutex::new(Vec::new()));
-    let list = Arc::clone(&installed);
-    let began = Instant::now();
-    let environment = Environment {
-        now: Box::new(move || Now {
-            switch_ns: began.elapsed().as_nanos() as u64,
-            epoch_ns: 0,
-        }),
-        install: Box::new(move |pipeline| list.lock().unwrap().push(pipeline)),
-        wait_installed: Box::new(|| ()),
-        confine: Box::new(|| Ok(())),
-        keeper,
-        ports: Vec::new(),
-        enable_port: Box::new(|_, _| ()),
-    };
-    let options = Options {
-        address: "127.0.0.1:0".parse().unwrap(),
-        tls: None,
-        keep_period: Duration::from_secs(60),
-        limits: forebay_server::Limits::default(),
-        access: forebay_server::Access::default(),
-    };
-    let server = start(&options, device, link, environment).unwrap();
-    Bed {
-        server,
-        port,
-        installed,
-    }
-}
-
-async fn connect(bed: &Bed) -> P4RuntimeClient<Channel> {
+async fn connect(bed: &support::Bed) -> P4RuntimeClient<Channel> {
     P4RuntimeClient::connect(format!("http://{}", bed.server.address()))
         .await
         .unwrap()
@@ -298,46 +246,6 @@ async fn messages_of_more_than_four_megabytes_are_taken() {
     };
     group.metadata = vec![7; 6_000_000];
     client.write(request).await.unwrap();
-}
-
-/// A disk that is full while this is true, and what was said about it.
-#[derive(Clone, Default)]
-struct Full {
-    is_full: Arc<AtomicBool>,
-    is_behind: Arc<AtomicBool>,
-    events: Arc<Mutex<Vec<String>>>,
-}
-
-impl Full {
-    fn kept(&self) -> Result<(), String> {
-        let is_full = self.is_full.load(Ordering::SeqCst);
-        self.is_behind.fetch_or(is_full, Ordering::SeqCst);
-        match is_full {
-            true => Err("no space left".to_string()),
-            false => Ok(()),
-        }
-    }
-}
-
-impl Keeper for Full {
-    fn keep(&mut self, _batch: &[u8]) -> Result<(), String> {
-        assert!(self.takes_batches(), "a batch follows a gap");
-        self.kept()
-    }
-
-    fn keep_all(&mut self, _state: &[u8]) -> Result<(), String> {
-        self.kept()?;
-        self.is_behind.store(false, Ordering::SeqCst);
-        Ok(())
-    }
-
-    fn takes_batches(&self) -> bool {
-        !self.is_behind.load(Ordering::SeqCst)
-    }
-
-    fn tell(&mut self, event: &Event) {
-        self.events.lock().unwrap().push(event.to_string());
-    }
 }
 
 fn delete_request() -> WriteRequest {

@@ -142,6 +142,8 @@ struct Shared {
     closing: AtomicBool,
     /// By worker: nothing is inside its switch, and nothing can come but from other workers.
     resting: Vec<AtomicBool>,
+    /// A worker has seen that all is done, and takes nothing more. Timers bring packets all the same.
+    done: AtomicBool,
     ports: Vec<PortShared>,
 }
 
@@ -167,6 +169,7 @@ impl Shared {
         Shared {
             closing: AtomicBool::new(false),
             resting: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            done: AtomicBool::new(false),
             ports: wires.iter().zip(are_timers).map(port).collect(),
         }
     }
@@ -217,14 +220,23 @@ impl LaneStatus {
         self.shared.resting[self.worker].store(false, Ordering::SeqCst);
     }
 
-    /// Whether all workers rest and no packet is under way between them, so that none will ever have anything to do.
+    /// Whether all workers rest and no packet is under way between them, so that none will ever have anything to do; or another
+    /// worker has found that, whatever timers have brought since.
     ///
     /// Looks twice: a worker that took a packet from a ring before this looked into the ring was awake by then, or has
     /// rested again and passed on what came of it before, which shows in the numbers of packets.
     pub fn all_done(&self) -> bool {
         let shared = &self.shared;
+        if shared.done.load(Ordering::SeqCst) {
+            return true;
+        }
         let before = shared.published();
-        shared.all_rest() && shared.nothing_under_way() && shared.all_rest() && shared.published() == before
+        let is_done =
+            shared.all_rest() && shared.nothing_under_way() && shared.all_rest() && shared.published() == before;
+        if is_done {
+            shared.done.store(true, Ordering::SeqCst);
+        }
+        is_done
     }
 }
 

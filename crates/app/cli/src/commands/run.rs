@@ -56,7 +56,8 @@ Examples:
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --grpc --save-state /var/lib/forebay
   forebay run qos.p4 -i 1@veth1 -i 2@veth2 --queues 3 --queue-weights 1,4,strict --queue-depth 256
 
-It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input. SIGUSR1 prints statistics now.
+It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input; with timers alone it runs on.
+SIGUSR1 prints statistics now.
 When statistics cannot be written any more (a closed pipe, a full disk) the switch goes on without them.
 An interface that is deleted and made again is opened again. The exit status is 2 when a port has failed (a damaged input
 file, a full disk), or its interface is away at the end.")]

@@ -88,5 +88,8 @@ fn refused(error: &CallError, lines: &[String], atomicity: Atomicity) -> Mistake
         let line = lines.get(index).map_or("", String::as_str);
         let _ = write!(text, "\n  {line}\n    {reason}");
     }
+    if let Some(words) = error.left_out() {
+        let _ = write!(text, "\n  {words}");
+    }
     Mistake::new(text)
 }

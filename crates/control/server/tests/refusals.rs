@@ -1,0 +1,106 @@
+//! What the client makes of a switch that refuses, and of one that is gone.
+
+use forebay_client::{CallError, Client, ClientOptions};
+use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
+use forebay_protocol::p4::v1::write_request::Atomicity;
+use forebay_protocol::p4::v1::{ForwardingPipelineConfig, Update, WriteRequest};
+use forebay_protocol::text;
+use std::sync::atomic::Ordering;
+
+#[allow(dead_code, reason = "another test uses the rest")]
+mod support;
+use support::{Bed, Full, PROGRAM, bed, bed_with};
+
+fn connect(bed: &Bed) -> Client {
+    let mut client = Client::connect(ClientOptions {
+        address: bed.server.address().to_string().parse().unwrap(),
+        device_id: 1,
+        role: String::new(),
+        election_id: None,
+        tls: None,
+    })
+    .unwrap();
+    let loaded = forebay_p4runtime::load(PROGRAM.as_bytes()).unwrap();
+    let config = ForwardingPipelineConfig {
+        p4info: loaded.p4info,
+        p4_device_config: PROGRAM.as_bytes().to_vec(),
+        cookie: None,
+    };
+    client.set_pipeline(Action::VerifyAndCommit, config).unwrap();
+    client
+}
+
+/// Inserts or deletes a multicast group.
+fn group(kind: &str, id: u32) -> Update {
+    let update = format!(
+        r#"updates {{ type: {kind} entity {{ packet_replication_engine_entry {{
+            multicast_group_entry {{ multicast_group_id: {id} replicas {{ port: "\x01" }} }} }} }} }}"#
+    );
+    let mut request: WriteRequest = text::read("p4.v1.WriteRequest", &update).unwrap();
+    request.updates.remove(0)
+}
+
+fn insert(client: &mut Client, id: u32) -> Result<(), CallError> {
+    client.write(vec![group("INSERT", id)], Atomicity::ContinueOnError)
+}
+
+#[test]
+fn a_batch_of_10_000_refused_updates_is_an_error_of_the_switch() {
+    let bed = bed();
+    let mut client = connect(&bed);
+    let updates: Vec<Update> = (1..=10_000).map(|id| group("DELETE", id)).collect();
+    let error = client
+        .write(updates.clone(), Atomicity::ContinueOnError)
+        .expect_err("there are no groups");
+    assert!(error.is_refusal(), "{error}");
+    let text = error.to_string();
+    assert!(text.starts_with("10000 of 10000 failed; the first: "), "{text}");
+    let kept = error.failures().count();
+    assert!((20..200).contains(&kept), "{kept}");
+    let rest = format!(
+        "; left out: updates {} to 10000, of which {} failed\n",
+        kept + 1,
+        10_000 - kept
+    );
+    assert!(text.contains(&rest), "{text}");
+    assert!(text.contains("  update 1: NOT_FOUND: "), "{text}");
+
+    let mut mixed: Vec<Update> = (1..=10_000).map(|id| group("INSERT", id)).collect();
+    mixed.push(group("DELETE", 20_000));
+    let error = client
+        .write(mixed, Atomicity::ContinueOnError)
+        .expect_err("there is no group 20000");
+    let text = error.to_string();
+    assert!(text.starts_with("UNKNOWN: 1 of 10001 failed; the first: "), "{text}");
+    assert!(text.ends_with("to 10001, of which 1 failed"), "{text}");
+}
+
+#[test]
+fn what_the_switch_answers_is_a_refusal_though_it_is_unavailable() {
+    let disk = Full::default();
+    let bed = bed_with(Some(Box::new(disk.clone())));
+    let mut client = connect(&bed);
+    disk.is_full.store(true, Ordering::SeqCst);
+    insert(&mut client, 1).expect_err("it is not saved");
+    let error = insert(&mut client, 2).expect_err("nothing is done while nothing can be saved");
+    assert!(
+        error.to_string().starts_with("UNAVAILABLE: nothing was done: "),
+        "{error}"
+    );
+    assert!(error.is_refusal(), "the switch has said so: {error}");
+    disk.is_full.store(false, Ordering::SeqCst);
+    insert(&mut client, 2).expect("the same connection goes on");
+}
+
+#[test]
+fn a_switch_that_is_gone_has_refused_nothing() {
+    let bed = bed();
+    let mut client = connect(&bed);
+    drop(bed);
+    let error = client.capabilities().expect_err("nothing answers");
+    assert!(!error.is_refusal(), "{error}");
+    let error = client
+        .write(Vec::new(), Atomicity::ContinueOnError)
+        .expect_err("nothing answers");
+    assert!(!error.is_refusal(), "{error}");
+}
