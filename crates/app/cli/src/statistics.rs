@@ -7,7 +7,7 @@ use crate::port_table::PortTable;
 use crate::slow_path;
 use forebay_daemon::Report;
 use forebay_p4runtime::KeepingStatus;
-use forebay_pipeline::{Pipeline, TableMemory};
+use forebay_pipeline::{LearningCounters, Pipeline, TableMemory};
 use forebay_ports::{Clock, Means};
 use forebay_switch::QueueReport;
 use serde_json::{Value, json};
@@ -203,6 +203,14 @@ fn totals(report: &Report) -> String {
         let _ = write!(text, ", {} more lost", report.digests_lost);
     }
     text.push('\n');
+    let learning = report.learning;
+    if learning != LearningCounters::default() {
+        let _ = writeln!(
+            text,
+            "entries from packets: {} added, {} there already, {} without room; {} expired",
+            learning.added, learning.known, learning.refused, learning.expired
+        );
+    }
     for queue in report.queues.iter().filter(|queue| queue.dropped > 0) {
         let QueueReport {
             port, queue, dropped, ..
@@ -221,6 +229,12 @@ fn totals_json(report: &Report) -> Value {
         "dropped_packets": counters.dropped,
         "digests": report.digests,
         "digests_lost": report.digests_lost,
+        "learning": {
+            "added": report.learning.added,
+            "known": report.learning.known,
+            "refused": report.learning.refused,
+            "expired": report.learning.expired,
+        },
     })
 }
 

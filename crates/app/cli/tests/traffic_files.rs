@@ -24,7 +24,11 @@ fn configuration(text: &str, test: &Test) -> Option<String> {
     for command in &test.commands {
         match command.value {
             Command::Packet { .. } => packets += 1,
-            Command::Expect { .. } | Command::NoPacket | Command::Wait | Command::CheckCounter { .. } => {}
+            Command::Expect { .. }
+            | Command::NoPacket
+            | Command::Wait { .. }
+            | Command::CheckEntries { .. }
+            | Command::CheckCounter { .. } => {}
             _ if packets > 0 => return None,
             _ => configuration += &format!("{}\n", lines[command.line as usize - 1]),
         }

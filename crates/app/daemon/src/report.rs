@@ -1,7 +1,7 @@
 //! What a running switch tells: counters when it is asked, and what happens to its ports.
 
 use forebay_packet::PortError;
-use forebay_pipeline::{PathCounters, TableMemory};
+use forebay_pipeline::{LearningCounters, PathCounters, TableMemory};
 use forebay_switch::{Counters, PortReport, Presence, QueueReport};
 use std::fmt;
 
@@ -20,6 +20,8 @@ pub struct Report {
     pub digests_lost: u64,
     /// What tables need of memory.
     pub tables: Vec<TableMemory>,
+    /// What became of entries that packets have added.
+    pub learning: LearningCounters,
     /// How many packets took which path through the program.
     pub paths: PathCounters,
 }

@@ -75,6 +75,7 @@ impl Shared {
             sum.merge(&report.lock().unwrap_or_else(PoisonError::into_inner))
         });
         report.tables = pipeline.table_memory();
+        report.learning = pipeline.learning_counters();
         report
     }
 

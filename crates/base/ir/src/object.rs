@@ -1,6 +1,8 @@
 //! Objects that the control plane sees: tables and stateful externs. Their names are the control plane's.
 
-use crate::{ActionId, ActionProfileId, BodyId, CounterId, Expr, HashAlgorithm, Location, MeterId, SlotId, TableId};
+use crate::{
+    ActionId, ActionProfileId, BodyId, CounterId, Expr, HashAlgorithm, Location, MeterId, RegisterId, SlotId, TableId,
+};
 use forebay_bits::Bits;
 
 /// An action as a table invokes it. A P4 action that several tables list with different directional arguments has an
@@ -53,6 +55,11 @@ pub struct Table {
     pub direct_meter: Option<DirectMeter>,
     /// Whether entries may have idle time-outs.
     pub supports_timeout: bool,
+    /// Whether idle entries are deleted.
+    pub deletes_idle: bool,
+    /// Seconds of the expiry profiles by number; empty for those of the architecture. An entry with another profile never
+    /// expires.
+    pub expire_seconds: Vec<u64>,
     /// Whether controllers do not see it: its P4Info may leave it out.
     pub is_hidden: bool,
     /// Place of its declaration.
@@ -272,20 +279,48 @@ pub enum Recipient {
         /// Index into [`Table::actions`].
         action: u32,
     },
+    /// Two tables, each of which gets an entry; they expire and are deleted together. The fields are those of two
+    /// [`Recipient::NewEntry`], with one profile.
+    NewPair {
+        /// Table whose action sends the message.
+        table: TableId,
+        /// Index into its [`Table::actions`].
+        action: u32,
+        /// The other table.
+        reverse: TableId,
+        /// Index into the other's [`Table::actions`].
+        reverse_action: u32,
+    },
     /// A table, an entry of which gets another idle time-out. The fields are one for each key field and the number of an
     /// expiry profile.
     NewTimeout {
         /// Table.
         table: TableId,
     },
+    /// A pool, from which a packet has taken a number. It belongs to the next entry that the packet adds, and returns to the
+    /// pool with the end of that entry. The fields are the number, and whether there was one.
+    Number {
+        /// Register of the free numbers, a ring.
+        ring: RegisterId,
+        /// Register of the ring's first and last place, and of how many numbers are taken.
+        counts: RegisterId,
+    },
+    /// A quota, of which a packet has taken a share. It belongs to the next entry that the packet adds, and returns with the
+    /// end of that entry. The fields are an index, and whether there was a share.
+    Share {
+        /// Register of the shares that are taken, by index.
+        taken: RegisterId,
+    },
 }
 
 impl Recipient {
-    /// The table, if it is one.
+    /// The table whose action sends the message, if it is for one.
     pub fn table(self) -> Option<TableId> {
         match self {
-            Recipient::Controller => None,
-            Recipient::NewEntry { table, .. } | Recipient::NewTimeout { table } => Some(table),
+            Recipient::Controller | Recipient::Number { .. } | Recipient::Share { .. } => None,
+            Recipient::NewEntry { table, .. } | Recipient::NewPair { table, .. } | Recipient::NewTimeout { table } => {
+                Some(table)
+            }
         }
     }
 }

@@ -756,3 +756,47 @@ fn messages_to_tables_have_a_value_for_each_key() {
         "{errors:?}"
     );
 }
+
+#[test]
+fn messages_of_pairs_have_the_values_of_both_entries() {
+    let mut program = everything();
+    program.tables[0]
+        .keys
+        .iter_mut()
+        .for_each(|key| key.match_kind = MatchKind::Exact);
+    program.tables[0].entries.clear();
+    let table = TableId(0);
+    let action = program.tables[0].actions[0].action;
+    let params = program.actions[action.index()].params.iter().map(|param| param.width);
+    let entry: Vec<u32> = program.tables[0]
+        .keys
+        .iter()
+        .map(|key| key.width)
+        .chain(params)
+        .collect();
+    let pair = |widths: &[u32]| Digest {
+        name: "$add_entry_pair".to_owned(),
+        receiver: 0,
+        fields: widths.iter().map(|width| ("f".to_owned(), *width)).collect(),
+        to: Recipient::NewPair {
+            table,
+            action: 0,
+            reverse: table,
+            reverse_action: 0,
+        },
+    };
+    let mut good = program.clone();
+    good.digests.push(pair(&[&entry[..], &entry, &[8]].concat()));
+    good.digests.push(Digest {
+        to: Recipient::NewEntry { table, action: 0 },
+        ..pair(&[&entry[..], &[8]].concat())
+    });
+    assert_eq!(verify(&good), []);
+    assert_eq!(text::read(&text::write(&good)), Ok(good));
+    program.digests.push(pair(&[&entry[..], &[8]].concat()));
+    let errors = verify(&program);
+    assert!(
+        errors.iter().any(|error| error.rule == Rule::WidthMismatch),
+        "{errors:?}"
+    );
+}

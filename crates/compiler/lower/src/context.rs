@@ -38,6 +38,8 @@ pub struct Context<'a> {
     pub role: Option<ir::Role>,
     /// The table of which an action is being lowered, if the data plane may change the table's entries.
     pub learning: Option<crate::externs::learning::Learning>,
+    /// Pairs of entries whose second table may not be known yet.
+    pub pending_pairs: Vec<crate::externs::learning::PendingPair>,
     /// The place of the statement being lowered.
     pub location: ir::Location,
     /// Operations and blocks built until now.
@@ -72,6 +74,7 @@ impl<'a> Context<'a> {
             control: None,
             role: None,
             learning: None,
+            pending_pairs: Vec::new(),
             location: ir::Location::default(),
             operations: 0,
             depth: 0,

@@ -75,6 +75,7 @@ use forebay_syntax::source::SourceMap;
 pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program>, Diagnostics) {
     let mut cx = context::Context::new(program, sources);
     architecture::lower_main(&mut cx);
+    externs::learning::complete_pairs(&mut cx);
     if !cx.has_errors() {
         consistency::check(&mut cx);
     }

@@ -51,6 +51,22 @@ pub enum Object {
     },
     /// `Digest`
     Digest(ir::DigestId),
+    /// `NumberPool`: its free numbers, their counts, and what a packet says that takes one.
+    NumberPool {
+        /// Ring.
+        ring: ir::RegisterId,
+        /// Counts.
+        counts: ir::RegisterId,
+        /// Message.
+        digest: ir::DigestId,
+    },
+    /// `Quota`: the shares that are taken, and what a packet says that takes one.
+    Quota {
+        /// Shares.
+        taken: ir::RegisterId,
+        /// Message.
+        digest: ir::DigestId,
+    },
     /// A part of the switch that programs only name.
     Engine,
     /// The packet a parser reads.

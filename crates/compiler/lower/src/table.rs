@@ -153,13 +153,20 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
         direct_counter: None,
         direct_meter: None,
         supports_timeout: false,
+        deletes_idle: false,
+        expire_seconds: learning::expire_seconds(&table.annotations),
         is_hidden: annotations::has(&table.annotations, "hidden"),
         location,
     };
     for property in &table.properties {
         apply_property(cx, &mut lowered, property);
     }
-    lowered.supports_timeout |= has_property(cx, id, &[learning::ADD_ON_MISS]);
+    lowered.deletes_idle = lowered.supports_timeout && deletes_idle(cx, id);
+    if adds_on_miss(cx, id) {
+        check_learning_keys(cx, table, &lowered.keys);
+        lowered.deletes_idle = true;
+    }
+    lowered.supports_timeout |= lowered.deletes_idle;
     cx.program.tables.push(lowered);
     cx.table_declarations.push(id);
     if let Some(instance) = control::instance(cx, owner) {
@@ -331,6 +338,43 @@ fn has_property(cx: &Context, id: hir::TableId, names: &[&str]) -> bool {
     properties
         .iter()
         .any(|property| names.contains(&property.name.as_str()))
+}
+
+/// Whether the data plane adds entries to a table.
+fn adds_on_miss(cx: &mut Context, id: hir::TableId) -> bool {
+    let properties = &cx.hir.tables[id.index()].properties;
+    let property = properties
+        .iter()
+        .find(|property| property.name == learning::ADD_ON_MISS);
+    property.is_some_and(|property| expression::expression(cx, &property.value) == Value::boolean(true))
+}
+
+/// Whether idle entries of a table are deleted and not told to the control plane.
+fn deletes_idle(cx: &mut Context, id: hir::TableId) -> bool {
+    let properties = &cx.hir.tables[id.index()].properties;
+    properties.iter().any(|property| {
+        let is_enum = Property::named(&property.name) == Some(Property::IdleTimeout)
+            && matches!(property.value.ty, hir::Type::Enum(_));
+        is_enum && {
+            let value = expression::expression(cx, &property.value);
+            let ty = property.value.ty.clone();
+            externs::member_name(cx, &value, &ty, property.value.span) == "AUTO_DELETE"
+        }
+    })
+}
+
+/// A table that the data plane adds entries to has exact keys.
+fn check_learning_keys(cx: &mut Context, table: &hir::Table, keys: &[ir::TableKey]) {
+    for (key, declared) in keys.iter().zip(&table.keys) {
+        if key.match_kind != MatchKind::Exact {
+            let message = format!(
+                "table `{}` has `{}`, so its keys are exact",
+                table.name,
+                learning::ADD_ON_MISS
+            );
+            cx.error(codes::INVALID_KEYS, declared.span, message);
+        }
+    }
 }
 
 /// What a property of a table says, by whatever name the architecture has for it.

@@ -184,6 +184,9 @@ const NUMBERED: &[Place] = &[
 /// Action profiles and selectors: instances, or constructor calls in a property of a table.
 const PROFILES: &[Place] = &[Place::Instance, Place::Property];
 
+/// Ten years.
+const MAX_EXPIRE_SECONDS: i64 = 315_360_000;
+
 /// The table.
 pub const KNOWN: &[Known] = &[
     // Of the language (P4_16 specification, "Annotations").
@@ -215,6 +218,8 @@ pub const KNOWN: &[Known] = &[
     known("weights_disallowed", Body::Nothing, PROFILES),
     known("entry_restriction", Body::Constraint, &[Place::Table]),
     known("action_restriction", Body::Constraint, &[Place::Action]),
+    // Of PNA and of forebay.p4.
+    known("expire_seconds", Body::Numbers(0, MAX_EXPIRE_SECONDS), &[Place::Table]),
     // Without effect here.
     known("alias", Body::Free, &[]),
     known("command_line", Body::Free, &[]),

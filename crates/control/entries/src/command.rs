@@ -80,8 +80,20 @@ pub enum Command {
     },
     /// `no_packet`: no port, named in the test or not, sends a packet that no `expect` awaits.
     NoPacket,
-    /// `wait`: nothing, since every packet has settled before the next command.
-    Wait,
+    /// `delete TABLE [PRIORITY] KEY:VALUE...`: the entry with that key goes, whichever side has added it.
+    Delete(EntryName),
+    /// `check_entries TABLE NUMBER`
+    CheckEntries {
+        /// Table.
+        table: String,
+        /// Entries that it has.
+        number: u64,
+    },
+    /// `wait [SECONDS]`: time passes without a packet. Every packet has settled before the next command.
+    Wait {
+        /// Seconds.
+        seconds: u64,
+    },
     /// `check_counter NAME(INDEX) [packets|bytes OP NUMBER]`
     CheckCounter {
         /// Counter.
@@ -217,15 +229,16 @@ impl Command {
             Command::Packet { .. }
                 | Command::Expect { .. }
                 | Command::NoPacket
-                | Command::Wait
+                | Command::Wait { .. }
                 | Command::CheckCounter { .. }
+                | Command::CheckEntries { .. }
         )
     }
 }
 
-/// An `add` command.
+/// An entry as a command names it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AddEntry {
+pub struct EntryName {
     /// Table.
     pub table: String,
     /// The larger wins.
@@ -233,6 +246,13 @@ pub struct AddEntry {
     /// Key fields in the order written. A ternary, range, optional or LPM field that is not written matches anything; an exact one
     /// has to be written.
     pub matches: Vec<KeyMatch>,
+}
+
+/// An `add` command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AddEntry {
+    /// Which entry.
+    pub entry: EntryName,
     /// Action.
     pub action: ActionCall,
     /// Name by which later commands mean this entry.

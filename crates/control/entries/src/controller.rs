@@ -3,8 +3,8 @@
 use crate::entry::{EntryKey, action_call, entry_key, fitting, table_index};
 use crate::names::resolve;
 use crate::replication::Replication;
-use crate::{ActionCall, AddEntry, Command, CounterCondition, CounterIndex, CounterUnit, MeterRate};
-use forebay_ir::{Counter, Table};
+use crate::{ActionCall, AddEntry, Command, CounterCondition, CounterIndex, CounterUnit, EntryName, MeterRate};
+use forebay_ir::{Counter, Table, TableId};
 use forebay_pipeline::{ControlError, CounterValue, Entry, EntryAction, MeterRates, Pipeline};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,6 +61,8 @@ impl Controller {
             Command::SetDefault { table, action } => self.set_default(table, action),
             Command::RemoveAll => self.remove_all(),
             Command::Remove { handle } => self.remove(handle),
+            Command::Delete(entry) => self.delete(entry),
+            Command::CheckEntries { table, number } => self.check_entries(table, *number),
             Command::CheckCounter {
                 counter,
                 index,
@@ -132,7 +134,7 @@ impl Controller {
 
     fn add(&mut self, add: &AddEntry) -> Result<Applied, String> {
         let program = self.pipeline.program();
-        let key = entry_key(program, add)?;
+        let key = entry_key(program, &add.entry)?;
         let table = &program.tables[key.table];
         let (action, args) = action_call(program, table, &add.action)?;
         let action = match table.implementation {
@@ -180,6 +182,26 @@ impl Controller {
         let index = self.handle(handle)?;
         self.remove_entry(index)?;
         Ok(Applied::Done)
+    }
+
+    fn delete(&mut self, entry: &EntryName) -> Result<Applied, String> {
+        let program = self.pipeline.program();
+        let key = entry_key(program, entry)?;
+        let table = &program.tables[key.table].name;
+        done(self.pipeline.delete_entry(table, &key.matches, key.priority))
+    }
+
+    fn check_entries(&self, table: &str, number: u64) -> Result<Applied, String> {
+        let program = self.pipeline.program();
+        let table = table_index(program, table)?;
+        let found = self.pipeline.entry_count(TableId(table as u32)) as u64;
+        Ok(match found == number {
+            true => Applied::Done,
+            false => {
+                let name = &program.tables[table].name;
+                Applied::Differs(format!("table `{name}` has {found} entries, not {number}"))
+            }
+        })
     }
 
     fn remove_entry(&mut self, index: usize) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! From an `add` to an entry of the control plane.
 
 use crate::names::{resolve, resolve_key};
-use crate::{ActionCall, AddEntry, Literal, Pattern};
+use crate::{ActionCall, EntryName, Literal, Pattern};
 use forebay_bits::Bits;
 use forebay_ir::{Action, EntryMatch, MatchKind, Program, Table, TableKey};
 use num_bigint::BigUint;
@@ -23,8 +23,8 @@ pub(crate) fn table_index(program: &Program, name: &str) -> Result<usize, String
 }
 
 /// What the entry matches.
-pub(crate) fn entry_key(program: &Program, add: &AddEntry) -> Result<EntryKey, String> {
-    let index = table_index(program, &add.table)?;
+pub(crate) fn entry_key(program: &Program, entry: &EntryName) -> Result<EntryKey, String> {
+    let index = table_index(program, &entry.table)?;
     let table = &program.tables[index];
     let keys: Vec<&TableKey> = table
         .keys
@@ -32,7 +32,7 @@ pub(crate) fn entry_key(program: &Program, add: &AddEntry) -> Result<EntryKey, S
         .filter(|key| key.match_kind != MatchKind::Selector)
         .collect();
     let mut matches: Vec<Option<EntryMatch>> = keys.iter().map(|key| unwritten(key)).collect();
-    for written in &add.matches {
+    for written in &entry.matches {
         let at = resolve_key(&written.name, keys.iter().map(|key| key.name.as_str()))
             .map_err(|message| format!("table `{}`: {message}", table.name))?;
         let pattern = entry_match(keys[at], &written.pattern)
@@ -42,7 +42,7 @@ pub(crate) fn entry_key(program: &Program, add: &AddEntry) -> Result<EntryKey, S
     Ok(EntryKey {
         table: index,
         matches: all_written(table, &keys, matches)?,
-        priority: priority(&keys, add.priority),
+        priority: priority(&keys, entry.priority),
     })
 }
 

@@ -22,13 +22,13 @@ fn an_entry_with_everything() {
     else {
         panic!("an add");
     };
-    assert_eq!(entry.table, "c.t");
-    assert_eq!(entry.priority, Some(100));
-    let names: Vec<_> = entry.matches.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(entry.entry.table, "c.t");
+    assert_eq!(entry.entry.priority, Some(100));
+    let names: Vec<_> = entry.entry.matches.iter().map(|m| m.name.as_str()).collect();
     assert_eq!(names, ["hdr.h[0].f", "x.y z", "a", "b"]);
-    assert!(matches!(entry.matches[1].pattern, Pattern::Prefix(_, 3)));
-    assert!(matches!(entry.matches[2].pattern, Pattern::Masked(..)));
-    assert!(matches!(entry.matches[3].pattern, Pattern::Range(..)));
+    assert!(matches!(entry.entry.matches[1].pattern, Pattern::Prefix(_, 3)));
+    assert!(matches!(entry.entry.matches[2].pattern, Pattern::Masked(..)));
+    assert!(matches!(entry.entry.matches[3].pattern, Pattern::Range(..)));
     assert_eq!(entry.action.name, "c.a");
     assert_eq!(entry.action.args.len(), 2);
     assert_eq!(entry.handle.as_deref(), Some("H"));
@@ -102,7 +102,7 @@ fn mistakes_are_placed_and_explained() {
         error("mc_mgrp_create 99999999999"),
         "1:16: 99999999999 is too large for a multicast group"
     );
-    assert_eq!(error("wait 3"), "1:6: expected the end of the line, found `3`");
+    assert_eq!(error("wait 3 4"), "1:8: expected the end of the line, found `4`");
     assert!(error("paket 0 00").contains("there is no command `paket`; did you mean `packet`?"));
     assert!(error("xyz 0 00").contains("the commonest are add, "));
     assert_eq!(parse("x\ny\n").expect_err("two mistakes").len(), 2);

@@ -33,6 +33,7 @@ mod sections;
 mod storage;
 pub mod v1model;
 
+pub use control::LearningCounters;
 pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};
 pub use error::{ControlError, LoadError, ObjectKind};
 pub use forebay_exec::{Event, NoTrace, Tracer};
@@ -40,7 +41,7 @@ pub use forebay_jit::NotedClone;
 pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Stops};
 pub use forebay_tables::{ColorCounts, CounterValue};
 pub use frame_buffer::FrameBuffer;
-pub use load::{Engine, FastPath, Options, Pipeline};
+pub use load::{EXPIRY_PROFILES, Engine, FastPath, Options, Pipeline};
 pub use memory::{Demand, demands};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
 pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};

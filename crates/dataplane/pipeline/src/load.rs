@@ -1,7 +1,7 @@
 //! From a program to a pipeline.
 
 use crate::control::convert;
-use crate::control::learning::Learning;
+use crate::control::learning::{Book, Learning};
 use crate::error::{ControlError, LoadError};
 use crate::layout::{Layout, V1modelLayout};
 use crate::machine_code::MachineCode;
@@ -46,6 +46,9 @@ pub enum FastPath {
     Planned,
 }
 
+/// Expiry profiles whose times an operator may set.
+pub const EXPIRY_PROFILES: usize = 16;
+
 /// Limits, and which executor runs the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -67,6 +70,9 @@ pub struct Options {
     pub memory_limit: Option<u64>,
     /// Threads that move packets: each counts in memory of its own.
     pub workers: u32,
+    /// Times of expiry profiles by number, in nanoseconds, in place of those that the program or the architecture names; 0 for
+    /// never.
+    pub expiry_profiles: [Option<u64>; EXPIRY_PROFILES],
 }
 
 impl Default for Options {
@@ -81,6 +87,7 @@ impl Default for Options {
             fast_path: FastPath::BeforePackets,
             memory_limit: None,
             workers: 1,
+            expiry_profiles: [None; EXPIRY_PROFILES],
         }
     }
 }
@@ -145,13 +152,14 @@ impl Pipeline {
             storage,
             layout,
             plan: LookupPlan::new(&program),
-            learning: Learning::new(&program),
+            learning: Learning::new(&program, &options),
             stateful: load_stateful(&program, sections.locks)?,
             published: Published::new(&readers, Arc::clone(&snapshot)),
             control: Mutex::new(Control {
                 tables,
                 snapshot,
                 state_bytes,
+                book: Book::default(),
             }),
             readers,
             drops: DropCounters::new(program.errors.len()),

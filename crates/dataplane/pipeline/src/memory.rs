@@ -12,6 +12,8 @@ use forebay_tables::{CounterArray, MeterArray};
 
 /// Bytes that every entry takes: its place in the engine, in the lists of the control plane, and their room to grow.
 const ENTRY_BYTES: u64 = 160;
+/// Bytes of an entry's date, when it may expire, and of what ends with it.
+const EXPIRY_BYTES: u64 = 112;
 /// Bytes of a word of its key, or of its action's data.
 const WORD_BYTES: u64 = 24;
 
@@ -66,7 +68,8 @@ pub(crate) fn entry_bytes(program: &Program, table: &Table) -> u64 {
         let params = &program.actions[listed.action.index()].params;
         params.iter().map(|param| words(param.width)).sum::<u64>()
     });
-    ENTRY_BYTES + WORD_BYTES * (key + data.max().unwrap_or(0))
+    let expiry = if table.deletes_idle { EXPIRY_BYTES } else { 0 };
+    ENTRY_BYTES + expiry + WORD_BYTES * (key + data.max().unwrap_or(0))
 }
 
 /// Bytes of everything; refuses a program that needs more than it may.

@@ -6,6 +6,7 @@
 //! write (registers, counters, meters) is in [`Stateful`], shared by all and synchronised inside. No worker ever waits
 //! for the control plane.
 
+use crate::control::learning::Book;
 use crate::load::Pipeline;
 use crate::replication::{Replica, ReplicationEngine};
 use crate::sections::RegisterLocks;
@@ -33,6 +34,8 @@ pub(crate) struct Control {
     pub(crate) snapshot: Arc<Snapshot>,
     /// What all of the program's state needs: see [`crate::memory`].
     pub(crate) state_bytes: u64,
+    /// When entries expire, and what ends with them.
+    pub(crate) book: Book,
 }
 
 /// What the control plane writes, as workers read it. A clone shares everything with its original.

@@ -62,6 +62,13 @@ pub(crate) struct Buffers {
     dequeued: Vec<EgressPacket>,
 }
 
+impl Buffers {
+    /// Whether packets wait for ingress.
+    pub(crate) fn are_entering(&self) -> bool {
+        !self.entering.is_empty() || !self.resubmitted.is_empty()
+    }
+}
+
 impl Digests {
     /// One more, unless too many wait.
     pub(crate) fn push(&mut self, message: DigestMessage, config: &Config) {
@@ -74,17 +81,18 @@ impl Digests {
 }
 
 impl Around<'_> {
-    /// Takes all entering packets to their ends or their queues; how many entered.
+    /// Takes entering packets to their ends or their queues, up to one that asks tables for entries: the next one finds these in
+    /// the next session. Returns how many entered.
     pub(crate) fn enter_all<T: Tracer>(&mut self, session: &mut Session<'_>, tracer: &mut T) -> u64 {
         let mut entered = 0;
-        while !session.has_learned()
-            && let Some(packet) = self.buffers.entering.pop_front()
-        {
-            entered += 1;
+        while !session.has_learned() {
+            let buffers = &mut *self.buffers;
+            let packet = buffers.resubmitted.pop_front().or_else(|| {
+                entered += u64::from(!buffers.entering.is_empty());
+                buffers.entering.pop_front()
+            });
+            let Some(packet) = packet else { break };
             self.enter(session, packet, tracer);
-            while let Some(packet) = self.buffers.resubmitted.pop_front() {
-                self.enter(session, packet, tracer);
-            }
         }
         entered
     }

@@ -137,6 +137,7 @@ impl Switch {
     /// those that wait in queues afterwards, as many leave them as their ports have room for. `now_ns` never goes back from call to
     /// call.
     pub fn poll<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
+        self.worker.expire(self.microseconds(now_ns) * 1_000);
         let activity = self.move_packets(now_ns, tracer);
         if self.stays_pinned && activity.is_idle() {
             self.worker.rest();
@@ -322,11 +323,10 @@ impl Switch {
             return (0, 0);
         }
         let (worker, mut around) = self.around(now_ns);
-        worker.expire(around.now_us * 1_000);
         let mut entered = 0;
         loop {
             entered += worker.session(|session| around.enter_all(session, tracer));
-            if around.buffers.entering.is_empty() {
+            if !around.buffers.are_entering() {
                 return (entered, around.egress);
             }
         }

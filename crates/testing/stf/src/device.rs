@@ -19,6 +19,9 @@ pub(crate) trait Device<O> {
     /// A packet comes to a port; returns when nothing moves any more, or when it seems that it will for ever.
     fn packet(&mut self, port: u32, data: &[u8], now_ns: u64, observer: &mut O) -> Settled;
 
+    /// Time passes without a packet.
+    fn pass_time(&mut self, now_ns: u64, observer: &mut O);
+
     /// The program.
     fn pipeline(&self) -> &Arc<Pipeline>;
 
@@ -71,6 +74,10 @@ impl<O: Observer> Device<O> for SwitchDevice {
             }
         }
         settled
+    }
+
+    fn pass_time(&mut self, now_ns: u64, observer: &mut O) {
+        self.switch.settle(now_ns, MAX_BREATHS, observer);
     }
 
     fn pipeline(&self) -> &Arc<Pipeline> {
@@ -161,6 +168,12 @@ impl<O> Device<O> for ChipDevice {
             true => Settled::Idle,
             false => Settled::Busy,
         }
+    }
+
+    fn pass_time(&mut self, now_ns: u64, _observer: &mut O) {
+        let time = self.network.now().max(now_ns * 1_000);
+        self.network.advance(time, &mut self.departures);
+        self.network.pipeline(0).expire_at(now_ns);
     }
 
     fn pipeline(&self) -> &Arc<Pipeline> {

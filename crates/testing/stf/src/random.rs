@@ -5,7 +5,9 @@
 //! entries may be found.
 
 use forebay_bits::{Bits, write_bits};
-use forebay_entries::{ActionCall, AddEntry, Command, KeyMatch, Literal, Located, Pattern, Test, UnnamedPorts};
+use forebay_entries::{
+    ActionCall, AddEntry, Command, EntryName, KeyMatch, Literal, Located, Pattern, Test, UnnamedPorts,
+};
 use forebay_ir::{BlockId, Body, Expr, KeySet, MatchKind, Op, Program, Role, SelectCase, SlotId, Table, Terminator};
 use num_bigint::BigUint;
 use std::collections::HashMap;
@@ -77,9 +79,11 @@ fn entry(program: &Program, table: &Table, random: &mut Random) -> Option<Comman
         pattern: pattern(key.match_kind, key.width, random),
     });
     Some(Command::Add(AddEntry {
-        table: table.name.clone(),
-        matches: matches.collect(),
-        priority: Some(1 + random.below(1000) as u32),
+        entry: EntryName {
+            table: table.name.clone(),
+            matches: matches.collect(),
+            priority: Some(1 + random.below(1000) as u32),
+        },
         action,
         handle: None,
     }))

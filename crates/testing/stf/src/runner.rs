@@ -127,7 +127,12 @@ impl<O: Observer, D: Device<O>> Run<D, O> {
                 });
             }
             Command::NoPacket => self.no_packet = self.no_packet.or(Some(line)),
-            Command::Wait => {}
+            Command::Wait { seconds: 0 } => {}
+            Command::Wait { seconds } => self.wait(*seconds, observer),
+            Command::CheckEntries { .. } => {
+                self.configure(line, command);
+                self.configured = false;
+            }
             _ => self.configure(line, command),
         }
     }
@@ -150,6 +155,14 @@ impl<O: Observer, D: Device<O>> Run<D, O> {
         if self.device.packet(port, data, self.now_ns, observer) == Settled::Busy {
             let message = "the packet still goes round in the switch, and seems to for ever".to_string();
             self.fail(Some(line), FailureKind::Endless, message);
+        }
+    }
+
+    /// Time passes without a packet.
+    fn wait(&mut self, seconds: u64, observer: &mut O) {
+        for _ in 0..seconds {
+            self.now_ns += COMMANDS_NS;
+            self.device.pass_time(self.now_ns, observer);
         }
     }
 

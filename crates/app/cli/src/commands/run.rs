@@ -16,6 +16,7 @@ use forebay_p4runtime::KeepingStatus;
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{Port, PortState};
+use forebay_pipeline::EXPIRY_PROFILES;
 use forebay_pipeline::FastPath;
 use forebay_pipeline::v1model::DROP_PORT;
 use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
@@ -93,6 +94,9 @@ pub struct Arguments {
     /// Never wait for packets but look for them again and again: shortest delay, all of a processor for each worker
     #[arg(long)]
     busy_poll: bool,
+    /// Time of an expiry profile of entries that packets add, in place of the program's, for example 2=300; 0 is for ever
+    #[arg(long = "expiry-profile", value_name = "NUMBER=SECONDS", value_parser = expiry_profile)]
+    expiry_profiles: Vec<(usize, u64)>,
     /// Open interfaces that another AF_XDP program holds all the same, through packet sockets beside it
     #[arg(long)]
     force: bool,
@@ -119,14 +123,29 @@ pub struct Extras {
 impl Arguments {
     /// How programs are loaded.
     fn loading(&self) -> forebay_pipeline::Options {
+        let mut expiry_profiles = [None; EXPIRY_PROFILES];
+        for &(number, time_ns) in &self.expiry_profiles {
+            expiry_profiles[number] = Some(time_ns);
+        }
         forebay_pipeline::Options {
             engine: self.engine.of_pipeline(),
             fast_path: FastPath::BesidePackets,
             memory_limit: self.control.memory.limit(),
             workers: self.switch.worker_count(),
+            expiry_profiles,
             ..Default::default()
         }
     }
+}
+
+/// Reads an expiry profile and its time, in nanoseconds.
+fn expiry_profile(text: &str) -> Result<(usize, u64), String> {
+    let (number, seconds) = text
+        .split_once('=')
+        .ok_or_else(|| "expected NUMBER=SECONDS, for example 2=300".to_string())?;
+    let number = crate::numbers::whole_in(number, 0..=EXPIRY_PROFILES as u32 - 1)?;
+    let seconds = crate::numbers::seconds(seconds)?;
+    Ok((number as usize, (seconds * 1e9) as u64))
 }
 
 /// Runs the switch until a signal, the end of the duration, or the end of all input. Everything that can be wrong with

@@ -5,8 +5,8 @@ use super::lexer::Token;
 use super::read_program::{FixedType, Reader};
 use crate::{
     Action, ActionCall, ActionId, ActionParam, ActionProfile, ActionProfileId, BodyId, Counter, CounterId, Digest,
-    DirectMeter, EntryMatch, Location, Meter, MeterId, Recipient, Register, Table, TableAction, TableEntry, TableId,
-    TableKey, Unit, ValueSet, ValueSetComponent,
+    DirectMeter, EntryMatch, Location, Meter, MeterId, Recipient, Register, RegisterId, Table, TableAction, TableEntry,
+    TableId, TableKey, Unit, ValueSet, ValueSetComponent,
 };
 
 impl Reader {
@@ -71,6 +71,8 @@ impl Reader {
                 table.direct_meter = Some(DirectMeter { meter, slot });
             }
             "idle_timeout" => table.supports_timeout = true,
+            "deletes_idle" => table.deletes_idle = true,
+            "expire_seconds" => table.expire_seconds.push(self.cursor.number()?),
             "hidden" => table.is_hidden = true,
             "entries" => table.entries_are_const = true,
             "entry" => table.entries.push(self.table_entry(&table.actions, constant)?),
@@ -280,17 +282,42 @@ impl Reader {
         Ok(())
     }
 
-    /// `entry TABLE action INDEX`, `idle_timeout TABLE`, or nothing.
+    /// `entry TABLE -> ACTION`, `pair TABLE -> ACTION, TABLE -> ACTION`, `idle_timeout TABLE`,
+    /// `number REGISTER REGISTER`, `share REGISTER`, or nothing.
     fn recipient(&mut self) -> Read<Recipient> {
         if self.cursor.accept_word("entry") {
             let table = TableId(self.cursor.reference(&self.names.tables)?);
-            self.cursor.expect_word("action")?;
+            self.cursor.expect("->")?;
             let action = self.cursor.number32()?;
             return Ok(Recipient::NewEntry { table, action });
+        }
+        if self.cursor.accept_word("pair") {
+            let table = TableId(self.cursor.reference(&self.names.tables)?);
+            self.cursor.expect("->")?;
+            let action = self.cursor.number32()?;
+            self.cursor.expect(",")?;
+            let reverse = TableId(self.cursor.reference(&self.names.tables)?);
+            self.cursor.expect("->")?;
+            let reverse_action = self.cursor.number32()?;
+            return Ok(Recipient::NewPair {
+                table,
+                action,
+                reverse,
+                reverse_action,
+            });
         }
         if self.cursor.accept_word("idle_timeout") {
             let table = TableId(self.cursor.reference(&self.names.tables)?);
             return Ok(Recipient::NewTimeout { table });
+        }
+        if self.cursor.accept_word("number") {
+            let ring = RegisterId(self.cursor.reference(&self.names.registers)?);
+            let counts = RegisterId(self.cursor.reference(&self.names.registers)?);
+            return Ok(Recipient::Number { ring, counts });
+        }
+        if self.cursor.accept_word("share") {
+            let taken = RegisterId(self.cursor.reference(&self.names.registers)?);
+            return Ok(Recipient::Share { taken });
         }
         Ok(Recipient::Controller)
     }
@@ -313,6 +340,8 @@ fn empty_table(name: String, location: Location) -> Table {
         direct_counter: None,
         direct_meter: None,
         supports_timeout: false,
+        deletes_idle: false,
+        expire_seconds: Vec::new(),
         is_hidden: false,
         location,
     }

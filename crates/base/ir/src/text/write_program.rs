@@ -4,7 +4,8 @@ use super::names::{Keyword, plain_or_quoted, quoted};
 use super::write_body::location;
 use super::write_expr::{ExprPrinter, constant};
 use crate::{
-    ActionCall, BodyId, EntryMatch, Header, Program, Recipient, Slot, SlotKind, Table, TableEntry, Unit, ValueSet,
+    ActionCall, BodyId, EntryMatch, Header, Program, Recipient, RegisterId, Slot, SlotKind, Table, TableEntry, Unit,
+    ValueSet,
 };
 use std::fmt::Write;
 
@@ -180,9 +181,22 @@ fn objects(text: &mut String, printer: &ExprPrinter) {
 }
 
 fn recipient(to: Recipient, printer: &ExprPrinter) -> String {
+    let register = |id: RegisterId| printer.names.registers.symbol(id.0);
     match to {
         Recipient::Controller => String::new(),
-        Recipient::NewEntry { table, action } => format!(" entry {} action {action}", printer.table(table)),
+        Recipient::NewEntry { table, action } => format!(" entry {} -> {action}", printer.table(table)),
+        Recipient::NewPair {
+            table,
+            action,
+            reverse,
+            reverse_action,
+        } => format!(
+            " pair {} -> {action}, {} -> {reverse_action}",
+            printer.table(table),
+            printer.table(reverse)
+        ),
+        Recipient::Number { ring, counts } => format!(" number {} {}", register(ring), register(counts)),
+        Recipient::Share { taken } => format!(" share {}", register(taken)),
         Recipient::NewTimeout { table } => format!(" idle_timeout {}", printer.table(table)),
     }
 }
@@ -259,6 +273,12 @@ fn table(text: &mut String, printer: &ExprPrinter, index: u32, table: &Table) {
     }
     if table.supports_timeout {
         line!(text, "  idle_timeout");
+    }
+    if table.deletes_idle {
+        line!(text, "  deletes_idle");
+    }
+    for seconds in &table.expire_seconds {
+        line!(text, "  expire_seconds {seconds}");
     }
     if table.is_hidden {
         line!(text, "  hidden");

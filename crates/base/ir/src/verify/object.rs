@@ -2,7 +2,8 @@
 
 use super::{Place, Rule, Verifier};
 use crate::{
-    Action, ActionCall, BodyKind, Digest, EntryMatch, MatchKind, Recipient, Table, TableEntry, TableKey, Unit,
+    Action, ActionCall, BodyKind, Digest, EntryMatch, MatchKind, Recipient, RegisterId, Table, TableEntry, TableId,
+    TableKey, Unit,
 };
 use forebay_bits::Bits;
 use std::collections::BTreeSet;
@@ -221,33 +222,77 @@ fn match_values(found: &EntryMatch) -> Vec<&Bits> {
 }
 
 impl Verifier<'_> {
-    /// A message to a table has the fields that the table asks for.
+    /// A message to a table has the fields that the table asks for, and one about numbers names registers.
     fn recipient(&mut self, digest: &Digest) {
-        let Some(id) = digest.to.table() else { return };
-        if !self.in_range("table", id.0, self.program.tables.len()) {
-            return;
-        }
+        let given: Vec<u32> = digest.fields.iter().map(|(_, width)| *width).collect();
+        let expected = match digest.to {
+            Recipient::Controller => return,
+            Recipient::NewTimeout { table } => self.message_of(table, None),
+            Recipient::NewEntry { table, action } => self.message_of(table, Some(action)),
+            Recipient::NewPair {
+                table,
+                action,
+                reverse,
+                reverse_action,
+            } => {
+                let first = self.message_of(table, Some(action));
+                let second = self.message_of(reverse, Some(reverse_action));
+                first.zip(second).map(|(first, second)| [first, second].concat())
+            }
+            Recipient::Number { ring, counts } => return self.number(digest, &given, ring, counts),
+            Recipient::Share { taken } => return self.share(digest, &given, taken),
+        };
+        let Some(expected) = expected else { return };
+        let fits = given.split_last().is_some_and(|(_, values)| values == expected);
+        self.require(fits, Rule::WidthMismatch, || {
+            format!("fields of {given:?} bits, expected {expected:?} and a profile")
+        });
+    }
+
+    /// Widths of the key fields of a table with exact keys, and of the parameters of one of its actions.
+    fn message_of(&mut self, id: TableId, action: Option<u32>) -> Option<Vec<u32>> {
         let program = self.program;
+        if !self.in_range("table", id.0, program.tables.len()) {
+            return None;
+        }
         let table = &program.tables[id.index()];
         let exact = table.keys.iter().all(|key| key.match_kind == MatchKind::Exact);
         self.require(exact, Rule::EntryMatchKind, || {
             format!("{} has keys that are not exact", table.name)
         });
-        let mut expected: Vec<u32> = table.keys.iter().map(|key| key.width).collect();
-        if let Recipient::NewEntry { action, .. } = digest.to {
+        let mut widths: Vec<u32> = table.keys.iter().map(|key| key.width).collect();
+        if let Some(action) = action {
             if !self.in_range("action of the table", action, table.actions.len()) {
-                return;
+                return None;
             }
             let id = table.actions[action as usize].action;
             if !self.in_range("action", id.0, program.actions.len()) {
-                return;
+                return None;
             }
-            expected.extend(program.actions[id.index()].params.iter().map(|param| param.width));
+            widths.extend(program.actions[id.index()].params.iter().map(|param| param.width));
         }
-        let given: Vec<u32> = digest.fields.iter().map(|(_, width)| *width).collect();
-        let fits = given.split_last().is_some_and(|(_, values)| values == expected);
+        Some(widths)
+    }
+
+    fn number(&mut self, digest: &Digest, given: &[u32], ring: RegisterId, counts: RegisterId) {
+        let registers = &self.program.registers;
+        if !self.in_range("register", ring.0, registers.len()) || !self.in_range("register", counts.0, registers.len())
+        {
+            return;
+        }
+        let expected = [registers[ring.index()].width, 1];
+        let fits = given == expected && registers[counts.index()].size >= 3;
         self.require(fits, Rule::WidthMismatch, || {
-            format!("fields of {given:?} bits, expected {expected:?} and a profile")
+            format!("{} does not have a number and a truth value", digest.name)
+        });
+    }
+
+    fn share(&mut self, digest: &Digest, given: &[u32], taken: RegisterId) {
+        if !self.in_range("register", taken.0, self.program.registers.len()) {
+            return;
+        }
+        self.require(matches!(given, [_, 1]), Rule::WidthMismatch, || {
+            format!("{} does not have an index and a truth value", digest.name)
         });
     }
 }

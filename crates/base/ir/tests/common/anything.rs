@@ -219,6 +219,8 @@ fn table(c: &mut Choices) -> Table {
             slot: c.maybe(slot),
         }),
         supports_timeout: c.flag(),
+        deletes_idle: c.flag(),
+        expire_seconds: c.many(3, |c| c.bits()),
         is_hidden: c.flag(),
         location: location(c),
     }

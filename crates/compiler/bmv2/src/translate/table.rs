@@ -116,6 +116,8 @@ impl Translator<'_> {
             direct_counter: self.direct_counter(table),
             direct_meter: self.direct_meter(table)?,
             supports_timeout: table.supports_timeout,
+            deletes_idle: false,
+            expire_seconds: Vec::new(),
             is_hidden: self.is_left_out(table),
             location,
         };

@@ -1,4 +1,5 @@
-//! Entries that the data plane adds and changes: `add_entry`, `set_entry_expire_time`, `allocate_flow_id` of PNA.
+//! Entries that the data plane adds and changes: `add_entry`, `set_entry_expire_time`, `allocate_flow_id` of PNA, and
+//! `add_entry_pair` of forebay.p4.
 //!
 //! An action says of its table's entries what a controller would: as a message ([`Recipient`]) with the key that was
 //! looked up, the action's data and the number of an expiry profile.
@@ -6,15 +7,20 @@
 use super::{Args, message};
 use crate::build;
 use crate::context::Context;
+use crate::control;
 use crate::graph;
 use crate::names;
+use crate::object::ObjectId;
 use crate::storage;
 use crate::types;
 use crate::value::Value;
+use forebay_check::annotations;
 use forebay_check::hir::{self, Type};
-use forebay_ir::{self as ir, BinaryOp, Digest, Expr, Op, Recipient, RegisterId};
+use forebay_ir::{self as ir, BinaryOp, Digest, DigestId, Expr, Op, Recipient, RegisterId, TableId};
+use forebay_syntax::ast::Annotation;
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
+use num_traits::ToPrimitive;
 
 /// The property of tables that the data plane adds entries to.
 pub const ADD_ON_MISS: &str = "add_on_miss";
@@ -24,6 +30,17 @@ pub const PROPERTIES: &[&str] = &[ADD_ON_MISS, "pna_idle_timeout", "idle_timeout
 
 /// Width of an expiry profile's number.
 const PROFILE_WIDTH: u32 = 8;
+
+/// Seconds of the expiry profiles that a table's `@expire_seconds(...)` names.
+pub fn expire_seconds(given: &[Annotation]) -> Vec<u64> {
+    let annotation = annotations::find(given, "expire_seconds");
+    let values = annotation.map(annotations::values).unwrap_or_default();
+    let seconds = values.into_iter().map(|value| match value {
+        annotations::Value::Int(seconds) => seconds.to_u64().unwrap_or(0),
+        _ => 0,
+    });
+    seconds.collect()
+}
 
 /// A table while its actions are lowered.
 #[derive(Clone, Debug)]
@@ -46,41 +63,152 @@ impl Learning {
     }
 }
 
+/// A pair of entries whose second table was not lowered yet when the message was declared.
+#[derive(Clone, Debug)]
+pub struct PendingPair {
+    digest: DigestId,
+    owner: ObjectId,
+    reverse: hir::TableId,
+    /// Widths of the reverse key.
+    widths: Vec<u32>,
+    span: Span,
+}
+
 /// `add_entry(action_name, action_params, expire_time_profile_id)`: true, for the table decides later.
 pub fn add_entry(cx: &mut Context, args: &Args, span: Span) -> Value {
     let done = Value::boolean(true);
     let Some(learning) = learning(cx, "add_entry", span) else {
         return done;
     };
-    let Value::Text(name) = args.value(cx, 0) else {
+    let Some((action, data)) = action_with_data(cx, learning.declared, args, 0) else {
         return done;
     };
-    let declared = &cx.hir.tables[learning.declared.index()];
+    let to = Recipient::NewEntry {
+        table: learning.table,
+        action,
+    };
+    send(cx, &learning, to, "$add_entry", data, args, 2);
+    done
+}
+
+/// `add_entry_pair(action_name, action_params, reverse_table, reverse_key, reverse_action_name, reverse_params,
+/// expire_time_profile_id)`: true, for the tables decide later.
+pub fn add_entry_pair(cx: &mut Context, args: &Args, span: Span) -> Value {
+    let done = Value::boolean(true);
+    let Some(learning) = learning(cx, "add_entry_pair", span) else {
+        return done;
+    };
+    let Some((action, mut data)) = action_with_data(cx, learning.declared, args, 0) else {
+        return done;
+    };
+    let Some(reverse) = learning_table(cx, args, 2) else {
+        return done;
+    };
+    let key = args.value(cx, 3).scalars();
+    let widths: Vec<u32> = key.iter().map(|value| value.width(&cx.program)).collect();
+    let Some((reverse_action, reverse_data)) = action_with_data(cx, reverse, args, 4) else {
+        return done;
+    };
+    data.extend(key);
+    data.extend(reverse_data);
+    let to = Recipient::NewPair {
+        table: learning.table,
+        action,
+        reverse: TableId(u32::MAX),
+        reverse_action,
+    };
+    let kind = format!("$add_entry_pair.{}", cx.hir.tables[reverse.index()].name);
+    let digest = send(cx, &learning, to, &kind, data, args, 6);
+    if let Some(owner) = cx.control {
+        cx.pending_pairs.push(PendingPair {
+            digest,
+            owner,
+            reverse,
+            widths,
+            span,
+        });
+    }
+    done
+}
+
+/// Gives pairs of entries their second tables, when all tables are known.
+pub fn complete_pairs(cx: &mut Context) {
+    for pair in std::mem::take(&mut cx.pending_pairs) {
+        let declared = &cx.hir.tables[pair.reverse.index()];
+        let instance = control::instance(cx, pair.owner);
+        let Some(id) = instance.and_then(|instance| instance.tables.get(&pair.reverse).copied()) else {
+            let message = format!("the table `{}` is never applied", declared.name);
+            cx.error(codes::INVALID_ENTRY, pair.span, message);
+            continue;
+        };
+        let keys = cx.program.tables[id.index()].keys.iter();
+        if !keys.map(|key| key.width).eq(pair.widths) {
+            let message = format!("the values do not fit the key of `{}`", declared.name);
+            cx.error(codes::INVALID_ENTRY, pair.span, message);
+        }
+        if let Recipient::NewPair { reverse, .. } = &mut cx.program.digests[pair.digest.index()].to {
+            *reverse = id;
+        }
+    }
+}
+
+/// The table with add_on_miss of the present control that an argument names.
+fn learning_table(cx: &mut Context, args: &Args, index: usize) -> Option<hir::TableId> {
+    let Value::Text(name) = args.value(cx, index) else {
+        return None;
+    };
+    let tables = cx.hir.tables.iter();
+    let owner = cx
+        .control
+        .and_then(|owner| control::instance(cx, owner))
+        .map(|instance| instance.control);
+    let found = (0..)
+        .zip(tables)
+        .find(|(_, table)| table.name == name && Some(table.control) == owner);
+    let Some((id, table)) = found else {
+        let message = format!("this control has no table `{name}`");
+        cx.error(codes::INVALID_ENTRY, args.span(index), message);
+        return None;
+    };
+    if !table.properties.iter().any(|property| property.name == ADD_ON_MISS) {
+        let message = format!("the table `{name}` does not have `{ADD_ON_MISS} = true`");
+        cx.error(codes::INVALID_ENTRY, args.span(index), message);
+        return None;
+    }
+    Some(hir::TableId(id))
+}
+
+/// The index in a table's list of the action that an argument names, and the data in the next argument.
+fn action_with_data(cx: &mut Context, table: hir::TableId, args: &Args, index: usize) -> Option<(u32, Vec<Expr>)> {
+    let Value::Text(name) = args.value(cx, index) else {
+        return None;
+    };
+    let declared = &cx.hir.tables[table.index()];
     let named = |listed: &hir::TableAction| cx.hir.actions[listed.action.index()].name == name;
-    let Some(index) = declared.actions.iter().position(named) else {
+    let Some(action) = declared.actions.iter().position(named) else {
         let message = format!("the table `{}` has no action `{name}`", declared.name);
-        cx.error(codes::INVALID_ENTRY, args.span(0), message);
-        return done;
+        cx.error(codes::INVALID_ENTRY, args.span(index), message);
+        return None;
     };
-    let params = &cx.hir.actions[declared.actions[index].action.index()].params;
+    if annotations::has(&declared.actions[action].annotations, "defaultonly") {
+        let message = format!("`{name}` is marked @defaultonly");
+        cx.error(codes::INVALID_ENTRY, args.span(index), message);
+        return None;
+    }
+    let params = &cx.hir.actions[declared.actions[action].action.index()].params;
     let widths: Vec<u32> = params
         .iter()
         .filter_map(|param| types::scalar(cx, &cx.hir.vars[param.var.index()].ty))
         .map(|scalar| scalar.width)
         .collect();
-    let data = args.value(cx, 1).scalars();
+    let data = args.value(cx, index + 1).scalars();
     let given: Vec<u32> = data.iter().map(|value| value.width(&cx.program)).collect();
     if given != widths {
         let message = format!("the values do not fit the parameters of `{name}`");
-        cx.error(codes::INVALID_ENTRY, args.span(1), message);
-        return done;
+        cx.error(codes::INVALID_ENTRY, args.span(index + 1), message);
+        return None;
     }
-    let to = Recipient::NewEntry {
-        table: learning.table,
-        action: index as u32,
-    };
-    send(cx, &learning, to, "$add_entry", data, args, 2);
-    done
+    Some((action as u32, data))
 }
 
 /// `set_entry_expire_time(expire_time_profile_id)`
@@ -108,7 +236,7 @@ fn send(
     values: Vec<Expr>,
     args: &Args,
     profile: usize,
-) {
+) -> DigestId {
     let profile = args.scalar(cx, profile);
     let width = profile.width(&cx.program);
     let profile = build::resize(profile, width, PROFILE_WIDTH, false);
@@ -131,6 +259,7 @@ fn send(
     let keys = learning.keys.iter().map(|(_, _, key)| key.clone());
     let data = keys.chain(values).chain([profile]).collect();
     graph::emit(cx, Op::Digest { digest, data });
+    digest
 }
 
 /// `allocate_flow_id()`: the next number.

@@ -8,6 +8,7 @@ mod checksum;
 pub mod learning;
 mod message;
 mod packet;
+mod pool;
 pub mod portable;
 mod state;
 mod traffic;
@@ -67,6 +68,11 @@ const V1MODEL_FUNCTIONS: &[&str] = &[
     "log_msg",
     "assert",
     "assume",
+    "add_entry",
+    "add_entry_pair",
+    "allocate_flow_id",
+    "set_entry_expire_time",
+    "restart_expire_timer",
 ];
 
 const PORTABLE_FUNCTIONS: &[&str] = &[
@@ -83,6 +89,7 @@ const PORTABLE_FUNCTIONS: &[&str] = &[
     "send_to_port",
     "mirror_packet",
     "add_entry",
+    "add_entry_pair",
     "allocate_flow_id",
     "set_entry_expire_time",
     "restart_expire_timer",
@@ -98,6 +105,8 @@ const V1MODEL_OBJECTS: &[&str] = &[
     "action_profile",
     "action_selector",
     "Checksum16",
+    "NumberPool",
+    "Quota",
 ];
 
 const PORTABLE_OBJECTS: &[&str] = &[
@@ -115,6 +124,8 @@ const PORTABLE_OBJECTS: &[&str] = &[
     "Digest",
     "PacketReplicationEngine",
     "BufferingQueueingEngine",
+    "NumberPool",
+    "Quota",
 ];
 
 /// Evaluated arguments of an extern call.
@@ -262,6 +273,8 @@ pub fn construct(
         "Random" => portable::random(cx, &made),
         "DirectMeter" => portable::direct_meter(cx, made),
         "Digest" => portable::digest(cx, &made),
+        "NumberPool" => pool::number_pool(cx, &made),
+        "Quota" => pool::quota(cx, &made),
         "PacketReplicationEngine" | "BufferingQueueingEngine" => Object::Engine,
         name => {
             unsupported(cx, "extern object", name, objects(cx.program.architecture), span);
@@ -310,6 +323,7 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
         "send_to_port" => portable::send_to_port(cx, &args),
         "mirror_packet" => portable::mirror_packet(cx, &args),
         "add_entry" => return learning::add_entry(cx, &args, span),
+        "add_entry_pair" => return learning::add_entry_pair(cx, &args, span),
         "allocate_flow_id" => return learning::allocate_flow_id(cx, &function.result),
         "set_entry_expire_time" => learning::set_entry_expire_time(cx, &args, span),
         // Every hit begins the time again.
@@ -435,6 +449,10 @@ fn dispatch(cx: &mut Context, id: ObjectId, method: &str, args: &Args, span: Spa
         }
         (Object::InternetChecksum(sum), method) => return portable::internet_method(cx, sum, method, args),
         (Object::Random { low, high, width }, "read") => return Some(portable::read_random(cx, low, high, width)),
+        (Object::NumberPool { ring, counts, digest }, "claim") => {
+            return Some(pool::claim(cx, (ring, counts, digest), args));
+        }
+        (Object::Quota { taken, digest }, "take") => return Some(pool::take(cx, (taken, digest), args)),
         (Object::Digest(digest), "pack") => portable::pack(cx, digest, args),
         (Object::Unsupported, _) => {}
         _ => {

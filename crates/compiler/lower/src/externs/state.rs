@@ -44,7 +44,7 @@ impl Made {
     }
 
     /// The number of elements of an array whose elements take so many bytes.
-    fn array_size(&self, cx: &mut Context, index: usize, element_bytes: u64) -> u64 {
+    pub fn array_size(&self, cx: &mut Context, index: usize, element_bytes: u64) -> u64 {
         let size = self.size(cx, index);
         if size.saturating_mul(element_bytes) > limits::MAX_ARRAY_BYTES {
             let largest = limits::MAX_ARRAY_BYTES / element_bytes;

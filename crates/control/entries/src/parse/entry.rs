@@ -1,7 +1,7 @@
 //! `add`, `setdefault`, `remove`.
 
 use super::{ParseError, line::Line};
-use crate::{ActionCall, AddEntry, Command, KeyMatch, Literal, Pattern};
+use crate::{ActionCall, AddEntry, Command, EntryName, KeyMatch, Literal, Pattern};
 
 pub fn add(line: &mut Line) -> Result<Command, ParseError> {
     let table = line.qualified_name("a table's name")?;
@@ -35,9 +35,11 @@ pub fn add(line: &mut Line) -> Result<Command, ParseError> {
         None
     };
     Ok(Command::Add(AddEntry {
-        table,
-        priority,
-        matches,
+        entry: EntryName {
+            table,
+            priority,
+            matches,
+        },
         action,
         handle,
     }))
@@ -51,6 +53,37 @@ pub fn set_default(line: &mut Line) -> Result<Command, ParseError> {
         table,
         action: ActionCall { name, args },
     })
+}
+
+pub fn delete(line: &mut Line) -> Result<Command, ParseError> {
+    let table = line.qualified_name("a table's name")?;
+    let has_priority = line.peek().is_some_and(|c| c.is_ascii_digit());
+    let priority = has_priority.then(|| line.number_u32("a priority")).transpose()?;
+    let mut matches = Vec::new();
+    while !line.at_end() {
+        let name = line.qualified_name("a key field")?;
+        let pattern = pattern(line)?;
+        matches.push(KeyMatch { name, pattern });
+    }
+    Ok(Command::Delete(EntryName {
+        table,
+        priority,
+        matches,
+    }))
+}
+
+pub fn check_entries(line: &mut Line) -> Result<Command, ParseError> {
+    let table = line.qualified_name("a table's name")?;
+    let number = line.number_u64("a number of entries")?;
+    Ok(Command::CheckEntries { table, number })
+}
+
+pub fn wait(line: &mut Line) -> Result<Command, ParseError> {
+    let seconds = match line.at_end() {
+        true => 0,
+        false => line.number_u64("a number of seconds")?,
+    };
+    Ok(Command::Wait { seconds })
 }
 
 pub fn remove(line: &mut Line) -> Result<Command, ParseError> {

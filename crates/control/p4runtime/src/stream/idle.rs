@@ -4,6 +4,8 @@
 //! stands: the timer is armed for the rest of the time, or the entry is idle. An idle entry is told once; its time begins
 //! anew then. One look tells of a bounded number of entries, so that others are served in between.
 //!
+//! An entry that packets have added, or that is in a table where they add some, is told when it has expired and is gone.
+//!
 //! A timer of an entry that was deleted is forgotten when it is due, or when such timers become many.
 
 use super::wheel::Wheel;
@@ -20,9 +22,16 @@ const DUE_MAX: usize = 256;
 /// Timers of deleted entries may be as many as entries, and this many more.
 const SPARE: usize = 1024;
 
+/// Time between two looks for entries that have expired in tables that packets add entries to.
+const EXPIRED_NS: u64 = 100_000_000;
+
 /// The timers of a program's entries.
 #[derive(Debug, Default)]
-pub(crate) struct IdleTimers(Wheel);
+pub(crate) struct IdleTimers {
+    wheel: Wheel,
+    /// When to look next for entries that the data plane has deleted; none when it deletes none.
+    expired_ns: Option<u64>,
+}
 
 impl IdleTimers {
     /// Timers for all entries that have a time-out.
@@ -33,30 +42,34 @@ impl IdleTimers {
                 timers.watch(table.id, entry, idle);
             }
         }
+        let tables = schema.tables.values().filter(|table| table.supports_timeout);
+        pipeline.tell_expired(tables.map(|table| table.index));
+        timers.expired_ns = pipeline.tells_expired().then_some(0);
         timers
     }
 
     /// An entry was written.
     pub(crate) fn watch(&mut self, table: u32, entry: u64, idle: IdleTime) {
         if idle.timeout_ns > 0 {
-            self.0.arm((table, entry), idle.last_hit_ns, idle.timeout_ns);
+            self.wheel.arm((table, entry), idle.last_hit_ns, idle.timeout_ns);
         }
     }
 
     /// When to look next.
     pub(crate) fn next_ns(&self) -> Option<u64> {
-        self.0.next_ns()
+        let next_ns = self.wheel.next_ns();
+        self.expired_ns.into_iter().chain(next_ns).min()
     }
 
     /// Forgets timers of deleted entries when there are many.
     pub(crate) fn tidy(&mut self, schema: &Schema, pipeline: &Pipeline) {
-        if self.0.len() <= SPARE {
+        if self.wheel.len() <= SPARE {
             return;
         }
         let tables = schema.tables.values().filter(|table| table.supports_timeout);
         let entries: usize = tables.map(|table| pipeline.entry_count(table.index)).sum();
-        if self.0.len() > 2 * entries + SPARE {
-            self.0
+        if self.wheel.len() > 2 * entries + SPARE {
+            self.wheel
                 .retain(|(table, entry)| idle_time(schema, pipeline, table, entry).is_some());
         }
     }
@@ -84,7 +97,7 @@ pub(crate) fn look(
         ..
     } = forwarding;
     let mut idle: BTreeMap<u32, Vec<TableEntry>> = BTreeMap::new();
-    for ((table, entry), counted_from_ns) in timers.0.take_due(now_ns, DUE_MAX) {
+    for ((table, entry), counted_from_ns) in timers.wheel.take_due(now_ns, DUE_MAX) {
         let Some(IdleTime {
             timeout_ns,
             last_hit_ns,
@@ -94,16 +107,30 @@ pub(crate) fn look(
         };
         let since_ns = last_hit_ns.max(counted_from_ns);
         if now_ns.saturating_sub(since_ns) < timeout_ns {
-            timers.0.arm((table, entry), since_ns, timeout_ns);
+            timers.wheel.arm((table, entry), since_ns, timeout_ns);
             continue;
         }
-        timers.0.arm((table, entry), now_ns, timeout_ns);
+        timers.wheel.arm((table, entry), now_ns, timeout_ns);
         let table = &schema.tables[&table];
         if is_heard(table.id)
             && let Some(record) = pipeline.record_by_id(table.index, entry)
         {
             let entry = identity(table, &record, ledger.entry(table.id, record.id));
             idle.entry(table.id).or_default().push(entry);
+        }
+    }
+    if timers.expired_ns.is_some_and(|due_ns| due_ns <= now_ns) {
+        let expired = pipeline.take_expired(DUE_MAX);
+        let rest_ns = if expired.len() < DUE_MAX { EXPIRED_NS } else { 0 };
+        timers.expired_ns = Some(now_ns + rest_ns);
+        for (index, record) in expired {
+            let Some(table) = schema.tables.values().find(|table| table.index == index) else {
+                continue;
+            };
+            if is_heard(table.id) {
+                let entry = identity(table, &record, ledger.entry(table.id, record.id));
+                idle.entry(table.id).or_default().push(entry);
+            }
         }
     }
     let notifications = idle.into_iter();

@@ -423,6 +423,8 @@ impl Generator<'_> {
             direct_counter: None,
             direct_meter: None,
             supports_timeout: false,
+            deletes_idle: false,
+            expire_seconds: Vec::new(),
             is_hidden: false,
             location: Location::default(),
         });

@@ -30,6 +30,7 @@
 //! that is inserted begin anew; when an atomic batch deletes an entry and inserts another in its place, packets that hit
 //! the old one while the batch is being published may be counted for the new one.
 
+use crate::control::learning::Hold;
 use crate::error::ControlError;
 use crate::load::Pipeline;
 use crate::memory::entry_bytes;
@@ -45,6 +46,8 @@ pub struct Batch<'a> {
     control: MutexGuard<'a, Control>,
     /// Where an atomic batch writes.
     draft: Option<Draft>,
+    /// What entries held that the batch has removed.
+    pub(super) released: Vec<Hold>,
 }
 
 /// What an atomic batch will put in place of what packets see.
@@ -57,6 +60,18 @@ struct Draft {
     state_bytes: u64,
     /// Slots that held another entry before the batch: their direct objects begin anew when it is published.
     reused_slots: Vec<(TableId, usize)>,
+    /// Entries that the batch has removed, one of each pair, and the dates of those that it has added.
+    removed: Vec<(TableId, EntryId)>,
+    dates: Vec<Date>,
+}
+
+/// An entry that becomes idle, its time-out, and from when that counts.
+#[derive(Clone, Copy, Debug)]
+struct Date {
+    table: TableId,
+    entry: EntryId,
+    timeout_ns: u64,
+    from_ns: u64,
 }
 
 impl Pipeline {
@@ -67,8 +82,11 @@ impl Pipeline {
             pipeline: self,
             control: self.control(),
             draft: None,
+            released: Vec::new(),
         };
-        writes(&mut batch)
+        let result = writes(&mut batch);
+        batch.give_released_back();
+        result
     }
 
     /// Several writes that packets see all at once, or not at all when `writes` fails. Costs a copy of every table
@@ -83,11 +101,14 @@ impl Pipeline {
             tables: control.tables.iter().map(|_| None).collect(),
             state_bytes: control.state_bytes,
             reused_slots: Vec::new(),
+            removed: Vec::new(),
+            dates: Vec::new(),
         };
         let mut batch = Batch {
             pipeline: self,
             control,
             draft: Some(draft),
+            released: Vec::new(),
         };
         let result = writes(&mut batch)?;
         batch.commit();
@@ -96,6 +117,43 @@ impl Pipeline {
 }
 
 impl Batch<'_> {
+    /// The control plane's side as it is without the batch, if that is atomic.
+    pub(super) fn control_mut(&mut self) -> &mut Control {
+        &mut self.control
+    }
+
+    /// Notes when an entry may expire, once packets see it.
+    pub(super) fn note_date(&mut self, table: TableId, entry: EntryId, timeout_ns: u64, from_ns: u64) {
+        let date = Date {
+            table,
+            entry,
+            timeout_ns,
+            from_ns,
+        };
+        match &mut self.draft {
+            Some(draft) => draft.dates.push(date),
+            None => self.watch(table, entry, timeout_ns, from_ns),
+        }
+    }
+
+    /// Notes that an entry is gone. Returns its partner, which is to go with it.
+    pub(super) fn note_removed(&mut self, entry: (TableId, EntryId)) -> Option<(TableId, EntryId)> {
+        let partner = self.control.book.partner(entry);
+        match &mut self.draft {
+            Some(draft) => draft.removed.push(entry),
+            None => self.control.book.forget(entry, &mut self.released),
+        }
+        partner
+    }
+
+    /// Gives back what removed entries held.
+    fn give_released_back(&mut self) {
+        if !self.released.is_empty() {
+            let pipeline = self.pipeline;
+            pipeline.stateful.give_back(&pipeline.readers, self.released.drain(..));
+        }
+    }
+
     /// A table with what the batch has written so far.
     pub(super) fn table(&self, id: TableId) -> &Table {
         let draft = self.draft.as_ref();
@@ -214,5 +272,12 @@ impl Batch<'_> {
         self.control.snapshot = draft.snapshot;
         self.control.state_bytes = draft.state_bytes;
         self.publish();
+        for entry in draft.removed {
+            self.control.book.forget(entry, &mut self.released);
+        }
+        for date in draft.dates {
+            self.watch(date.table, date.entry, date.timeout_ns, date.from_ns);
+        }
+        self.give_released_back();
     }
 }

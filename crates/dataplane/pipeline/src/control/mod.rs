@@ -20,6 +20,7 @@ mod value_sets;
 pub use batch::Batch;
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;
+pub use learning::LearningCounters;
 pub use records::{IdleTime, Record};
 
 /// A table entry.

@@ -134,7 +134,7 @@ impl Pipeline {
         }
     }
 
-    fn record_of(&self, table: TableId, entry: &forebay_tables::Entry) -> Record {
+    pub(super) fn record_of(&self, table: TableId, entry: &forebay_tables::Entry) -> Record {
         let declared = &self.program.tables[table.index()];
         Record {
             id: entry.id().0,
@@ -189,6 +189,9 @@ impl Batch<'_> {
             .modify_with_timeout(found.id(), action.clone(), timeout);
         let unused = if modified.is_ok() { found.action() } else { &action };
         self.release(table, unused.as_ref());
+        if let (Ok(()), Some((timeout_ns, from_ns))) = (&modified, timeout) {
+            self.note_date(table, found.id(), timeout_ns, from_ns);
+        }
         modified.map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
     }
 

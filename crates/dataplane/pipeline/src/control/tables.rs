@@ -132,6 +132,7 @@ impl Batch<'_> {
             true => new.inserted_ns.max(1),
             false => 0,
         };
+        let (timeout_ns, from_ns) = (new.idle_timeout_ns, new.inserted_ns);
         let action = new.action.clone();
         self.acquire(id, action.as_ref())?;
         let claimed = self.claim_entry(id);
@@ -141,7 +142,12 @@ impl Batch<'_> {
                 convert::table_error(&self.pipeline.program, declared, error)
             })
         });
-        inserted.inspect_err(|_| self.release(id, action.as_ref()))
+        match inserted {
+            Ok(entry) if timeout_ns > 0 => self.note_date(id, entry, timeout_ns, from_ns),
+            Ok(_) => {}
+            Err(_) => self.release(id, action.as_ref()),
+        }
+        inserted
     }
 
     /// See [`Pipeline::modify_entry`].
@@ -164,11 +170,6 @@ impl Batch<'_> {
         self.remove(id, found.id())
     }
 
-    /// Removes an entry by its number, if it is still there and can be changed.
-    pub(super) fn remove_by_id(&mut self, id: TableId, entry: u64) {
-        let _ = self.remove(id, EntryId(entry));
-    }
-
     /// See [`Pipeline::clear_entries`].
     pub fn clear_entries(&mut self, table: &str) -> Result<(), ControlError> {
         let id = self.pipeline.table_id(table)?;
@@ -181,7 +182,13 @@ impl Batch<'_> {
         }
         let changeable = self.table(id).entries().filter(|entry| !entry.is_const());
         let entries: Vec<_> = changeable.map(|entry| entry.id()).collect();
-        entries.into_iter().try_for_each(|entry| self.remove(id, entry))
+        for entry in entries {
+            // The other entry of its pair may have taken it along.
+            if self.table(id).get(entry).is_some() {
+                self.remove(id, entry)?;
+            }
+        }
+        Ok(())
     }
 
     /// See [`Pipeline::set_default_action`].
@@ -201,7 +208,19 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn remove(&mut self, id: TableId, entry: forebay_tables::EntryId) -> Result<(), ControlError> {
+    /// Removes an entry, the other one of its pair, and what they hold.
+    pub(super) fn remove(&mut self, id: TableId, entry: EntryId) -> Result<(), ControlError> {
+        self.remove_alone((id, entry))?;
+        if let Some(partner) = self.note_removed((id, entry))
+            && self.table(partner.0).get(partner.1).is_some()
+        {
+            self.remove_alone(partner)?;
+        }
+        Ok(())
+    }
+
+    /// Removes an entry and nothing with it.
+    pub(super) fn remove_alone(&mut self, (id, entry): (TableId, EntryId)) -> Result<(), ControlError> {
         let declared = &self.pipeline.program.tables[id.index()];
         let removed = self
             .table_mut(id)

@@ -11,12 +11,12 @@
 
 mod outcome;
 
-use crate::outcome::{DigestMessage, DropReason};
+use crate::outcome::DropReason;
 use crate::packet::{Contents, EgressArguments, IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::{CloneSession, Replica};
 use crate::v1model::pass::Pass;
 use crate::v1model::{Burst, WorkerScratch, verdict};
-use forebay_exec::{DigestRequest, Ended, Input, PacketFacts, Preserve, Requests, State, Tracer, eval};
+use forebay_exec::{Ended, Input, PacketFacts, Preserve, Requests, State, Tracer, eval};
 use forebay_ir::pipeline::{Argument, Clear, End, Entry, Finish, GlueOp, Graph, Mirror, MirrorFrame, Reason, Target};
 use forebay_ir::{BlockId, BodyId, BodyKind, Expr, SlotId};
 pub(crate) use outcome::Outcome;
@@ -239,18 +239,9 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 
     fn send_digests(&mut self) {
-        let requests = &mut self.scratch.scratch.requests;
-        for request in requests.digests.drain(..) {
-            if self.burst.is_for_table(&request) {
-                self.scratch.learned.push(request);
-                continue;
-            }
-            let DigestRequest { digest, values } = request;
-            (self.sink)(Outcome::Digest(DigestMessage { digest, values }));
-        }
-        for _ in 0..std::mem::take(&mut requests.digests_lost) {
-            self.scratch.count_drop(self.burst, DropReason::DigestLimit);
-        }
+        let sink = &mut self.sink;
+        self.scratch
+            .take_digests(self.burst, |message| sink(Outcome::Digest(message)));
     }
 
     /// What was emitted and what the parser left become the frame.
@@ -467,19 +458,12 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         verdict(self.tracer, || format!("drop: {reason}"));
         self.scratch.count_drop(self.burst, reason);
         (self.sink)(Outcome::Drop(reason));
+        self.scratch.end_pass(self.burst);
         self.scratch.pool.recycle_packet(packet);
     }
 }
 
 impl Burst<'_> {
-    /// Whether a message is for a table, and not for the control plane.
-    pub(crate) fn is_for_table(self, request: &DigestRequest) -> bool {
-        self.pipeline.program.digests[request.digest.index()]
-            .to
-            .table()
-            .is_some()
-    }
-
     /// How a body ended: with a parser's error, if with one.
     fn ended(self, body: BodyId, ended: Ended) -> Result<Option<u32>, DropReason> {
         let program = &self.pipeline.program;

@@ -58,7 +58,7 @@ impl WorkerScratch {
                 if let Some(clone) = self.scratch.requests.clone {
                     self.clone_from_egress(burst, &mut packet, clone, decide, tracer);
                 }
-                self.send_digests(burst, |message| decide(EgressDecision::Digest(message)));
+                self.take_digests(burst, |message| decide(EgressDecision::Digest(message)));
                 self.after_copies(burst, &mut packet, &input, tracer)
             }
             Err(reason) => Err(reason),

@@ -5,10 +5,10 @@ use super::{
     Burst, DROP_PORT, WorkerScratch, completed, get_optional, port, preserve_in, preserved, restore, set_optional,
     verdict,
 };
-use crate::outcome::{DigestMessage, DropReason, IngressDecision};
+use crate::outcome::{DropReason, IngressDecision};
 use crate::packet::{Contents, IngressArguments, IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::Replica;
-use forebay_exec::{CloneRequest, DigestRequest, Ended, Input, PacketFacts, Preserve, State, Tracer};
+use forebay_exec::{CloneRequest, Ended, Input, PacketFacts, Preserve, State, Tracer};
 
 impl WorkerScratch {
     pub(super) fn ingress_packet<T: Tracer>(
@@ -71,7 +71,7 @@ impl WorkerScratch {
             self.clone_from_ingress(burst, &mut packet, clone, decide, tracer);
         }
         if self.scratch.requests.has_digests() {
-            self.send_digests(burst, |message| decide(IngressDecision::Digest(Box::new(message))));
+            self.take_digests(burst, |message| decide(IngressDecision::Digest(Box::new(message))));
         }
         let state = packet.state();
         let group = get_optional(state, numbers.mcast_grp) as u16;
@@ -238,20 +238,6 @@ impl WorkerScratch {
             .extend_from_slice(&packet.bytes[..seen.min(packet.bytes.len())]);
         copy.payload_bit = payload_bit;
         Ok(copy)
-    }
-
-    pub(super) fn send_digests(&mut self, burst: Burst<'_>, mut send: impl FnMut(DigestMessage)) {
-        for request in self.scratch.requests.digests.drain(..) {
-            if burst.is_for_table(&request) {
-                self.learned.push(request);
-                continue;
-            }
-            let DigestRequest { digest, values } = request;
-            send(DigestMessage { digest, values });
-        }
-        for _ in 0..std::mem::take(&mut self.scratch.requests.digests_lost) {
-            self.count_drop(burst, DropReason::DigestLimit);
-        }
     }
 
     fn resubmit<T: Tracer>(

@@ -50,6 +50,7 @@ mod pool;
 mod steady;
 mod usefulness;
 
+use crate::control::learning::Learned;
 use crate::frame_buffer::FrameBuffer;
 use crate::graph::{Outcome, Walk};
 use crate::load::Pipeline;
@@ -68,6 +69,7 @@ pub(crate) use fast_path::route;
 pub use fast_path::{Arrival, Leaving, Passage, Passed};
 pub use flow::FlowKey;
 use forebay_exec::{DigestRequest, Ended, Event, NumberPlace, Preserve, State, Tracer};
+use forebay_ir::Recipient;
 use forebay_jit::gress::Side;
 use forebay_jit::{Arrays, Locations, NotedClone, Site};
 use forebay_tables::{Pin, Reader};
@@ -87,8 +89,8 @@ pub struct Worker {
     /// Says when this worker reads tables.
     reader: Reader,
     stays_pinned: bool,
-    /// Whether packets change entries of tables.
-    learns: bool,
+    /// Whether entries of tables expire.
+    expires: bool,
     /// Where compiled code counts, and finds registers.
     arrays: Arrays,
     /// Where it searches tables, by side.
@@ -113,7 +115,7 @@ pub(crate) struct WorkerScratch {
     pub(crate) pool: Pool,
     pub(crate) scratch: Scratch,
     /// What packets of the burst ask of tables.
-    pub(crate) learned: Vec<DigestRequest>,
+    pub(crate) learned: Vec<Learned>,
     /// The time of the last packet of a session.
     now_ns: u64,
 }
@@ -228,7 +230,7 @@ impl Worker {
             arrays: pipeline.stateful.arrays(&pipeline.program, shard),
             reader: pipeline.readers.reader(),
             stays_pinned: false,
-            learns: pipeline.learns(),
+            expires: pipeline.learning.is_used(),
             locations: Default::default(),
             pipeline,
             bench: WorkerScratch {
@@ -322,9 +324,10 @@ impl Worker {
         self.learn(now_ns);
     }
 
-    /// Deletes entries of learning tables that have expired, before a session. No table is pinned meanwhile.
+    /// Deletes entries that have expired, a bounded number of them. No table is pinned meanwhile.
+    #[inline]
     pub fn expire(&mut self, now_ns: u64) {
-        if self.learns {
+        if self.expires && self.pipeline.learning.is_due(now_ns) {
             self.rest();
             self.pipeline.expire(now_ns);
         }
@@ -477,7 +480,8 @@ impl WorkerScratch {
         tracer: &mut T,
     ) {
         let Some(graph) = &burst.pipeline.program.graph else {
-            return self.ingress_packet(burst, packet, decide, tracer);
+            self.ingress_packet(burst, packet, decide, tracer);
+            return self.end_pass(burst);
         };
         let walk = Walk {
             scratch: self,
@@ -499,7 +503,8 @@ impl WorkerScratch {
         tracer: &mut T,
     ) {
         let Some(graph) = &burst.pipeline.program.graph else {
-            return self.egress_packet(burst, packet, arguments, decide, tracer);
+            self.egress_packet(burst, packet, arguments, decide, tracer);
+            return self.end_pass(burst);
         };
         let walk = Walk {
             scratch: self,
@@ -519,6 +524,44 @@ impl WorkerScratch {
         packet.instance_type = InstanceType::Normal;
         packet.passes = Passes::default();
         IngressPacket(packet)
+    }
+
+    /// Behind a pass: what a packet that failed has taken for an entry returns.
+    #[inline]
+    pub(crate) fn end_pass(&mut self, burst: Burst<'_>) {
+        if !self.scratch.requests.digests.is_empty() {
+            self.note_failed(burst);
+        }
+    }
+
+    #[cold]
+    fn note_failed(&mut self, burst: Burst<'_>) {
+        let program = &burst.pipeline.program;
+        let is_hold = |request: &DigestRequest| {
+            let to = program.digests[request.digest.index()].to;
+            matches!(to, Recipient::Number { .. } | Recipient::Share { .. })
+        };
+        let held = self.scratch.requests.digests.drain(..).filter(is_hold);
+        self.learned.extend(held.map(Learned::Request));
+        self.learned.push(Learned::PacketEnds);
+    }
+
+    /// Takes the messages of a packet: those for tables wait until no table is pinned, `send` gets the others.
+    pub(crate) fn take_digests(&mut self, burst: Burst<'_>, mut send: impl FnMut(DigestMessage)) {
+        let before = self.learned.len();
+        for request in self.scratch.requests.digests.drain(..) {
+            let DigestRequest { digest, values } = request;
+            match burst.pipeline.program.digests[digest.index()].to {
+                Recipient::Controller => send(DigestMessage { digest, values }),
+                _ => self.learned.push(Learned::Request(DigestRequest { digest, values })),
+            }
+        }
+        if self.learned.len() > before {
+            self.learned.push(Learned::PacketEnds);
+        }
+        for _ in 0..std::mem::take(&mut self.scratch.requests.digests_lost) {
+            self.count_drop(burst, DropReason::DigestLimit);
+        }
     }
 
     #[inline]

@@ -1,0 +1,210 @@
+//! The books of tables whose entries expire: when to look at which entry, and what ends with an entry.
+//!
+//! Each entry that may expire has one *date*, in the bucket of a tick of about 17 ms. A hit of a packet moves no date: when
+//! the date comes, the entry's last hit says how it stands, and there is another date. So a packet costs nothing here, and a
+//! look costs as much as there are dates. A date that was replaced by an earlier one stays in its bucket and is skipped.
+
+use crate::control::Record;
+use crate::objects::Stateful;
+use forebay_bits::Bits;
+use forebay_ir::{RegisterId, TableId};
+use forebay_tables::{Domain, EntryId};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// An entry of a table.
+pub(super) type EntryKey = (TableId, EntryId);
+
+/// Nanoseconds of a tick, as a power of two.
+const TICK_BITS: u32 = 24;
+
+/// Bits of numbers and shares.
+const WIDTH: u32 = 32;
+
+/// Elements of the register of a pool's counts.
+const LAST: u64 = 1;
+const TAKEN: u64 = 2;
+
+/// Expired entries that wait for a controller to be told.
+const EXPIRED_MAX: usize = 65_536;
+
+/// Something that an entry holds and that returns with its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// A number of a pool.
+    Number {
+        /// The pool's numbers.
+        ring: RegisterId,
+        /// The pool's counts.
+        counts: RegisterId,
+        /// Number.
+        number: u32,
+    },
+    /// A share of a quota.
+    Share {
+        /// The quota's shares.
+        taken: RegisterId,
+        /// Index.
+        index: u32,
+    },
+}
+
+/// What ends with an entry.
+#[derive(Debug, Default)]
+pub(super) struct Tie {
+    pub(super) partner: Option<EntryKey>,
+    pub(super) held: Vec<Hold>,
+}
+
+/// What is known of an entry.
+#[derive(Debug, Default)]
+struct Known {
+    /// The tick of its date; [`NEVER`] without one.
+    tick: u64,
+    tie: Tie,
+}
+
+const NEVER: u64 = u64::MAX;
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    known: HashMap<EntryKey, Known, BuildHasherDefault<Mixer>>,
+    buckets: BTreeMap<u64, Vec<EntryKey>>,
+    /// Tables of which controllers hear when entries expire.
+    pub(super) told: BTreeSet<TableId>,
+    /// Entries that have expired, until a controller is told.
+    pub(super) expired: VecDeque<(TableId, Record)>,
+}
+
+impl Book {
+    /// Gives an entry a date, unless it has an earlier one; when to look for it.
+    pub(super) fn watch(&mut self, entry: EntryKey, at_ns: u64) -> u64 {
+        let tick = (at_ns >> TICK_BITS) + 1;
+        let known = self.known.entry(entry).or_insert_with(|| Known {
+            tick: NEVER,
+            tie: Tie::default(),
+        });
+        if tick < known.tick {
+            known.tick = tick;
+            self.buckets.entry(tick).or_default().push(entry);
+        }
+        known.tick << TICK_BITS
+    }
+
+    /// An entry whose date has come. It has none any more.
+    pub(super) fn take_due(&mut self, now_ns: u64) -> Option<EntryKey> {
+        loop {
+            let mut first = self.buckets.first_entry()?;
+            let tick = *first.key();
+            if tick << TICK_BITS > now_ns {
+                return None;
+            }
+            let Some(entry) = first.get_mut().pop() else {
+                first.remove();
+                continue;
+            };
+            if let Some(known) = self.known.get_mut(&entry)
+                && known.tick == tick
+            {
+                known.tick = NEVER;
+                return Some(entry);
+            }
+        }
+    }
+
+    /// When the next date comes.
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        let (tick, _) = self.buckets.first_key_value()?;
+        Some(tick << TICK_BITS)
+    }
+
+    pub(super) fn tie(&mut self, entry: EntryKey, tie: Tie) {
+        if let Some(partner) = tie.partner {
+            self.of(partner).tie.partner = Some(entry);
+        }
+        self.of(entry).tie = tie;
+    }
+
+    fn of(&mut self, entry: EntryKey) -> &mut Known {
+        self.known.entry(entry).or_insert_with(|| Known {
+            tick: NEVER,
+            tie: Tie::default(),
+        })
+    }
+
+    /// Keeps entries that have expired, as far as there is room.
+    pub(super) fn tell(&mut self, records: Vec<(TableId, Record)>) {
+        let room = EXPIRED_MAX.saturating_sub(self.expired.len());
+        self.expired.extend(records.into_iter().take(room));
+    }
+
+    /// The other entry of a pair.
+    pub(crate) fn partner(&self, entry: EntryKey) -> Option<EntryKey> {
+        self.known.get(&entry)?.tie.partner
+    }
+
+    /// Forgets an entry and its partner; what they held is appended.
+    pub(crate) fn forget(&mut self, entry: EntryKey, held: &mut Vec<Hold>) {
+        let Some(known) = self.known.remove(&entry) else { return };
+        held.extend(known.tie.held);
+        if let Some(partner) = known.tie.partner.and_then(|partner| self.known.remove(&partner)) {
+            held.extend(partner.tie.held);
+        }
+    }
+}
+
+impl Stateful {
+    /// Gives numbers and shares back.
+    pub(crate) fn give_back(&self, readers: &Domain, held: impl Iterator<Item = Hold>) {
+        for hold in held {
+            match hold {
+                Hold::Number { ring, counts, number } => self.give_number(readers, (ring, counts), number),
+                Hold::Share { taken, index } => {
+                    let index = std::iter::once(u64::from(index));
+                    self.for_elements(readers, taken.index(), index, |taken, index| {
+                        let shares = taken.read(index).to_u64().saturating_sub(1);
+                        taken.write(index, &Bits::new(WIDTH, shares.into()));
+                    });
+                }
+            }
+        }
+    }
+
+    /// Behind the last free number of a pool.
+    fn give_number(&self, readers: &Domain, (ring, counts): (RegisterId, RegisterId), number: u32) {
+        let ring = &self.registers[ring.index()];
+        let first = std::iter::once(0);
+        self.for_elements(readers, counts.index(), first, |counts, _| {
+            let last = counts.read(LAST).to_u64() as u32;
+            let offset = number.wrapping_sub(last);
+            ring.write(last.into(), &Bits::new(WIDTH, offset.into()));
+            let next = (u64::from(last) + 1) % ring.len() as u64;
+            counts.write(LAST, &Bits::new(WIDTH, next.into()));
+            let taken = counts.read(TAKEN).to_u64().saturating_sub(1);
+            counts.write(TAKEN, &Bits::new(WIDTH, taken.into()));
+        });
+    }
+}
+
+/// Spreads numbers of entries, which count up.
+#[derive(Default)]
+pub(crate) struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(value.into());
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

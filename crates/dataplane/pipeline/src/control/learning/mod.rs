@@ -1,0 +1,401 @@
+//! Entries that the data plane adds to tables, and how they expire.
+//!
+//! A packet asks for an entry with a message ([`Recipient`]). The worker keeps it until its session has ended and no table is
+//! pinned, and then writes as a controller does, under the same lock: the next packet finds the entry, and controllers see
+//! it.
+//!
+//! An entry that no packet has hit for its time is deleted, whichever side has added it. The two entries of a pair stay as
+//! long as packets hit one of them, and the end of one, for whatever reason, is that of the other. What a packet has taken of
+//! a pool or a quota belongs to the entry that it added, and returns with its end; when there is no such entry, because the
+//! packet added none or the table did not take it, it returns at once. [`Book`] has both the times and the ties.
+
+mod book;
+
+use crate::control::{Batch, Record};
+use crate::error::ControlError;
+use crate::load::{Options, Pipeline};
+pub(crate) use book::{Book, Hold};
+use book::{EntryKey, Tie};
+use forebay_bits::Bits;
+use forebay_exec::DigestRequest;
+use forebay_ir::{Program, Recipient, TableId};
+use forebay_tables::{ActionCall, ActionId, EntryAction, EntryId, KeyMatch, NewEntry};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Seconds of the expiry profiles by number, for tables that do not say it.
+const PROFILE_SECONDS: [u64; 8] = [10, 30, 60, 120, 300, 43_200, 120, 120];
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+/// Entries that are looked at in one go; the others wait for the next poll.
+const LOOKS_MAX: usize = 256;
+
+/// What packets of a session ask of tables, in order.
+#[derive(Debug)]
+pub(crate) enum Learned {
+    /// A message to a table, a pool or a quota.
+    Request(DigestRequest),
+    /// The requests that follow are another packet's.
+    PacketEnds,
+}
+
+/// What learning has done since the program was loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LearningCounters {
+    /// Entries that packets have added; a pair counts as two.
+    pub added: u64,
+    /// Entries, or pairs, that were there already.
+    pub known: u64,
+    /// Entries, or pairs, for which there was no room.
+    pub refused: u64,
+    /// Entries that have expired.
+    pub expired: u64,
+}
+
+/// Which tables packets add entries to or that delete idle ones, and what is known of them without a lock.
+#[derive(Debug)]
+pub(crate) struct Learning {
+    /// By table: nanoseconds of its expiry profiles; none when idle entries stay.
+    profiles: Vec<Option<Box<[u64]>>>,
+    /// Before this time no entry expires.
+    next_ns: AtomicU64,
+    added: AtomicU64,
+    known: AtomicU64,
+    refused: AtomicU64,
+    expired: AtomicU64,
+}
+
+impl Learning {
+    pub(crate) fn new(program: &Program, options: &Options) -> Learning {
+        let profiles = program.tables.iter().map(|table| {
+            let declared = match &table.expire_seconds[..] {
+                [] => &PROFILE_SECONDS[..],
+                declared => declared,
+            };
+            let mut times: Vec<u64> = declared
+                .iter()
+                .map(|seconds| seconds.saturating_mul(NS_PER_SECOND))
+                .collect();
+            for (profile, time_ns) in options.expiry_profiles.into_iter().enumerate() {
+                let Some(time_ns) = time_ns else { continue };
+                times.resize(times.len().max(profile + 1), 0);
+                times[profile] = time_ns;
+            }
+            table.deletes_idle.then(|| times.into_boxed_slice())
+        });
+        Learning {
+            profiles: profiles.collect(),
+            next_ns: AtomicU64::new(u64::MAX),
+            added: AtomicU64::new(0),
+            known: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            expired: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether entries of a table expire.
+    pub(crate) fn deletes_idle(&self, table: TableId) -> bool {
+        self.profiles[table.index()].is_some()
+    }
+
+    /// Whether any entries expire.
+    pub(crate) fn is_used(&self) -> bool {
+        self.profiles.iter().any(Option::is_some)
+    }
+
+    /// The time of an expiry profile in a table; 0 for never.
+    fn timeout_ns(&self, table: TableId, profile: &Bits) -> u64 {
+        let times = self.profiles[table.index()].as_deref().unwrap_or_default();
+        times.get(profile.to_u64() as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether an entry may expire now.
+    #[inline]
+    pub(crate) fn is_due(&self, now_ns: u64) -> bool {
+        self.next_ns.load(Ordering::Relaxed) <= now_ns
+    }
+
+    /// Whether the caller is the one that looks for expired entries now.
+    fn begin_look(&self, now_ns: u64) -> bool {
+        let due_ns = self.next_ns.load(Ordering::Relaxed);
+        due_ns <= now_ns
+            && self
+                .next_ns
+                .compare_exchange(due_ns, u64::MAX, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    pub(crate) fn look_at(&self, time_ns: u64) {
+        self.next_ns.fetch_min(time_ns, Ordering::Relaxed);
+    }
+}
+
+fn count(counter: &AtomicU64, more: u64) {
+    counter.fetch_add(more, Ordering::Relaxed);
+}
+
+impl Pipeline {
+    /// What learning has done since the program was loaded.
+    pub fn learning_counters(&self) -> LearningCounters {
+        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        LearningCounters {
+            added: value(&self.learning.added),
+            known: value(&self.learning.known),
+            refused: value(&self.learning.refused),
+            expired: value(&self.learning.expired),
+        }
+    }
+
+    /// Does what packets asked of tables. An entry that exists, or that the table has no room for, is counted and has no effect.
+    pub(crate) fn learn(&self, learned: impl Iterator<Item = Learned>, now_ns: u64) {
+        self.batch(|batch| {
+            let mut held = Vec::new();
+            for learned in learned {
+                match learned {
+                    Learned::Request(request) => batch.learn(&request, now_ns, &mut held),
+                    Learned::PacketEnds => batch.give_back(&mut held),
+                }
+            }
+            batch.give_back(&mut held);
+        });
+    }
+
+    /// Deletes entries that no packet has hit for their time, a bounded number of them.
+    pub(crate) fn expire(&self, now_ns: u64) {
+        if self.learning.begin_look(now_ns) {
+            self.batch(|batch| batch.expire(now_ns));
+        }
+    }
+
+    /// Deletes all entries that no packet has hit for their time. Workers do so too, a part in each poll; the caller must not
+    /// hold a pin.
+    pub fn expire_at(&self, now_ns: u64) {
+        while self.learning.is_due(now_ns) {
+            self.expire(now_ns);
+        }
+    }
+
+    /// From now on entries of these tables that expire are kept for [`Pipeline::take_expired`].
+    pub fn tell_expired(&self, tables: impl IntoIterator<Item = TableId>) {
+        let is_told = |table: &TableId| self.learning.deletes_idle(*table);
+        self.control().book.told = tables.into_iter().filter(is_told).collect();
+    }
+
+    /// Whether any expired entries are told.
+    pub fn tells_expired(&self) -> bool {
+        !self.control().book.told.is_empty()
+    }
+
+    /// Entries that have expired since the last call, at most so many, in order. What is not taken in time is lost.
+    pub fn take_expired(&self, count: usize) -> Vec<(TableId, Record)> {
+        let mut control = self.control();
+        let expired = &mut control.book.expired;
+        let count = count.min(expired.len());
+        expired.drain(..count).collect()
+    }
+}
+
+impl Batch<'_> {
+    fn learn(&mut self, request: &DigestRequest, now_ns: u64, held: &mut Vec<Hold>) {
+        let program = &self.pipeline.program;
+        let values = &request.values[..];
+        match program.digests[request.digest.index()].to {
+            Recipient::Controller => {}
+            Recipient::Number { ring, counts } => {
+                if let Some(number) = taken(values) {
+                    held.push(Hold::Number { ring, counts, number });
+                }
+            }
+            Recipient::Share { taken: shares } => {
+                if let Some(index) = taken(values) {
+                    held.push(Hold::Share { taken: shares, index });
+                }
+            }
+            Recipient::NewTimeout { table } => self.change_timeout(table, values, now_ns),
+            Recipient::NewEntry { table, action } => {
+                if let Some((new, _)) = self.new_entry((table, action), values, None, now_ns) {
+                    let added = self.add_noted((table, new), None);
+                    self.conclude(added, held);
+                }
+            }
+            Recipient::NewPair {
+                table,
+                action,
+                reverse,
+                reverse_action,
+            } => {
+                let Some((new, rest)) = self.new_entry((table, action), values, values.last(), now_ns) else {
+                    return;
+                };
+                let Some((other, _)) = self.new_entry((reverse, reverse_action), rest, values.last(), now_ns) else {
+                    return;
+                };
+                let added = self.add_noted((table, new), Some((reverse, other)));
+                self.conclude(added, held);
+            }
+        }
+    }
+
+    /// An entry from the values of a message, and the values that follow. The profile is the last of them unless it is given.
+    fn new_entry<'v>(
+        &self,
+        (table, action): (TableId, u32),
+        values: &'v [Bits],
+        profile: Option<&Bits>,
+        now_ns: u64,
+    ) -> Option<(NewEntry, &'v [Bits])> {
+        let program = &self.pipeline.program;
+        let declared = &program.tables[table.index()];
+        let listed = declared.actions[action as usize].action;
+        let (key, rest) = values.split_at_checked(declared.keys.len())?;
+        let (args, rest) = rest.split_at_checked(program.actions[listed.index()].params.len())?;
+        let profile = profile.or(rest.first())?;
+        let key = key.iter().cloned().map(KeyMatch::Exact).collect();
+        let call = ActionCall::new(ActionId(listed.0), args.to_vec());
+        let mut new = NewEntry::new(key, 0, EntryAction::Call(call));
+        new.idle_timeout_ns = self.pipeline.learning.timeout_ns(table, profile);
+        new.inserted_ns = now_ns;
+        Some((new, rest))
+    }
+
+    /// Adds an entry, or two of which there are both or none.
+    fn add_noted(
+        &mut self,
+        (table, new): (TableId, NewEntry),
+        other: Option<(TableId, NewEntry)>,
+    ) -> Result<(EntryKey, Option<EntryKey>), ControlError> {
+        let entry = (table, self.add(table, new)?);
+        let Some((reverse, new)) = other else {
+            return Ok((entry, None));
+        };
+        match self.add(reverse, new) {
+            Ok(other) => Ok((entry, Some((reverse, other)))),
+            Err(error) => {
+                self.remove_alone(entry)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Counts what became of entries, and ties what the packet holds to them.
+    fn conclude(&mut self, added: Result<(EntryKey, Option<EntryKey>), ControlError>, held: &mut Vec<Hold>) {
+        let learning = &self.pipeline.learning;
+        match added {
+            Ok((entry, partner)) => {
+                count(&learning.added, 1 + u64::from(partner.is_some()));
+                if partner.is_some() || !held.is_empty() {
+                    let held = std::mem::take(held);
+                    self.control_mut().book.tie(entry, Tie { partner, held });
+                }
+            }
+            Err(error) => {
+                match error {
+                    ControlError::AlreadyExists { .. } => count(&learning.known, 1),
+                    _ => count(&learning.refused, 1),
+                }
+                self.give_back(held);
+            }
+        }
+    }
+
+    /// Gives the entry with this key, and its partner, another time, which begins now.
+    fn change_timeout(&mut self, table: TableId, values: &[Bits], now_ns: u64) {
+        let Some((profile, key)) = values.split_last() else {
+            return;
+        };
+        let timeout_ns = self.pipeline.learning.timeout_ns(table, profile);
+        let key = key.iter().cloned().map(KeyMatch::Exact).collect();
+        let Ok(entry) = self.table(table).find(key, 0).cloned() else {
+            return;
+        };
+        let partner = self.control_mut().book.partner((table, entry.id()));
+        self.set_timeout((table, entry.id()), timeout_ns, now_ns);
+        if let Some(partner) = partner {
+            self.set_timeout(partner, timeout_ns, now_ns);
+        }
+    }
+
+    fn set_timeout(&mut self, (table, id): EntryKey, timeout_ns: u64, now_ns: u64) {
+        let Some(entry) = self.table(table).get(id).cloned() else {
+            return;
+        };
+        if entry.idle_timeout_ns() != timeout_ns {
+            let action = entry.action().clone();
+            // A constant entry keeps its time.
+            let _ = self
+                .table_mut(table)
+                .modify_with_timeout(id, action, Some((timeout_ns, now_ns)));
+            self.watch(table, id, timeout_ns, now_ns);
+        }
+    }
+
+    /// Notes when an entry may expire.
+    pub(crate) fn watch(&mut self, table: TableId, entry: EntryId, timeout_ns: u64, from_ns: u64) {
+        if timeout_ns > 0 && self.pipeline.learning.deletes_idle(table) {
+            let at_ns = from_ns.saturating_add(timeout_ns);
+            let due_ns = self.control_mut().book.watch((table, entry), at_ns);
+            self.pipeline.learning.look_at(due_ns);
+        }
+    }
+
+    fn expire(&mut self, now_ns: u64) {
+        for _ in 0..LOOKS_MAX {
+            let Some(entry) = self.control_mut().book.take_due(now_ns) else {
+                break;
+            };
+            let Some(end_ns) = self.end_of(entry) else { continue };
+            if end_ns > now_ns {
+                self.control_mut().book.watch(entry, end_ns);
+                continue;
+            }
+            let partner = self.control_mut().book.partner(entry);
+            let records: Vec<_> = [Some(entry), partner]
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| self.record_to_tell(entry))
+                .collect();
+            if self.remove(entry.0, entry.1).is_ok() {
+                count(&self.pipeline.learning.expired, 1 + u64::from(partner.is_some()));
+                self.control_mut().book.tell(records);
+            }
+        }
+        if let Some(due_ns) = self.control_mut().book.next_ns() {
+            self.pipeline.learning.look_at(due_ns);
+        }
+    }
+
+    /// An entry about to expire, if a controller hears of it.
+    fn record_to_tell(&mut self, (table, id): EntryKey) -> Option<(TableId, Record)> {
+        if !self.control_mut().book.told.contains(&table) {
+            return None;
+        }
+        let entry = self.table(table).get(id)?;
+        Some((table, self.pipeline.record_of(table, entry)))
+    }
+
+    /// When an entry expires, and its partner with it; none when it does not, or is gone.
+    fn end_of(&mut self, entry: EntryKey) -> Option<u64> {
+        let partner = self.control_mut().book.partner(entry);
+        let end = |(table, id): EntryKey| {
+            let entry = self.table(table).get(id)?;
+            (entry.idle_timeout_ns() > 0).then(|| entry.last_hit_ns().saturating_add(entry.idle_timeout_ns()))
+        };
+        let own = end(entry)?;
+        match partner {
+            Some(partner) => Some(own.max(end(partner)?)),
+            None => Some(own),
+        }
+    }
+
+    fn give_back(&mut self, held: &mut Vec<Hold>) {
+        self.released.append(held);
+    }
+}
+
+/// The first value of a message about something taken, if it was.
+fn taken(values: &[Bits]) -> Option<u32> {
+    match values {
+        [value, is_taken] => (!is_taken.is_zero()).then(|| value.to_u64() as u32),
+        _ => None,
+    }
+}

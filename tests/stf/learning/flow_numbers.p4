@@ -1,0 +1,46 @@
+// allocate_flow_id() counts; a packet that is known keeps its number.
+#include <v1model.p4>
+#include <forebay.p4>
+
+header input_t {
+    bit<8> key;
+    bit<8> value;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {}
+
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    action known(bit<32> number) {
+        hdr.input.value = number[7:0];
+    }
+
+    action learn() {
+        bit<32> number = allocate_flow_id();
+        add_entry("known", { number }, 8w0);
+        hdr.input.value = number[7:0] + 0x80;
+    }
+
+    table flows {
+        key = {
+            hdr.input.key: exact;
+        }
+        actions = {
+            known;
+            @defaultonly learn;
+        }
+        const default_action = learn();
+        add_on_miss = true;
+    }
+
+    apply {
+        standard_metadata.egress_spec = 2;
+        flows.apply();
+    }
+}
+
+#define INGRESS TestIngress
+#include "../include/skeleton.p4"

@@ -1,0 +1,31 @@
+// Each pass of a packet is mirrored by itself.
+#include <pna.p4>
+
+header input_t {
+    bit<8> kind;
+    bit<8> value;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {
+    bit<8> mark;
+}
+
+control TestMain(inout headers_t hdr, inout meta_t meta, in pna_main_input_metadata_t istd,
+                 inout pna_main_output_metadata_t ostd) {
+    apply {
+        hdr.input.value = hdr.input.value + 1;
+        mirror_packet((MirrorSlotId_t) 0, (MirrorSessionId_t) 1);
+        if (istd.pass == (PassNumber_t) 2) {
+            send_to_port((PortId_t) 2);
+        } else {
+            recirculate();
+        }
+    }
+}
+
+#define MAIN TestMain
+#include "../include/pna_skeleton.p4"

@@ -1,0 +1,26 @@
+// A mirror session may copy to a multicast group.
+#include <pna.p4>
+
+header input_t {
+    bit<8> kind;
+    bit<8> value;
+}
+
+struct headers_t {
+    input_t input;
+}
+
+struct meta_t {
+    bit<8> mark;
+}
+
+control TestMain(inout headers_t hdr, inout meta_t meta, in pna_main_input_metadata_t istd,
+                 inout pna_main_output_metadata_t ostd) {
+    apply {
+        send_to_port((PortId_t) 2);
+        mirror_packet((MirrorSlotId_t) 0, (MirrorSessionId_t) 5);
+    }
+}
+
+#define MAIN TestMain
+#include "../include/pna_skeleton.p4"
