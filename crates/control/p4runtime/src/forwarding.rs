@@ -75,11 +75,11 @@ impl Forwarding {
         let pipeline = Pipeline::load_with(program, options);
         let pipeline = pipeline.map_err(|error| Error::invalid(format!("the program cannot be loaded: {error}")))?;
         Ok(Forwarding {
+            timers: IdleTimers::of(&schema, &pipeline),
             config,
             schema,
             pipeline: Arc::new(pipeline),
             ledger: Ledger::default(),
-            timers: IdleTimers::default(),
             words_kept: BTreeMap::new(),
         })
     }

@@ -4,13 +4,14 @@ use super::support::{PRIMARY, Switch, installed};
 use forebay_bits::Bits;
 use forebay_ir::DigestId;
 use forebay_p4runtime::{Code, Output, StreamId};
-use forebay_pipeline::DigestMessage;
+use forebay_pipeline::{DigestMessage, IngressArguments, IngressPacket, NoTrace, Worker};
 use forebay_protocol::p4::v1::stream_error::Details;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{DigestListAck, PacketMetadata, PacketOut, StreamError};
+use std::sync::Arc;
 
 const BACKUP: StreamId = StreamId(2);
 
@@ -350,4 +351,66 @@ fn a_packet_that_is_too_long_is_refused() {
     };
     switch.send(PRIMARY, Request::Packet(packet)).unwrap();
     assert_eq!(error(&mut switch).canonical_code, Code::InvalidArgument as i32);
+}
+
+/// A table that packets add entries to, of which controllers hear when they expire.
+const LEARNS: &str = r#"
+#include <v1model.p4>
+#include <forebay.p4>
+header input_t { bit<8> from; bit<8> to; }
+struct headers_t { input_t input; }
+struct meta_t {}
+parser P(packet_in packet, out headers_t hdr, inout meta_t meta, inout standard_metadata_t standard) {
+    state start { packet.extract(hdr.input); transition accept; }
+}
+control V(inout headers_t hdr, inout meta_t meta) { apply {} }
+control I(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard) {
+    action pass() { standard.egress_spec = 2; }
+    action open() { add_entry_pair("pass", {}, "flows", { hdr.input.to, hdr.input.from }, "pass", {}, 8w0); }
+    @expire_seconds(5)
+    table flows {
+        key = { hdr.input.from: exact; hdr.input.to: exact; }
+        actions = { pass; @defaultonly open; }
+        const default_action = open();
+        add_on_miss = true;
+        support_timeout = true;
+    }
+    apply { flows.apply(); }
+}
+control E(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard) { apply {} }
+control C(inout headers_t hdr, inout meta_t meta) { apply {} }
+control D(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr); } }
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+"#;
+
+#[test]
+fn entries_of_packets_are_read_deleted_and_told_when_they_expire() {
+    let mut switch = Switch::with(LEARNS);
+    let pipeline = switch.pipeline.clone().expect("a program is installed");
+    let learn = |from: u8, to: u8| {
+        let mut worker = Worker::new(Arc::clone(&pipeline));
+        let packet = IngressPacket::new(vec![from, to], IngressArguments::default());
+        let mut packets = vec![packet];
+        worker.ingress(&mut packets, &mut Vec::new(), &mut NoTrace);
+    };
+    let all = "table_entry { table_id: $flows }";
+    learn(1, 2);
+    learn(3, 4);
+    assert_eq!(switch.read(all).len(), 4);
+    switch.delete(
+        r#"table_entry { table_id: $flows match { field_id: 1 exact { value: "\x02" } }
+        match { field_id: 2 exact { value: "\x01" } } }"#,
+    );
+    assert_eq!(switch.read(all).len(), 2, "the other entry of the pair has gone, too");
+    pipeline.expire_at(4_000_000_000);
+    assert_eq!(switch.read(all).len(), 2);
+    pipeline.expire_at(6_000_000_000);
+    assert!(switch.read(all).is_empty());
+    switch.now.switch_ns = 6_000_000_000;
+    switch.device.tick(switch.now);
+    let told = switch.sent().into_iter().map(|(_, response)| match response {
+        Response::IdleTimeoutNotification(notification) => notification.table_entry.len(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(told.sum::<usize>(), 2);
 }
