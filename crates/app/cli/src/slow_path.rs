@@ -7,8 +7,8 @@ use std::fmt::Write;
 /// Obstacles that a message lists.
 const LISTED_MAX: usize = 20;
 
-/// The obstacles of a program as a note for people, without "note: "; nothing when no packet takes the slow path because of the
-/// program.
+/// The obstacles of a program as a note for people, without "note: "; nothing when specialised code takes all
+/// packets.
 pub fn note(pipeline: &Pipeline) -> Option<String> {
     let obstacles = pipeline.obstacles();
     let sentences = |stops| -> Vec<String> {
@@ -24,7 +24,7 @@ pub fn note(pipeline: &Pipeline) -> Option<String> {
         if !text.is_empty() {
             text.push('\n');
         }
-        let _ = write!(text, "slow path{which}, about 10 times slower:{}", listed(&sentences));
+        let _ = write!(text, "general code{which}, about 4 times slower:{}", listed(&sentences));
     }
     (!text.is_empty()).then_some(text)
 }

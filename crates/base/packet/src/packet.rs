@@ -157,6 +157,15 @@ impl Packet {
         self.data_mut()[length..].copy_from_slice(bytes);
     }
 
+    /// Says that the data, changed in place, begins so many bytes behind the buffer's start now, and how long it is.
+    ///
+    /// # Panics
+    /// When that is not within the buffer.
+    #[inline]
+    pub fn place_data(&mut self, start: usize, length: usize) {
+        self.buffer.place(start, length);
+    }
+
     /// Shortens the data to at most `length` bytes.
     #[inline]
     pub fn truncate(&mut self, length: usize) {

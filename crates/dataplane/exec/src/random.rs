@@ -10,6 +10,11 @@ impl Random {
         Random(seed)
     }
 
+    /// The seed of what is still to come.
+    pub fn state(self) -> u64 {
+        self.0
+    }
+
     /// The next number.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);

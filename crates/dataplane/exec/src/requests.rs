@@ -4,6 +4,7 @@
 //! the control has ended, and decides in which order they take effect.
 
 use forebay_bits::Bits;
+use forebay_ir::pipeline::Argument;
 use forebay_ir::{CloneKind, DigestId};
 
 /// Digests that one packet may send in one pass; further ones are counted and forgotten.
@@ -32,6 +33,20 @@ impl Requests {
     /// Whether there are digests, also lost ones.
     pub fn has_digests(&self) -> bool {
         !self.digests.is_empty() || self.digests_lost > 0
+    }
+
+    /// What bodies asked for, in the numbers of [`Argument`]; 0 for arguments that are no requests.
+    pub fn argument(&self, argument: Argument) -> u64 {
+        let listed = |preserve: Preserve| preserve.field_list.map_or(1, |list| u64::from(list) + 2);
+        match argument {
+            Argument::ChecksumError => self.checksum_error.into(),
+            Argument::CloneRequest => self.clone.map_or(0, |clone| listed(clone.preserve)),
+            Argument::CloneSession => self.clone.map_or(0, |clone| clone.session.into()),
+            Argument::ResubmitRequest => self.resubmit.map_or(0, listed),
+            Argument::RecirculateRequest => self.recirculate.map_or(0, listed),
+            Argument::TruncateRequest => self.truncate_to.map_or(0, |bytes| u64::from(bytes) + 1),
+            _ => 0,
+        }
     }
 
     /// Forgets all requests, and keeps the memory.

@@ -63,6 +63,11 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         self.cursor
     }
 
+    /// The numbers of `random` from here on.
+    pub fn random(&self) -> Random {
+        self.random
+    }
+
     /// The values of the slots, for the architecture to change between bodies.
     pub fn state(&mut self) -> &mut State {
         self.state

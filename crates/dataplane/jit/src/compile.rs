@@ -1,13 +1,11 @@
 //! From a program to [`Code`].
 
-use crate::analysis::{action_body, emits_whole_bytes, longest_way, size, truncates};
+use crate::analysis::{action_body, longest_way, size, truncates};
 use crate::arrays::ArraysShape;
-use crate::clearing::uncleared;
-use crate::code::{Code, CodeMemory, Entries, Entry, GressCode, entry};
+use crate::code::{CodeMemory, Entry, entry};
 use crate::cold_calls::Ways;
 use crate::fast_path::{Needs, ShortCode};
-use crate::gress::{Gresses, Side};
-use crate::in_place::InPlace;
+use crate::graph::{GraphCode, GraphNeeds, GraphPlan};
 use crate::inline_caches::Joins;
 use crate::packet_context::Shape;
 use crate::pool::Pool;
@@ -25,7 +23,8 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc, default_libcall_names};
 use forebay_exec::StateLayout;
-use forebay_ir::{ActionId, Body, BodyId, BodyKind, IndexSet, Program, Terminator};
+use forebay_ir::pipeline::Graph;
+use forebay_ir::{ActionId, Body, BodyId, BodyKind, Program, Terminator};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -62,76 +61,31 @@ impl std::error::Error for CompileError {}
 /// An action of this size or less is copied to wherever its table is applied; so is one that is applied in one place.
 const INLINED_SIZE_MAX: usize = 64;
 
-/// Compiles the bodies of a program that the verifier of `forebay-ir` accepts. For one packet, each may execute so many
-/// statements and terminators.
-/// With `gresses` there are functions for the sides of the traffic manager, and bodies of their own for what is also executed
-/// without the rest of its side: parser, checksum computation, deparser.
-pub fn compile(program: &Program, gresses: Option<&Gresses>, step_limit: u64) -> Result<Code, CompileError> {
+/// Compiles the graph of a program, which the verifier of `forebay-ir` accepts, with all bodies that it runs.
+pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Result<GraphCode, CompileError> {
     let mut module = new_module()?;
     let outlined = declare_actions(program, &mut module)?;
     let layout = StateLayout::new(program);
+    let plan = GraphPlan::new(program, graph);
     let mut pool = Pool::default();
     let ways = Ways::get()?;
-    let in_place = match gresses {
-        Some(gresses) if emits_whole_bytes(program) => InPlace::of(program, gresses),
-        _ => InPlace::default(),
-    };
-    let mut environment = environment(program, &layout, &mut pool, &outlined, (&in_place, ways), step_limit);
-    environment.uncleared = uncleared(program, gresses, &in_place);
+    let mut environment = environment(program, &layout, &mut pool, &outlined, ways, step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     for (&action, &function) in &outlined {
         compiler.function(&mut environment, Unit::Action(action), function);
     }
-    let mut bodies = vec![None; program.bodies.len()];
-    for body in (0..program.bodies.len() as u32).map(BodyId) {
-        let is_elsewhere = gresses.is_some_and(|gresses| gresses.is_only_within(body));
-        if program.bodies[body.index()].kind != BodyKind::Action && !is_elsewhere {
-            let function = compiler.declare()?;
-            compiler.function(&mut environment, Unit::Body(body), function);
-            bodies[body.index()] = Some(function);
-        }
-    }
-    let sides = match gresses {
-        Some(gresses) => {
-            let units = [
-                (Side::Ingress, Unit::Ingress(&gresses.ingress)),
-                (Side::Egress, Unit::Egress(&gresses.egress)),
-            ];
-            let mut sides = Vec::new();
-            for (side, unit) in units {
-                let function = compiler.declare()?;
-                compiler.function(&mut environment, unit, function);
-                sides.push((side, function, std::mem::take(&mut environment.searched)));
-            }
-            sides
-        }
-        None => Vec::new(),
-    };
+    let function = compiler.declare()?;
+    compiler.function(&mut environment, Unit::Graph(graph, &plan), function);
     let functions = compiler.functions;
-    let temporaries = environment.temporaries as usize;
-    generate(&mut module, functions)?;
-    let entries = Entries {
-        bodies: bodies
-            .into_iter()
-            .map(|function| function.map(|id| entry_of(&module, id)))
-            .collect(),
-        gresses: sides
-            .into_iter()
-            .map(|(side, id, searched)| GressCode::new(side, entry_of(&module, id), searched))
-            .collect(),
+    let needs = GraphNeeds {
+        temporaries: environment.temporaries as usize,
+        arrays: ArraysShape::of(program),
+        searched: environment.searched,
     };
-    let left = in_place.into_left();
-    // SAFETY: the entries are in the module, and the environment has counted.
-    Ok(unsafe {
-        Code::new(
-            CodeMemory::new(module, pool),
-            entries,
-            temporaries,
-            left,
-            program,
-            step_limit,
-        )
-    })
+    generate(&mut module, functions)?;
+    let entry = entry_of(&module, function);
+    // SAFETY: the entry is in the module and of that plan, and the environment has counted.
+    Ok(unsafe { GraphCode::new(CodeMemory::new(module, pool), entry, plan, needs) })
 }
 
 /// Compiles the fast path through a program, in one of its forms.
@@ -154,9 +108,8 @@ pub fn compile_fast_path(
     let layout = StateLayout::new(program);
     let plan = Plan::new(program, route, order, step_limit);
     let (mut pool, outlined) = (Pool::default(), HashMap::new());
-    let in_place = InPlace::default();
     let ways = Ways::get()?;
-    let mut environment = environment(program, &layout, &mut pool, &outlined, (&in_place, ways), step_limit);
+    let mut environment = environment(program, &layout, &mut pool, &outlined, ways, step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     let function = compiler.declare()?;
     compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
@@ -189,7 +142,7 @@ fn environment<'a>(
     layout: &'a StateLayout,
     pool: &'a mut Pool,
     outlined: &'a HashMap<ActionId, FuncId>,
-    (in_place, ways): (&'a InPlace, &'static Ways),
+    ways: &'static Ways,
     step_limit: u64,
 ) -> Environment<'a> {
     Environment {
@@ -206,8 +159,6 @@ fn environment<'a>(
         no_memo: std::ptr::null(),
         slots: None,
         searched: Vec::new(),
-        uncleared: IndexSet::new(program.slots.len()),
-        in_place,
         shuffles: machine_shuffles(),
         step_limit,
         outlined,
@@ -289,13 +240,12 @@ fn parser_errors(program: &Program) -> ParserErrors {
 /// How a unit watches the limit. An action may be called by any body, and so counts when one of them does.
 fn step_counting(program: &Program, unit: Unit<'_>, limit: u64) -> StepCounting {
     match unit {
-        Unit::Body(body) => body_counting(program, body, limit),
         Unit::Action(_) if program.bodies.iter().any(|body| may_reach(program, body, limit)) => {
             StepCounting::BeforeEffects
         }
         Unit::Action(_) => StepCounting::Never,
         // Each of its bodies in its own way.
-        Unit::Ingress(_) | Unit::Egress(_) => StepCounting::Never,
+        Unit::Graph(..) => StepCounting::Never,
         // A program with a fast path has no loops but in its parser, whose ways are all known.
         Unit::Route(..) => StepCounting::Never,
     }
@@ -377,9 +327,7 @@ impl<'m> Compiler<'m> {
         function: &mut cranelift_codegen::ir::Function,
     ) -> HashMap<ActionId, cranelift_codegen::ir::FuncRef> {
         let bodies = match unit {
-            Unit::Body(body) => vec![body],
-            Unit::Ingress(half) => vec![half.parser, half.ingress],
-            Unit::Egress(half) => vec![half.egress],
+            Unit::Graph(graph, _) => graph.bodies().collect(),
             Unit::Action(_) | Unit::Route(..) => Vec::new(),
         };
         let mut callees = HashMap::new();
@@ -474,11 +422,8 @@ fn define(module: &mut JITModule, function: &Function) -> Result<usize, CompileE
 
 fn unit_name<'p>(program: &'p Program, unit: Unit<'_>) -> &'p str {
     match unit {
-        Unit::Body(body) => &program.bodies[body.index()].name,
         Unit::Action(action) => &program.actions[action.index()].name,
-        Unit::Ingress(half) => &program.bodies[half.ingress.index()].name,
-        Unit::Egress(half) => &program.bodies[half.egress.index()].name,
-        Unit::Route(..) => "the whole program",
+        Unit::Graph(..) | Unit::Route(..) => "the whole program",
     }
 }
 

@@ -7,12 +7,12 @@
 use crate::cold_calls::ARGUMENTS_MAX;
 use crate::fast_path::{CopyFate, Frame, Frames, NotedClone};
 use crate::flows::FlowCache;
-use crate::gress::GressExit;
+use crate::graph::GraphMemory;
 use crate::packet_context::{Copies, Lanes, fate};
 use crate::route::Replica;
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
-use forebay_exec::{BitBuffer, DigestRequest, Ended, PacketFacts, Random, Requests};
+use forebay_exec::{BitBuffer, DigestRequest, PacketFacts, Random, Requests};
 use forebay_ir::TableId;
 use forebay_tables::{Location, State};
 use std::mem::MaybeUninit;
@@ -95,15 +95,23 @@ pub(crate) struct Context<'a> {
     pub(crate) output_end: *mut u8,
     /// Where the frame begins when they are put there.
     pub(crate) output_frame: *mut u8,
-    /// On one side of a traffic manager: see [`crate::gress::Given`].
-    pub(crate) given: *const u64,
-    /// Whether the state need not be cleared first.
-    pub(crate) state_is_ready: u64,
-    /// Bytes of all valid headers behind the parser, and where the side ends.
-    pub(crate) parsed_bytes: u64,
-    pub(crate) header_bytes: u64,
     /// Whether there was a clone or a digest.
     pub(crate) wants_copies: u64,
+    /// In the function of a graph, see [`crate::graph`]: where it is entered, and where it has stopped.
+    pub(crate) entrance: u64,
+    pub(crate) stop: u64,
+    /// There: what the switch says, by argument; values that come with the packet.
+    pub(crate) said: *mut u64,
+    pub(crate) kept: *mut u64,
+    /// There: what the present end is about. Of a queue, port, class and length; of a port, its number; of a drop, the error.
+    pub(crate) end_values: [u64; 3],
+    /// There: the first byte that headers may be put to.
+    pub(crate) frame_floor: *const u8,
+    /// There: the most bytes of a frame.
+    pub(crate) length_max: u64,
+    /// There: whether packets pass queues, and whether the present one has.
+    pub(crate) passes_queues: u64,
+    pub(crate) has_passed: u64,
     /// Tables and stateful objects.
     pub(crate) objects: &'a dyn TableObjects,
     /// What the program asks of its architecture.
@@ -128,8 +136,8 @@ pub(crate) mod ending {
     pub(crate) const REJECTED: i64 = 2;
     pub(crate) const STEP_LIMIT: i64 = 3;
     pub(crate) const ASSERT_FAILED: i64 = 4;
-    pub(crate) const DROPPED: i64 = 5;
-    pub(crate) const WANTS_COPIES: i64 = 6;
+    pub(crate) const STOPPED_AT_OP: i64 = 5;
+    pub(crate) const STOPPED_AT_END: i64 = 6;
 }
 
 impl<'a> Context<'a> {
@@ -177,11 +185,16 @@ impl<'a> Context<'a> {
             output_next: ptr::null_mut(),
             output_end: ptr::null_mut(),
             output_frame: ptr::null_mut(),
-            given: ptr::null(),
-            state_is_ready: 0,
-            parsed_bytes: 0,
-            header_bytes: 0,
             wants_copies: 0,
+            entrance: 0,
+            stop: 0,
+            said: ptr::null_mut(),
+            kept: ptr::null_mut(),
+            end_values: [0; 3],
+            frame_floor: ptr::null(),
+            length_max: u64::MAX,
+            passes_queues: 0,
+            has_passed: 0,
             objects,
             requests: ptr::null_mut(),
             output: ptr::null_mut(),
@@ -231,33 +244,6 @@ impl<'a> Context<'a> {
             }
         }
     }
-
-    /// The meaning of a body's return value.
-    #[inline]
-    pub(crate) fn ended(&self, ending: i64) -> Ended {
-        match ending {
-            ending::RETURNED => Ended::Returned,
-            ending::EXITED => Ended::Exited,
-            // SAFETY: who returns this has written the error.
-            ending::REJECTED => Ended::Rejected(unsafe { self.error.assume_init() } as u32),
-            ending::STEP_LIMIT => Ended::StepLimit,
-            ending::ASSERT_FAILED => Ended::AssertFailed,
-            other => unreachable!("the code of a body does not return {other}"),
-        }
-    }
-}
-
-/// The same of a side of the traffic manager.
-#[inline]
-pub(crate) fn gress_exit(ending: i64) -> GressExit {
-    match ending {
-        ending::RETURNED => GressExit::Done,
-        ending::DROPPED => GressExit::Dropped,
-        ending::WANTS_COPIES => GressExit::WantsCopies,
-        ending::STEP_LIMIT => GressExit::StepLimit,
-        ending::ASSERT_FAILED => GressExit::AssertFailed,
-        other => unreachable!("the code of a side does not return {other}"),
-    }
 }
 
 /// Memory that executions reuse.
@@ -285,6 +271,8 @@ pub struct Memory {
     pub(crate) digests: Vec<(usize, DigestRequest)>,
     /// The same of clones.
     pub(crate) clones: Vec<(usize, NotedClone)>,
+    /// What goes with packets through a graph.
+    pub(crate) graph: GraphMemory,
 }
 
 impl Memory {

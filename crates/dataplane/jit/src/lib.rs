@@ -1,12 +1,13 @@
 //! From the intermediate representation to machine code, with Cranelift: what the interpreter does, fast.
 //!
-//! [`compile`] turns a [`forebay_ir::Program`] into [`Code`]; an [`Execution`] takes a packet through its bodies, or with one call through
-//! all on one side of the traffic manager ([`gress`]), with the same state, objects and requests as the interpreter (`forebay-interp`), and the same result for every packet: bytes, drops,
-//! registers, counters, step limits. Only tracing is the interpreter's alone. [`compile_fast_path`] makes one function of
-//! a whole program ([`route`]), through which a [`FastPath`] takes bursts. That takes longer, and packets need not wait for it.
+//! [`compile_graph`] turns a [`forebay_ir::Program`] and what its architecture does around the bodies into one function
+//! ([`graph`]): general code, through which a [`graph::GraphPass`] takes packets with the same state, objects and requests as
+//! the interpreter (`forebay-interp`), and the same result for every packet: bytes, drops, registers, counters, step limits.
+//! Only tracing is the interpreter's alone. [`compile_fast_path`] makes specialised code of a v1model program ([`route`]),
+//! through which a [`FastPath`] takes bursts. That takes longer, and packets need not wait for it.
 //!
 //! ```text
-//!   Program ──► analysis ──► translate ──► Cranelift ──► Code
+//!   Program ──► analysis ──► translate ──► Cranelift ──► GraphCode, ShortCode
 //!                                                         │ calls
 //!                                                         ▼
 //!                         runtime: tables, registers, hashes, values wider than 128 bits
@@ -18,10 +19,9 @@
 //! | `translate/` | bodies to Cranelift's own representation |
 //! | `compile.rs` | the module, its functions |
 //! | `route/` | the fast path: what is known of packets behind each way through the parser |
-//! | `code.rs` | finished bodies, where their tables are, and their use for one packet |
-//! | `gress.rs` | what one call does on a side of the traffic manager |
-//! | `clearing.rs` | which slots begin with 0 |
-//! | `in_place.rs` | headers that stay where they are in the frame |
+//! | `code.rs` | the memory of finished code, and where its tables are |
+//! | `graph.rs` | the graph of an architecture as one function, entered and left where packets are |
+//! | `live_slots.rs` | which slots of a graph are read, and so have to be computed, or 0 |
 //! | `fast_path.rs` | the finished fast path, and its use for a burst |
 //! | `context.rs` | what generated code knows of the packet |
 //! | `arrays.rs` | where it finds registers and counters |
@@ -41,7 +41,7 @@
 //! * **The state.** A slot's offset comes from the same [`forebay_exec::StateLayout`] from which the state is allocated;
 //!   accesses are of whole words of the slot, at offsets known when the program is compiled. There are no computed indices:
 //!   lowering has turned them into branches.
-//! * **Temporaries.** Offsets are handed out when the program is compiled; the largest is recorded, and an [`Execution`]
+//! * **Temporaries.** Offsets are handed out when the program is compiled; the largest is recorded, and a [`graph::GraphPass`]
 //!   makes sure that there is so much memory before anything runs.
 //! * **The packet.** It is accessed only after a test that the packet has all bits of the header (or of the
 //!   lookahead) at the present position, or of all headers that are extracted one behind the other. The position is at most the packet's length: it begins there or at 0 and moves
@@ -51,9 +51,11 @@
 //!   stack that is chosen by a computed index is loaded when the index is smaller than their number, or with the last one's index when it
 //!   is not, all of them having been extracted. Loads for the copies of a packet may be made before the loop over them, which nobody in it writes to: those
 //!   of whole headers that the way to the loop has extracted, and no others.
-//! * **The frame's front.** The function of egress may put what the deparser emits into the front of the frame, which is lent to it
-//!   for that. Before a header is put there a test says that it fits, as for the output; what does not fit goes to the output, with all
-//!   that was put there before. Headers that rest ([`LeftField`]) were extracted from the front, which is asserted.
+//! * **Emitted bytes and the frame's front.** General code puts what deparsers emit into memory of its own, whose end it compares
+//!   with before each header; what does not fit goes to the output, with all that was put there before. It copies these bytes in front of what the
+//!   parser left, sixteen at a time from the back, where a test has found as much room before the frame, and fifteen bytes more.
+//! * **What is said and kept.** The switch's arguments have a word each. Values that come with packets have the places of the plan
+//!   from which their memory is allocated.
 //! * **Action data.** Offsets are those of the parameters of the action. Which action runs is what the table said together
 //!   with the data, and tables check the number and widths of arguments when an entry is written. Records of tables have
 //!   as many words as the layout says that compiler and table make of the same declaration.
@@ -103,7 +105,6 @@
 
 mod analysis;
 mod arrays;
-mod clearing;
 mod code;
 mod cold_calls;
 mod compile;
@@ -113,9 +114,9 @@ mod fast_path;
 mod flow_pages;
 mod flow_slots;
 mod flows;
-pub mod gress;
-mod in_place;
+pub mod graph;
 mod inline_caches;
+mod live_slots;
 mod packet_context;
 mod pool;
 mod register_groups;
@@ -128,11 +129,10 @@ mod unused_loads;
 mod wide_stores;
 
 pub use arrays::{Arrays, default_slot};
-pub use code::{Code, Execution, Locations, Site};
-pub use compile::{CompileError, compile, compile_fast_path};
+pub use code::Locations;
+pub use compile::{CompileError, compile_fast_path, compile_graph};
 pub use context::Memory;
 pub use fast_path::{CopyFate, Departures, FastPath, Fate, Forms, Frame, Frames, NotedClone, ShortCode};
-pub use in_place::LeftField;
 pub use inline_caches::leading_tables;
 pub use packet_context::BURST_MAX;
 pub use register_groups::RegisterBanks;

@@ -14,6 +14,7 @@ use crate::packet_context::{HEAD_WORDS, Lane};
 use crate::tables::TableObjects;
 use forebay_bits::{Bits, read_bits};
 use forebay_exec::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
+use forebay_ir::pipeline::Argument;
 use forebay_ir::{
     BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, SlotId, TableId, UnaryOp, ValueSetId,
 };
@@ -59,7 +60,6 @@ functions! {
     MISS = miss(2) -> u64;
     FIND_MEMBERS = find_members(2);
     COPY_BYTES = copy_bytes(3);
-    COPY_FROM_FRAME = copy_from_frame(4);
     OUTPUT_BEGIN = output_begin(2);
     OUTPUT_END = output_end(2);
     VALUE_SET_CONTAINS = value_set_contains(3) -> u64;
@@ -76,7 +76,7 @@ functions! {
     APPEND_BITS = append_bits(4);
     APPEND_VALUE = append_value(5);
     CHECKSUM_ERROR = checksum_error(1);
-    CHECKSUM_FAILED = checksum_failed(1) -> u64;
+    REQUESTED = requested(2) -> u64;
     CLEAR = clear(2);
     RANDOM = random(4) -> u64;
     DIGEST = digest(3);
@@ -535,18 +535,6 @@ unsafe extern "C" fn copy_bytes(target: *mut u8, source: *const u8, count: u64) 
     unsafe { std::ptr::copy_nonoverlapping(source, target, count as usize) }
 }
 
-/// Copies a header that stays where it is in the frame.
-///
-/// # Panics
-/// When the frame has no such bytes: then the header was not extracted from it.
-unsafe extern "C" fn copy_from_frame(context: *const Context<'_>, target: *mut u8, first: u64, count: u64) {
-    // SAFETY: see the module.
-    unsafe {
-        let header = &packet(&*context)[first as usize..(first + count) as usize];
-        std::ptr::copy_nonoverlapping(header.as_ptr(), target, header.len());
-    }
-}
-
 /// Begins what the deparser emits for a lane, behind what it emitted for others.
 unsafe extern "C" fn output_begin(context: *mut Context<'_>, lane: *mut Lane) {
     // SAFETY: see the module.
@@ -719,10 +707,11 @@ unsafe extern "C" fn enter_atomic(context: *const Context<'_>, lock: u64, index:
     unsafe { (*context).objects.enter_atomic(lock as u32, index) };
 }
 
-/// Whether a checksum was found wrong.
-unsafe extern "C" fn checksum_failed(context: *const Context<'_>) -> u64 {
+/// What the packet has asked for: the value of the argument with this place among [`Argument::REQUESTS`].
+unsafe extern "C" fn requested(context: *const Context<'_>, argument: u64) -> u64 {
     // SAFETY: see the module.
-    unsafe { (*(*context).requests).checksum_error.into() }
+    let requests = unsafe { &*(*context).requests };
+    requests.argument(Argument::REQUESTS[argument as usize])
 }
 
 /// Makes words zero.

@@ -63,13 +63,20 @@ impl FrameBuffer {
         self.memory[self.start..][..front.len()].copy_from_slice(front);
     }
 
-    /// Leaves the first `kept` of the first `length` bytes, and those behind them.
-    pub(crate) fn shorten_front(&mut self, length: usize, kept: usize) {
-        if kept < length {
-            let start = self.start + length - kept;
-            self.memory.copy_within(self.start..self.start + kept, start);
-            self.start = start;
-        }
+    /// The frame, to be changed in place: its first byte, how many there are, and the first byte of the room before it.
+    pub(crate) fn in_place(&mut self) -> (*mut u8, usize, *const u8) {
+        let floor = self.memory.as_mut_ptr();
+        (floor.wrapping_add(self.start), self.len(), floor)
+    }
+
+    /// The frame has been changed in place, and has so many bytes now from this one on.
+    ///
+    /// # Panics
+    /// When that is not within the frame and the room before it.
+    pub(crate) fn changed(&mut self, start: *const u8, length: usize) {
+        self.start = start.addr() - self.memory.as_ptr().addr();
+        assert!(self.start + length <= self.memory.len(), "it was changed in place");
+        self.memory.truncate(self.start + length);
     }
 
     /// So much more room before the frame.
@@ -122,7 +129,7 @@ mod tests {
         frame.extend_from_slice(&[1, 2, 3, 4]);
         frame.replace_front(2, &[9, 8, 7]);
         assert_eq!(frame[..], [9, 8, 7, 3, 4]);
-        frame.shorten_front(3, 1);
+        frame.replace_front(3, &[9]);
         assert_eq!(frame[..], [9, 3, 4]);
         frame.replace_front(1, &[5; HEADROOM_BYTES + 10]);
         assert_eq!(

@@ -8,8 +8,8 @@
 //!
 //! * [`Pipeline::load`] turns a [`forebay_ir::Program`] into tables, objects and replication state.
 //! * A [`Worker`] processes bursts of packets; each thread has its own, all share one [`Pipeline`].
-//! * What an architecture does between and after the bodies is a graph ([`forebay_ir::pipeline`]), which `graph/` follows.
-//!   Machine code of v1model programs has that built in: [`v1model`].
+//! * What an architecture does between and after the bodies is a graph ([`forebay_ir::pipeline`]), which `graph/` follows, with the
+//!   interpreter or with machine code. The specialised code of v1model programs has that built in: [`v1model`].
 //!
 //! A pipeline does no input or output and reads no clock: see [`IngressArguments`] and [`EgressArguments`].
 
@@ -28,7 +28,9 @@ mod objects;
 mod outcome;
 mod packet;
 mod paths;
+mod pool;
 mod replication;
+mod scratch;
 mod sections;
 mod storage;
 pub mod v1model;
@@ -47,4 +49,4 @@ pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecisi
 pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};
 pub use paths::{FastForm, PathCounters, SlowReason};
 pub use replication::{CLASS_OF_SERVICE_MAX, CloneSession, Replica};
-pub use v1model::{Arrival, Copied, FlowKey, Leaving, Passage, Passed, Session, Worker};
+pub use v1model::{Arrival, Copied, FlowKey, GoingOn, Leaving, Passage, Passed, PassedQueue, Session, Worker};

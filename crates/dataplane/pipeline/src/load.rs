@@ -3,7 +3,7 @@
 use crate::control::convert;
 use crate::control::learning::{Book, Learning};
 use crate::error::{ControlError, LoadError};
-use crate::layout::{Layout, V1modelLayout};
+use crate::layout::Layout;
 use crate::machine_code::MachineCode;
 use crate::memory;
 use crate::objects::{Control, CustomCrcs, LookupPlan, Snapshot, Stateful};
@@ -98,7 +98,6 @@ pub struct Pipeline {
     pub(crate) program: Program,
     pub(crate) options: Options,
     pub(crate) storage: Storage,
-    pub(crate) layout: V1modelLayout,
     /// The program as machine code, when [`Options::engine`] asks for it.
     pub(crate) code: Option<MachineCode>,
     pub(crate) plan: LookupPlan,
@@ -125,9 +124,10 @@ impl Pipeline {
     pub fn load_with(mut program: Program, options: Options) -> Result<Pipeline, LoadError> {
         let state_bytes = memory::check(&program, &options)?;
         let sections = sections::place(&mut program);
-        attach_graph(&mut program, options.engine)?;
+        // Before the graph is built, which needs it.
+        let layout = Layout::of(&program)?;
+        forebay_arch::attach(&mut program).map_err(LoadError::Architecture)?;
         let storage = Storage::new(&program);
-        let layout = V1modelLayout::new(&program, &storage)?;
         let readers = Domain::new();
         let leading = forebay_jit::leading_tables(&program);
         let tables = (0..program.tables.len()).map(|index| {
@@ -147,10 +147,9 @@ impl Pipeline {
             custom_crcs: Arc::new(CustomCrcs::default()),
         });
         Ok(Pipeline {
-            code: MachineCode::new(&program, layout.get(), &options, &sections.with_lookups)
+            code: MachineCode::new(&program, layout.as_ref(), &options, &sections.with_lookups)
                 .map_err(LoadError::Compile)?,
             storage,
-            layout,
             plan: LookupPlan::new(&program),
             learning: Learning::new(&program, &options),
             stateful: load_stateful(&program, sections.locks)?,
@@ -221,18 +220,6 @@ impl Pipeline {
     pub(crate) fn control(&self) -> MutexGuard<'_, Control> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Gives a program what its architecture does around the bodies. Machine code of v1model has that built in.
-fn attach_graph(program: &mut Program, engine: Engine) -> Result<(), LoadError> {
-    if program.architecture == Architecture::V1Model {
-        Layout::check(program)?;
-        if engine != Engine::Interpreter {
-            program.graph = None;
-            return Ok(());
-        }
-    }
-    forebay_arch::attach(program).map_err(LoadError::Architecture)
 }
 
 fn new_profile(profile: &forebay_ir::ActionProfile) -> ActionProfile {

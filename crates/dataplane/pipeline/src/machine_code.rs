@@ -1,22 +1,23 @@
 //! The program as machine code, which is made in three steps.
 //!
 //! ```text
-//!   loading ──► both sides of the traffic manager ► packets can go the slow path
-//!          └──► fast path, with a flow cache (a thread) ─► packets go the fast path
+//!   loading ──► general code: the graph ► packets can go
+//!          └──► specialised code of v1model, with a flow cache (a thread) ─► packets go faster
 //!                 too many flows: straight (a thread) ─► every packet searches the tables
 //!                 and large tables: staged (a thread) ─► they wait for each other at look-ups
 //! ```
 //!
-//! A function for each side is compiled in a few milliseconds. The fast path is the program once more for each way through its parser,
-//! which takes ten times as long for large programs; packets need not wait for it, since the slow path gives the same bytes. Its
+//! General code is compiled in a few milliseconds. Specialised code is the program once more for each way through its parser,
+//! which takes ten times as long for large programs; packets need not wait for it, since general code gives the same bytes. Its
 //! further forms are made when a worker would like to have them.
 
 use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
 use crate::v1model;
 use forebay_ir::{Location, Program};
+use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
-use forebay_jit::{Code, CompileError, Forms, ShortCode, compile, compile_fast_path};
+use forebay_jit::{CompileError, Forms, ShortCode, compile_fast_path, compile_graph};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -25,7 +26,9 @@ use std::thread::{self, JoinHandle};
 /// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct MachineCode {
-    bodies: Code,
+    general: Box<GraphCode>,
+    /// Whether bursts may go through it in their own buffers.
+    takes_bursts: bool,
     /// The fast path, if there is one.
     fast_path: Option<Arc<Compiled>>,
     /// What keeps packets off it, as far as it is known before it is compiled.
@@ -76,7 +79,7 @@ impl MachineCode {
             return Ok(None);
         }
         let Some(layout) = layout else {
-            return MachineCode::of_bodies(program, options).map(Some);
+            return MachineCode::of_graph(program, options).map(Some);
         };
         let route = v1model::route(program, layout);
         let has_fast_path = options.fast_path != FastPath::Never;
@@ -103,7 +106,8 @@ impl MachineCode {
             })
         });
         let machine_code = MachineCode {
-            bodies: compile(program, Some(&v1model::gresses(program, layout)), options.step_limit)?,
+            general: general(program, options)?,
+            takes_bursts: options.fast_path != FastPath::Never,
             fast_path,
             obstacles,
             beside_packets: options.fast_path == FastPath::BesidePackets,
@@ -115,28 +119,28 @@ impl MachineCode {
         Ok(Some(machine_code))
     }
 
-    /// Machine code of the bodies of a program whose architecture is a graph: there is no fast path.
-    fn of_bodies(program: &Program, options: &Options) -> Result<MachineCode, CompileError> {
+    /// Machine code of a program for which there is no specialised code.
+    fn of_graph(program: &Program, options: &Options) -> Result<MachineCode, CompileError> {
         Ok(MachineCode {
-            bodies: compile(program, None, options.step_limit)?,
+            general: general(program, options)?,
+            takes_bursts: options.fast_path != FastPath::Never,
             fast_path: None,
-            obstacles: vec![Obstacle {
-                kind: ObstacleKind::Architecture,
-                stops: Stops::All,
-                location: Location::default(),
-                text: format!(
-                    "the blocks of programs for {} are compiled one by one",
-                    program.architecture.name()
-                ),
-            }],
+            obstacles: Vec::new(),
             beside_packets: false,
             threads: Mutex::default(),
         })
     }
 
-    /// The functions of both sides, and of some bodies.
-    pub(crate) fn bodies(&self) -> &Code {
-        &self.bodies
+    /// The code that every packet can take.
+    #[inline]
+    pub(crate) fn general(&self) -> &GraphCode {
+        &self.general
+    }
+
+    /// The same, if bursts may go through it.
+    #[inline]
+    pub(crate) fn general_for_bursts(&self) -> Option<&GraphCode> {
+        self.takes_bursts.then_some(&*self.general)
     }
 
     /// The fast path in the form that is compiled first, if it is ready.
@@ -240,6 +244,11 @@ impl Compiled {
         let compile = || compile_fast_path(&self.program, &self.route, order, self.step_limit);
         self.form(order).code.get_or_init(compile);
     }
+}
+
+fn general(program: &Program, options: &Options) -> Result<Box<GraphCode>, CompileError> {
+    let graph = program.graph.as_ref().expect("it was attached");
+    Ok(Box::new(compile_graph(program, graph, options.step_limit)?))
 }
 
 /// What is known before anything is compiled.

@@ -18,15 +18,18 @@ pub enum FastForm {
     Staged,
     /// One decision for the whole burst, since the program does not look into packets.
     WholeBurst,
+    /// One packet after the other, in code for all ways through the program.
+    General,
 }
 
 impl FastForm {
     /// All of them.
-    pub const ALL: [FastForm; 4] = [
+    pub const ALL: [FastForm; 5] = [
         FastForm::FlowCache,
         FastForm::Straight,
         FastForm::Staged,
         FastForm::WholeBurst,
+        FastForm::General,
     ];
 
     /// The stable name, for JSON.
@@ -36,6 +39,7 @@ impl FastForm {
             FastForm::Straight => "straight",
             FastForm::Staged => "staged",
             FastForm::WholeBurst => "whole_burst",
+            FastForm::General => "general",
         }
     }
 
@@ -46,6 +50,7 @@ impl FastForm {
             FastForm::Straight => "one by one",
             FastForm::Staged => "in stages",
             FastForm::WholeBurst => "by whole bursts",
+            FastForm::General => "in general code",
         }
     }
 }
@@ -67,8 +72,6 @@ pub enum SlowReason {
     NoFastPath,
     /// The fast path was not compiled yet.
     Compiling,
-    /// Nearly all packets before it have bailed out, so it was not tried.
-    NotTried,
     /// Other packets waited in queues or came round again, or a port had no room for a burst.
     Queued,
     /// Compiled code left the packet to the slow path.
@@ -77,16 +80,11 @@ pub enum SlowReason {
 
 impl SlowReason {
     /// How many there are.
-    const COUNT: usize = 4 + BailOut::ALL.len();
+    const COUNT: usize = 3 + BailOut::ALL.len();
 
     /// All of them, in the order of their indices.
     pub fn all() -> impl Iterator<Item = SlowReason> {
-        let fixed = [
-            SlowReason::NoFastPath,
-            SlowReason::Compiling,
-            SlowReason::Queued,
-            SlowReason::NotTried,
-        ];
+        let fixed = [SlowReason::NoFastPath, SlowReason::Compiling, SlowReason::Queued];
         fixed
             .into_iter()
             .chain(BailOut::ALL.iter().copied().map(SlowReason::BailedOut))
@@ -97,8 +95,7 @@ impl SlowReason {
             SlowReason::NoFastPath => 0,
             SlowReason::Compiling => 1,
             SlowReason::Queued => 2,
-            SlowReason::NotTried => 3,
-            SlowReason::BailedOut(reason) => 4 + reason as usize,
+            SlowReason::BailedOut(reason) => 3 + reason as usize,
         }
     }
 
@@ -108,7 +105,6 @@ impl SlowReason {
             SlowReason::NoFastPath => "no_fast_path",
             SlowReason::Compiling => "compiling",
             SlowReason::Queued => "queued",
-            SlowReason::NotTried => "not_tried",
             SlowReason::BailedOut(reason) => reason.name(),
         }
     }
@@ -119,7 +115,6 @@ impl SlowReason {
             SlowReason::NoFastPath => "of a program without a fast path",
             SlowReason::Compiling => "before the fast path was compiled",
             SlowReason::Queued => "while packets waited in queues",
-            SlowReason::NotTried => "not tried, since nearly all before had bailed out",
             SlowReason::BailedOut(reason) => reason.words(),
         }
     }

@@ -94,6 +94,9 @@ impl Switch {
         for message in self.worker.take_digests() {
             self.digests.push(message, &self.config);
         }
+        for queue in self.worker.take_passed_queues() {
+            self.queues.count_passed(queue);
+        }
         leaving
     }
 
@@ -200,6 +203,12 @@ impl Switch {
                 activity.egress += copies;
                 self.counters.copies += copies - count;
                 self.hand_over_all_copies(port, (count, each), from, now_ns);
+            }
+            Passage::GoesOn => {
+                self.take_tag();
+                let packet = self.worker.take_continued().expect("the last packet goes on");
+                activity.egress += self.run_going_on(packet, from, now_ns, tracer);
+                activity.egress += self.run_queues(now_ns, tracer);
             }
             Passage::SlowPath => {
                 for packet in packets {

@@ -19,7 +19,7 @@ use crate::port_table::{PortTable, Sent};
 use crate::switch::Config;
 use crate::traffic_manager::TrafficManager;
 use forebay_pipeline::{
-    DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, FrameBuffer, IngressArguments,
+    DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, FrameBuffer, GoingOn, IngressArguments,
     IngressDecision, IngressPacket, NotedClone, QueuedPacket, Session, Tracer,
 };
 use std::collections::VecDeque;
@@ -141,6 +141,42 @@ impl Around<'_> {
         self.buffers.ingress = decisions;
     }
 
+    /// A packet that came by a port and goes on by itself: see [`Session::go_on`].
+    pub(crate) fn go_on<T: Tracer>(
+        &mut self,
+        session: &mut Session<'_>,
+        packet: GoingOn,
+        ingress_port: u32,
+        tracer: &mut T,
+    ) {
+        let (mut ingress, mut egress) = (
+            std::mem::take(&mut self.buffers.ingress),
+            std::mem::take(&mut self.buffers.egress),
+        );
+        let egress_port = packet.egress_port();
+        self.egress += u64::from(egress_port.is_some());
+        let port = egress_port
+            .filter(|port| self.ports.contains(*port))
+            .unwrap_or(ingress_port);
+        session.go_on(
+            packet,
+            |decision| ingress.push(decision),
+            |decision| egress.push(decision),
+            tracer,
+        );
+        let is_fate = |decision: &&IngressDecision| !matches!(decision, IngressDecision::Digest(_));
+        let fates = ingress.iter().filter(is_fate).count();
+        let is_fate = |decision: &&EgressDecision| !matches!(decision, EgressDecision::Digest(_));
+        self.count_copies(fates + egress.iter().filter(is_fate).count());
+        self.after_ingress(session, &mut ingress, port, tracer);
+        for decision in egress.drain(..) {
+            self.after_egress(session, decision, port);
+        }
+        (self.buffers.ingress, self.buffers.egress) = (ingress, egress);
+        self.enqueue_clones(session);
+        self.leave_all(session, tracer);
+    }
+
     fn after_ingress<T: Tracer>(
         &mut self,
         session: &mut Session<'_>,
@@ -176,11 +212,15 @@ impl Around<'_> {
                 self.after_egress(session, decision, port);
             }
             self.buffers.egress = decisions;
-            // Behind the packet itself, which may have taken the last room of its port.
-            let mut clones = std::mem::take(&mut self.buffers.clones);
-            clones.drain(..).for_each(|clone| self.enqueue(session, clone));
-            self.buffers.clones = clones;
+            self.enqueue_clones(session);
         }
+    }
+
+    /// Behind the packet itself, which may have taken the last room of its port.
+    fn enqueue_clones(&mut self, session: &mut Session<'_>) {
+        let mut clones = std::mem::take(&mut self.buffers.clones);
+        clones.drain(..).for_each(|clone| self.enqueue(session, clone));
+        self.buffers.clones = clones;
     }
 
     fn after_egress(&mut self, session: &mut Session<'_>, decision: EgressDecision, port: u32) {

@@ -6,7 +6,7 @@ use crate::port_table::{PortTable, Presence, Sent};
 use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError};
 use forebay_pipeline::{
-    DigestMessage, DropReason, IngressArguments, IngressPacket, NotedClone, Passed, PathCounters, Pipeline,
+    DigestMessage, DropReason, GoingOn, IngressArguments, IngressPacket, NotedClone, Passed, PathCounters, Pipeline,
     QueuedPacket, SlowReason, Tracer, Worker,
 };
 use std::collections::VecDeque;
@@ -179,7 +179,7 @@ impl Switch {
     /// each port has room for all that may arrive. `None` otherwise.
     #[inline]
     fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
-        if T::ON || !self.worker.has_fast_path() || !self.worker.fast_path_pays() || !self.is_empty() {
+        if T::ON || !self.worker.has_fast_path() || !self.is_empty() {
             return None;
         }
         let room = self.ports.least_room();
@@ -189,7 +189,6 @@ impl Switch {
     /// Why packets that were received are not taken the fast path.
     fn reason_not_to_pass(&self) -> SlowReason {
         match self.worker.has_fast_path() {
-            true if !self.worker.fast_path_pays() => SlowReason::NotTried,
             true => SlowReason::Queued,
             false if self.worker.pipeline().is_compiling() => SlowReason::Compiling,
             false => SlowReason::NoFastPath,
@@ -358,6 +357,22 @@ impl Switch {
         };
         let (worker, mut around) = self.around(now_ns);
         worker.session(|session| around.clone(session, clone, arguments, tag, tracer));
+        around.egress
+    }
+
+    /// Takes a packet to its end or its queue that goes on by itself, and what comes of it; how many packets entered egress.
+    pub(crate) fn run_going_on<T: Tracer>(
+        &mut self,
+        packet: GoingOn,
+        ingress_port: u32,
+        now_ns: u64,
+        tracer: &mut T,
+    ) -> u64 {
+        let (worker, mut around) = self.around(now_ns);
+        worker.session(|session| around.go_on(session, packet, ingress_port, tracer));
+        while around.buffers.are_entering() {
+            worker.session(|session| around.enter_all(session, tracer));
+        }
         around.egress
     }
 

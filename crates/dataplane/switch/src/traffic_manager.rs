@@ -14,7 +14,7 @@
 //! packets, which are dropped when they would leave.
 
 use crate::port_table::LOW_NUMBERS;
-use forebay_pipeline::{EgressArguments, EgressPacket, QueuedPacket};
+use forebay_pipeline::{EgressArguments, EgressPacket, PassedQueue, QueuedPacket};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The most queues that a port has: `standard_metadata.priority` has three bits.
@@ -160,6 +160,15 @@ impl TrafficManager {
         packet.priority = index as u8;
         port.queues[index].enqueued += 1;
         true
+    }
+
+    /// Counts packets that have passed a queue.
+    pub(crate) fn count_passed(&mut self, passed: PassedQueue) {
+        let services = &self.services;
+        let port = self.ports.entry(passed.port);
+        let port = port.or_insert_with(|| PortQueues::new(services));
+        let index = usize::from(passed.class).min(port.queues.len() - 1);
+        port.queues[index].enqueued += passed.packets;
     }
 
     /// Moves up to `max` packets to the end of `burst`, port by port, of each no more than `room` says it can take.

@@ -24,7 +24,7 @@
 //! Digests of a body are sent at the next [`GlueOp::Commit`]. A packet that an assertion or the step limit ends takes its
 //! uncommitted digests back. Mirrored packets go their way, up to their queue, before the packet itself goes on.
 
-use crate::{BlockId, BodyId, Expr, Location, SlotId};
+use crate::{BlockId, BodyId, Expr, Location, SlotId, SlotKind};
 use forebay_bits::Bits;
 use std::collections::BTreeMap;
 
@@ -117,6 +117,17 @@ pub enum Clear {
     Metadata,
     /// All, headers too.
     All,
+}
+
+impl Clear {
+    /// Whether it changes slots of this kind.
+    pub fn concerns(self, kind: &SlotKind) -> bool {
+        match (self, kind) {
+            (_, SlotKind::Request) => false,
+            (Clear::All, _) => true,
+            (Clear::Metadata, kind) => matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local),
+        }
+    }
 }
 
 /// What the switch says of a packet.
@@ -307,6 +318,26 @@ impl Graph {
     pub fn block(&self, id: BlockId) -> &GlueBlock {
         &self.blocks[id.index()]
     }
+
+    /// The bodies that packets run, in the order of their blocks; one that several blocks run comes several times.
+    pub fn bodies(&self) -> impl Iterator<Item = BodyId> + '_ {
+        self.blocks.iter().filter_map(|block| match block.end {
+            End::Run { body, .. } => Some(body),
+            _ => None,
+        })
+    }
+}
+
+impl Argument {
+    /// What bodies ask for: of the packet's requests.
+    pub const REQUESTS: [Argument; 6] = [
+        Argument::ChecksumError,
+        Argument::CloneRequest,
+        Argument::CloneSession,
+        Argument::ResubmitRequest,
+        Argument::RecirculateRequest,
+        Argument::TruncateRequest,
+    ];
 }
 
 impl End {

@@ -59,6 +59,7 @@ const MODULES: &[(&str, &str)] = &[
         include_str!("../../../protocol/tests/descriptors.rs"),
     ),
     ("server/grpc", include_str!("../../../server/tests/grpc.rs")),
+    ("server/refusals", include_str!("../../../server/tests/refusals.rs")),
 ];
 
 #[test]

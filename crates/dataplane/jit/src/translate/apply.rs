@@ -135,7 +135,7 @@ impl Translator<'_, '_, '_> {
             Some(found) => found,
             None if !self.is_fast_path() => {
                 let key = self.key_words(id, &layout);
-                self.look_up_now(id, layout.search.filter(|_| self.side.is_some()), &key)
+                self.look_up_now(id, layout.search, &key)
             }
             None if let Some(place) = self.flow_place(id) => self.find_for_flow(id, &layout, place),
             None => {

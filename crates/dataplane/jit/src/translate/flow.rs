@@ -111,7 +111,7 @@ impl Translator<'_, '_, '_> {
     fn is_overwritten(&self, slot: SlotId, next: Option<&Statement>) -> bool {
         let is_assigned = next.is_some_and(|next| matches!(next.op, Op::Assign { slot: other, .. } if other == slot));
         let is_word = (1..=64).contains(&self.program.slot(slot).width);
-        self.side.is_some() && self.counting == StepCounting::Never && is_assigned && is_word
+        !self.is_fast_path() && self.counting == StepCounting::Never && is_assigned && is_word
     }
 
     /// On the fast path: fields that were written are not taken from the packet together with others.

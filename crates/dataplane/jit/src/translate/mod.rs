@@ -23,11 +23,12 @@
 //! | `stateful.rs` | registers without calls |
 //! | `cloning.rs` | the fast path: clones from ingress |
 //! | `counting.rs` | counters without calls, and packets that are taken back from them |
+//! | `slots.rs` | slots in the state, around bodies |
 //! | `section.rs` | atomic sections, and their locks in elements of registers |
 //! | `search.rs` | looking keys up in place |
 //! | `flows.rs` | the fast path: look-ups that take what the last packet of the flow has found |
 //! | `memo.rs` | the fast path: look-ups that need not be repeated |
-//! | `gress.rs` | all bodies on one side of the traffic manager in one function |
+//! | `graph.rs` | the graph of an architecture, with all bodies, in one function |
 //! | `route.rs` | the fast path: all bodies in one function |
 //! | `joints.rs` | the fast path behind the parser: what the architecture does between controls |
 //! | `choices.rs` | the fast path: writes to one of several registers |
@@ -51,7 +52,7 @@ mod field_concat;
 mod flow;
 mod flows;
 mod fused_compare;
-mod gress;
+pub(crate) mod graph;
 mod indexed_stores;
 mod inline_caches;
 mod known;
@@ -63,6 +64,7 @@ mod route;
 mod search;
 mod section;
 mod select;
+mod slots;
 mod stack_index;
 mod stateful;
 mod value;
@@ -75,8 +77,7 @@ use crate::analysis::CursorFact;
 use crate::cold_calls::{self, Ways};
 use crate::context::{Context, ending};
 use crate::flow_slots::SlotLayout;
-use crate::gress::{EgressHalf, IngressHalf, Side};
-use crate::in_place::InPlace;
+use crate::graph::GraphPlan;
 use crate::inline_caches::Joins;
 use crate::packet_context::{Shape, fate};
 use crate::pool::Pool;
@@ -94,7 +95,8 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use flows::FlowSlot;
 use forebay_exec::StateLayout;
-use forebay_ir::{Action, ActionId, Body, BodyId, IndexSet, Program, SlotId, TableId};
+use forebay_ir::pipeline::Graph;
+use forebay_ir::{Action, ActionId, Body, IndexSet, Program, SlotId, TableId};
 use indexed_stores::ChosenWrite;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
@@ -127,10 +129,6 @@ pub(crate) struct Environment<'a> {
     pub(crate) slots: Option<SlotLayout>,
     /// The tables that the present function searches itself.
     pub(crate) searched: Vec<TableId>,
-    /// Slots that the function of ingress does not clear.
-    pub(crate) uncleared: IndexSet,
-    /// Headers that no function emits byte by byte.
-    pub(crate) in_place: &'a InPlace,
     /// Whether the machine shuffles the bytes of vectors.
     pub(crate) shuffles: bool,
     /// Steps that a body may take.
@@ -163,13 +161,10 @@ pub(crate) enum StepCounting {
 /// What is translated into a function.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit<'a> {
-    /// A parser, control or deparser.
-    Body(BodyId),
     /// An action that controls call.
     Action(ActionId),
-    /// Everything on one side of the traffic manager.
-    Ingress(&'a IngressHalf),
-    Egress(&'a EgressHalf),
+    /// Everything that an architecture does, and the bodies.
+    Graph(&'a Graph, &'a GraphPlan),
     /// The fast path.
     Route(&'a Route, &'a Plan, Order),
 }
@@ -210,8 +205,6 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     /// Blocks that end the body early, filled when everything else is translated.
     endings: BTreeMap<Ending, ir::Block>,
     signatures: HashMap<(usize, bool), ir::SigRef>,
-    /// Of which side of the traffic manager the function is.
-    side: Option<Side>,
     /// Where slots are.
     homes: Homes,
     /// The value of a slot that the next statement writes again, and which nobody but this statement sees.
@@ -366,7 +359,6 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             cursor: CursorFact::Anywhere,
             endings: BTreeMap::new(),
             signatures: HashMap::new(),
-            side: None,
             homes: Homes::default(),
             deferred: None,
             variables: HashMap::new(),
@@ -406,7 +398,6 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     pub(crate) fn translate(mut self, unit: Unit<'a>) -> FunctionBuilder<'f> {
         let program = self.program;
         match unit {
-            Unit::Body(body) => self.body(&program.bodies[body.index()], None, None),
             Unit::Action(action) => {
                 // Whoever calls it may have put the arguments there.
                 self.temporaries_lasting = argument_words(&program.actions[action.index()]) as u32;
@@ -414,14 +405,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 let arguments = self.load_arguments();
                 self.action_body(action, arguments, None);
             }
-            Unit::Ingress(half) => {
-                self.side = Some(Side::Ingress);
-                self.ingress_half(half);
-            }
-            Unit::Egress(half) => {
-                self.side = Some(Side::Egress);
-                self.egress_half(half);
-            }
+            Unit::Graph(graph, plan) => self.graph(graph, plan),
             Unit::Route(route, plan, order) => {
                 let shape = self.route(route, plan, order);
                 self.environment.shape = self.environment.shape.or(shape);

@@ -5,7 +5,7 @@
 use super::Translator;
 use super::value::{ActionData, Place, Value};
 use super::value_locations::{Field, Home};
-use crate::analysis::{PACKED_BITS_MAX, emits_whole_bytes, header_bits};
+use crate::analysis::{PACKED_BITS_MAX, emits_whole_bytes};
 use crate::crc::Crc;
 use crate::runtime::{self, target, words};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -35,10 +35,6 @@ impl Translator<'_, '_, '_> {
         let header = &program.headers[id.index()];
         let valid = self.read_slot(header.valid);
         let valid = self.low_word(valid);
-        if let Some(first) = self.environment.in_place.first_byte(id) {
-            let bytes = (header_bits(program, header).0 / 8) as u32;
-            return self.when(valid, |translator| translator.leave_in_frame(first, bytes));
-        }
         self.when(valid, |translator| {
             if translator.emit_vectors(id) {
                 return;
@@ -191,29 +187,6 @@ impl Translator<'_, '_, '_> {
             let word = self.shifted_right(word, 8 * (first + 8 - end));
             self.store_bytes(address, first, end, word);
         }
-    }
-
-    /// Emits bytes of the frame, which are where they are to be if the output is put there.
-    fn leave_in_frame(&mut self, first: u64, bytes: u32) {
-        let (rests, apart, next) = (
-            self.builder.create_block(),
-            self.builder.create_block(),
-            self.builder.create_block(),
-        );
-        let frame = self.load_output_frame();
-        self.builder.ins().brif(frame, rests, &[], apart, &[]);
-        self.enter(rests);
-        let place = self.load_output_next();
-        let behind = self.address(place, bytes as i32);
-        self.store_output_next(behind);
-        self.builder.ins().jump(next, &[]);
-        self.enter(apart);
-        self.builder.set_cold_block(apart);
-        let place = self.place_in_output(bytes);
-        let (first, count) = (self.number(first as i64), self.number(bytes.into()));
-        self.call(runtime::COPY_FROM_FRAME, &[self.context, place, first, count]);
-        self.builder.ins().jump(next, &[]);
-        self.enter(next);
     }
 
     /// Where the next bytes of the output are put.

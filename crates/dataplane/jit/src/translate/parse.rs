@@ -7,7 +7,6 @@ use super::value::Value;
 use super::value_locations::{Address, Field};
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
-use crate::gress::Side;
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -163,16 +162,14 @@ impl Translator<'_, '_, '_> {
         let bits = fields.iter().map(|field| program.slot(field.slot).width).sum();
         let run = self.run_at(position, bits);
         let mut offset = 0;
-        let mut wanted = Vec::new();
+        let mut all = Vec::new();
         for field in fields {
-            if self.side != Some(Side::Ingress) || !self.environment.in_place.is_left(field.slot) {
-                wanted.push((field.slot, offset));
-            }
+            all.push((field.slot, offset));
             offset += program.slot(field.slot).width;
         }
         let whole_bytes = run.start.filter(|(_, bit)| *bit == 0);
         let whole_bytes = whole_bytes.map(|(address, _)| (address, run.bytes(0)));
-        let (mut rest, mut window) = (&wanted[..], None);
+        let (mut rest, mut window) = (&all[..], None);
         while let [first, behind @ ..] = rest {
             rest = match (whole_bytes, behind) {
                 (Some(bytes), [second, behind @ ..]) if self.read_pair(bytes, [*first, *second], &mut window) => behind,

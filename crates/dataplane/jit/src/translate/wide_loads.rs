@@ -14,7 +14,6 @@ use super::Translator;
 use super::access::within_bounds;
 use super::value_locations::Home;
 use crate::analysis::emits_whole_bytes;
-use crate::gress::Side;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{HeaderId, SlotId};
 
@@ -97,7 +96,7 @@ impl Translator<'_, '_, '_> {
         let width = self.program.slot(slot).width;
         let is_whole = (1..=64).contains(&width) && width.is_multiple_of(8) && first_bit.is_multiple_of(8);
         let is_in_state = matches!(self.homes.of(slot), Home::State);
-        (self.side.is_some() && self.environment.shuffles && is_whole && is_in_state).then(|| ByteField {
+        (!self.is_fast_path() && self.environment.shuffles && is_whole && is_in_state).then(|| ByteField {
             first: first_bit / 8,
             bytes: width / 8,
             word: self.environment.layout.first_word(slot),
@@ -107,7 +106,7 @@ impl Translator<'_, '_, '_> {
     /// The bytes of a header that is emitted, vector by vector: each from some words of the state.
     fn vectors_of(&self, id: HeaderId) -> Option<(u32, Vec<Vector>)> {
         // Elsewhere the output may end within a byte, and is not extended ahead of what is appended to it.
-        if self.side != Some(Side::Egress) || !emits_whole_bytes(self.program) {
+        if self.is_fast_path() || !emits_whole_bytes(self.program) {
             return None;
         }
         let header = &self.program.headers[id.index()];

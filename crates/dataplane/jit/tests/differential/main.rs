@@ -7,21 +7,38 @@ mod fast_path;
 mod generate;
 mod objects;
 
+use forebay_bits::Bits;
 use forebay_exec::{Buffers, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
-use forebay_ir::{BodyId, Program, text, verify};
+use forebay_ir::pipeline::{
+    Argument, End, Entry, EntryInfo, Finish, GlueBlock, GlueOp, Graph, Mirror, MirrorFrame, Pairs,
+};
+use forebay_ir::{BlockId, BodyId, Expr, Location, Program, SlotId, text, verify};
+use forebay_jit::graph::{FrameInPlace, GraphCode, GraphPacket, GraphPass, GraphSite, GraphStop};
+use forebay_jit::{Locations, Memory, compile_graph};
 use forebay_tables::Pin;
 use objects::{Recorder, Tables};
+use std::collections::BTreeMap;
 
 /// Everything that can be seen of a way through a program.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    ended: Vec<Ended>,
+    ended: Stop,
+    parser_error: u32,
     state: State,
     requests: Requests,
     output: Vec<u8>,
     output_bits: usize,
     cursor: usize,
     calls: Vec<String>,
+}
+
+/// Where a packet has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// Behind all bodies.
+    Behind,
+    StepLimit,
+    AssertFailed,
 }
 
 /// Bodies in the order in which they are run.
@@ -63,10 +80,25 @@ fn run_interpreter(program: &Program, objects: &Recorder<'_>, packet: &[u8], ste
         &mut buffers,
         tracer,
     );
-    let ended = BODIES.iter().map(|&body| execution.run(body)).collect();
+    let (mut ended, mut parser_error) = (Stop::Behind, 0);
+    for body in BODIES {
+        match execution.run(body) {
+            Ended::Returned | Ended::Exited => {}
+            Ended::Rejected(error) => parser_error = error,
+            Ended::StepLimit => match program.error("ParserTimeout").filter(|_| body == generate::PARSER) {
+                Some(error) => parser_error = error,
+                None => ended = Stop::StepLimit,
+            },
+            Ended::AssertFailed => ended = Stop::AssertFailed,
+        }
+        if ended != Stop::Behind {
+            break;
+        }
+    }
     let cursor = execution.cursor();
     Seen {
         ended,
+        parser_error,
         state,
         requests,
         output: buffers.output.bytes().to_vec(),
@@ -93,23 +125,74 @@ fn tables_for(program: &Program, packets: &[Vec<u8>], go: impl Fn(&[u8], &Record
     tables
 }
 
-fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &forebay_jit::Code, packet: &[u8]) -> Seen {
+/// The bodies one after the other, and a stop behind them at which all slots are wanted.
+fn graph(program: &Program) -> Graph {
+    let slots = (0..program.slots.len() as u32).map(SlotId);
+    let all: Pairs = slots.map(|slot| (slot, slot)).collect();
+    let mirror = Mirror {
+        session: Expr::Const(Bits::zero(32)),
+        to: Entry::CloneEgress,
+        frame: MirrorFrame::WithState,
+        preserve: Vec::new(),
+    };
+    let run = |body, next, reject| End::Run { body, next, reject };
+    let [first, second, third] = BODIES;
+    let ends = [
+        run(first, BlockId(1), Some(BlockId(1))),
+        run(second, BlockId(2), None),
+        run(third, BlockId(3), None),
+        End::Finish(Finish::Resubmit(all)),
+    ];
+    let blocks = ends.into_iter().enumerate().map(|(number, end)| GlueBlock {
+        label: format!("block{number}"),
+        ops: (number == 3)
+            .then(|| GlueOp::Mirror(mirror.clone()))
+            .into_iter()
+            .collect(),
+        end,
+        location: Location::default(),
+    });
+    let entry = |block| EntryInfo {
+        block: BlockId(block),
+        preserved: Vec::new(),
+    };
+    Graph {
+        entries: BTreeMap::from([(Entry::Arrival, entry(0)), (Entry::CloneEgress, entry(3))]),
+        blocks: blocks.collect(),
+    }
+}
+
+fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &GraphCode, packet: &[u8]) -> Seen {
     let (mut state, mut requests, mut buffers) = (State::new(program), Requests::default(), Buffers::default());
     let objects = Recorder::new(program, tables.0, tables.1);
-    let mut memory = forebay_jit::Memory::default();
-    let mut execution = forebay_jit::Execution::new(
-        &code.in_bodies(),
-        &objects,
-        input(packet, 0),
-        &mut state,
-        &mut requests,
-        &mut buffers,
-        &mut memory,
-    );
-    let ended = BODIES.iter().map(|&body| execution.run(body)).collect();
-    let cursor = execution.cursor();
+    let (mut memory, mut locations) = (Memory::default(), Locations::default());
+    let site = GraphSite::new(code, &objects, &mut locations);
+    let mut pass = GraphPass::new(site, &objects, u32::MAX, (&mut requests, &mut buffers, &mut memory));
+    // A copy that is as long: code must not read behind it.
+    let mut frame = packet.to_vec();
+    let packet = GraphPacket {
+        frame: FrameInPlace {
+            start: frame.as_mut_ptr(),
+            length: frame.len(),
+            floor: frame.as_ptr(),
+        },
+        cursor: 0,
+        facts: input(packet, 0).facts,
+        random: Random::new(3),
+        seed: 0,
+    };
+    // SAFETY: the frame is ours.
+    let stop = unsafe { pass.run(code.entry(Entry::Arrival), packet, &mut state) };
+    let ended = match stop {
+        GraphStop::Op(_) => Stop::Behind,
+        GraphStop::StepLimit => Stop::StepLimit,
+        GraphStop::AssertFailed => Stop::AssertFailed,
+        GraphStop::End(block) => panic!("block {} does not stop at its end", block.0),
+    };
+    let cursor = pass.cursor();
     Seen {
         ended,
+        parser_error: pass.said(Argument::ParserError) as u32,
         state,
         requests,
         output: buffers.output.bytes().to_vec(),
@@ -119,18 +202,21 @@ fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &forebay_jit::
     }
 }
 
-/// A state after a body that was dropped for its steps or an assertion is not looked at, unless it is a parser's.
-fn relevant(mut seen: Seen, program: &Program) -> Seen {
-    let dropped = |ended: &Ended| matches!(ended, Ended::StepLimit | Ended::AssertFailed);
-    if let Some(last) = seen.ended[1..].iter().position(dropped) {
-        seen.ended.truncate(last + 2);
-        seen.state = State::new(program);
-        seen.requests.clear();
-        seen.output.clear();
-        seen.output_bits = 0;
-        seen.calls.clear();
+/// Of a packet that was dropped for its steps or an assertion nothing else is looked at.
+fn relevant(seen: Seen, program: &Program) -> Seen {
+    match seen.ended {
+        Stop::Behind => seen,
+        ended => Seen {
+            ended,
+            parser_error: 0,
+            state: State::new(program),
+            requests: Requests::default(),
+            output: Vec::new(),
+            output_bits: 0,
+            cursor: 0,
+            calls: Vec::new(),
+        },
     }
-    seen
 }
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -162,7 +248,7 @@ fn compare(seed: u64) {
     } else {
         random.next_u64() % 40
     };
-    let code = forebay_jit::compile(&program, None, step_limit);
+    let code = compile_graph(&program, &graph(&program), step_limit);
     let code = code.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     let mut packet = || {
         let length = random.next_u64() % 80;

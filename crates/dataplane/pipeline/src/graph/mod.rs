@@ -1,7 +1,7 @@
 //! Follows the graph of a program's architecture ([`forebay_ir::pipeline`]) with a packet.
 //!
-//! Bodies run in the engine that the pipeline was loaded with; the glue between them is interpreted. Whatever the
-//! architecture is, packets enter at the same two places, from a port or a loop ([`Walk::arrive`]) and from a queue
+//! Glue and bodies run in the engine that the pipeline was loaded with, up to where more than the packet itself is concerned.
+//! Whatever the architecture is, packets enter at the same two places, from a port or a loop ([`Walk::arrive`]) and from a queue
 //! ([`Walk::leave_queue`]), and end as [`Outcome`]s, which the callers turn into decisions for the switch.
 //!
 //! # Order
@@ -9,16 +9,22 @@
 //! A mirrored packet goes its way, up to its queue, before the packet that it was made from goes on. Requests and what a
 //! deparser emitted belong to one packet; they are put aside meanwhile.
 
+mod burst;
+mod compiled;
+mod interpreted;
 mod outcome;
+
+pub(crate) use burst::Continued;
 
 use crate::outcome::DropReason;
 use crate::packet::{Contents, EgressArguments, IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::{CloneSession, Replica};
-use crate::v1model::pass::Pass;
 use crate::v1model::{Burst, WorkerScratch, verdict};
-use forebay_exec::{Ended, Input, PacketFacts, Preserve, Requests, State, Tracer, eval};
-use forebay_ir::pipeline::{Argument, Clear, End, Entry, Finish, GlueOp, Graph, Mirror, MirrorFrame, Reason, Target};
-use forebay_ir::{BlockId, BodyId, BodyKind, Expr, SlotId};
+use forebay_exec::{BitBuffer, Random, Requests, State, Tracer, eval};
+use forebay_ir::pipeline::DropReason as Said;
+use forebay_ir::pipeline::{End, Entry, Finish, GlueOp, Graph, Mirror, MirrorFrame, Target};
+use forebay_ir::{BlockId, Expr, SlotId};
+use forebay_jit::graph::At;
 pub(crate) use outcome::Outcome;
 
 /// What is known of a packet besides its contents while it follows the graph.
@@ -32,6 +38,26 @@ struct Told<'a> {
     instance_type: InstanceType,
     /// With which the last parser ended.
     parser_error: u32,
+    /// The numbers of `random`.
+    random: Random,
+    /// What the end is about at which machine code has stopped: see [`forebay_jit::graph::GraphPass::end_values`].
+    end_values: Option<[u64; 3]>,
+}
+
+impl Told<'_> {
+    /// When this side of the queue has begun.
+    fn time_us(&self, packet: &Contents) -> u64 {
+        self.egress
+            .map_or(packet.arguments.timestamp_us, |arguments| arguments.timestamp_us)
+    }
+
+    /// What the present end is about, which the interpreter has not computed yet.
+    fn numbers<const COUNT: usize>(&self, state: &State, exprs: [&Expr; COUNT]) -> [u64; COUNT] {
+        match self.end_values {
+            Some(values) => std::array::from_fn(|index| values[index]),
+            None => exprs.map(|expr| eval(expr, state, &[]).to_u64()),
+        }
+    }
 }
 
 /// The way of a packet, and of those that are made from it, through the graph.
@@ -44,10 +70,11 @@ pub(crate) struct Walk<'w, 'a, T> {
     pub(crate) tracer: &'w mut T,
 }
 
-/// A place in the graph.
-struct At {
-    block: BlockId,
-    op: usize,
+/// Where a packet goes on.
+#[derive(Clone, Copy)]
+enum Way {
+    Entry(Entry),
+    Place(At),
 }
 
 /// Why bodies and glue cannot go on without the packet itself.
@@ -68,16 +95,54 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         };
         packet.payload_bit = 0;
         packet.ingress_length = packet.frame().len() as u32;
-        let zero = &self.burst.pipeline.storage.zero;
-        self.scratch.pool.renew_state(&mut packet, zero);
+        self.give_state(&mut packet);
         let told = Told {
             egress: None,
             replica: None,
             session: None,
             instance_type: InstanceType::Normal,
             parser_error: 0,
+            random: Random::new(packet.arguments.random_seed),
+            end_values: None,
         };
         self.follow(packet, told, entry);
+    }
+
+    /// The way of a clone that the fast path has noted of a packet, whose frame as received and values these are.
+    pub(crate) fn clone_noted(mut self, frame: IngressPacket, number: u32, preserved: Preserved) {
+        let mut clone = frame.0;
+        let Some(session) = self.session(number) else {
+            return self.scratch.pool.recycle_packet(clone);
+        };
+        let told = Told {
+            egress: None,
+            replica: None,
+            session: None,
+            instance_type: InstanceType::Normal,
+            parser_error: 0,
+            random: Random::new(clone.arguments.random_seed),
+            end_values: None,
+        };
+        clone.payload_bit = 0;
+        clone.ingress_length = clone.frame().len() as u32;
+        self.give_state(&mut clone);
+        self.follow_mirrored(clone, (Entry::CloneIngress, preserved), (number, session), &told);
+    }
+
+    /// A session of the replication engine; without one, the loss is counted.
+    fn session(&mut self, number: u32) -> Option<&'a CloneSession> {
+        let session = self.burst.view.snapshot.replication.clone_sessions.get(&number);
+        match session {
+            Some(session) => {
+                let ports = session.replicas.len();
+                verdict(self.tracer, || format!("clone by session {number} to {ports} ports"));
+            }
+            None => {
+                verdict(self.tracer, || format!("no clone: there is no session {number}"));
+                self.scratch.count_drop(self.burst, DropReason::NoCloneSession);
+            }
+        }
+        session
     }
 
     /// A packet from a queue.
@@ -89,19 +154,36 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             session: None,
             instance_type: packet.instance_type,
             parser_error: 0,
+            random: Random::new(arguments.random_seed),
+            end_values: None,
         };
         self.follow(packet.0, told, entry);
     }
 
-    fn follow(&mut self, mut packet: Box<Contents>, mut told: Told<'a>, entry: Entry) {
-        let mut at = At {
-            block: self.graph.entries[&entry].block,
-            op: 0,
-        };
+    /// Slots that are all 0. Machine code makes them so.
+    fn give_state(&mut self, packet: &mut Contents) {
+        let zero = &self.burst.pipeline.storage.zero;
+        match self.burst.graph_site::<T>() {
+            Some(_) => self.scratch.pool.give_state(packet, zero),
+            None => self.scratch.pool.renew_state(packet, zero),
+        }
+    }
+
+    fn follow(&mut self, packet: Box<Contents>, told: Told<'a>, entry: Entry) {
         self.scratch.scratch.requests.clear();
         self.scratch.scratch.buffers.output.clear();
+        self.go_on(packet, told, Way::Entry(entry));
+    }
+
+    fn go_on(&mut self, mut packet: Box<Contents>, mut told: Told<'a>, mut way: Way) {
+        let stop = self.advance(&mut packet, &mut told, &mut way);
+        self.go_on_from(packet, told, stop, way);
+    }
+
+    /// From a stop to the packet's end. `way` is where it goes on behind the stop.
+    fn go_on_from(&mut self, mut packet: Box<Contents>, mut told: Told<'a>, mut stop: Stop<'a>, mut way: Way) {
         loop {
-            match self.advance(&mut packet, &mut told, &mut at) {
+            match stop {
                 Stop::Op(op) => {
                     if let Err(reason) = self.with_packet(op, &mut packet, &told) {
                         return self.drop_packet(packet, reason);
@@ -111,7 +193,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
                     match self.replicate(packet, &told, target, (*each, *none)) {
                         Some((rest, none)) => {
                             packet = rest;
-                            at = At { block: none, op: 0 };
+                            way = Way::Place(At::beginning(none));
                         }
                         None => return,
                     }
@@ -119,106 +201,15 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
                 Stop::End(end) => return self.leave(packet, &told, end),
                 Stop::Drop(reason) => return self.drop_packet(packet, reason),
             }
+            stop = self.advance(&mut packet, &mut told, &mut way);
         }
     }
 
     /// Runs bodies and glue up to what needs the whole packet.
-    fn advance(&mut self, packet: &mut Contents, told: &mut Told<'a>, at: &mut At) -> Stop<'a> {
-        let input = self.input(packet, told);
-        let Contents {
-            bytes,
-            shared,
-            state,
-            preserved,
-            payload_bit,
-            arguments,
-            egress_port,
-            priority,
-            ..
-        } = packet;
-        let packet_facts = Facts {
-            ingress_port: arguments.ingress_port,
-            egress_port: *egress_port,
-            class: *priority,
-            time_us: input.timestamp_us,
-        };
-        let frame = shared.as_ref().map_or(&bytes[..], |shared| shared);
-        let state = state.as_mut().expect("packets in the graph have a state");
-        let length = frame.len();
-        let mut pass = Pass::new(
-            self.burst,
-            input.of(frame),
-            state,
-            &mut self.scratch.scratch,
-            self.tracer,
-        );
-        let stop = loop {
-            let block = self.graph.block(at.block);
-            let stop = block.ops[at.op..].iter().find(|op| {
-                at.op += 1;
-                match op {
-                    GlueOp::Set { slot, value } => {
-                        let value = eval(value, pass.state(), &[]);
-                        pass.state().set(*slot, value);
-                        false
-                    }
-                    GlueOp::Take { slot, argument } => {
-                        let value = argument_value(*argument, &mut pass, self.burst, told, &packet_facts, length);
-                        pass.state().set_number(*slot, value.into());
-                        false
-                    }
-                    GlueOp::Clear(Clear::Metadata) => {
-                        self.burst.pipeline.storage.reset_metadata(pass.state());
-                        false
-                    }
-                    GlueOp::Clear(Clear::All) => {
-                        self.burst.pipeline.storage.reset_all(pass.state());
-                        false
-                    }
-                    GlueOp::Restore => {
-                        for (slot, value) in &preserved.0 {
-                            pass.state().set(*slot, value.clone());
-                        }
-                        false
-                    }
-                    GlueOp::Commit => pass.requests().has_digests(),
-                    GlueOp::Reframe { .. } | GlueOp::Mirror(_) => true,
-                }
-            });
-            if let Some(op) = stop {
-                break Stop::Op(op);
-            }
-            let next = match &block.end {
-                End::Run { body, next, reject } => match self.burst.ended(*body, pass.run(*body)) {
-                    Ok(None) => *next,
-                    Ok(Some(error)) => {
-                        told.parser_error = error;
-                        reject.unwrap_or(*next)
-                    }
-                    Err(reason) => break Stop::Drop(reason),
-                },
-                end => match chosen(end, pass.state()) {
-                    Some(next) => next,
-                    None => break Stop::End(end),
-                },
-            };
-            *at = At { block: next, op: 0 };
-        };
-        *payload_bit = pass.cursor();
-        stop
-    }
-
-    fn input(&self, packet: &Contents, told: &Told<'_>) -> PassInput {
-        let (timestamp_us, random_seed) = match told.egress {
-            Some(arguments) => (arguments.timestamp_us, arguments.random_seed),
-            None => (packet.arguments.timestamp_us, packet.arguments.random_seed),
-        };
-        PassInput {
-            cursor: packet.payload_bit,
-            length_bytes: packet.ingress_length,
-            timestamp_us,
-            random_seed,
-            step_limit: self.burst.pipeline.options.step_limit,
+    fn advance(&mut self, packet: &mut Contents, told: &mut Told<'a>, way: &mut Way) -> Stop<'a> {
+        match self.burst.graph_site::<T>() {
+            Some(site) => self.advance_compiled(site, packet, told, way),
+            None => self.advance_interpreted(packet, told, way),
         }
     }
 
@@ -248,7 +239,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     fn reframe(&mut self, truncate: Option<&Expr>, packet: &mut Contents) -> Result<(), DropReason> {
         let limit = truncate.map(|limit| eval(limit, packet.state(), &[]).to_u64());
         packet.truncate_to = limit.and_then(|limit| limit.checked_sub(1)).map(|bytes| bytes as u32);
-        self.scratch.put_together(packet);
+        self.put_together(packet);
         if let Some(limit) = packet.truncate_to.take() {
             packet.bytes.truncate(limit as usize);
         }
@@ -261,22 +252,61 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         Ok(())
     }
 
+    /// What was emitted, and the part of the frame that the parser left: in the frame's own buffer when nobody shares it.
+    fn put_together(&mut self, packet: &mut Contents) {
+        let output = &mut self.scratch.scratch.buffers.output;
+        let pool = &mut self.scratch.pool;
+        let payload_bit = packet.payload_bit;
+        if packet.shared.is_none() && (output.len_bits() | payload_bit).is_multiple_of(8) {
+            // What will be cut off need not be moved.
+            let limit = packet.truncate_to.map_or(usize::MAX, |limit| limit as usize);
+            let kept = limit.saturating_sub(output.len_bits() / 8);
+            packet.bytes.truncate(kept.saturating_add(payload_bit / 8));
+            return packet.bytes.replace_front(payload_bit / 8, output.bytes());
+        }
+        output.push_from(packet.frame(), payload_bit);
+        let bytes = output.take(pool.buffer().into_memory()).into();
+        pool.recycle(std::mem::replace(&mut packet.bytes, bytes));
+        if let Some(shared) = packet.shared.take() {
+            pool.recycle_shared(shared);
+        }
+    }
+
     fn mirror(&mut self, mirror: &Mirror, packet: &mut Contents, told: &Told<'a>) {
         let number = eval(&mirror.session, packet.state(), &[]).to_u64() as u32;
-        let options = &self.burst.pipeline.options;
-        let Some(session) = self.burst.view.snapshot.replication.clone_sessions.get(&number) else {
-            verdict(self.tracer, || format!("no clone: there is no session {number}"));
-            return self.scratch.count_drop(self.burst, DropReason::NoCloneSession);
-        };
         let from_egress = mirror.to == Entry::CloneEgress;
-        if from_egress && packet.passes.egress_clones >= options.clone_limit {
+        let limit = self.burst.pipeline.options.clone_limit;
+        if from_egress && packet.passes.egress_clones >= limit {
             verdict(self.tracer, || "no clone: too many clones of clones".to_string());
             return self.scratch.count_drop(self.burst, DropReason::CloneLimit);
         }
-        let ports = session.replicas.len();
-        verdict(self.tracer, || format!("clone by session {number} to {ports} ports"));
+        let Some(session) = self.session(number) else { return };
         let preserved = taken(packet.state(), &mirror.preserve);
-        let mut clone = self.copy(mirror.frame, packet);
+        let clone = self.copy(mirror.frame, packet);
+        let (requests, output) = self.put_aside();
+        self.follow_mirrored(clone, (mirror.to, preserved), (number, session), told);
+        self.scratch.scratch.requests = requests;
+        self.scratch.scratch.buffers.output = output;
+    }
+
+    /// Requests and output of the packet that others go before.
+    fn put_aside(&mut self) -> (Requests, BitBuffer) {
+        let scratch = &mut self.scratch.scratch;
+        (
+            std::mem::take(&mut scratch.requests),
+            std::mem::take(&mut scratch.buffers.output),
+        )
+    }
+
+    /// The copies of a mirrored packet.
+    fn follow_mirrored(
+        &mut self,
+        mut clone: Box<Contents>,
+        (to, preserved): (Entry, Preserved),
+        (number, session): (u32, &'a CloneSession),
+        told: &Told<'a>,
+    ) {
+        let from_egress = to == Entry::CloneEgress;
         clone.preserved = preserved;
         clone.passes.egress_clones += u32::from(from_egress);
         let told = Told {
@@ -288,11 +318,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             },
             ..*told
         };
-        let requests = std::mem::take(&mut self.scratch.scratch.requests);
-        let output = std::mem::take(&mut self.scratch.scratch.buffers.output);
-        self.follow(clone, told, mirror.to);
-        self.scratch.scratch.requests = requests;
-        self.scratch.scratch.buffers.output = output;
+        self.follow(clone, told, to);
     }
 
     /// What a mirrored packet begins with.
@@ -306,9 +332,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         clone.bytes.extend_from_slice(packet.frame());
         clone.payload_bit = 0;
         clone.ingress_length = clone.bytes.len() as u32;
-        self.scratch
-            .pool
-            .renew_state(&mut clone, &self.burst.pipeline.storage.zero);
+        self.give_state(&mut clone);
         clone
     }
 
@@ -345,7 +369,10 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     fn members(&mut self, packet: &mut Contents, told: &Told<'a>, target: &Target) -> (&'a [Replica], InstanceType) {
         match target {
             Target::Group(group) => {
-                let group = eval(group, packet.state(), &[]).to_u64_saturating();
+                let group = match told.end_values {
+                    Some([group, ..]) => group,
+                    None => eval(group, packet.state(), &[]).to_u64_saturating(),
+                };
                 let number = u16::try_from(group).ok();
                 let replication = &self.burst.view.snapshot.replication;
                 let members = number.map_or(&[][..], |number| replication.members(number));
@@ -361,7 +388,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 
     /// The packet leaves the graph.
-    fn leave(&mut self, packet: Box<Contents>, told: &Told<'a>, end: &End) {
+    fn leave(&mut self, mut packet: Box<Contents>, told: &Told<'a>, end: &End) {
         match end {
             End::Suspend {
                 port,
@@ -370,9 +397,14 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
                 resume,
                 preserve,
             } => self.suspend(packet, told, (port, class, length), (*resume, preserve)),
-            End::Finish(Finish::Transmit { port }) => self.transmit(packet, port),
+            End::Finish(Finish::Transmit { port }) => self.transmit(packet, told, port),
             End::Finish(Finish::Drop(reason)) => {
-                let reason = drop_reason(*reason, packet.state.as_deref());
+                let error = match (told.end_values, reason.error) {
+                    (Some([error, ..]), _) => error,
+                    (None, Some(slot)) => packet.state().get_u64(slot),
+                    (None, None) => 0,
+                };
+                let reason = drop_reason(error, reason.otherwise);
                 self.drop_packet(packet, reason);
             }
             End::Finish(Finish::Resubmit(pairs)) => self.resubmit(packet, pairs),
@@ -389,8 +421,8 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         (resume, preserve): (Entry, &[(SlotId, SlotId)]),
     ) {
         let state = packet.state();
-        let number = |expr| eval(expr, state, &[]).to_u64();
-        let (port, class, length) = (number(port) as u32, number(class) as u8, number(length) as u32);
+        let [port, class, length] = told.numbers(state, [port, class, length]);
+        let (port, class, length) = (port as u32, class as u8, length as u32);
         packet.preserved = taken(packet.state(), preserve);
         packet.egress_port = port;
         packet.instance = told.replica.map_or(0, |replica| replica.instance);
@@ -408,8 +440,8 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         (self.sink)(Outcome::Enqueue(QueuedPacket(packet)));
     }
 
-    fn transmit(&mut self, mut packet: Box<Contents>, port: &Expr) {
-        let port = eval(port, packet.state(), &[]).to_u64() as u32;
+    fn transmit(&mut self, mut packet: Box<Contents>, told: &Told<'_>, port: &Expr) {
+        let [port] = told.numbers(packet.state(), [port]).map(|port| port as u32);
         self.own_frame(&mut packet);
         let (bytes, tag) = (std::mem::take(&mut packet.bytes), packet.tag);
         verdict(self.tracer, || format!("transmit {} bytes on port {port}", bytes.len()));
@@ -463,129 +495,9 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 }
 
-impl Burst<'_> {
-    /// How a body ended: with a parser's error, if with one.
-    fn ended(self, body: BodyId, ended: Ended) -> Result<Option<u32>, DropReason> {
-        let program = &self.pipeline.program;
-        let is_parser = program.bodies[body.index()].kind == BodyKind::Parser;
-        match ended {
-            Ended::Returned | Ended::Exited => Ok(None),
-            Ended::Rejected(error) => Ok(Some(error)),
-            // P4_16 §13.8: a parser that does not come to an end in time.
-            Ended::StepLimit if is_parser => {
-                let timeout = program.error("ParserTimeout");
-                timeout.map_or(Err(DropReason::StepLimit), |error| Ok(Some(error)))
-            }
-            Ended::StepLimit => Err(DropReason::StepLimit),
-            Ended::AssertFailed => Err(DropReason::AssertFailed),
-        }
-    }
-}
-
-/// What a packet says of itself to bodies and glue.
-struct Facts {
-    ingress_port: u32,
-    egress_port: u32,
-    class: u8,
-    time_us: u64,
-}
-
-/// The input of bodies but for the frame, which is borrowed only while they run.
-#[derive(Clone, Copy)]
-struct PassInput {
-    cursor: usize,
-    length_bytes: u32,
-    timestamp_us: u64,
-    random_seed: u64,
-    step_limit: u64,
-}
-
-impl PassInput {
-    fn of(self, frame: &[u8]) -> Input<'_> {
-        Input {
-            packet: frame,
-            cursor: self.cursor,
-            facts: PacketFacts {
-                length_bytes: self.length_bytes,
-                timestamp_us: self.timestamp_us,
-            },
-            random_seed: self.random_seed,
-            step_limit: self.step_limit,
-        }
-    }
-}
-
-fn argument_value<T: Tracer>(
-    argument: Argument,
-    pass: &mut Pass<'_, T>,
-    burst: Burst<'_>,
-    told: &Told<'_>,
-    packet: &Facts,
-    frame_length: usize,
-) -> u64 {
-    let egress = told.egress.unwrap_or_default();
-    match argument {
-        Argument::IngressPort => packet.ingress_port.into(),
-        Argument::FrameLength => frame_length as u64,
-        Argument::HeaderBytes => burst.pipeline.storage.valid_header_bytes(pass.state()),
-        Argument::TimeUs => packet.time_us,
-        Argument::ParserError => told.parser_error.into(),
-        Argument::EgressPort => packet.egress_port.into(),
-        Argument::Class => packet.class.into(),
-        Argument::EnqueueTimeUs => egress.enq_timestamp_us,
-        Argument::EnqueueDepth => egress.enq_qdepth.into(),
-        Argument::DequeueDepth => egress.deq_qdepth.into(),
-        Argument::ReplicaPort => told.replica.map_or(0, |replica| replica.egress_port.into()),
-        Argument::ReplicaInstance => told.replica.map_or(0, |replica| replica.instance.into()),
-        Argument::Session => told.session.map_or(0, |(number, _)| number.into()),
-        Argument::SessionClass => told.session.map_or(0, |(_, session)| session.class_of_service.into()),
-        Argument::SessionLimit => limit(told.session.and_then(|(_, session)| session.packet_length_bytes)),
-        Argument::ChecksumError
-        | Argument::CloneRequest
-        | Argument::CloneSession
-        | Argument::ResubmitRequest
-        | Argument::RecirculateRequest
-        | Argument::TruncateRequest => request_value(argument, pass.requests()),
-    }
-}
-
-/// What bodies asked for, in the numbers of [`Argument`].
-fn request_value(argument: Argument, requests: &Requests) -> u64 {
-    let listed = |preserve: Preserve| preserve.field_list.map_or(1, |list| u64::from(list) + 2);
-    match argument {
-        Argument::ChecksumError => requests.checksum_error.into(),
-        Argument::CloneRequest => requests.clone.map_or(0, |clone| listed(clone.preserve)),
-        Argument::CloneSession => requests.clone.map_or(0, |clone| clone.session.into()),
-        Argument::ResubmitRequest => requests.resubmit.map_or(0, listed),
-        Argument::RecirculateRequest => requests.recirculate.map_or(0, listed),
-        _ => limit(requests.truncate_to),
-    }
-}
-
 /// A limit as a number: bytes and 1, or 0 for none.
 fn limit(bytes: Option<u32>) -> u64 {
     bytes.map_or(0, |bytes| u64::from(bytes) + 1)
-}
-
-/// The block after an end that only chooses; none of other ends.
-fn chosen(end: &End, state: &State) -> Option<BlockId> {
-    match end {
-        End::Jump(next) => Some(*next),
-        End::Branch {
-            condition,
-            then_block,
-            else_block,
-        } => Some(match eval(condition, state, &[]).is_zero() {
-            false => *then_block,
-            true => *else_block,
-        }),
-        End::Select { key, cases, default } => {
-            let key = eval(key, state, &[]);
-            let case = cases.iter().find(|(value, _)| *value == key);
-            Some(case.map_or(*default, |(_, target)| *target))
-        }
-        _ => None,
-    }
 }
 
 /// The values of slots, for the slots of a new packet.
@@ -593,10 +505,9 @@ fn taken(state: &State, pairs: &[(SlotId, SlotId)]) -> Preserved {
     Preserved(pairs.iter().map(|&(from, to)| (to, state.get(from))).collect())
 }
 
-fn drop_reason(reason: Reason, state: Option<&State>) -> DropReason {
-    use forebay_ir::pipeline::DropReason as Said;
-    let error = reason.error.zip(state).map_or(0, |(slot, state)| state.get_u64(slot));
-    match (error as u16, reason.otherwise) {
+/// The parser's error if there was one, or another reason.
+fn drop_reason(error: u64, otherwise: Said) -> DropReason {
+    match (error as u16, otherwise) {
         (0, Said::Ingress) => DropReason::IngressDrop,
         (0, Said::Egress) => DropReason::EgressDrop,
         (0, Said::NoMember) => DropReason::NoMulticastMember,

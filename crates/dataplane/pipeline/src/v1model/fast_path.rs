@@ -6,15 +6,15 @@
 
 use super::copies::{Copied, Copies, packets_together};
 use super::frames::{all_fit, frames, length_bits};
-use super::pass::Scratch;
-use super::{DROP_PORT, Worker, end_burst};
-use crate::layout::Layout;
+use super::{DROP_PORT, GoingOn, Worker, end_burst};
+use crate::layout::{Layout, field_list};
 use crate::load::Pipeline;
 use crate::machine_code::MachineCode;
 use crate::objects::View;
 use crate::outcome::{DigestMessage, DropReason};
 use crate::packet::InstanceType;
 use crate::paths::{FastForm, PathCounters, SlowReason};
+use crate::scratch::Scratch;
 use forebay_exec::{BitBuffer, DigestRequest, Preserve};
 use forebay_ir::{Op, Program, SlotId, SlotKind};
 use forebay_jit::route::{Argument, Arguments, Obstacle, Replication, Route, Source};
@@ -45,6 +45,8 @@ pub enum Passage {
         /// How many copies each packet has become.
         each: u32,
     },
+    /// It goes on by itself, from where it is: see [`Worker::take_continued`].
+    GoesOn,
     /// It has not been touched, and goes through [`Worker::ingress`] and [`Worker::egress`].
     SlowPath,
 }
@@ -56,6 +58,17 @@ pub struct Passed {
     pub passage: Passage,
     /// How many, at least one.
     pub packets: usize,
+}
+
+/// Packets that have passed a queue in which nobody waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassedQueue {
+    /// The port.
+    pub port: u32,
+    /// Its queue.
+    pub class: u8,
+    /// How many.
+    pub packets: u64,
 }
 
 /// Packets at the beginning of a burst that are ready to leave by one port.
@@ -89,12 +102,6 @@ impl Worker {
         self.pipeline.has_fast_path()
     }
 
-    /// Whether packets should be tried on the fast path, if there is one: not for a while after nearly all have bailed out.
-    #[inline]
-    pub fn fast_path_pays(&self) -> bool {
-        self.usefulness.pays()
-    }
-
     /// Whether packets may become copies on the fast path.
     #[inline]
     pub fn makes_copies(&self) -> bool {
@@ -126,6 +133,18 @@ impl Worker {
         self.cloned.take()
     }
 
+    /// The queues that packets have passed in general code since the last call.
+    #[inline]
+    pub fn take_passed_queues(&mut self) -> impl Iterator<Item = PassedQueue> {
+        self.passed_queues.drain(..)
+    }
+
+    /// The last packet that the last [`Worker::pass`] has taken, if it [goes on](Passage::GoesOn) by itself.
+    #[inline]
+    pub fn take_continued(&mut self) -> Option<GoingOn> {
+        self.continued.take().map(GoingOn)
+    }
+
     /// The copies from `start` to before `end`, which [`Worker::next_copies`] gave. They may be exchanged for others.
     pub fn copies(&mut self, start: u32, end: u32) -> &mut [Packet] {
         self.copies.packets(start, end)
@@ -147,7 +166,10 @@ impl Worker {
     ) -> Option<Leaving> {
         self.expire(arrival.timestamp_us * 1_000);
         let code = self.pipeline.code.as_ref()?;
-        let forms = code.forms()?;
+        let Some(forms) = code.forms().filter(|_| self.usefulness.pays()) else {
+            self.usefulness.rest(packets.len() as u64);
+            return self.pass_in_general(packets, arrival, passed);
+        };
         let pin = self.reader.pin_again();
         let length_max = self.pipeline.options.packet_limit as usize;
         let bits = length_bits(packets);
@@ -224,7 +246,39 @@ impl Worker {
         self.usefulness.note((fast + bailed_out) as u64, bailed_out as u64);
         drop(view);
         end_burst(pin, self.stays_pinned);
+        if bailed_out > 0 {
+            self.pass_bailed_out(packets, arrival, passed);
+        }
         leaving
+    }
+}
+
+impl Worker {
+    /// Has the last packet that was taken, which has bailed out, go through general code.
+    fn pass_bailed_out(&mut self, packets: &mut [Packet], arrival: Arrival, passed: &mut Vec<Passed>) {
+        let has_general = self
+            .pipeline
+            .code
+            .as_ref()
+            .is_some_and(|code| code.general_for_bursts().is_some());
+        if !has_general {
+            return;
+        }
+        let last = passed.iter().map(|run| run.packets).sum::<usize>() - 1;
+        let run = passed.last_mut().expect("a packet has bailed out");
+        run.packets -= 1;
+        if run.packets == 0 {
+            passed.pop();
+        }
+        let arrival = Arrival {
+            first_packet: arrival.first_packet.wrapping_add(last as u64),
+            ..arrival
+        };
+        let leaving = self.pass_uncounted(&mut packets[last..=last], arrival, passed);
+        if let Some(Leaving { port, packets }) = leaving {
+            let passage = Passage::Transmit(port);
+            passed.push(Passed { passage, packets });
+        }
     }
 }
 
@@ -379,7 +433,8 @@ impl Pipeline {
     /// Whether packets may be able to take the fast path.
     #[inline]
     pub fn has_fast_path(&self) -> bool {
-        self.first_form().is_some()
+        let code = self.code.as_ref();
+        code.is_some_and(|code| code.general_for_bursts().is_some())
     }
 
     /// What keeps packets off the fast path; nothing when the engine has none. Limits of size are known when it is
@@ -514,12 +569,12 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         before_parser,
         before_egress,
         fixed: slots.parser_error.into_iter().collect(),
-        preserved: preserved_by_clones(program, layout),
+        preserved: preserved_by_clones(program),
     }
 }
 
 /// The slots of all field lists, if clones preserve fields.
-fn preserved_by_clones(program: &Program, layout: &Layout) -> Vec<SlotId> {
+fn preserved_by_clones(program: &Program) -> Vec<SlotId> {
     let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
     let mut statements = blocks.flat_map(|block| &block.statements);
     let preserves = |op: &Op| {
@@ -537,7 +592,7 @@ fn preserved_by_clones(program: &Program, layout: &Layout) -> Vec<SlotId> {
     let lists = program.field_lists.keys().map(|number| Preserve {
         field_list: Some(*number),
     });
-    let slots: BTreeSet<SlotId> = lists.flat_map(|list| layout.field_list(list)).copied().collect();
+    let slots: BTreeSet<SlotId> = lists.flat_map(|list| field_list(program, list)).copied().collect();
     slots.into_iter().collect()
 }
 

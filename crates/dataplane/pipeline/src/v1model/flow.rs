@@ -1,16 +1,35 @@
 //! To which flow a packet belongs, by fields of its headers: what spreads packets over workers.
 
-use super::pass::Pass;
-use super::{Burst, Worker};
+use super::Worker;
 use crate::control::names::resolve;
 use crate::error::{ControlError, ObjectKind};
-use crate::load::Pipeline;
-use forebay_exec::{Input, NoTrace, PacketFacts};
-use forebay_ir::{Architecture, SlotId, SlotKind};
+use crate::load::{Engine, Pipeline};
+use crate::objects::View;
+use crate::scratch::Scratch;
+use forebay_exec::{Input, NoTrace, PacketFacts, Random, State};
+use forebay_ir::pipeline::{Argument, End, Entry, EntryInfo, Finish, GlueBlock, GlueOp, Graph};
+use forebay_ir::{Architecture, BlockId, BodyId, Location, SlotId, SlotKind};
+use forebay_jit::compile_graph;
+use forebay_jit::graph::{FrameInPlace, GraphCode, GraphPacket, GraphPass, GraphSite};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Fields whose values make a flow; see [`Pipeline::flow_key`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowKey(Vec<SlotId>);
+#[derive(Clone, Debug)]
+pub struct FlowKey {
+    slots: Vec<SlotId>,
+    /// The program's parser alone, with the engine that compiles.
+    code: Option<Arc<GraphCode>>,
+}
+
+impl PartialEq for FlowKey {
+    /// The same fields of the same program.
+    fn eq(&self, other: &FlowKey) -> bool {
+        self.slots == other.slots
+    }
+}
+
+impl Eq for FlowKey {}
 
 impl Pipeline {
     /// Header fields by their names in the program: `hdr.ipv4.src_addr`, or a suffix of it that is not ambiguous. Also
@@ -29,7 +48,54 @@ impl Pipeline {
             let index = resolve(ObjectKind::HeaderField, name.as_ref(), names.iter().copied())?;
             Ok(ids[index])
         };
-        fields.iter().map(find).collect::<Result<_, _>>().map(FlowKey)
+        let slots: Vec<SlotId> = fields.iter().map(find).collect::<Result<_, _>>()?;
+        let compile = || {
+            let code = compile_graph(&self.program, &self.parser_alone(&slots), self.options.step_limit);
+            // The interpreter does the same.
+            code.ok().map(Arc::new)
+        };
+        let code = match self.options.engine {
+            Engine::Interpreter => None,
+            Engine::Jit => compile(),
+        };
+        Ok(FlowKey { slots, code })
+    }
+
+    /// The graph of the program's first parser, behind which these slots are still wanted.
+    fn parser_alone(&self, wanted: &[SlotId]) -> Graph {
+        let block = |label: &str, ops, end| GlueBlock {
+            label: label.to_string(),
+            ops,
+            end,
+            location: Location::default(),
+        };
+        let port = self.parser_port().map(|slot| GlueOp::Take {
+            slot,
+            argument: Argument::IngressPort,
+        });
+        let end = BlockId(1);
+        let parse = End::Run {
+            body: self.first_parser(),
+            next: end,
+            reject: Some(end),
+        };
+        let pairs = wanted.iter().map(|slot| (*slot, *slot)).collect();
+        let info = EntryInfo {
+            block: BlockId(0),
+            preserved: Vec::new(),
+        };
+        Graph {
+            entries: BTreeMap::from([(Entry::Arrival, info)]),
+            blocks: vec![
+                block("received", port.into_iter().collect(), parse),
+                block("parsed", Vec::new(), End::Finish(Finish::Resubmit(pairs))),
+            ],
+        }
+    }
+
+    fn first_parser(&self) -> BodyId {
+        let parser = self.program.architecture.roles()[0];
+        self.program.stages[&parser]
     }
 
     /// The port that the first parser is told of.
@@ -47,39 +113,93 @@ impl Worker {
     /// A hash of the values that the fields of `key` have when the program's parser has read the frame. Nothing lasting is
     /// changed.
     pub fn flow_hash(&mut self, key: &FlowKey, frame: &[u8], ingress_port: u32) -> u64 {
+        let pin = self.reader.pin_again();
+        let pipeline = &*self.pipeline;
+        let view = View::of_burst(pipeline, &pin, self.bench.shard, &self.arrays);
+        let mut state = self.bench.pool.any_state(&pipeline.storage.zero);
+        self.bench.scratch.requests.clear();
+        let parser = FirstParser {
+            pipeline,
+            view: &view,
+            frame,
+            ingress_port,
+        };
+        match &key.code {
+            Some(code) => {
+                let site = GraphSite::new(code, &view, &mut self.locations);
+                parser.run_compiled(site, &mut self.bench.scratch, &mut state);
+            }
+            None => parser.interpret(&mut self.bench.scratch, &mut state),
+        }
         let mut hash = 0u64;
-        self.burst(None, |bench, burst| {
-            let pipeline = burst.pipeline;
-            let mut packet = bench.pool.packet();
-            bench.pool.renew_state(&mut packet, &pipeline.storage.zero);
-            let state = packet.state();
-            if let Some(port) = pipeline.parser_port() {
-                state.set_number(port, ingress_port.into());
+        for &slot in &key.slots {
+            for limb in state.get(slot).limbs() {
+                hash = (hash ^ limb).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
             }
-            bench.scratch.requests.clear();
-            let input = parser_input(burst, frame);
-            let parser = pipeline.program.architecture.roles()[0];
-            Pass::new(burst, input, state, &mut bench.scratch, &mut NoTrace).run(pipeline.program.stages[&parser]);
-            for &slot in &key.0 {
-                for limb in state.get(slot).limbs() {
-                    hash = (hash ^ limb).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-                }
-            }
-            bench.pool.recycle_packet(packet);
-        });
+        }
+        self.bench.pool.recycle_state_alone(state);
+        drop(view);
+        super::end_burst(pin, self.stays_pinned);
         hash
     }
 }
 
-fn parser_input<'a>(burst: Burst<'a>, packet: &'a [u8]) -> Input<'a> {
-    Input {
-        packet,
-        cursor: 0,
-        facts: PacketFacts {
-            length_bytes: packet.len() as u32,
+/// A frame before the first parser.
+struct FirstParser<'a> {
+    pipeline: &'a Pipeline,
+    view: &'a View<'a>,
+    frame: &'a [u8],
+    ingress_port: u32,
+}
+
+impl FirstParser<'_> {
+    fn facts(&self) -> PacketFacts {
+        PacketFacts {
+            length_bytes: self.frame.len() as u32,
             timestamp_us: 0,
-        },
-        random_seed: 0,
-        step_limit: burst.pipeline.options.step_limit,
+        }
+    }
+
+    fn run_compiled(&self, site: GraphSite<'_>, scratch: &mut Scratch, state: &mut State) {
+        let Scratch {
+            requests,
+            buffers,
+            memory,
+            ..
+        } = scratch;
+        let length_max = self.pipeline.options.packet_limit;
+        let mut pass = GraphPass::new(site, self.view, length_max, (requests, buffers, memory));
+        pass.say(Argument::IngressPort, self.ingress_port.into());
+        let packet = GraphPacket {
+            frame: FrameInPlace {
+                start: self.frame.as_ptr().cast_mut(),
+                length: self.frame.len(),
+                floor: FrameInPlace::UNCHANGED,
+            },
+            cursor: 0,
+            facts: self.facts(),
+            random: Random::new(0),
+            seed: 0,
+        };
+        // SAFETY: the graph changes no frame.
+        unsafe { pass.run(site.code.entry(Entry::Arrival), packet, state) };
+    }
+
+    fn interpret(&self, scratch: &mut Scratch, state: &mut State) {
+        state.clone_from(&self.pipeline.storage.zero);
+        if let Some(port) = self.pipeline.parser_port() {
+            state.set_number(port, self.ingress_port.into());
+        }
+        let input = Input {
+            packet: self.frame,
+            cursor: 0,
+            facts: self.facts(),
+            random_seed: 0,
+            step_limit: self.pipeline.options.step_limit,
+        };
+        let Scratch { requests, buffers, .. } = scratch;
+        let program = &self.pipeline.program;
+        forebay_interp::Execution::new(program, self.view, input, state, requests, buffers, &mut NoTrace)
+            .run(self.pipeline.first_parser());
     }
 }

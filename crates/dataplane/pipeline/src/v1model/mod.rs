@@ -1,4 +1,5 @@
-//! What v1model does before, between and after the controls, with the meaning of BMv2's simple_switch.
+//! Workers, which take packets through a pipeline, and the specialised code of v1model. What v1model does before, between and
+//! after the controls, with the meaning of BMv2's simple_switch:
 //!
 //! ```text
 //!              ┌────────────── resubmit: the frame as it came ──────────────┐
@@ -38,43 +39,37 @@
 //! packets; here the limit holds wherever the packet is deparsed. `docs/simple-switch-behaviour.md` has every behaviour with
 //! its test.
 
-mod compiled;
 mod copies;
-mod egress;
 mod fast_path;
 mod flow;
 mod frames;
-mod ingress;
-pub(crate) mod pass;
-mod pool;
 mod steady;
 mod usefulness;
 
 use crate::control::learning::Learned;
 use crate::frame_buffer::FrameBuffer;
-use crate::graph::{Outcome, Walk};
+use crate::graph::{Continued, Outcome, Walk};
+use crate::layout::field_list;
 use crate::load::Pipeline;
+use crate::machine_code::MachineCode;
 use crate::objects::View;
 use crate::outcome::{Decided, DigestMessage, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{
-    Contents, EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, Preserved,
-    QueuedPacket,
+    EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, Preserved, QueuedPacket,
 };
 use crate::paths::{PathCounters, SlowReason};
-use crate::replication::CloneSession;
-pub(crate) use compiled::gresses;
+use crate::pool::Pool;
+use crate::scratch::Scratch;
 pub use copies::Copied;
 use copies::Copies;
 pub(crate) use fast_path::route;
-pub use fast_path::{Arrival, Leaving, Passage, Passed};
+pub use fast_path::{Arrival, Leaving, Passage, Passed, PassedQueue};
 pub use flow::FlowKey;
-use forebay_exec::{DigestRequest, Ended, Event, NumberPlace, Preserve, State, Tracer};
+use forebay_exec::{DigestRequest, Event, Tracer};
 use forebay_ir::Recipient;
-use forebay_jit::gress::Side;
-use forebay_jit::{Arrays, Locations, NotedClone, Site};
+use forebay_jit::graph::GraphSite;
+use forebay_jit::{Arrays, Locations, NotedClone};
 use forebay_tables::{Pin, Reader};
-use pass::Scratch;
-use pool::Pool;
 use std::sync::Arc;
 use steady::SteadyPorts;
 use usefulness::Usefulness;
@@ -85,33 +80,37 @@ pub const DROP_PORT: u32 = 511;
 /// Runs packets through a shared pipeline. Each thread has its own, with its own buffers.
 #[derive(Debug)]
 pub struct Worker {
-    pipeline: Arc<Pipeline>,
+    pub(crate) pipeline: Arc<Pipeline>,
     /// Says when this worker reads tables.
-    reader: Reader,
-    stays_pinned: bool,
+    pub(crate) reader: Reader,
+    pub(crate) stays_pinned: bool,
     /// Whether entries of tables expire.
     expires: bool,
     /// Where compiled code counts, and finds registers.
-    arrays: Arrays,
-    /// Where it searches tables, by side.
-    locations: [Locations; 2],
-    bench: WorkerScratch,
+    pub(crate) arrays: Arrays,
+    /// Where it searches tables.
+    pub(crate) locations: Locations,
+    pub(crate) bench: WorkerScratch,
     /// What packets became on the fast path.
     copies: Copies,
     /// What they have sent there to the control plane.
     digests: Vec<DigestMessage>,
     /// See [`Worker::take_clone`].
     cloned: Option<NotedClone>,
+    /// See [`Worker::take_continued`].
+    pub(crate) continued: Option<Continued>,
+    /// See [`Worker::take_passed_queues`].
+    pub(crate) passed_queues: Vec<PassedQueue>,
     steady: SteadyPorts,
     usefulness: Usefulness,
-    paths: PathCounters,
+    pub(crate) paths: PathCounters,
 }
 
 /// What changes of a worker while a burst passes; the rest is lent to the burst.
 #[derive(Debug)]
 pub(crate) struct WorkerScratch {
     /// Where it counts.
-    shard: usize,
+    pub(crate) shard: usize,
     pub(crate) pool: Pool,
     pub(crate) scratch: Scratch,
     /// What packets of the burst ask of tables.
@@ -120,11 +119,21 @@ pub(crate) struct WorkerScratch {
     now_ns: u64,
 }
 
+/// A packet that has come so far on the fast path and goes on by itself: see [`Session::go_on`].
+#[derive(Debug)]
+pub struct GoingOn(Continued);
+
+impl GoingOn {
+    /// The port where its drops are booked, if it is behind a queue.
+    pub fn egress_port(&self) -> Option<u32> {
+        self.0.egress_port()
+    }
+}
+
 /// A worker through which packets go one after the other: see [`Worker::session`].
 pub struct Session<'a> {
     bench: &'a mut WorkerScratch,
-    ingress: Burst<'a>,
-    egress: Burst<'a>,
+    burst: Burst<'a>,
 }
 
 impl Session<'_> {
@@ -136,8 +145,8 @@ impl Session<'_> {
         tracer: &mut T,
     ) {
         self.bench.now_ns = packet.arguments.timestamp_us * 1_000;
-        self.bench.enter(self.ingress, packet, &mut decide, tracer);
-        self.ingress.view.section.leave();
+        self.bench.enter(self.burst, packet, &mut decide, tracer);
+        self.burst.view.section.leave();
     }
 
     /// The way of a clone from ingress that the fast path has noted, up to its queue, of the packet with this tag; says what was decided
@@ -156,20 +165,31 @@ impl Session<'_> {
             frame,
             kept,
         } = clone;
-        let mut packet = self.bench.packet(frame.into(), arguments);
+        // With room for headers before it.
+        let mut bytes = self.bench.pool.buffer();
+        bytes.extend_from_slice(&frame);
+        let mut packet = self.bench.packet(bytes, arguments);
         packet.tag = tag;
-        let listed = self.ingress.pipeline.layout.field_list(preserve);
+        let listed = field_list(&self.burst.pipeline.program, preserve);
         let kept = kept.into_iter().filter(|(slot, _)| listed.contains(slot)).collect();
-        self.bench.scratch.requests.clear();
-        self.bench.clone_by_session(
-            self.ingress,
-            &mut packet,
-            session,
-            &Preserved(kept),
-            &mut decide,
-            tracer,
-        );
-        self.bench.pool.recycle_packet(packet.0);
+        let mut sink = |outcome: Outcome| decide(outcome.before_queue());
+        let walk = self.bench.walk(self.burst, &mut sink, tracer);
+        walk.clone_noted(packet, session, Preserved(kept));
+    }
+
+    /// The rest of the way of a packet that goes on by itself ([`Passage::GoesOn`]), up to a queue or its end; says what was decided of
+    /// it, on the side of the queue where it is.
+    pub fn go_on<T: Tracer>(
+        &mut self,
+        packet: GoingOn,
+        mut before_queue: impl FnMut(IngressDecision),
+        mut behind_queue: impl FnMut(EgressDecision),
+        tracer: &mut T,
+    ) {
+        let (burst, scratch) = (self.burst, &mut *self.bench);
+        scratch.now_ns = packet.0.timestamp_us() * 1_000;
+        scratch.continue_packet(burst, packet.0, &mut before_queue, &mut behind_queue, tracer);
+        self.burst.view.section.leave();
     }
 
     /// Egress, checksum computation and deparser of a packet; says what was decided of it.
@@ -177,8 +197,8 @@ impl Session<'_> {
         let EgressPacket { packet, arguments } = packet;
         self.bench.now_ns = arguments.timestamp_us * 1_000;
         self.bench
-            .leave_queue(self.egress, packet, &arguments, &mut decide, tracer);
-        self.egress.view.section.leave();
+            .leave_queue(self.burst, packet, &arguments, &mut decide, tracer);
+        self.burst.view.section.leave();
     }
 
     /// Whether packets have asked tables for entries. They get them when the session ends.
@@ -189,7 +209,7 @@ impl Session<'_> {
     /// As [`Worker::count_drop`].
     #[inline]
     pub fn count_drop(&self, reason: DropReason) {
-        self.bench.count_drop(self.ingress, reason);
+        self.bench.count_drop(self.burst, reason);
     }
 
     /// As [`Worker::discard`].
@@ -209,15 +229,15 @@ pub(crate) struct Burst<'a> {
     pub(crate) pipeline: &'a Pipeline,
     pub(crate) view: &'a View<'a>,
     /// The compiled program, if there is one.
-    site: Option<&'a Site<'a>>,
+    graph_site: Option<GraphSite<'a>>,
 }
 
 impl<'a> Burst<'a> {
     /// The compiled program, if it is to be executed: who traces wants to see every step, which only the interpreter takes one
     /// by one.
     #[inline]
-    fn site<T: Tracer>(self) -> Option<&'a Site<'a>> {
-        self.site.filter(|_| !T::ON)
+    pub(crate) fn graph_site<T: Tracer>(self) -> Option<GraphSite<'a>> {
+        self.graph_site.filter(|_| !T::ON)
     }
 }
 
@@ -243,6 +263,8 @@ impl Worker {
             copies: Copies::default(),
             digests: Vec::new(),
             cloned: None,
+            continued: None,
+            passed_queues: Vec::new(),
             steady: SteadyPorts::default(),
             usefulness: Usefulness::default(),
             paths: PathCounters::default(),
@@ -282,22 +304,13 @@ impl Worker {
         } = self;
         let pin = reader.pin_again();
         let view = View::of_burst(pipeline, &pin, bench.shard, arrays);
-        let [ingress, egress] = locations;
-        let code = pipeline.code.as_ref();
-        let sites = [(Side::Ingress, ingress), (Side::Egress, egress)].map(|(side, locations)| {
-            let bodies = code?.bodies();
-            // Compiled sides are those of v1model; bodies of other architectures run one by one.
-            Some(match pipeline.program.graph {
-                None => bodies.on_side(side, &view, locations),
-                Some(_) => bodies.in_bodies(),
-            })
-        });
-        let [ingress, egress] = sites.each_ref().map(|site| Burst {
+        let code = pipeline.code.as_ref().map(MachineCode::general);
+        let burst = Burst {
             pipeline,
             view: &view,
-            site: site.as_ref(),
-        });
-        let result = run(&mut Session { bench, ingress, egress });
+            graph_site: code.map(|code| GraphSite::new(code, &view, locations)),
+        };
+        let result = run(&mut Session { bench, burst });
         drop(view);
         end_burst(pin, self.stays_pinned);
         self.learn(self.bench.now_ns);
@@ -314,7 +327,7 @@ impl Worker {
         let mut packets = packets.peekable();
         let now_ns = packets.peek().map_or(0, |packet| packet.arguments.timestamp_us * 1_000);
         self.expire(now_ns);
-        self.burst(Some(Side::Ingress), |bench, burst| {
+        self.burst(|bench, burst| {
             for (index, packet) in packets.enumerate() {
                 let mut decide = |decision| decide(index, decision);
                 bench.enter(burst, packet, &mut decide, tracer);
@@ -352,7 +365,7 @@ impl Worker {
         let now_ns = packets
             .first()
             .map_or(0, |packet| packet.arguments.timestamp_us * 1_000);
-        self.burst(Some(Side::Egress), |bench, burst| {
+        self.burst(|bench, burst| {
             for (packet, dequeued) in packets.drain(..).enumerate() {
                 let mut decide = |decision| decisions.push(Decided { packet, decision });
                 bench.leave_queue(burst, dequeued.packet, &dequeued.arguments, &mut decide, tracer);
@@ -370,26 +383,19 @@ impl Worker {
         mut decide: impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
-        self.burst(Some(Side::Egress), |bench, burst| {
-            bench.leave_queue(burst, packet, arguments, &mut decide, tracer)
-        });
+        self.burst(|bench, burst| bench.leave_queue(burst, packet, arguments, &mut decide, tracer));
         self.learn(arguments.timestamp_us * 1_000);
     }
 
-    fn burst(&mut self, side: Option<Side>, run: impl FnOnce(&mut WorkerScratch, Burst<'_>)) {
+    fn burst(&mut self, run: impl FnOnce(&mut WorkerScratch, Burst<'_>)) {
         let pipeline = &*self.pipeline;
         let pin = self.reader.pin_again();
         let view = View::of_burst(pipeline, &pin, self.bench.shard, &self.arrays);
-        // Compiled sides are those of v1model; bodies of other architectures run one by one.
-        let side = side.filter(|_| pipeline.program.graph.is_none());
-        let site = pipeline.code.as_ref().map(|code| match side {
-            Some(side) => code.bodies().on_side(side, &view, &mut self.locations[side as usize]),
-            None => code.bodies().in_bodies(),
-        });
+        let code = pipeline.code.as_ref().map(MachineCode::general);
         let burst = Burst {
             pipeline,
             view: &view,
-            site: site.as_ref(),
+            graph_site: code.map(|code| GraphSite::new(code, &view, &mut self.locations)),
         };
         run(&mut self.bench, burst);
         drop(view);
@@ -463,7 +469,7 @@ impl Worker {
 
 /// The tables may stay pinned until the next burst.
 #[inline]
-fn end_burst(pin: Pin<'_>, stays_pinned: bool) {
+pub(crate) fn end_burst(pin: Pin<'_>, stays_pinned: bool) {
     match stays_pinned {
         true => pin.keep(),
         false => drop(pin),
@@ -471,7 +477,7 @@ fn end_burst(pin: Pin<'_>, stays_pinned: bool) {
 }
 
 impl WorkerScratch {
-    /// A packet from a port or a loop, by the graph of its architecture or by the code of v1model.
+    /// A packet from a port or a loop.
     fn enter<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
@@ -479,18 +485,8 @@ impl WorkerScratch {
         decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
-        let Some(graph) = &burst.pipeline.program.graph else {
-            self.ingress_packet(burst, packet, decide, tracer);
-            return self.end_pass(burst);
-        };
-        let walk = Walk {
-            scratch: self,
-            burst,
-            graph,
-            sink: &mut |outcome: Outcome| decide(outcome.before_queue()),
-            tracer,
-        };
-        walk.arrive(packet);
+        let mut sink = |outcome: Outcome| decide(outcome.before_queue());
+        self.walk(burst, &mut sink, tracer).arrive(packet);
     }
 
     /// A packet from a queue.
@@ -502,18 +498,25 @@ impl WorkerScratch {
         decide: &mut impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
-        let Some(graph) = &burst.pipeline.program.graph else {
-            self.egress_packet(burst, packet, arguments, decide, tracer);
-            return self.end_pass(burst);
-        };
-        let walk = Walk {
+        let mut sink = |outcome: Outcome| decide(outcome.behind_queue());
+        self.walk(burst, &mut sink, tracer).leave_queue(packet, *arguments);
+    }
+
+    /// The way of a packet through the graph of the program's architecture; `sink` is told what becomes of it.
+    pub(crate) fn walk<'w, 'a, T: Tracer>(
+        &'w mut self,
+        burst: Burst<'a>,
+        sink: &'w mut dyn FnMut(Outcome),
+        tracer: &'w mut T,
+    ) -> Walk<'w, 'a, T> {
+        let graph = burst.pipeline.program.graph.as_ref();
+        Walk {
             scratch: self,
             burst,
-            graph,
-            sink: &mut |outcome: Outcome| decide(outcome.behind_queue()),
+            graph: graph.expect("it was attached when the program was loaded"),
+            sink,
             tracer,
-        };
-        walk.leave_queue(packet, *arguments);
+        }
     }
 
     fn packet(&mut self, bytes: FrameBuffer, arguments: IngressArguments) -> IngressPacket {
@@ -579,74 +582,9 @@ impl Drop for Worker {
     }
 }
 
-/// Whether a control has ended in a way that lets the packet go on.
-fn completed(ended: Ended) -> Result<(), DropReason> {
-    match ended {
-        Ended::Returned | Ended::Exited | Ended::Rejected(_) => Ok(()),
-        Ended::StepLimit => Err(DropReason::StepLimit),
-        Ended::AssertFailed => Err(DropReason::AssertFailed),
-    }
-}
-
-/// The present values of the slots of a field list.
-fn preserved(pipeline: &Pipeline, preserve: Preserve, state: &State) -> Preserved {
-    let slots = pipeline.layout.field_list(preserve);
-    Preserved(slots.iter().map(|&slot| (slot, state.get(slot))).collect())
-}
-
-/// Notes the present values of the slots of a field list in the packet itself.
-fn preserve_in(packet: &mut Contents, pipeline: &Pipeline, preserve: Preserve) {
-    let slots = pipeline.layout.field_list(preserve);
-    let Contents { preserved, state, .. } = packet;
-    preserved.0.clear();
-    if let (Some(state), false) = (state, slots.is_empty()) {
-        preserved.0.extend(slots.iter().map(|&slot| (slot, state.get(slot))));
-    }
-}
-
-/// Gives the clones of a session its class of service, if it has one.
-fn classify(clone: &mut QueuedPacket, session: &CloneSession, priority: Option<NumberPlace>) {
-    if session.class_of_service > 0 {
-        clone.priority = session.class_of_service;
-        set_optional(clone.state(), priority, session.class_of_service);
-    }
-}
-
-#[inline]
-fn restore(state: &mut State, preserved: &Preserved) {
-    for (slot, value) in &preserved.0 {
-        state.set(*slot, value.clone());
-    }
-}
-
-#[inline]
-fn set_optional(state: &mut State, place: Option<NumberPlace>, value: impl Into<u64>) {
-    if let Some(place) = place {
-        state.write_number(place, value.into());
-    }
-}
-
-/// The value of a slot that a program may not have; 0 then.
-#[inline]
-fn get_optional(state: &State, place: Option<NumberPlace>) -> u64 {
-    place.map_or(0, |place| state.number(place))
-}
-
-fn port(value: u64) -> u32 {
-    value as u32
-}
-
 /// Reports a decision; the text is made only when somebody traces.
 pub(crate) fn verdict<T: Tracer>(tracer: &mut T, text: impl FnOnce() -> String) {
     if T::ON {
         tracer.event(Event::Verdict { text: &text() });
-    }
-}
-
-#[inline]
-fn min_option(a: Option<u32>, b: Option<u32>) -> Option<u32> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (one, None) | (None, one) => one,
     }
 }

@@ -68,20 +68,32 @@ impl Pool {
     pub(crate) fn give_state(&mut self, packet: &mut Contents, values: &State) {
         let has_one = packet.state.as_ref().is_some_and(|state| state.is_like(values));
         if !has_one {
-            packet.state = Some(match self.states.pop() {
-                Some(state) if state.is_like(values) => state,
-                _ => Box::new(values.clone()),
-            });
+            packet.state = Some(self.any_state(values));
+        }
+    }
+
+    /// A state of the same program as another one, with any values.
+    #[inline]
+    pub(crate) fn any_state(&mut self, like: &State) -> Box<State> {
+        match self.states.pop() {
+            Some(state) if state.is_like(like) => state,
+            _ => Box::new(like.clone()),
+        }
+    }
+
+    /// Takes back a state.
+    #[inline]
+    pub(crate) fn recycle_state_alone(&mut self, state: Box<State>) {
+        if self.states.len() < KEPT_MAX {
+            self.states.push(state);
         }
     }
 
     /// Takes back the state of a packet that needs none.
     #[inline]
     pub(crate) fn recycle_state(&mut self, packet: &mut Contents) {
-        if let Some(state) = packet.state.take()
-            && self.states.len() < KEPT_MAX
-        {
-            self.states.push(state);
+        if let Some(state) = packet.state.take() {
+            self.recycle_state_alone(state);
         }
     }
 

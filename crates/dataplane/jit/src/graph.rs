@@ -1,0 +1,534 @@
+//! The graph of an architecture ([`forebay_ir::pipeline`]) as one function of machine code: glue and bodies.
+//!
+//! ```text
+//!  entrance ─► glue ─► body ─► glue ─► ... ─► stop                      the caller does what the stop says, then
+//!                                 └─ suspend, when nobody waits ─►┐     enters again behind it
+//!                     glue of the entry behind the queue ◄────────┘
+//! ```
+//!
+//! Code does by itself what changes slots and the frame. It stops where other packets, the control plane or the switch
+//! are concerned: at mirrors and replicas, at digests, at queues and at the packet's end. Everything that is known of the
+//! packet is then in its state, in its frame and in a [`GraphPass`], so code can be entered again behind the stop, and the
+//! interpreter could go on from there too.
+//!
+//! # Queues in which nobody waits
+//!
+//! A caller that has found all queues empty may have packets pass them ([`Given::passes_queues`]): the function goes on
+//! behind the queue at once, with depths of 0 and no time between.
+//!
+//! # The frame
+//!
+//! What deparsers emit is put together beside the frame. [`GlueOp::Reframe`] puts it in front of what the parser left, in
+//! place, if there is room down to [`FrameInPlace::floor`]; it stops where there is not.
+
+use crate::Locations;
+use crate::arrays::ArraysShape;
+use crate::code::{CodeMemory, Entry as CodeEntry};
+use crate::context::{Context, Later, Memory, ending};
+use crate::live_slots::LiveSlots;
+use crate::tables::TableObjects;
+use crate::translate::graph::COPIED_AT_ONCE;
+use forebay_bits::Bits;
+use forebay_exec::{Buffers, PacketFacts, Random, Requests, State};
+use forebay_ir::pipeline::{Argument, End, Entry, GlueOp, Graph, MirrorFrame};
+use forebay_ir::{BlockId, Program, SlotId, TableId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
+use std::{ptr, slice};
+
+/// Number of [`Argument`]s.
+pub const ARGUMENTS: usize = Argument::TruncateRequest as usize + 1;
+
+/// Bytes that deparsers may emit before they are put into a growing buffer.
+const EMITTED_MAX: usize = 1024;
+
+/// A place in a graph: before an operation of a block, or behind the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct At {
+    /// The block.
+    pub block: BlockId,
+    /// The operation.
+    pub op: usize,
+}
+
+impl At {
+    /// A block's beginning.
+    pub fn beginning(block: BlockId) -> At {
+        At { block, op: 0 }
+    }
+
+    /// As one number.
+    pub(crate) fn number(self) -> i64 {
+        (i64::from(self.block.0) << 32) | self.op as i64
+    }
+
+    fn of_number(number: u64) -> At {
+        At {
+            block: BlockId((number >> 32) as u32),
+            op: number as u32 as usize,
+        }
+    }
+}
+
+/// Where code is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entrance {
+    pub(crate) at: At,
+    /// Whether packets begin there, with slots that are all 0.
+    pub(crate) clears: bool,
+}
+
+/// What the translation of a graph follows, and callers need to enter it.
+#[derive(Debug)]
+pub(crate) struct GraphPlan {
+    /// By number.
+    pub(crate) entrances: Vec<Entrance>,
+    /// Numbers of the entrances of entries.
+    entries: BTreeMap<Entry, usize>,
+    /// The same of places in the graph.
+    places: BTreeMap<At, usize>,
+    /// Slots whose values come with packets, with the first of their words among those.
+    pub(crate) kept: BTreeMap<SlotId, usize>,
+    /// Words of all of them.
+    pub(crate) kept_words: usize,
+    /// By block with a [`GlueOp::Restore`]: the slots that come with packets there.
+    pub(crate) restored: BTreeMap<BlockId, BTreeSet<SlotId>>,
+    /// Blocks behind a queue.
+    pub(crate) behind_queue: BTreeSet<BlockId>,
+    pub(crate) live: LiveSlots,
+}
+
+impl GraphPlan {
+    pub(crate) fn new(program: &Program, graph: &Graph) -> GraphPlan {
+        let mut entrances = Vec::new();
+        let mut entries = BTreeMap::new();
+        for (entry, info) in &graph.entries {
+            entries.insert(*entry, entrances.len());
+            entrances.push(Entrance {
+                at: At::beginning(info.block),
+                clears: begins_with_zeros(graph, *entry),
+            });
+        }
+        let places = places(graph)
+            .into_iter()
+            .zip(entrances.len()..)
+            .collect::<BTreeMap<At, usize>>();
+        entrances.extend(places.keys().map(|at| Entrance { at: *at, clears: false }));
+        let kept: BTreeSet<SlotId> = (graph.entries.values())
+            .flat_map(|entry| entry.preserved.iter().copied())
+            .collect();
+        let mut kept_words = 0;
+        let kept = kept.into_iter().map(|slot| {
+            let first = kept_words;
+            kept_words += crate::runtime::words(program.slot(slot).width);
+            (slot, first)
+        });
+        let kept = kept.collect();
+        let mut restored: BTreeMap<BlockId, BTreeSet<SlotId>> = BTreeMap::new();
+        let mut behind_queue = BTreeSet::new();
+        for (entry, info) in &graph.entries {
+            let reached = reached(graph, info.block);
+            for block in &reached {
+                restored.entry(*block).or_default().extend(&info.preserved);
+            }
+            if matches!(entry, Entry::Dequeued(_)) {
+                behind_queue.extend(reached);
+            }
+        }
+        GraphPlan {
+            entrances,
+            entries,
+            places,
+            kept,
+            kept_words,
+            restored,
+            behind_queue,
+            live: LiveSlots::of(program, graph),
+        }
+    }
+    /// The number of the entrance at a place.
+    ///
+    /// # Panics
+    /// When code is not entered there.
+    pub(crate) fn place(&self, at: At) -> usize {
+        self.places[&at]
+    }
+}
+
+/// Whether code may stop at an operation.
+pub(crate) fn may_stop(op: &GlueOp) -> bool {
+    matches!(op, GlueOp::Commit | GlueOp::Mirror(_) | GlueOp::Reframe { .. })
+}
+
+/// Blocks to which a packet may come from a block without entering anew, that block included.
+fn reached(graph: &Graph, from: BlockId) -> BTreeSet<BlockId> {
+    let mut reached = BTreeSet::from([from]);
+    let mut pending = vec![from];
+    while let Some(block) = pending.pop() {
+        let next = graph.block(block).end.successors();
+        pending.extend(next.into_iter().filter(|next| reached.insert(*next)));
+    }
+    reached
+}
+
+/// Whether the slots of packets are all 0 at an entry: of those from ports and loops, and of clones that are only frames.
+fn begins_with_zeros(graph: &Graph, entry: Entry) -> bool {
+    let mut ops = graph.blocks.iter().flat_map(|block| &block.ops);
+    match entry {
+        Entry::Arrival | Entry::Resubmitted | Entry::Recirculated => true,
+        Entry::CloneIngress | Entry::CloneEgress => !ops.any(|op| match op {
+            GlueOp::Mirror(mirror) => mirror.to == entry && mirror.frame == MirrorFrame::WithState,
+            _ => false,
+        }),
+        Entry::Replica(_) | Entry::Dequeued(_) => false,
+    }
+}
+
+/// Where code is entered that has stopped.
+fn places(graph: &Graph) -> BTreeSet<At> {
+    let mut places = BTreeSet::new();
+    for (block, glue) in (0..).map(BlockId).zip(&graph.blocks) {
+        let stops = (0..).zip(&glue.ops).filter(|(_, op)| may_stop(op));
+        places.extend(stops.map(|(op, _)| At { block, op: op + 1 }));
+        if let End::Replicate { none: Some(none), .. } = glue.end {
+            places.insert(At::beginning(none));
+        }
+    }
+    places
+}
+
+/// The graph of a program, compiled; shared by all threads.
+#[derive(Debug)]
+pub struct GraphCode {
+    plan: GraphPlan,
+    entry: CodeEntry,
+    /// Words of temporaries that it needs.
+    temporaries: usize,
+    arrays: ArraysShape,
+    /// The tables that it searches itself, in the order of their locations.
+    searched: Vec<TableId>,
+    /// No other function has the same.
+    number: u64,
+    _memory: CodeMemory,
+}
+
+/// What the translation of a graph has found.
+pub(crate) struct GraphNeeds {
+    pub(crate) temporaries: usize,
+    pub(crate) arrays: ArraysShape,
+    pub(crate) searched: Vec<TableId>,
+}
+
+impl GraphCode {
+    /// Finished code.
+    ///
+    /// # Safety
+    ///
+    /// The entry is in that memory, was translated by the plan, and needs no more than this.
+    pub(crate) unsafe fn new(memory: CodeMemory, entry: CodeEntry, plan: GraphPlan, needs: GraphNeeds) -> GraphCode {
+        GraphCode {
+            plan,
+            entry,
+            temporaries: needs.temporaries,
+            arrays: needs.arrays,
+            searched: needs.searched,
+            number: crate::code::next_number(),
+            _memory: memory,
+        }
+    }
+
+    /// The number of an entry's entrance.
+    ///
+    /// # Panics
+    /// When the graph has no such entry.
+    #[inline]
+    pub fn entry(&self, entry: Entry) -> usize {
+        self.plan.entries[&entry]
+    }
+
+    /// The number of the entrance at a place: behind an operation at which code stops, or the block of a replicate without
+    /// members.
+    ///
+    /// # Panics
+    /// When the place is none of these.
+    #[inline]
+    pub fn place(&self, at: At) -> usize {
+        self.plan.place(at)
+    }
+}
+
+/// A compiled graph, and where its tables are while a pin of them lives.
+#[derive(Clone, Copy, Debug)]
+pub struct GraphSite<'a> {
+    /// The code.
+    pub code: &'a GraphCode,
+    locations: &'a Locations,
+}
+
+impl<'a> GraphSite<'a> {
+    /// Finds the tables, unless they are known.
+    #[inline]
+    pub fn new(code: &'a GraphCode, objects: &impl TableObjects, locations: &'a mut Locations) -> GraphSite<'a> {
+        locations.find(code.number, &code.searched, objects);
+        GraphSite { code, locations }
+    }
+}
+
+/// A frame that code changes in place.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameInPlace {
+    /// Its first byte.
+    pub start: *mut u8,
+    /// Its length in bytes.
+    pub length: usize,
+    /// Headers that are put before it begin at this byte or behind it.
+    pub floor: *const u8,
+}
+
+impl FrameInPlace {
+    /// The floor of a frame that is not to be changed: code stops at every [`GlueOp::Reframe`].
+    pub const UNCHANGED: *const u8 = ptr::without_provenance(usize::MAX / 2);
+}
+
+/// What is known of a packet when code is entered.
+#[derive(Clone, Copy, Debug)]
+pub struct GraphPacket {
+    /// Its frame.
+    pub frame: FrameInPlace,
+    /// Where the parser stands in it, in bits.
+    pub cursor: usize,
+    /// Length and time for counters and meters.
+    pub facts: PacketFacts,
+    /// The numbers of `random`.
+    pub random: Random,
+    /// What those behind a queue begin with, but for the port: see [`crate::Seed`].
+    pub seed: u64,
+}
+
+/// Why code has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphStop {
+    /// Before an operation that is for the caller.
+    Op(At),
+    /// At the end of a block.
+    End(BlockId),
+    /// At the limit of steps.
+    StepLimit,
+    /// At an assertion that does not hold.
+    AssertFailed,
+}
+
+/// Memory of [`GraphPass`]es.
+#[derive(Clone, Debug)]
+pub(crate) struct GraphMemory {
+    said: [u64; ARGUMENTS],
+    kept: Vec<u64>,
+    /// Whether all of these are 0.
+    nothing_is_kept: bool,
+    emitted: Box<[u8]>,
+}
+
+impl Default for GraphMemory {
+    fn default() -> GraphMemory {
+        GraphMemory {
+            said: [0; ARGUMENTS],
+            kept: Vec::new(),
+            nothing_is_kept: true,
+            emitted: vec![0; COPIED_AT_ONCE as usize + EMITTED_MAX].into(),
+        }
+    }
+}
+
+/// Packets on their way through a compiled graph, one after the other.
+pub struct GraphPass<'a> {
+    code: &'a GraphCode,
+    /// Has the only pointers to requests, output and memory.
+    context: Context<'a>,
+    /// Where the bytes are put that deparsers emit.
+    emitted: *mut u8,
+    _lent: PhantomData<(&'a mut Requests, &'a mut Buffers, &'a mut Memory)>,
+}
+
+impl<'a> GraphPass<'a> {
+    /// Prepares to take packets through the graph whose frames have at most so many bytes.
+    pub fn new(
+        site: GraphSite<'a>,
+        objects: &'a dyn TableObjects,
+        length_max: u32,
+        (requests, buffers, memory): (&'a mut Requests, &'a mut Buffers, &'a mut Memory),
+    ) -> GraphPass<'a> {
+        let GraphSite { code, locations } = site;
+        memory.make_room(code.temporaries);
+        memory.graph.kept.resize(code.plan.kept_words, 0);
+        let arrays = objects.arrays();
+        assert!(arrays.are_of(code.arrays), "the arrays are those of the program");
+        // What is copied from there may begin before it.
+        let emitted = memory.graph.emitted[COPIED_AT_ONCE as usize..].as_mut_ptr();
+        let context = Context {
+            registers: arrays.registers(),
+            counters: arrays.counters(),
+            held_lock: objects.held_lock(),
+            locations: Later::new(locations.first()),
+            temporaries: memory.temporaries.as_mut_ptr(),
+            length_max: length_max.into(),
+            said: memory.graph.said.as_mut_ptr(),
+            kept: memory.graph.kept.as_mut_ptr(),
+            requests,
+            output: &mut buffers.output,
+            memory,
+            ..Context::new(objects, PacketFacts::default())
+        };
+        GraphPass {
+            code,
+            context,
+            emitted,
+            _lent: PhantomData,
+        }
+    }
+
+    /// Says what the switch says of the next packets.
+    #[inline]
+    pub fn say(&mut self, argument: Argument, value: u64) {
+        // SAFETY: there is a word for each argument, in memory that is lent to us.
+        unsafe { self.context.said.add(argument as usize).write(value) }
+    }
+
+    /// Whether packets may pass queues: see the [module](self). The class of such packets is at most the number of the last
+    /// queue.
+    #[inline]
+    pub fn pass_queues(&mut self, last_queue: Option<u64>) {
+        self.context.passes_queues = last_queue.is_some().into();
+        // SAFETY: the memory is lent to us, and no code runs.
+        unsafe { (*self.context.memory).graph.nothing_is_kept &= last_queue.is_none() }
+        self.context.last_queue.write(last_queue.unwrap_or_default());
+    }
+
+    /// Values that come with the next packet, for slots that its entry preserves; to others of these 0 comes.
+    #[inline]
+    pub fn keep(&mut self, values: &[(SlotId, Bits)]) {
+        // SAFETY: the memory is lent to us, and no code runs.
+        let nothing_is_kept = unsafe { (*self.context.memory).graph.nothing_is_kept };
+        if !values.is_empty() || !nothing_is_kept {
+            self.keep_some(values);
+        }
+    }
+
+    #[inline(never)]
+    fn keep_some(&mut self, values: &[(SlotId, Bits)]) {
+        let plan = &self.code.plan;
+        // SAFETY: there are so many words, in memory that is lent to us.
+        let kept = unsafe { slice::from_raw_parts_mut(self.context.kept, plan.kept_words) };
+        kept.fill(0);
+        for (slot, value) in values {
+            if let Some(first) = plan.kept.get(slot) {
+                kept[*first..]
+                    .iter_mut()
+                    .zip(value.limbs())
+                    .for_each(|(word, limb)| *word = limb);
+            }
+        }
+        // SAFETY: as above.
+        unsafe { (*self.context.memory).graph.nothing_is_kept = values.is_empty() }
+    }
+
+    /// Takes a packet on from an entrance to where the code stops. The state is one of the compiled program; requests and
+    /// output are what they were when the code has stopped the last time for this packet, and empty at an entry.
+    ///
+    /// # Panics
+    /// When the state is another program's.
+    ///
+    /// # Safety
+    ///
+    /// The frame, and the memory before it down to the floor, is the caller's, and nobody else looks at it.
+    #[inline]
+    pub unsafe fn run(&mut self, entrance: usize, packet: GraphPacket, state: &mut State) -> GraphStop {
+        debug_assert!(
+            entrance < self.code.plan.entrances.len(),
+            "the entrance is one of this graph"
+        );
+        let context = &mut self.context;
+        context.packet = packet.frame.start;
+        context.packet_bits = packet.frame.length as u64 * 8;
+        context.frame_floor = packet.frame.floor;
+        context.cursor = packet.cursor as u64;
+        context.facts = packet.facts;
+        context.random = packet.random;
+        context.random_seed.write(packet.seed);
+        context.entrance = entrance as u64;
+        context.wants_copies = 0;
+        context.state = state.words_mut().as_mut_ptr();
+        // SAFETY: the output is lent to us.
+        if unsafe { (*context.output).len_bits() } == 0 {
+            context.output_frame = self.emitted;
+            context.output_next = self.emitted;
+            context.output_end = self.emitted.wrapping_add(EMITTED_MAX);
+        }
+        // SAFETY: the context describes a frame as the caller promises, and a state, temporaries and buffers that are ours, all
+        // as large as the code was told.
+        let ending = unsafe { (self.code.entry)(context) };
+        if ending == ending::STOPPED_AT_OP {
+            // SAFETY: as above; nothing else has changed the output.
+            unsafe { context.leave_frame() };
+            return GraphStop::Op(At::of_number(context.stop));
+        }
+        context.output_frame = ptr::null_mut();
+        context.output_next = ptr::null_mut();
+        context.output_end = ptr::null_mut();
+        match ending {
+            ending::STOPPED_AT_END => GraphStop::End(At::of_number(context.stop).block),
+            ending::STEP_LIMIT => GraphStop::StepLimit,
+            ending::ASSERT_FAILED => GraphStop::AssertFailed,
+            other => unreachable!("the code of a graph does not return {other}"),
+        }
+    }
+
+    /// What the present end is about: of a queue, port, class and length; of a port, its number; of a drop, the parser's
+    /// error.
+    #[inline]
+    pub fn end_values(&self) -> [u64; 3] {
+        self.context.end_values
+    }
+
+    /// Where the frame is now: its first byte, and how many it has.
+    #[inline]
+    pub fn frame(&self) -> (*const u8, usize) {
+        (self.context.packet, self.context.packet_bits as usize / 8)
+    }
+
+    /// Where the parser stands in it, in bits.
+    #[inline]
+    pub fn cursor(&self) -> usize {
+        self.context.cursor as usize
+    }
+
+    /// The length that counters and meters count.
+    #[inline]
+    pub fn length_bytes(&self) -> u32 {
+        self.context.facts.length_bytes
+    }
+
+    /// The numbers of `random` from here on.
+    #[inline]
+    pub fn random(&self) -> Random {
+        self.context.random
+    }
+
+    /// Whether the packet has passed a queue since code was entered at an entry.
+    #[inline]
+    pub fn has_passed_queue(&self) -> bool {
+        self.context.has_passed != 0
+    }
+
+    /// The error with which the last parser ended.
+    #[inline]
+    pub fn said(&self, argument: Argument) -> u64 {
+        // SAFETY: there is a word for each argument, in memory that is lent to us.
+        unsafe { self.context.said.add(argument as usize).read() }
+    }
+
+    /// Requests of the present packet.
+    pub fn requests(&mut self) -> &mut Requests {
+        // SAFETY: they were lent to us, and no code runs.
+        unsafe { &mut *self.context.requests }
+    }
+}

@@ -1,0 +1,302 @@
+//! Which slots of a graph are read before they are written again: those that have to be 0 where packets begin or slots are
+//! cleared, and those that glue need not compute.
+//!
+//! Liveness goes backwards through glue and bodies. Where several bodies may run (the actions of a table), a slot is live
+//! before them if it is before one. A parser may end with an error at every operation, so what the block for errors reads is
+//! live all through it.
+
+use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, MirrorFrame, Target};
+use forebay_ir::{Block, BlockId, Body, BodyId, BodyKind, Expr, IndexSet, Op, Program, SlotId, TableId, Terminator};
+
+/// The live slots of a graph.
+#[derive(Debug)]
+pub(crate) struct LiveSlots {
+    /// By block, where it begins.
+    before: Vec<IndexSet>,
+    /// The same where its operations have ended.
+    behind_ops: Vec<IndexSet>,
+}
+
+impl LiveSlots {
+    pub(crate) fn of(program: &Program, graph: &Graph) -> LiveSlots {
+        let nothing = vec![IndexSet::new(program.slots.len()); graph.blocks.len()];
+        let mut live = LiveSlots {
+            before: nothing.clone(),
+            behind_ops: nothing,
+        };
+        // A clone of a clone comes where its origin was, so one round may not be enough.
+        while live.improve(program, graph) {}
+        live
+    }
+
+    /// Takes what is known as the truth for the blocks behind each block; whether more is known then.
+    fn improve(&mut self, program: &Program, graph: &Graph) -> bool {
+        let mut improves = false;
+        for id in (0..graph.blocks.len()).rev() {
+            let block = &graph.blocks[id];
+            let finder = Finder {
+                program,
+                graph,
+                before: &self.before,
+            };
+            let behind_ops = finder.before_end(&block.end);
+            let mut live = behind_ops.clone();
+            block.ops.iter().rev().for_each(|op| finder.before_op(op, &mut live));
+            improves |= live != self.before[id];
+            self.before[id] = live;
+            self.behind_ops[id] = behind_ops;
+        }
+        improves
+    }
+
+    /// Slots that are live where a block begins.
+    pub(crate) fn before(&self, block: BlockId) -> &IndexSet {
+        &self.before[block.index()]
+    }
+
+    /// By operation of a block: the slots that are live behind it.
+    pub(crate) fn behind_each(&self, program: &Program, graph: &Graph, block: BlockId) -> Vec<IndexSet> {
+        let finder = Finder {
+            program,
+            graph,
+            before: &self.before,
+        };
+        let mut live = self.behind_ops[block.index()].clone();
+        let mut behind: Vec<IndexSet> = Vec::new();
+        for op in graph.block(block).ops.iter().rev() {
+            behind.push(live.clone());
+            finder.before_op(op, &mut live);
+        }
+        behind.reverse();
+        behind
+    }
+}
+
+struct Finder<'a> {
+    program: &'a Program,
+    graph: &'a Graph,
+    /// What is known, by block.
+    before: &'a [IndexSet],
+}
+
+impl Finder<'_> {
+    fn none(&self) -> IndexSet {
+        IndexSet::new(self.program.slots.len())
+    }
+
+    fn before(&self, id: BlockId) -> &IndexSet {
+        &self.before[id.index()]
+    }
+
+    fn before_entry(&self, entry: Entry) -> IndexSet {
+        match self.graph.entries.get(&entry) {
+            Some(info) => self.before(info.block).clone(),
+            None => self.none(),
+        }
+    }
+
+    fn before_op(&self, op: &GlueOp, live: &mut IndexSet) {
+        match op {
+            GlueOp::Set { slot, value } => {
+                if live.contains(slot.index()) {
+                    live.remove(slot.index());
+                    read(value, live);
+                }
+            }
+            GlueOp::Take { slot, argument } => {
+                let was_live = live.contains(slot.index());
+                live.remove(slot.index());
+                if was_live && *argument == Argument::HeaderBytes {
+                    self.read_header_lengths(live);
+                }
+            }
+            GlueOp::Clear(clear) => {
+                for (index, slot) in self.program.slots.iter().enumerate() {
+                    if clear.concerns(&slot.kind) {
+                        live.remove(index);
+                    }
+                }
+            }
+            GlueOp::Commit | GlueOp::Restore => {}
+            GlueOp::Reframe { truncate } => truncate.iter().for_each(|limit| read(limit, live)),
+            GlueOp::Mirror(mirror) => {
+                read(&mirror.session, live);
+                mirror.preserve.iter().for_each(|(from, _)| live.insert(from.index()));
+                if mirror.frame == MirrorFrame::WithState {
+                    live.extend(&self.before_entry(mirror.to));
+                }
+            }
+        }
+    }
+
+    fn read_header_lengths(&self, live: &mut IndexSet) {
+        for header in &self.program.headers {
+            live.insert(header.valid.index());
+            let lengths = header.fields.iter().filter_map(|field| field.length);
+            lengths.for_each(|slot| live.insert(slot.index()));
+        }
+    }
+
+    fn before_end(&self, end: &End) -> IndexSet {
+        let mut live = self.none();
+        match end {
+            End::Jump(next) => live = self.before(*next).clone(),
+            End::Branch {
+                condition,
+                then_block,
+                else_block,
+            } => {
+                live = self.before(*then_block).clone();
+                live.extend(self.before(*else_block));
+                read(condition, &mut live);
+            }
+            End::Select { key, cases, default } => {
+                live = self.before(*default).clone();
+                for (_, target) in cases {
+                    live.extend(self.before(*target));
+                }
+                read(key, &mut live);
+            }
+            End::Run { body, next, reject } => {
+                let behind = self.before(*next);
+                let rejected = reject.map_or(behind, |reject| self.before(reject));
+                live = self.before_body(*body, behind, rejected);
+            }
+            End::Replicate { target, each, none } => {
+                live = self.before_entry(*each);
+                if let Some(none) = none {
+                    live.extend(self.before(*none));
+                }
+                if let Target::Group(group) = target {
+                    read(group, &mut live);
+                }
+            }
+            End::Suspend {
+                port,
+                class,
+                length,
+                resume,
+                preserve,
+            } => {
+                live = self.before_entry(*resume);
+                [port, class, length].into_iter().for_each(|expr| read(expr, &mut live));
+                preserve.iter().for_each(|(from, _)| live.insert(from.index()));
+            }
+            End::Finish(Finish::Transmit { port }) => read(port, &mut live),
+            End::Finish(Finish::Drop(reason)) => reason.error.iter().for_each(|slot| live.insert(slot.index())),
+            End::Finish(Finish::Resubmit(pairs) | Finish::Recirculate(pairs)) => {
+                pairs.iter().for_each(|(from, _)| live.insert(from.index()));
+            }
+        }
+        live
+    }
+
+    /// From what is live behind a body to what is live before it.
+    fn before_body(&self, body: BodyId, behind: &IndexSet, rejected: &IndexSet) -> IndexSet {
+        let body = &self.program.bodies[body.index()];
+        let ways = Ways {
+            returned: behind,
+            exited: behind,
+            rejected: (body.kind == BodyKind::Parser).then_some(rejected),
+        };
+        self.before_blocks(body, &ways)
+    }
+
+    fn before_blocks(&self, body: &Body, ways: &Ways<'_>) -> IndexSet {
+        let mut before = vec![self.none(); body.blocks.len()];
+        let mut changes = true;
+        while changes {
+            changes = false;
+            for (index, block) in body.blocks.iter().enumerate().rev() {
+                let live = self.before_block(block, &before, ways);
+                changes |= live != before[index];
+                before[index] = live;
+            }
+        }
+        before.swap_remove(0)
+    }
+
+    fn before_block(&self, block: &Block, before: &[IndexSet], ways: &Ways<'_>) -> IndexSet {
+        let mut live = match &block.terminator {
+            Terminator::Return => ways.returned.clone(),
+            Terminator::Exit => ways.exited.clone(),
+            Terminator::Reject(_) => ways.rejected.unwrap_or(ways.returned).clone(),
+            Terminator::Apply {
+                table,
+                hit,
+                action_run,
+                next,
+            } => self.before_table(*table, (*hit, *action_run), &before[next.index()], ways),
+            other => {
+                let mut live = self.none();
+                let successors = other.successors();
+                successors.iter().for_each(|next| live.extend(&before[next.index()]));
+                live
+            }
+        };
+        block
+            .terminator
+            .exprs()
+            .into_iter()
+            .for_each(|expr| read(expr, &mut live));
+        for statement in block.statements.iter().rev() {
+            self.before_statement(&statement.op, &mut live);
+        }
+        ways.rejected.into_iter().for_each(|rejected| live.extend(rejected));
+        live
+    }
+
+    fn before_table(
+        &self,
+        table: TableId,
+        results: (Option<SlotId>, Option<SlotId>),
+        next: &IndexSet,
+        ways: &Ways<'_>,
+    ) -> IndexSet {
+        let table = &self.program.tables[table.index()];
+        let mut live = next.clone();
+        let of_action = Ways {
+            returned: next,
+            exited: ways.exited,
+            rejected: None,
+        };
+        for listed in &table.actions {
+            let body = self.program.actions[listed.action.index()].body;
+            live.extend(&self.before_blocks(&self.program.bodies[body.index()], &of_action));
+        }
+        let written = [results.0, results.1];
+        written.into_iter().flatten().for_each(|slot| live.remove(slot.index()));
+        table.keys.iter().for_each(|key| read(&key.expr, &mut live));
+        live
+    }
+
+    fn before_statement(&self, op: &Op, live: &mut IndexSet) {
+        let kill = |slot: SlotId, live: &mut IndexSet| live.remove(slot.index());
+        match op {
+            Op::Extract { header, .. } => {
+                self.program.headers[header.index()]
+                    .slots()
+                    .for_each(|slot| kill(slot, live));
+            }
+            Op::Emit { header } => {
+                self.program.headers[header.index()]
+                    .slots()
+                    .for_each(|slot| live.insert(slot.index()));
+            }
+            _ => op.certain_target().into_iter().for_each(|slot| kill(slot, live)),
+        }
+        op.for_each_slot_read(&mut |slot| live.insert(slot.index()));
+    }
+}
+
+/// What is live where a body ends.
+struct Ways<'a> {
+    returned: &'a IndexSet,
+    exited: &'a IndexSet,
+    /// Of a parser.
+    rejected: Option<&'a IndexSet>,
+}
+
+fn read(expr: &Expr, live: &mut IndexSet) {
+    expr.for_each_slot(&mut |slot| live.insert(slot.index()));
+}

@@ -1,0 +1,491 @@
+//! The graph of an architecture in one function: see [`crate::graph`].
+
+use super::{Ending, Translator};
+use crate::analysis::{CursorFact, emits_whole_bytes};
+use crate::compile::body_counting;
+use crate::context::{Context, ending};
+use crate::graph::{At, GraphPlan};
+use crate::runtime::{self, words};
+use crate::seed;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_frontend::Switch;
+use forebay_exec::PacketFacts;
+use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, Pairs, Target};
+use forebay_ir::{BlockId, Body, BodyId, BodyKind, Expr, IndexSet, KeySet, Op, Program, SlotId};
+use std::mem::offset_of;
+
+/// Bytes that are copied by one load and store.
+pub(crate) const COPIED_AT_ONCE: i64 = 16;
+
+/// A graph, the plan for it, and Cranelift's block for each of its blocks.
+struct GraphRegion<'a> {
+    graph: &'a Graph,
+    plan: &'a GraphPlan,
+    blocks: Vec<ir::Block>,
+    /// Where code goes on that has stopped, by entrance.
+    resumed: Vec<ir::Block>,
+    /// The error of a parser that does not end in time; when there is none, that ends the packet.
+    timeout: Option<u32>,
+}
+
+impl GraphRegion<'_> {
+    fn block(&self, id: BlockId) -> ir::Block {
+        self.blocks[id.index()]
+    }
+
+    /// Where code goes on behind an operation.
+    fn behind(&self, at: At) -> ir::Block {
+        self.resumed[self.plan.place(At { op: at.op + 1, ..at })]
+    }
+}
+
+impl<'a> Translator<'_, 'a, '_> {
+    /// The whole graph.
+    pub(super) fn graph(&mut self, graph: &'a Graph, plan: &'a GraphPlan) {
+        let region = GraphRegion {
+            graph,
+            plan,
+            blocks: graph.blocks.iter().map(|_| self.builder.create_block()).collect(),
+            resumed: plan.entrances.iter().map(|_| self.builder.create_block()).collect(),
+            timeout: self.program.error("ParserTimeout"),
+        };
+        self.enter_graph(&region);
+        for (id, block) in (0..).map(BlockId).zip(&graph.blocks) {
+            self.builder.switch_to_block(region.block(id));
+            let live = plan.live.behind_each(self.program, graph, id);
+            for (op, (glue, live)) in block.ops.iter().zip(&live).enumerate() {
+                self.glue_op(&region, glue, live, At { block: id, op });
+            }
+            self.glue_end(&region, &block.end, id);
+        }
+    }
+
+    /// Goes to the block where packets enter.
+    fn enter_graph(&mut self, region: &GraphRegion<'a>) {
+        let zero = self.number(0);
+        self.store(zero, self.context, offset_of!(Context<'_>, has_passed) as i32);
+        let entrance = self.load(self.context, offset_of!(Context<'_>, entrance) as i32);
+        let mut switch = Switch::new();
+        for (number, block) in (0_u128..).zip(&region.resumed).skip(1) {
+            switch.set_entry(number, *block);
+        }
+        switch.emit(&mut self.builder, entrance, region.resumed[0]);
+        for (entrance, resumed) in region.plan.entrances.iter().zip(&region.resumed) {
+            if entrance.at.op > 0 {
+                continue;
+            }
+            self.builder.switch_to_block(*resumed);
+            if entrance.clears {
+                let live = region.plan.live.before(entrance.at.block);
+                self.clear_slots(|_, slot| live.contains(slot.index()));
+            }
+            self.builder.ins().jump(region.block(entrance.at.block), &[]);
+        }
+    }
+
+    fn glue_op(&mut self, region: &GraphRegion<'a>, op: &'a GlueOp, live: &IndexSet, at: At) {
+        self.temporaries_used = 0;
+        match op {
+            // Nobody reads it.
+            GlueOp::Set { slot, .. } | GlueOp::Take { slot, .. } if !live.contains(slot.index()) => {}
+            GlueOp::Set { slot, value } => {
+                let value = self.value(value, None);
+                self.write_slot(*slot, value);
+            }
+            GlueOp::Take { slot, argument } => {
+                let number = self.argument(*argument);
+                self.write_number(*slot, number);
+            }
+            GlueOp::Clear(clear) => self
+                .clear_slots(|program, slot| live.contains(slot.index()) && clear.concerns(&program.slot(slot).kind)),
+            GlueOp::Restore => self.restore_kept(region, at.block),
+            GlueOp::Reframe { truncate } => self.reframe(region, truncate.as_ref(), at),
+            GlueOp::Mirror(_) => self.stop_at(region, at),
+            GlueOp::Commit => {
+                let wanted = self.load(self.context, offset_of!(Context<'_>, wants_copies) as i32);
+                let (stops, behind) = (self.builder.create_block(), region.behind(at));
+                self.builder.set_cold_block(stops);
+                self.builder.ins().brif(wanted, stops, &[], behind, &[]);
+                self.builder.switch_to_block(stops);
+                self.stop_at(region, at);
+            }
+        }
+    }
+
+    /// Stops before an operation; goes on behind it.
+    fn stop_at(&mut self, region: &GraphRegion<'_>, at: At) {
+        self.stop(at, ending::STOPPED_AT_OP);
+        self.builder.switch_to_block(region.behind(at));
+    }
+
+    fn stop(&mut self, at: At, ending: i64) {
+        let place = self.number(at.number());
+        self.store(place, self.context, offset_of!(Context<'_>, stop) as i32);
+        self.end(ending);
+    }
+
+    /// What the switch says.
+    fn argument(&mut self, argument: Argument) -> ir::Value {
+        match argument {
+            Argument::FrameLength => {
+                let bits = self.load_packet_bits();
+                self.shifted_right(bits, 3)
+            }
+            Argument::HeaderBytes => self.header_bytes(),
+            _ if let Some(request) = Argument::REQUESTS.iter().position(|request| *request == argument) => {
+                let request = self.number(request as i64);
+                self.call_for_result(runtime::REQUESTED, &[self.context, request])
+            }
+            _ => {
+                let said = self.said();
+                self.load(said, 8 * argument as i32)
+            }
+        }
+    }
+
+    fn said(&mut self) -> ir::Value {
+        self.load(self.context, offset_of!(Context<'_>, said) as i32)
+    }
+
+    /// Makes slots 0.
+    fn clear_slots(&mut self, is_cleared: impl Fn(&Program, SlotId) -> bool) {
+        let slots = (0..self.program.slots.len() as u32).map(SlotId);
+        let slots = slots.filter(|slot| is_cleared(self.program, *slot));
+        let words = slots.flat_map(|slot| {
+            let first = self.environment.layout.first_word(slot);
+            first..first + words(self.program.slot(slot).width)
+        });
+        let words: Vec<usize> = words.collect();
+        self.clear_these(&words);
+    }
+
+    /// Slots that come with packets get their values.
+    fn restore_kept(&mut self, region: &GraphRegion<'_>, block: BlockId) {
+        let kept = self.load(self.context, offset_of!(Context<'_>, kept) as i32);
+        for slot in region.plan.restored.get(&block).into_iter().flatten() {
+            let width = self.program.slot(*slot).width;
+            let value = self.load_value(width, kept, 8 * region.plan.kept[slot] as i32);
+            self.write_slot(*slot, value);
+        }
+    }
+
+    /// Keeps values for an entry.
+    fn keep(&mut self, region: &GraphRegion<'_>, entry: Entry, pairs: &Pairs) {
+        let kept = self.load(self.context, offset_of!(Context<'_>, kept) as i32);
+        for slot in &region.graph.entries[&entry].preserved {
+            let first = region.plan.kept[slot];
+            let width = self.program.slot(*slot).width;
+            match pairs.iter().rev().find(|(_, to)| to == slot) {
+                Some((from, _)) => {
+                    let value = self.read_slot(*from);
+                    self.store_value(value, kept, 8 * first as i32);
+                }
+                None => {
+                    let zero = self.number(0);
+                    (first..first + words(width)).for_each(|word| self.store(zero, kept, 8 * word as i32));
+                }
+            }
+        }
+    }
+
+    fn glue_end(&mut self, region: &GraphRegion<'a>, end: &'a End, id: BlockId) {
+        self.temporaries_used = 0;
+        let op = region.graph.block(id).ops.len();
+        match end {
+            End::Jump(next) => {
+                self.builder.ins().jump(region.block(*next), &[]);
+            }
+            End::Branch {
+                condition,
+                then_block,
+                else_block,
+            } => {
+                let condition = self.condition(condition, None);
+                let (then_block, else_block) = (region.block(*then_block), region.block(*else_block));
+                self.builder.ins().brif(condition, then_block, &[], else_block, &[]);
+            }
+            End::Select { key, cases, default } => {
+                let keysets: Vec<[KeySet; 1]> = (cases.iter())
+                    .map(|(value, _)| [KeySet::Exact(value.clone())])
+                    .collect();
+                let cases: Vec<(&[KeySet], ir::Block)> = (keysets.iter().zip(cases))
+                    .map(|(keyset, (_, target))| (&keyset[..], region.block(*target)))
+                    .collect();
+                self.select(std::slice::from_ref(key), &cases, region.block(*default), None);
+            }
+            End::Run { body, next, reject } => self.run(region, *body, *next, *reject),
+            End::Suspend { .. } => self.suspend(region, end, At { block: id, op }),
+            End::Replicate { .. } | End::Finish(_) => {
+                self.note_end(end);
+                self.stop(At { block: id, op }, ending::STOPPED_AT_END);
+            }
+        }
+    }
+
+    /// Says what an end is about.
+    fn note_end(&mut self, end: &End) {
+        let values: Vec<&Expr> = match end {
+            End::Replicate {
+                target: Target::Group(group),
+                ..
+            } => vec![group],
+            End::Suspend {
+                port, class, length, ..
+            } => vec![port, class, length],
+            End::Finish(Finish::Transmit { port }) => vec![port],
+            _ => Vec::new(),
+        };
+        for (index, expr) in values.into_iter().enumerate() {
+            let value = self.saturated_of(expr, None);
+            self.store_end_value(index, value);
+        }
+        if let End::Finish(Finish::Drop(reason)) = end {
+            let error = match reason.error {
+                Some(slot) => self.word_of(&Expr::Slot(slot), None),
+                None => self.number(0),
+            };
+            self.store_end_value(0, error);
+        }
+    }
+
+    fn store_end_value(&mut self, index: usize, value: ir::Value) {
+        let place = offset_of!(Context<'_>, end_values) + 8 * index;
+        self.store(value, self.context, place as i32);
+    }
+
+    /// To a queue, or past it.
+    fn suspend(&mut self, region: &GraphRegion<'a>, end: &End, at: At) {
+        let End::Suspend {
+            port,
+            class,
+            resume,
+            preserve,
+            ..
+        } = end
+        else {
+            unreachable!("it is called with one")
+        };
+        let passes = self.load(self.context, offset_of!(Context<'_>, passes_queues) as i32);
+        let (past, waits) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.ins().brif(passes, past, &[], waits, &[]);
+        self.builder.switch_to_block(waits);
+        self.note_end(end);
+        self.stop(at, ending::STOPPED_AT_END);
+        self.builder.switch_to_block(past);
+        let port = self.word_of(port, None);
+        let class = self.word_of(class, None);
+        self.keep(region, *resume, preserve);
+        self.pass_queue(port, class);
+        self.begin_random_behind_queue(region, port);
+        let behind = region.graph.entries[resume].block;
+        self.builder.ins().jump(region.block(behind), &[]);
+    }
+
+    /// What an empty queue says.
+    fn pass_queue(&mut self, port: ir::Value, class: ir::Value) {
+        let said = self.said();
+        let last = self.load_last_queue();
+        let class = self.builder.ins().umin(class, last);
+        let time = self.load(said, 8 * Argument::TimeUs as i32);
+        let (one, none) = (self.number(1), self.number(0));
+        for (argument, value) in [
+            (Argument::EgressPort, port),
+            (Argument::Class, class),
+            (Argument::EnqueueTimeUs, time),
+            (Argument::EnqueueDepth, none),
+            (Argument::DequeueDepth, none),
+        ] {
+            self.store(value, said, 8 * argument as i32);
+        }
+        self.store(one, self.context, offset_of!(Context<'_>, has_passed) as i32);
+    }
+
+    /// Behind a queue packets draw other numbers.
+    fn begin_random_behind_queue(&mut self, region: &GraphRegion<'_>, port: ir::Value) {
+        if !draws_behind_queue(self.program, region) {
+            return;
+        }
+        let seed = self.load_random_seed();
+        let (factor, egress) = (self.number(seed::PORT as i64), self.number(seed::EGRESS as i64));
+        let place = self.builder.ins().imul(port, factor);
+        let seed = self.builder.ins().iadd(seed, egress);
+        let seed = self.builder.ins().iadd(seed, place);
+        self.store(seed, self.context, offset_of!(Context<'_>, random) as i32);
+    }
+
+    /// A body; then its `next`, or `reject` of a parser that rejects.
+    fn run(&mut self, region: &GraphRegion<'a>, id: BodyId, next: BlockId, reject: Option<BlockId>) {
+        let program: &'a Program = self.program;
+        let body: &'a Body = &program.bodies[id.index()];
+        self.bits_assured = 0;
+        self.begin_body(id);
+        let next = region.block(next);
+        match body.kind {
+            BodyKind::Parser => self.run_parser(region, body, next, reject.map_or(next, |id| region.block(id))),
+            _ => {
+                self.on_exit = Some(next);
+                self.body(body, None, Some(next));
+                self.on_exit = None;
+            }
+        }
+        self.cursor = CursorFact::Anywhere;
+    }
+
+    /// Every body has all steps before it.
+    fn begin_body(&mut self, body: BodyId) {
+        self.steps = 0;
+        let limit = self.environment.step_limit;
+        self.counting = body_counting(self.program, body, limit);
+        let limit = self.number(limit as i64);
+        self.store_steps_left(limit);
+    }
+
+    fn run_parser(&mut self, region: &GraphRegion<'_>, body: &'a Body, next: ir::Block, reject: ir::Block) {
+        let before = std::mem::take(&mut self.endings);
+        let rejected = self.builder.create_block();
+        let error = self.builder.append_block_param(rejected, types::I64);
+        self.on_reject = Some(rejected);
+        self.body(body, None, Some(next));
+        self.on_reject = None;
+        for (ending, block) in std::mem::replace(&mut self.endings, before) {
+            let error = match ending {
+                Ending::Rejected(error) => Some(error),
+                Ending::StepLimit => region.timeout,
+                _ => None,
+            };
+            self.builder.switch_to_block(block);
+            self.builder.set_cold_block(block);
+            match error {
+                Some(error) => {
+                    let error = self.number(error.into());
+                    self.builder.ins().jump(rejected, &[error.into()]);
+                }
+                None => {
+                    let ends = self.ending(ending);
+                    self.builder.ins().jump(ends, &[]);
+                }
+            }
+        }
+        self.builder.switch_to_block(rejected);
+        self.builder.set_cold_block(rejected);
+        let said = self.said();
+        self.store(error, said, 8 * Argument::ParserError as i32);
+        self.builder.ins().jump(reject, &[]);
+    }
+
+    /// What deparsers have emitted, and what the parser left, become the frame.
+    fn reframe(&mut self, region: &GraphRegion<'_>, truncate: Option<&Expr>, at: At) {
+        let (stops, behind) = (self.builder.create_block(), region.behind(at));
+        self.builder.set_cold_block(stops);
+        if emits_whole_bytes(self.program) {
+            self.reframe_in_place(truncate, stops);
+            self.builder.ins().jump(behind, &[]);
+        } else {
+            self.builder.ins().jump(stops, &[]);
+        }
+        self.builder.switch_to_block(stops);
+        self.stop_at(region, at);
+    }
+
+    /// Goes to `otherwise`, with nothing changed, when there is no room or bytes are not whole.
+    fn reframe_in_place(&mut self, truncate: Option<&Expr>, otherwise: ir::Block) {
+        let emitted = self.load_output_frame();
+        self.go_on_if(emitted, otherwise);
+        let cursor = self.load_context_cursor();
+        let within_byte = self.builder.ins().band_imm_u(cursor, 7);
+        let is_whole = self.builder.ins().icmp_imm_u(IntCC::Equal, within_byte, 0);
+        self.go_on_if(is_whole, otherwise);
+        let output_next = self.load_output_next();
+        let bytes = self.builder.ins().isub(output_next, emitted);
+        let front = self.shifted_right(cursor, 3);
+        let packet = self.load_packet();
+        let payload = self.builder.ins().iadd(packet, front);
+        let start = self.builder.ins().isub(payload, bytes);
+        let floor = self.load(self.context, offset_of!(Context<'_>, frame_floor) as i32);
+        // What is copied last may begin before it.
+        let before = self.number(COPIED_AT_ONCE - 1);
+        let floor = self.builder.ins().iadd(floor, before);
+        let is_room = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, start, floor);
+        self.go_on_if(is_room, otherwise);
+        let bits = self.load_packet_bits();
+        let length = self.shifted_right(bits, 3);
+        let rest = self.builder.ins().isub(length, front);
+        let mut length = self.builder.ins().iadd(rest, bytes);
+        if let Some(limit) = truncate {
+            let limit = self.saturated_of(limit, None);
+            let one = self.number(1);
+            // Without a limit the largest number.
+            let limit = self.builder.ins().isub(limit, one);
+            length = self.builder.ins().umin(length, limit);
+        }
+        let length_max = self.load(self.context, offset_of!(Context<'_>, length_max) as i32);
+        let fits = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedLessThanOrEqual, length, length_max);
+        self.go_on_if(fits, otherwise);
+        self.copy_before(payload, output_next, start);
+        let bits = self.shifted_left(length, 3);
+        let zero = self.number(0);
+        self.store(start, self.context, offset_of!(Context<'_>, packet) as i32);
+        self.store(bits, self.context, offset_of!(Context<'_>, packet_bits) as i32);
+        self.store_context_cursor(zero);
+        self.store_output_next(emitted);
+        let counted = offset_of!(Context<'_>, facts) + offset_of!(PacketFacts, length_bytes);
+        let (flags, context) = (super::within_bounds(), self.context);
+        self.builder.ins().istore32(flags, length, context, counted as i32);
+    }
+
+    /// Copies what is before one address to before another one, down to `start`, and what happens to be before that.
+    fn copy_before(&mut self, to: ir::Value, from: ir::Value, start: ir::Value) {
+        let (copy, next) = (self.builder.create_block(), self.builder.create_block());
+        let to_now = self.builder.append_block_param(copy, types::I64);
+        let from_now = self.builder.append_block_param(copy, types::I64);
+        let is_something = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, to, start);
+        self.builder
+            .ins()
+            .brif(is_something, copy, &[to.into(), from.into()], next, &[]);
+        self.builder.switch_to_block(copy);
+        let flags = super::within_bounds();
+        let step = self.number(COPIED_AT_ONCE);
+        let (to, from) = (
+            self.builder.ins().isub(to_now, step),
+            self.builder.ins().isub(from_now, step),
+        );
+        let bytes = self.builder.ins().load(types::I8X16, flags, from, 0);
+        self.builder.ins().store(flags, bytes, to, 0);
+        let is_something = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, to, start);
+        self.builder
+            .ins()
+            .brif(is_something, copy, &[to.into(), from.into()], next, &[]);
+        self.builder.seal_block(copy);
+        self.enter(next);
+    }
+
+    /// Goes on in a new block when a condition is not 0.
+    fn go_on_if(&mut self, condition: ir::Value, otherwise: ir::Block) {
+        let next = self.builder.create_block();
+        self.builder.ins().brif(condition, next, &[], otherwise, &[]);
+        self.enter(next);
+    }
+}
+
+/// Whether a body that runs behind a queue draws random numbers.
+fn draws_behind_queue(program: &Program, region: &GraphRegion<'_>) -> bool {
+    let draws = |body: &Body| {
+        let mut ops = body.blocks.iter().flat_map(|block| &block.statements);
+        ops.any(|statement| matches!(statement.op, Op::Random { .. }))
+    };
+    let blocks = region.plan.behind_queue.iter().map(|id| region.graph.block(*id));
+    let runs = blocks.filter_map(|block| match block.end {
+        End::Run { body, .. } => Some(body),
+        _ => None,
+    });
+    // Actions may belong to tables of either side.
+    let of_actions = (0..).map(BodyId).zip(&program.bodies);
+    let of_actions = of_actions
+        .filter(|(_, body)| body.kind == BodyKind::Action)
+        .map(|(id, _)| id);
+    runs.chain(of_actions).any(|id| draws(&program.bodies[id.index()]))
+}

@@ -1,0 +1,346 @@
+//! Bursts through a compiled graph, each packet in its own buffer, past queues in which nobody waits.
+//!
+//! Packets go one after the other to their ends. One that needs more than its buffer, since it is copied, cloned, queued,
+//! goes round again or has something for the control plane, stops where it does; it gets a place of its own and goes on
+//! from there ([`Continued`]) before the next one.
+
+use super::compiled::stop_of;
+use super::{Outcome, Told, Way};
+use crate::load::Pipeline;
+use crate::objects::View;
+use crate::outcome::{DropReason, EgressDecision, IngressDecision};
+use crate::packet::{Contents, EgressArguments, IngressArguments, InstanceType, Passes};
+use crate::paths::FastForm;
+use crate::scratch::Scratch;
+use crate::v1model::{Arrival, Burst, Leaving, Passage, Passed, PassedQueue, Worker, WorkerScratch, end_burst};
+use forebay_exec::{PacketFacts, Random, State, Tracer};
+use forebay_ir::pipeline::{Argument, End, Entry, Finish, Graph};
+use forebay_jit::Seed;
+use forebay_jit::graph::{FrameInPlace, GraphPacket, GraphPass, GraphSite, GraphStop};
+use forebay_packet::Packet;
+
+/// A packet of a burst that has stopped, and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Continued {
+    packet: Box<Contents>,
+    stop: GraphStop,
+    egress: Option<EgressArguments>,
+    parser_error: u32,
+    random: Random,
+}
+
+impl Continued {
+    /// When it arrived.
+    pub(crate) fn timestamp_us(&self) -> u64 {
+        self.packet.arguments.timestamp_us
+    }
+
+    /// Its port, behind a queue.
+    pub(crate) fn egress_port(&self) -> Option<u32> {
+        self.egress.map(|_| self.packet.egress_port)
+    }
+}
+
+impl Worker {
+    /// As [`Worker::pass`], in general code.
+    pub(crate) fn pass_in_general(
+        &mut self,
+        packets: &mut [Packet],
+        arrival: Arrival,
+        passed: &mut Vec<Passed>,
+    ) -> Option<Leaving> {
+        let leaving = self.pass_uncounted(packets, arrival, passed);
+        let others = passed.iter().map(|run| run.packets).sum::<usize>();
+        let taken = leaving.map_or(others, |leaving| leaving.packets);
+        self.paths.count_fast(FastForm::General, taken as u64);
+        leaving
+    }
+
+    /// The same, without the count of packets by their ways.
+    pub(crate) fn pass_uncounted(
+        &mut self,
+        packets: &mut [Packet],
+        arrival: Arrival,
+        passed: &mut Vec<Passed>,
+    ) -> Option<Leaving> {
+        let Worker {
+            pipeline,
+            reader,
+            arrays,
+            locations,
+            bench: scratch,
+            continued,
+            passed_queues,
+            stays_pinned,
+            ..
+        } = self;
+        let code = pipeline.code.as_ref()?.general_for_bursts()?;
+        let pin = reader.pin_again();
+        let view = View::of_burst(pipeline, &pin, scratch.shard, arrays);
+        let burst = GraphBurst {
+            pipeline,
+            view: &view,
+            site: GraphSite::new(code, &view, locations),
+            scratch,
+            arrival,
+        };
+        let before = passed.len();
+        *continued = burst.pass(packets, passed, passed_queues);
+        for run in &passed[before..] {
+            if let Passage::Drop(reason) = run.passage {
+                pipeline.drops().count_many(scratch.shard, reason, run.packets as u64);
+            }
+        }
+        drop(view);
+        end_burst(pin, *stays_pinned);
+        match passed[..] {
+            [
+                Passed {
+                    passage: Passage::Transmit(port),
+                    packets: count,
+                },
+            ] if count == packets.len() => {
+                passed.clear();
+                Some(Leaving { port, packets: count })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A burst on its way.
+struct GraphBurst<'w, 'a> {
+    pipeline: &'a Pipeline,
+    view: &'a View<'a>,
+    site: GraphSite<'a>,
+    scratch: &'w mut WorkerScratch,
+    arrival: Arrival,
+}
+
+impl GraphBurst<'_, '_> {
+    /// Takes packets through the graph: up to the last one, or to one that goes on by itself, which is
+    /// [`Passage::GoesOn`] then.
+    fn pass(
+        self,
+        packets: &mut [Packet],
+        passed: &mut Vec<Passed>,
+        passed_queues: &mut Vec<PassedQueue>,
+    ) -> Option<Continued> {
+        let graph = self.pipeline.program.graph.as_ref().expect("it has been compiled");
+        let arrival = self.arrival;
+        let mut state = self.scratch.pool.any_state(&self.pipeline.storage.zero);
+        let Scratch {
+            requests,
+            buffers,
+            memory,
+            ..
+        } = &mut self.scratch.scratch;
+        requests.clear();
+        buffers.output.clear();
+        let length_max = self.pipeline.options.packet_limit;
+        let mut pass = GraphPass::new(self.site, self.view, length_max, (requests, buffers, memory));
+        say_arrival(&mut pass, arrival);
+        let entrance = self.site.code.entry(Entry::Arrival);
+        let first = passed.len();
+        let mut stopped = None;
+        for (packet, number) in packets.iter_mut().zip(arrival.first_packet..) {
+            let seed = Seed::of_packet(arrival.random_seed, number).value();
+            let stop = enter(&mut pass, packet, (entrance, seed), arrival.timestamp_us, &mut state);
+            if pass.has_passed_queue() {
+                note_queue(passed_queues, &pass);
+            }
+            let Some(passage) = passage(&mut pass, graph, stop) else {
+                stopped = Some((stop, packet, number));
+                break;
+            };
+            note(passed, first, passage);
+        }
+        let continued = stopped.map(|(stop, packet, number)| {
+            note(passed, first, Passage::GoesOn);
+            let behind_queue = pass.has_passed_queue();
+            let at_queue = EgressArguments {
+                timestamp_us: arrival.timestamp_us,
+                enq_timestamp_us: arrival.timestamp_us,
+                ..EgressArguments::default()
+            };
+            let facts = Contents {
+                arguments: IngressArguments {
+                    ingress_port: arrival.ingress_port,
+                    timestamp_us: arrival.timestamp_us,
+                    random_seed: Seed::of_packet(arrival.random_seed, number).value(),
+                },
+                tag: number,
+                egress_port: if behind_queue {
+                    pass.said(Argument::EgressPort) as u32
+                } else {
+                    0
+                },
+                priority: if behind_queue {
+                    pass.said(Argument::Class) as u8
+                } else {
+                    0
+                },
+                payload_bit: pass.cursor(),
+                ingress_length: pass.length_bytes(),
+                ..Contents::default()
+            };
+            let (parser_error, random) = (pass.said(Argument::ParserError) as u32, pass.random());
+            let mut own = self.scratch.pool.packet();
+            own.copy_facts(&facts);
+            own.passes = Passes::default();
+            own.instance_type = InstanceType::Normal;
+            own.bytes = self.scratch.pool.buffer();
+            own.bytes.extend_from_slice(packet.data());
+            Continued {
+                packet: own,
+                stop,
+                egress: behind_queue.then_some(at_queue),
+                parser_error,
+                random,
+            }
+        });
+        match continued {
+            Some(mut continued) => {
+                continued.packet.state = Some(state);
+                Some(continued)
+            }
+            None => {
+                self.scratch.pool.recycle_state_alone(state);
+                None
+            }
+        }
+    }
+}
+
+/// What the switch says of packets that arrive.
+fn say_arrival(pass: &mut GraphPass<'_>, arrival: Arrival) {
+    pass.pass_queues(Some(arrival.last_queue.into()));
+    pass.say(Argument::IngressPort, arrival.ingress_port.into());
+    for argument in [
+        Argument::ReplicaPort,
+        Argument::ReplicaInstance,
+        Argument::Session,
+        Argument::SessionClass,
+        Argument::SessionLimit,
+    ] {
+        pass.say(argument, 0);
+    }
+    pass.say(Argument::TimeUs, arrival.timestamp_us);
+    pass.keep(&[]);
+}
+
+/// Takes a packet to where it stops.
+#[inline]
+fn enter(
+    pass: &mut GraphPass<'_>,
+    packet: &mut Packet,
+    (entrance, seed): (usize, u64),
+    timestamp_us: u64,
+    state: &mut State,
+) -> GraphStop {
+    let headroom = packet.headroom();
+    let frame = packet.data_mut();
+    let (start, length) = (frame.as_mut_ptr(), frame.len());
+    let input = GraphPacket {
+        frame: FrameInPlace {
+            start,
+            length,
+            floor: start.wrapping_sub(headroom),
+        },
+        cursor: 0,
+        facts: PacketFacts {
+            length_bytes: length as u32,
+            timestamp_us,
+        },
+        random: Random::new(seed),
+        seed,
+    };
+    pass.say(Argument::ParserError, 0);
+    // SAFETY: the frame and the room before it are the packet's own.
+    let stop = unsafe { pass.run(entrance, input, state) };
+    let (start_now, length) = pass.frame();
+    packet.place_data(headroom + start_now.addr() - start.addr(), length);
+    stop
+}
+
+/// What has become of a packet; nothing when it goes on.
+#[inline]
+fn passage(pass: &mut GraphPass<'_>, graph: &Graph, stop: GraphStop) -> Option<Passage> {
+    match stop {
+        // What it has taken for entries of tables is given back.
+        GraphStop::StepLimit | GraphStop::AssertFailed if pass.requests().has_digests() => None,
+        GraphStop::End(block) => match &graph.block(block).end {
+            End::Finish(Finish::Transmit { .. }) => Some(Passage::Transmit(pass.end_values()[0] as u32)),
+            End::Finish(Finish::Drop(reason)) => Some(Passage::Drop(super::drop_reason(
+                pass.end_values()[0],
+                reason.otherwise,
+            ))),
+            _ => None,
+        },
+        GraphStop::Op(_) => None,
+        GraphStop::StepLimit => Some(Passage::Drop(DropReason::StepLimit)),
+        GraphStop::AssertFailed => Some(Passage::Drop(DropReason::AssertFailed)),
+    }
+}
+
+/// One more packet has passed its queue.
+#[inline]
+fn note_queue(passed_queues: &mut Vec<PassedQueue>, pass: &GraphPass<'_>) {
+    let (port, class) = (pass.said(Argument::EgressPort) as u32, pass.said(Argument::Class) as u8);
+    let is_it = |queue: &&mut PassedQueue| (queue.port, queue.class) == (port, class);
+    match passed_queues.iter_mut().rev().find(is_it) {
+        Some(queue) => queue.packets += 1,
+        None => passed_queues.push(PassedQueue {
+            port,
+            class,
+            packets: 1,
+        }),
+    }
+}
+
+/// One more packet of which this has become; runs before `first` are others'.
+#[inline]
+fn note(passed: &mut Vec<Passed>, first: usize, passage: Passage) {
+    match passed[first..].last_mut() {
+        Some(run) if run.passage == passage => run.packets += 1,
+        _ => passed.push(Passed { passage, packets: 1 }),
+    }
+}
+
+impl WorkerScratch {
+    /// Has a packet go on that has stopped; says what was decided of it, on the side of the queue where it is.
+    pub(crate) fn continue_packet<T: Tracer>(
+        &mut self,
+        burst: Burst<'_>,
+        continued: Continued,
+        before_queue: &mut impl FnMut(IngressDecision),
+        behind_queue: &mut impl FnMut(EgressDecision),
+        tracer: &mut T,
+    ) {
+        let Continued {
+            packet,
+            stop,
+            egress,
+            parser_error,
+            random,
+        } = continued;
+        let told = Told {
+            egress,
+            replica: None,
+            session: None,
+            instance_type: InstanceType::Normal,
+            parser_error,
+            random,
+            end_values: None,
+        };
+        let mut sink = |outcome: Outcome| match egress {
+            None => before_queue(outcome.before_queue()),
+            Some(_) => behind_queue(outcome.behind_queue()),
+        };
+        let mut walk = self.walk(burst, &mut sink, tracer);
+        let (stop, behind) = stop_of(walk.graph, stop);
+        // At an end the packet does not go on.
+        let way = behind.map_or(Way::Entry(Entry::Arrival), Way::Place);
+        walk.go_on_from(packet, told, stop, way);
+    }
+}
