@@ -28,6 +28,6 @@ NORMAL = Effort("normal", waits=20_000_000, half_width=0.004, ciw=50_000, depart
 """About two minutes."""
 
 FULL = Effort(
-    "full", waits=4_000_000_000, half_width=0.0008, ciw=20_000, departures=1_000_000, loss=200_000, controlled=True
+    "full", waits=4_000_000_000, half_width=0.0008, ciw=500_000, departures=1_000_000, loss=200_000, controlled=True
 )
-"""About five minutes; may be interrupted and continued."""
+"""About ten minutes, half of them with Ciw; may be interrupted and continued."""
