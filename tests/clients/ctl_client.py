@@ -1,13 +1,11 @@
 """forebay ctl: single commands, scripts, and a session on a terminal, beside a controller that is primary."""
 
 import json
-import os
-import pty
-import select
 import subprocess
 import tempfile
 import time
 
+from terminal import Terminal
 from testbed import FOREBAY, HERE, Switch, ethernet, expect
 
 # What the line editor tells the terminal (bracketed paste).
@@ -24,28 +22,11 @@ def ctl(*words, script=None, code=0):
     return done.stdout + done.stderr
 
 
-class Terminal:
-    """A session on a pseudo-terminal."""
+class Session(Terminal):
+    """A session of `forebay ctl`."""
 
     def __init__(self, *words):
-        self.seen = ""
-        pid, self.descriptor = pty.fork()
-        if pid == 0:
-            os.environ.update(TERM="xterm", XDG_STATE_HOME=tempfile.mkdtemp())
-            os.execv(FOREBAY, [FOREBAY, "ctl", *words])
-        self.pid = pid
-
-    def wait_for(self, text, seconds=10):
-        end = time.monotonic() + seconds
-        while text not in self.seen:
-            ready, _, _ = select.select([self.descriptor], [], [], max(0, end - time.monotonic()))
-            if not ready:
-                raise SystemExit(f"FAILED: the terminal does not show {text!r} but {self.seen!r}")
-            self.seen += os.read(self.descriptor, 65536).decode(errors="replace")
-        self.seen = self.seen[self.seen.index(text) + len(text) :]
-
-    def type(self, text):
-        os.write(self.descriptor, text.encode())
+        super().__init__("ctl", *words)
 
     def begin(self, line):
         """Types a line, and waits until the editor has taken it."""
@@ -64,7 +45,7 @@ class Terminal:
 
     def end(self):
         self.type("\x04")
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.status()
 
 
 def single_commands(bed):
@@ -127,7 +108,7 @@ def dumped(table):
 
 def beside_a_primary():
     """Reading disturbs nobody; writing says who is primary."""
-    primary = Terminal("--election-id", "5")
+    primary = Session("--election-id", "5")
     primary.prompt()
     primary.do("register write last_source 1 41")
     primary.do("register read last_source 1", "1      41")
@@ -140,7 +121,7 @@ def beside_a_primary():
 
 
 def terminal(bed):
-    session = Terminal()
+    session = Session()
     session.prompt()
     session.type("reg\t")
     session.wait_for("register ")

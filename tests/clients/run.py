@@ -25,6 +25,7 @@ CLIENTS = {
     "ptf": ["ptf==0.12.0", "p4runtime-shell==0.0.6", "scapy"],
     "p4net": ["p4net==1.8"],
     "ctl": [],
+    "live_view": [],
     "programs": ["finsy==0.30"],
     "gnmi": ["finsy==0.30"],
     "pygnmi": ["pygnmi==0.8.15"],

@@ -24,6 +24,7 @@ mod files;
 mod junit;
 mod library;
 mod limits;
+mod live_view;
 mod numbers;
 mod output;
 mod packet_log;

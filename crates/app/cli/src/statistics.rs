@@ -2,10 +2,11 @@
 //! and its numbers change, as long as the switch is in the foreground; elsewhere one table, or one JSON object a line, follows
 //! another.
 
+use crate::live_view::{LiveView, Request};
 use crate::output;
 use crate::port_table::PortTable;
 use crate::slow_path;
-use forebay_daemon::Report;
+use forebay_daemon::{Report, Stay};
 use forebay_p4runtime::KeepingStatus;
 use forebay_pipeline::{LearningCounters, Pipeline, TableMemory};
 use forebay_ports::{Clock, Means};
@@ -34,6 +35,8 @@ pub struct Statistics {
     state: Option<Box<dyn Fn() -> KeepingStatus>>,
     /// Lines of the table that stands on the terminal and is written over.
     lines_shown: Option<usize>,
+    /// What stands below the ports there.
+    view: LiveView,
     /// Nothing is printed any more: the standard output cannot be written.
     is_given_up: bool,
     /// The program of which it has been said what keeps packets off its fast path.
@@ -54,6 +57,7 @@ impl Statistics {
             json,
             state: None,
             lines_shown: in_place.then_some(0),
+            view: if in_place { LiveView::new() } else { LiveView::default() },
             is_given_up: false,
             noted: Weak::new(),
         }
@@ -89,20 +93,25 @@ impl Statistics {
         }
     }
 
-    /// Prints a report when it is time, or when it is asked for.
-    pub fn tick(&mut self, now_ns: u64, is_wanted: bool, pipeline: &Pipeline, report: impl FnOnce() -> Report) {
-        let is_due = self.interval_ns > 0 && now_ns >= self.last_ns + self.interval_ns && !self.is_behind();
+    /// Prints a report when it is time, or when it is asked for. Returns whether a key asks for the end of the switch.
+    pub fn tick(&mut self, now_ns: u64, is_wanted: bool, pipeline: &Pipeline, report: impl FnOnce() -> Report) -> bool {
+        let request = self.view.press();
+        let is_wanted = is_wanted || request == Some(Request::Show);
+        let has_interval = self.interval_ns > 0 && !self.view.is_paused();
+        let is_due = has_interval && now_ns >= self.last_ns + self.interval_ns && !self.is_behind();
         if !is_due && !is_wanted {
-            return;
+            return request == Some(Request::Quit);
         }
         let seconds = (now_ns - self.last_ns) as f64 / 1e9;
         self.last_ns = now_ns;
         self.print(&report(), pipeline, seconds);
+        request == Some(Request::Quit)
     }
 
     /// The totals, with rates over the whole time.
     pub fn last(&mut self, report: &Report, pipeline: &Pipeline) {
         self.table.restart();
+        self.view.close();
         self.last_ns = self.clock.now_ns();
         if let Some(lines) = self.lines_shown.take() {
             self.write(&back_over(lines));
@@ -130,6 +139,7 @@ impl Statistics {
             if let Some(state) = state.filter(|state| state.keeps_state) {
                 json["state"] = state_json(&state);
             }
+            json["inside"] = inside_json(&report.stay);
             json["paths"] = slow_path::paths_json(&report.paths);
             json["slow_path"] = slow_path::json(pipeline);
             return self.write(&format!("{json}\n"));
@@ -137,8 +147,11 @@ impl Statistics {
         let mut text = self.table.text(ports, seconds);
         let is_behind = self.is_behind();
         if let Some(lines) = &mut self.lines_shown {
-            text += &summary(report);
+            text += &self.view.text(report);
             if !is_behind {
+                if *lines == 0 {
+                    self.view.resume();
+                }
                 let before = std::mem::replace(lines, text.lines().count());
                 text = back_over(before) + NO_WRAPPING + &text + WRAPPING;
             }
@@ -167,27 +180,6 @@ impl Statistics {
             output::warning(&format!("no more statistics: {error:#}; the switch goes on"));
         }
     }
-}
-
-/// What stands below the ports on a terminal: entries of tables, and the share of packets on the fast path.
-fn summary(report: &Report) -> String {
-    let mut text = String::new();
-    let filled: Vec<String> = report
-        .tables
-        .iter()
-        .filter(|table| table.entries > 0)
-        .map(|table| format!("{} {}", table.table, table.entries))
-        .collect();
-    if !filled.is_empty() {
-        let _ = writeln!(text, "entries: {}", filled.join(", "));
-    }
-    let fast: u64 = report.paths.fast().map(|(_, packets)| packets).sum();
-    let slow: u64 = report.paths.slow().map(|(_, packets)| packets).sum();
-    if fast + slow > 0 {
-        let share = 100.0 * fast as f64 / (fast + slow) as f64;
-        let _ = writeln!(text, "fast path: {share:.1} % of packets");
-    }
-    text
 }
 
 fn totals(report: &Report) -> String {
@@ -235,6 +227,16 @@ fn totals_json(report: &Report) -> Value {
             "refused": report.learning.refused,
             "expired": report.learning.expired,
         },
+    })
+}
+
+/// How long packets were inside, over the whole time.
+fn inside_json(stay: &Stay) -> Value {
+    json!({
+        "packets": stay.packets(),
+        "half_ns": stay.quantile_ns(0.5),
+        "percent_99_ns": stay.quantile_ns(0.99),
+        "most_ns": stay.quantile_ns(1.0),
     })
 }
 

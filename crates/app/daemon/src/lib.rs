@@ -80,6 +80,7 @@ mod report;
 mod running;
 mod saved_state;
 mod start;
+mod stay;
 mod worker;
 
 pub use control::{Confine, ControlPlane, Join, ServeOptions, serve};
@@ -90,4 +91,5 @@ pub use report::{Event, Report};
 pub use running::{Daemon, Running, Stopped};
 pub use saved_state::Tell;
 pub use start::Start;
+pub use stay::Stay;
 pub use worker::OwnPoll;

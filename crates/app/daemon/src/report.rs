@@ -1,5 +1,6 @@
 //! What a running switch tells: counters when it is asked, and what happens to its ports.
 
+use crate::stay::Stay;
 use forebay_packet::PortError;
 use forebay_pipeline::{LearningCounters, PathCounters, TableMemory};
 use forebay_switch::{Counters, PortReport, Presence, QueueReport};
@@ -24,6 +25,8 @@ pub struct Report {
     pub learning: LearningCounters,
     /// How many packets took which path through the program.
     pub paths: PathCounters,
+    /// How long packets were inside.
+    pub stay: Stay,
 }
 
 impl Report {
@@ -47,6 +50,7 @@ impl Report {
         self.digests += other.digests;
         self.digests_lost += other.digests_lost;
         self.paths += other.paths;
+        self.stay.merge(&other.stay);
         self
     }
 }

@@ -6,11 +6,12 @@
 use crate::error::Error;
 use crate::program_slot::ProgramSlot;
 use crate::report::{Event, Report};
+use crate::stay::Stay;
 use forebay_packet::Readiness;
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_ports::{Clock, Poller, pin_to_processor};
 use forebay_server::DigestSender;
-use forebay_switch::{LaneStatus, Switch};
+use forebay_switch::{Activity, LaneStatus, Switch};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,8 +24,8 @@ const POLLS_BEFORE_WAITING: u32 = 64;
 
 /// Polls a worker's switch in place of the worker, for example with a tracer.
 pub trait OwnPoll: Send {
-    /// Polls the switch once. Returns whether the poll was idle.
-    fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> bool;
+    /// Polls the switch once. Returns what the poll has done.
+    fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> Activity;
 
     /// Another program runs from the next poll on.
     fn replaced(&mut self, pipeline: Arc<Pipeline>);
@@ -108,6 +109,7 @@ pub(crate) struct Worker {
     pub(crate) busy_poll: bool,
     /// Where its thread runs; anywhere when there are not enough processors.
     pub(crate) processor: Option<usize>,
+    stay: Stay,
     digests: u64,
     digests_lost: u64,
     /// Those that the switch itself has lost.
@@ -138,6 +140,7 @@ impl Worker {
             alone: true,
             busy_poll: false,
             processor: None,
+            stay: Stay::default(),
             digests: 0,
             digests_lost: 0,
             lost_in_switch: 0,
@@ -166,8 +169,12 @@ impl Worker {
         }
         let mut poller = Poller::new();
         let mut idle_polls = 0;
+        let mut before = (0, 0);
         while !self.shared.stop.load(Ordering::Relaxed) {
             let now_ns = self.clock.now_ns();
+            if let (began_ns, received @ 1..) = before {
+                self.stay.record(now_ns - began_ns, received);
+            }
             if let Some(pipeline) = self.program.newer(&mut self.version) {
                 if let Some(own_poll) = &mut self.own_poll {
                     own_poll.replaced(Arc::clone(&pipeline));
@@ -175,13 +182,14 @@ impl Worker {
                 self.switch.replace_pipeline(pipeline, now_ns);
                 self.program.arrive();
             }
-            let idle = match &mut self.own_poll {
-                None => self.switch.poll(now_ns, &mut NoTrace).is_idle(),
+            let activity = match &mut self.own_poll {
+                None => self.switch.poll(now_ns, &mut NoTrace),
                 Some(own_poll) => own_poll.poll(&mut self.switch, now_ns),
             };
+            before = (now_ns, activity.received);
             self.take_digests();
             self.answer();
-            if !idle {
+            if !activity.is_idle() {
                 idle_polls = 0;
                 continue;
             }
@@ -268,6 +276,7 @@ impl Worker {
             digests: self.digests,
             digests_lost: self.digests_lost,
             paths: self.switch.paths(),
+            stay: self.stay.clone(),
             ..Report::default()
         };
         *self.shared.reports[self.index]

@@ -1,4 +1,4 @@
-//! What a switch bails out when its sockets are open.
+//! What a switch gives up when its sockets are open.
 //!
 //! * **Its user**, if another is named.
 //! * **Capabilities**, but for those by which interfaces are opened again after they have vanished. They are gone for
@@ -103,7 +103,7 @@ fn failed(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> ConfineErro
     move |cause| ConfineError { what, cause }
 }
 
-/// Bails out what the module says. `user` is the name of another user; with `in_sandbox`, capabilities and system calls are
+/// Gives up what the module says. `user` is the name of another user; with `in_sandbox`, capabilities and system calls are
 /// given up.
 ///
 /// # Errors

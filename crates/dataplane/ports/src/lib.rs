@@ -56,6 +56,6 @@ pub use pcap_file::{Pace, PcapPort};
 pub use poll::Poller;
 pub use spec::{PortKind, PortSpec, SpecError};
 pub use tap::TapPort;
-pub use terminal::is_foreground;
+pub use terminal::{Keys, is_foreground};
 pub use thread::{allowed_processors, pin_to_processor};
 pub use xdp::XdpPort;

@@ -283,12 +283,12 @@ fn supervise(
         statistics.note_slow_path(&program);
         let is_wanted = until.show.swap(false, Ordering::Relaxed);
         let now_ns = clock.now_ns();
-        statistics.tick(now_ns, is_wanted, &program, || running.report());
+        let is_ended = statistics.tick(now_ns, is_wanted, &program, || running.report());
         if let Some(control_plane) = control_plane {
             control_plane.ports_seen(&running.report().ports);
         }
         let is_over = until.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
-        if is_over || until.stop.load(Ordering::Relaxed) {
+        if is_over || is_ended || until.stop.load(Ordering::Relaxed) {
             running.close();
         }
     }

@@ -4,7 +4,7 @@ use super::{Narrator, PacketLog};
 use forebay_daemon::OwnPoll;
 use forebay_packet::{Burst, Port, PortCounters, PortError, PortState, Readiness};
 use forebay_pipeline::Pipeline;
-use forebay_switch::Switch;
+use forebay_switch::{Activity, Switch};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -45,13 +45,13 @@ impl NarratedPoll {
 }
 
 impl OwnPoll for NarratedPoll {
-    fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> bool {
+    fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> Activity {
         self.turns.next();
-        let is_idle = switch.poll(now_ns, &mut self.narrator).is_idle();
-        if is_idle {
+        let activity = switch.poll(now_ns, &mut self.narrator);
+        if activity.is_idle() {
             self.narrator.log().flush();
         }
-        is_idle
+        activity
     }
 
     fn replaced(&mut self, pipeline: Arc<Pipeline>) {
