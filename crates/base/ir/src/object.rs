@@ -49,6 +49,8 @@ pub struct Table {
     pub size: u64,
     /// Action profile or selector.
     pub implementation: Option<ActionProfileId>,
+    /// What runs when an entry names a group of the selector that has no member to choose; nothing without it.
+    pub empty_group_action: Option<ActionCall>,
     /// Direct counter, counted on every hit.
     pub direct_counter: Option<CounterId>,
     /// Direct meter, executed on every hit before the action.

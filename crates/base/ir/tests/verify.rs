@@ -525,6 +525,15 @@ fn calls_and_entries_are_complete() {
     });
     breaks(Rule::PrefixLength, |p| p.tables[0].entries[0].matches[0] = lpm(8, 9));
     breaks(Rule::ConstEntries, |p| p.tables[1].entries[0].is_const = false);
+    breaks(Rule::EmptyGroupAction, |p| {
+        p.tables[1].empty_group_action = Some(p.tables[1].default_action.clone())
+    });
+    breaks(Rule::CallArity, |p| {
+        p.tables[0].empty_group_action = p.tables[0].empty_group_action.take().map(|action| ActionCall {
+            args: vec![Bits::zero(1); 9],
+            ..action
+        });
+    });
 }
 
 fn lpm(width: u32, prefix_length: u32) -> EntryMatch {

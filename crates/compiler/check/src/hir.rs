@@ -498,6 +498,8 @@ pub struct Table {
     pub actions: Vec<TableAction>,
     /// Default action, if the program names one.
     pub default_action: Option<DefaultAction>,
+    /// What runs when an entry names a group without members (`psa_empty_group_action`), if the program says it.
+    pub empty_group_action: Option<DefaultAction>,
     /// Entries in order.
     pub entries: Vec<TableEntry>,
     /// Whether the list is `const entries`.
@@ -540,7 +542,7 @@ pub struct TableAction {
     pub span: Span,
 }
 
-/// A default action.
+/// A default action, or that of empty groups.
 #[derive(Clone, Debug)]
 pub struct DefaultAction {
     /// Index into [`Table::actions`].

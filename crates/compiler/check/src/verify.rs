@@ -146,8 +146,8 @@ impl Verifier<'_> {
                 self.keyset(keyset, &key.expr.ty);
             }
         }
-        if let Some(default) = &table.default_action {
-            self.exprs(&default.args);
+        for action in table.default_action.iter().chain(&table.empty_group_action) {
+            self.exprs(&action.args);
         }
         for property in &table.properties {
             self.expr(&property.value);

@@ -150,6 +150,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
         entries_are_const: table.entries_are_const,
         size,
         implementation: None,
+        empty_group_action: None,
         direct_counter: None,
         direct_meter: None,
         supports_timeout: false,
@@ -161,6 +162,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
     for property in &table.properties {
         apply_property(cx, &mut lowered, property);
     }
+    lowered.empty_group_action = empty_group_action(cx, table, &lowered);
     lowered.deletes_idle = lowered.supports_timeout && deletes_idle(cx, id);
     if adds_on_miss(cx, id) {
         check_learning_keys(cx, table, &lowered.keys);
@@ -259,6 +261,26 @@ fn default_action(cx: &mut Context, table: &hir::Table, actions: &mut Vec<ir::Ta
         action: index as u32,
         args: Vec::new(),
     }
+}
+
+/// What runs for empty groups of the table's selector, which there must be.
+fn empty_group_action(cx: &mut Context, table: &hir::Table, lowered: &ir::Table) -> Option<ir::ActionCall> {
+    let written = table.empty_group_action.as_ref()?;
+    let profile = lowered.implementation.map(|profile| profile.index());
+    let has_groups = profile.is_some_and(|index| cx.program.action_profiles[index].selector.is_some());
+    if !has_groups && !cx.aborted {
+        let message = format!(
+            "table `{}` has an action of empty groups, but no action selector",
+            table.name
+        );
+        cx.error(codes::INVALID_PROPERTY, written.span, message);
+        return None;
+    }
+    let args = action_data(cx, &lowered.actions, written.action, &written.args);
+    Some(ir::ActionCall {
+        action: written.action as u32,
+        args,
+    })
 }
 
 fn is_no_action(action: &hir::Action) -> bool {

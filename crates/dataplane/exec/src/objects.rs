@@ -22,7 +22,7 @@ pub struct Lookup<'a> {
     /// Whether an entry matched.
     pub hit: bool,
     /// Index into [`forebay_ir::Table::actions`] of the action to run with its data. `None` when the entry names an
-    /// empty group of an action selector: no action runs.
+    /// empty group of an action selector, and the table has no action for these: no action runs.
     pub action: Option<(u32, &'a [Bits])>,
     /// Colour of the direct meter, when the table has one and an entry matched.
     pub color: Option<u8>,

@@ -344,11 +344,16 @@ impl<'a> View<'a> {
                 self.snapshot.profiles[profile.index()].resolve(reference, hash)
             }),
         };
-        let action = call.and_then(|call| {
-            self.plan
-                .action_index(table_id, call.action)
-                .map(|index| (index, call.args.as_slice()))
-        });
+        let action = match call {
+            Some(call) => {
+                let index = self.plan.action_index(table_id, call.action);
+                index.map(|index| (index, call.args.as_slice()))
+            }
+            None => {
+                let call = table.empty_group_action.as_ref();
+                call.map(|call| (call.action, call.args.as_slice()))
+            }
+        };
         Lookup {
             hit: found.hit.is_some(),
             action,

@@ -60,6 +60,7 @@ impl Reader {
             "implementation" => {
                 table.implementation = Some(ActionProfileId(self.cursor.reference(&self.names.action_profiles)?));
             }
+            "empty_group" => table.empty_group_action = Some(self.action_call(&table.actions)?),
             "direct_counter" => table.direct_counter = Some(CounterId(self.cursor.reference(&self.names.counters)?)),
             "direct_meter" => {
                 let meter = MeterId(self.cursor.reference(&self.names.meters)?);
@@ -337,6 +338,7 @@ fn empty_table(name: String, location: Location) -> Table {
         entries_are_const: false,
         size: 0,
         implementation: None,
+        empty_group_action: None,
         direct_counter: None,
         direct_meter: None,
         supports_timeout: false,

@@ -262,6 +262,9 @@ fn table(text: &mut String, printer: &ExprPrinter, index: u32, table: &Table) {
     if let Some(profile) = table.implementation {
         line!(text, "  implementation {}", names.action_profiles.symbol(profile.0));
     }
+    if let Some(action) = &table.empty_group_action {
+        line!(text, "  empty_group {}", call(action, table, printer));
+    }
     if let Some(counter) = table.direct_counter {
         line!(text, "  direct_counter {}", names.counters.symbol(counter.0));
     }

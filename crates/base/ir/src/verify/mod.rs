@@ -12,7 +12,7 @@
 //! | graphs | [`Rule::EmptyBody`], [`Rule::UnreachableBlock`], [`Rule::NotAllowedHere`] |
 //! | operations | [`Rule::ExtractVarbit`], [`Rule::DirectObject`], [`Rule::DigestArity`], [`Rule::SelectArity`], [`Rule::ValueSetComponent`] |
 //! | expressions | [`Rule::ExpressionDepth`], [`Rule::SliceRange`], [`Rule::ResizeDirection`], [`Rule::ParamOutsideAction`], [`Rule::ParamMismatch`] |
-//! | actions and tables | [`Rule::ActionBody`], [`Rule::ActionScope`], [`Rule::CallArity`], [`Rule::EntryArity`], [`Rule::EntryMatchKind`], [`Rule::PrefixLength`], [`Rule::ConstEntries`], [`Rule::MeterUnit`] |
+//! | actions and tables | [`Rule::ActionBody`], [`Rule::ActionScope`], [`Rule::CallArity`], [`Rule::EntryArity`], [`Rule::EntryMatchKind`], [`Rule::PrefixLength`], [`Rule::ConstEntries`], [`Rule::EmptyGroupAction`], [`Rule::MeterUnit`] |
 //! | the architecture's graph | [`Rule::GraphEntry`], [`Rule::GraphPreserved`], [`Rule::GraphCycle`], [`Rule::GraphRun`], [`Rule::GraphFrame`], [`Rule::GraphReplica`], [`Rule::GraphArgument`], [`Rule::GraphRequest`], [`Rule::GraphCommit`] |
 //!
 //! The verifier itself relies on nothing: it takes any program, even one read from a file that a stranger wrote.
@@ -106,6 +106,8 @@ pub enum Rule {
     PrefixLength,
     /// When a table's entries are const, each of them is.
     ConstEntries,
+    /// A table with an action of empty groups has an action selector.
+    EmptyGroupAction,
     /// A meter measures packets or bytes, not both.
     MeterUnit,
     /// Where the graph sends packets there is an entry: mirrors lead to clone entries, `replicate` to replicas, `suspend` to

@@ -133,6 +133,15 @@ impl Verifier<'_> {
         if let Some(profile) = table.implementation {
             self.in_range("action profile", profile.0, self.program.action_profiles.len());
         }
+        if let Some(action) = &table.empty_group_action {
+            self.call(table, action);
+            let profile = table.implementation.map(|profile| profile.index());
+            let profile = profile.and_then(|index| self.program.action_profiles.get(index));
+            let has_groups = profile.is_some_and(|profile| profile.selector.is_some());
+            self.require(has_groups, Rule::EmptyGroupAction, || {
+                "an action of empty groups without a selector".to_owned()
+            });
+        }
     }
 
     fn arrays(&mut self) {

@@ -213,6 +213,7 @@ fn table(c: &mut Choices) -> Table {
         entries_are_const: c.flag(),
         size: c.bits(),
         implementation: c.maybe(|c| ActionProfileId(number(c))),
+        empty_group_action: c.maybe(call),
         direct_counter: c.maybe(|c| CounterId(number(c))),
         direct_meter: c.maybe(|c| DirectMeter {
             meter: MeterId(number(c)),

@@ -113,6 +113,7 @@ impl Translator<'_> {
             entries_are_const: is_const,
             size: table.size.min(1 << 32),
             implementation: self.implementation(table)?,
+            empty_group_action: None,
             direct_counter: self.direct_counter(table),
             direct_meter: self.direct_meter(table)?,
             supports_timeout: table.supports_timeout,

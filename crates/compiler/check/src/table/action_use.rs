@@ -129,6 +129,24 @@ impl Checker {
         listed: &[ast::ActionRef],
         table: &Table,
     ) -> Option<DefaultAction> {
+        let default = self.check_property_action(value, property, listed, table)?;
+        let action = &table.actions[default.action];
+        if crate::annotations::has(&action.annotations, "tableonly") {
+            let name = &self.program.actions[action.action.index()].name;
+            let message = format!("the action `{name}` is marked @tableonly, so it cannot be the default");
+            self.error(codes::INVALID_DEFAULT_ACTION, value.span, message);
+        }
+        Some(default)
+    }
+
+    /// A property that is an action of the table with values for its action data.
+    pub(super) fn check_property_action(
+        &mut self,
+        value: &ast::Expr,
+        property: &ast::TableProperty,
+        listed: &[ast::ActionRef],
+        table: &Table,
+    ) -> Option<DefaultAction> {
         let (name, args) = match &value.kind {
             ast::ExprKind::Name(name) => (name, None),
             ast::ExprKind::Call {
@@ -142,9 +160,9 @@ impl Checker {
                     }
                     (name, Some(args.as_slice()))
                 }
-                _ => return self.not_an_action(value.span),
+                _ => return self.not_an_action(property, value.span),
             },
-            _ => return self.not_an_action(value.span),
+            _ => return self.not_an_action(property, value.span),
         };
         let used = ActionUse {
             name,
@@ -153,13 +171,6 @@ impl Checker {
             code: codes::INVALID_DEFAULT_ACTION,
         };
         let (action, args) = self.check_action_use(&used, listed, table)?;
-        if crate::annotations::has(&table.actions[action].annotations, "tableonly") {
-            let message = format!(
-                "the action `{}` is marked @tableonly, so it cannot be the default",
-                name.ident.name
-            );
-            self.error(codes::INVALID_DEFAULT_ACTION, value.span, message);
-        }
         Some(DefaultAction {
             action,
             args,
@@ -168,12 +179,13 @@ impl Checker {
         })
     }
 
-    fn not_an_action(&mut self, span: Span) -> Option<DefaultAction> {
-        self.error(
-            codes::INVALID_DEFAULT_ACTION,
-            span,
-            "the default action must be an action of the table",
-        );
+    fn not_an_action(&mut self, property: &ast::TableProperty, span: Span) -> Option<DefaultAction> {
+        let what = match property.name.name.as_str() {
+            "default_action" => "the default action",
+            _ => "the action of empty groups",
+        };
+        let message = format!("{what} must be an action of the table");
+        self.error(codes::INVALID_DEFAULT_ACTION, span, message);
         None
     }
 

@@ -24,6 +24,7 @@ impl Checker {
             keys: Vec::new(),
             actions: Vec::new(),
             default_action: None,
+            empty_group_action: None,
             entries: Vec::new(),
             entries_are_const: false,
             size: None,
@@ -188,6 +189,9 @@ impl Checker {
             }
             (TablePropertyValue::Expr(value), "default_action") => {
                 table.default_action = self.check_default_action(value, property, listed, table);
+            }
+            (TablePropertyValue::Expr(value), "psa_empty_group_action" | "pna_empty_group_action") => {
+                table.empty_group_action = self.check_property_action(value, property, listed, table);
             }
             (TablePropertyValue::Expr(value), "size") => table.size = Some(self.check_size(value)),
             (TablePropertyValue::Expr(value), name) => {

@@ -420,6 +420,7 @@ impl Generator<'_> {
             entries_are_const: false,
             size: 8,
             implementation: None,
+            empty_group_action: None,
             direct_counter: None,
             direct_meter: None,
             supports_timeout: false,

@@ -3,7 +3,8 @@
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
 use forebay_pipeline::{
-    ControlError, CounterValue, CrcParameters, CustomCrc, Entry, EntryAction, LoadError, MeterRates, Pipeline,
+    ControlError, CounterValue, CrcParameters, CustomCrc, Engine, Entry, EntryAction, LoadError, MeterRates, Options,
+    Pipeline,
 };
 
 const APPLY: &str = "apply I.t -> block1\nblock1:\nreturn";
@@ -395,6 +396,41 @@ fn members_and_groups() {
     pipeline.delete_member("ap", 3).unwrap();
     pipeline.clear_entries("t").unwrap();
     pipeline.delete_group("ap", 10).unwrap();
+}
+
+#[test]
+fn an_empty_group_runs_the_action_of_empty_groups() {
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        let more = "table I.t {\n key h.a: bit<8> exact = h.a\n key h.b: bit<8> selector = h.b\n action I.drop\n action I.forward\n \
+             action NoAction\n default NoAction()\n size 8\n implementation I.ap\n empty_group I.forward(9w0x7, 8w0x70)\n}\n\
+             action_profile I.ap size 4 selector identity width 8";
+        let blocks = Blocks {
+            more,
+            ingress: APPLY,
+            ..Blocks::default()
+        };
+        let mut switch = blocks.load_with(Options {
+            engine,
+            ..Options::default()
+        });
+        let pipeline = switch.pipeline.clone();
+        pipeline
+            .insert_member("ap", 1, "forward", &[bits(9, 1), bits(8, 0x10)])
+            .unwrap();
+        pipeline.insert_group("ap", 10, &[]).unwrap();
+        let entry = Entry {
+            matches: vec![exact(1)],
+            priority: 0,
+            action: EntryAction::Group(10),
+        };
+        assert_eq!(switch.send(&[1, 0]), [(0, vec![1, 0])], "a miss is no empty group");
+        pipeline.insert_entry("t", &entry).unwrap();
+        assert_eq!(switch.send(&[1, 0]), [(7, vec![1, 0x70])], "{engine:?}");
+        pipeline.modify_group("ap", 10, &[(1, 1)]).unwrap();
+        assert_eq!(switch.send(&[1, 0]), [(1, vec![1, 0x10])], "{engine:?}");
+        pipeline.modify_group("ap", 10, &[]).unwrap();
+        assert_eq!(switch.send(&[1, 0]), [(7, vec![1, 0x70])], "{engine:?}");
+    }
 }
 
 #[test]
