@@ -386,6 +386,16 @@ impl<'a> GraphPass<'a> {
         }
     }
 
+    /// A packet enters: nothing of the one before is left.
+    #[inline]
+    pub fn begin(&mut self) {
+        // SAFETY: both were lent to us, and no code runs.
+        unsafe {
+            (*self.context.requests).clear();
+            (*self.context.output).clear();
+        }
+    }
+
     /// Says what the switch says of the next packets.
     #[inline]
     pub fn say(&mut self, argument: Argument, value: u64) {

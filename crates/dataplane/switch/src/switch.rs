@@ -81,7 +81,7 @@ pub struct Switch {
     pub(crate) stays_pinned: bool,
     pub(crate) config: Config,
     pub(crate) ports: PortTable,
-    queues: TrafficManager,
+    pub(crate) queues: TrafficManager,
     /// Packets on their way back to ingress. They go before new ones, as in BMv2.
     looping: VecDeque<IngressPacket>,
     /// Packets that ports delivered in this poll.

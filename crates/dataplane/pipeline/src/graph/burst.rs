@@ -135,8 +135,6 @@ impl GraphBurst<'_, '_> {
             memory,
             ..
         } = &mut self.scratch.scratch;
-        requests.clear();
-        buffers.output.clear();
         let length_max = self.pipeline.options.packet_limit;
         let mut pass = GraphPass::new(self.site, self.view, length_max, (requests, buffers, memory));
         say_arrival(&mut pass, arrival);
@@ -255,6 +253,7 @@ fn enter(
         random: Random::new(seed),
         seed,
     };
+    pass.begin();
     pass.say(Argument::ParserError, 0);
     // SAFETY: the frame and the room before it are the packet's own.
     let stop = unsafe { pass.run(entrance, input, state) };
