@@ -29,6 +29,7 @@ ROWS = [
     ("rare_digest", "base", 0.7),
     ("every_clone", "base", None),
     ("every_digest", "base", None),
+    ("psa", "base", 0.7),
 ]
 
 FLOWS = 1_000
