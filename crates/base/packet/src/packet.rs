@@ -157,7 +157,7 @@ impl Packet {
         self.data_mut()[length..].copy_from_slice(bytes);
     }
 
-    /// Says that the data, changed in place, begins so many bytes behind the buffer's start now, and how long it is.
+    /// Sets where the data lies after a change in place: `start` bytes behind the beginning of the buffer, `length` bytes long.
     ///
     /// # Panics
     /// When that is not within the buffer.

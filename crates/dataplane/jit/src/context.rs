@@ -69,7 +69,7 @@ pub(crate) struct Context<'a> {
     pub(crate) counters: *const u64,
     /// See [`TableObjects::held_lock`].
     pub(crate) held_lock: *mut *const AtomicU64,
-    /// On the fast path and on one side of a traffic manager: where the tables are that compiled code searches itself, in the
+    /// On the fast path and in the function of a graph: where the tables are that compiled code searches itself, in the
     /// order of the list that comes with the function.
     pub(crate) locations: Later<*const Location>,
     /// On the fast path, with a flow cache: see [`crate::flow_pages::Index`], and which slots hold.
@@ -89,7 +89,7 @@ pub(crate) struct Context<'a> {
     pub(crate) group: Later<u64>,
     pub(crate) group_members: Later<*const Replica>,
     pub(crate) group_size: Later<u64>,
-    /// In the function of a body: where the next byte is put that the deparser emits, and where the memory for them ends. Null
+    /// In the function of a graph: where the next byte is put that the deparser emits, and where the memory for them ends. Null
     /// before the first one, unless they are put into the frame.
     pub(crate) output_next: *mut u8,
     pub(crate) output_end: *mut u8,

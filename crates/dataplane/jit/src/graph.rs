@@ -350,7 +350,7 @@ pub struct GraphPass<'a> {
 }
 
 impl<'a> GraphPass<'a> {
-    /// Prepares to take packets through the graph whose frames have at most so many bytes.
+    /// Prepares to take packets through the graph. Frames have at most `length_max` bytes.
     pub fn new(
         site: GraphSite<'a>,
         objects: &'a dyn TableObjects,
@@ -449,7 +449,7 @@ impl<'a> GraphPass<'a> {
     ///
     /// # Safety
     ///
-    /// The frame, and the memory before it down to the floor, is the caller's, and nobody else looks at it.
+    /// The caller owns the frame and the memory before it, down to the floor, and nothing else accesses them.
     #[inline]
     pub unsafe fn run(&mut self, entrance: usize, packet: GraphPacket, state: &mut State) -> GraphStop {
         debug_assert!(

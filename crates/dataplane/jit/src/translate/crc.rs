@@ -84,7 +84,7 @@ impl Translator<'_, '_, '_> {
         self.crc_step(crc, &bytes_of(&dividend, count), left)
     }
 
-    /// The remainder of bytes, added to what is there. GressCode of it is added up apart from the other one: neither waits for that.
+    /// The remainder of bytes, added to what is there. Half of it is added up apart from the other one: neither waits for that.
     fn crc_step(&mut self, crc: &'static Crc, bytes: &[Byte], before: ir::Value) -> ir::Value {
         let tables = self.pointer(&raw const crc.remainders);
         let [tables, before] = self.used_once(tables, before);

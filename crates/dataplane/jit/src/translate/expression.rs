@@ -134,7 +134,7 @@ impl Translator<'_, '_, '_> {
         match (then_value.place, else_value.place) {
             (Place::Word(a), Place::Word(b)) => Value::word(width, select(self, a, b)),
             (Place::Double(a), Place::Double(b)) => {
-                // GressCode by half: Cranelift would make a minimum or maximum of a comparison's operands, which it has for
+                // Half by half: Cranelift would make a minimum or maximum of a comparison's operands, which it has for
                 // words alone.
                 let (a_low, a_high) = self.split(a);
                 let (b_low, b_high) = self.split(b);

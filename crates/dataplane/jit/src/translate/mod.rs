@@ -1,7 +1,7 @@
 //! From a body to a function of machine code.
 //!
 //! The signature is that of all bodies: a pointer to a [`Context`] goes in, one of [`ending`] comes out. In the
-//! function of a single body, slots stay in the state's memory between operations; on the fast path ([`crate::route`]) most
+//! function of a graph, slots stay in the state's memory between operations; on the fast path ([`crate::route`]) most
 //! are in registers or in the packet.
 //!
 //! | file | what it translates |

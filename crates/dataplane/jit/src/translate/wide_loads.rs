@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A vector has 16 bytes: what lies so close together in the frame is loaded once, and two words of the state are stored at
-//! once; the other way round in the same manner. Only for the functions of sides ([`crate::gress`]), whose slots are in the
+//! once; the other way round in the same manner. Only for general code ([`crate::graph`]), whose slots are in the
 //! state, and only where the machine can do it.
 
 use super::Translator;

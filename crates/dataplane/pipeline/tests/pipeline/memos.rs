@@ -124,7 +124,7 @@ fn packets_meet_what_stands_in_both_tables() {
     let (mut switch, mut model, mut random) = (switch(), Model::default(), SplitMix64::new(1));
     tire(&switch.pipeline, &mut switch.worker);
     for step in 0..6_000 {
-        // GressCode of the time with flow caches, which are of use at first.
+        // Half of the time with flow caches, which are of use at first.
         if step >= 3_000 && step % 200 == 0 {
             switch.worker = Worker::new(Arc::clone(&switch.pipeline));
         }
