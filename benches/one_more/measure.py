@@ -30,6 +30,7 @@ ROWS = [
     ("every_clone", "base", None),
     ("every_digest", "base", None),
     ("psa", "base", 0.7),
+    ("psa_egress", "base", 0.7),
 ]
 
 FLOWS = 1_000

@@ -25,13 +25,13 @@ use forebay_ir::{BinaryOp, Program, Role, SlotId, build};
 pub const FIRST_HOST_PORT: u64 = 256;
 
 /// Mirror slots of a packet.
-const MIRROR_SLOTS: u32 = 4;
+pub const MIRROR_SLOTS: u32 = 4;
 
-/// Values of `pna.fate`.
-mod fate {
-    pub(super) const SEND: u64 = 1;
-    pub(super) const RECIRCULATE: u64 = 2;
-}
+/// `pna.fate` of a packet that is sent; 0 is one that is dropped.
+const FATE_SEND: u64 = 1;
+
+/// `pna.fate` of a packet that goes round again.
+pub const FATE_RECIRCULATE: u64 = 2;
 
 /// Slots of the graph.
 struct Requests {
@@ -200,8 +200,8 @@ impl Pna<'_> {
         let width = self.builder.width(wanted);
         let case = |value: u64| Bits::new(width, value.into());
         let cases = vec![
-            (case(fate::SEND), self.builder.to("chosen")),
-            (case(fate::RECIRCULATE), self.builder.to("round")),
+            (case(FATE_SEND), self.builder.to("chosen")),
+            (case(FATE_RECIRCULATE), self.builder.to("round")),
         ];
         let end = End::Select {
             key: slot(wanted),

@@ -519,7 +519,7 @@ unsafe extern "C" fn miss(context: *const Context<'_>, table: u64) -> u64 {
 unsafe extern "C" fn find_members(context: *mut Context<'_>, group: u64) {
     // SAFETY: see the module.
     let context = unsafe { &mut *context };
-    let members = context.objects.replicas(group as u16);
+    let members = u16::try_from(group).map_or(&[][..], |group| context.objects.replicas(group));
     let size = members.len() as u64;
     // SAFETY: the fast path begins with both.
     let (copies, copies_max) = unsafe { (context.copies.assume_init(), context.copies_max.assume_init()) };

@@ -9,7 +9,8 @@
 //! * [`Pipeline::load`] turns a [`forebay_ir::Program`] into tables, objects and replication state.
 //! * A [`Worker`] processes bursts of packets; each thread has its own, all share one [`Pipeline`].
 //! * What an architecture does between and after the bodies is a graph ([`forebay_ir::pipeline`]), which `graph/` follows, with the
-//!   interpreter or with machine code. The specialised code of v1model programs has that built in: [`v1model`].
+//!   interpreter or with machine code. Specialised code has that built in, for programs with one parser and one deparser ([`v1model`]),
+//!   which `straight/` makes of those with more.
 //!
 //! A pipeline does no input or output and reads no clock: see [`IngressArguments`] and [`EgressArguments`].
 
@@ -33,6 +34,7 @@ mod replication;
 mod scratch;
 mod sections;
 mod storage;
+mod straight;
 pub mod v1model;
 
 pub use control::LearningCounters;

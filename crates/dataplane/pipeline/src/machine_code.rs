@@ -13,11 +13,13 @@
 
 use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
+use crate::straight::{Straight, straight};
 use crate::v1model;
 use forebay_ir::{Location, Program};
 use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
 use forebay_jit::{CompileError, Forms, ShortCode, compile_fast_path, compile_graph};
+use std::borrow::Cow;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -78,13 +80,17 @@ impl MachineCode {
         if options.engine == Engine::Interpreter {
             return Ok(None);
         }
-        let Some(layout) = layout else {
-            return MachineCode::of_graph(program, options).map(Some);
+        let straight = match layout {
+            Some(layout) => Ok((Cow::Borrowed(program), v1model::route(program, layout))),
+            None => straight(program).map(|Straight { program, route }| (Cow::Owned(program), route)),
         };
-        let route = v1model::route(program, layout);
+        let (straight, route) = match straight {
+            Ok(straight) => straight,
+            Err(refusal) => return MachineCode::of_graph(program, options, refusal.obstacle()).map(Some),
+        };
         let has_fast_path = options.fast_path != FastPath::Never;
-        let unrolled = has_fast_path.then(|| route.unrolled(program)).flatten();
-        let unrolled = unrolled.as_ref().unwrap_or(program);
+        let unrolled = has_fast_path.then(|| route.unrolled(&straight)).flatten();
+        let unrolled = unrolled.as_ref().unwrap_or(&straight);
         let mut obstacles = match options.fast_path {
             FastPath::Never => Vec::new(),
             _ => obstacles(unrolled, &route, options.step_limit, sections_with_lookups),
@@ -120,12 +126,12 @@ impl MachineCode {
     }
 
     /// Machine code of a program for which there is no specialised code.
-    fn of_graph(program: &Program, options: &Options) -> Result<MachineCode, CompileError> {
+    fn of_graph(program: &Program, options: &Options, obstacle: Obstacle) -> Result<MachineCode, CompileError> {
         Ok(MachineCode {
             general: general(program, options)?,
             takes_bursts: options.fast_path != FastPath::Never,
             fast_path: None,
-            obstacles: Vec::new(),
+            obstacles: vec![obstacle],
             beside_packets: false,
             threads: Mutex::default(),
         })

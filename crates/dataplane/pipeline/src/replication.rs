@@ -1,5 +1,6 @@
 //! The packet replication engine: multicast groups and clone sessions, written by the control plane.
 
+use forebay_arch::psa;
 pub use forebay_jit::route::Replica;
 use std::collections::BTreeMap;
 
@@ -39,6 +40,8 @@ pub(crate) struct ReplicationEngine {
     pub(crate) clone_sessions: BTreeMap<u32, CloneSession>,
     /// Members of the largest group.
     largest_group: usize,
+    /// Whether a group has a member with PSA's port for recirculation.
+    recirculates: bool,
 }
 
 impl ReplicationEngine {
@@ -49,11 +52,18 @@ impl ReplicationEngine {
             None => self.multicast_groups.remove(&group),
         };
         self.largest_group = self.multicast_groups.values().map(Vec::len).max().unwrap_or(0);
+        let mut members = self.multicast_groups.values().flatten();
+        self.recirculates = members.any(|member| member.egress_port == psa::PORT_RECIRCULATE);
     }
 
     /// The members of a group; none when it does not exist.
     pub(crate) fn members(&self, group: u16) -> &[Replica] {
         self.multicast_groups.get(&group).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether copies may have PSA's port for recirculation.
+    pub(crate) fn recirculates(&self) -> bool {
+        self.recirculates
     }
 
     /// The most copies that a packet may become.

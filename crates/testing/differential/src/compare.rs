@@ -6,7 +6,7 @@ use forebay_chip::ChipSpec;
 use forebay_driver::{Options as FrontEnd, compile};
 use forebay_entries::{Command, Located, Test, UnnamedPorts};
 use forebay_ir::{Op, Program, SlotId};
-use forebay_pipeline::{Engine, Options, Pipeline};
+use forebay_pipeline::{Engine, Options, Pipeline, Stops};
 use forebay_stf::{FailureKind, Outcome, run_both, run_switch_and_chip};
 use forebay_switch::Spread;
 use forebay_syntax::render::render_all;
@@ -22,7 +22,7 @@ const BURST_PACKETS: usize = 200;
 pub struct Compared {
     /// Packets that left, of those that went one by one.
     pub packets_out: u64,
-    /// Whether packets could take the fast path.
+    /// Whether there is specialised code for it.
     pub has_fast_path: bool,
     /// Whether several workers were compared: not where packets meet what others have left.
     pub spread: bool,
@@ -40,13 +40,14 @@ pub fn compare(seed: u64, workers: usize) -> Result<Compared, String> {
 fn compare_program(seed: u64, text: &str, workers: usize) -> Result<Compared, String> {
     let case = Case {
         program: compiled(text)?,
+        goes_again: generate::goes_again(text),
         seed,
     };
     let single = case.one_by_one();
     let outcome = run_both(&single, case.load(Engine::Interpreter), case.load(Engine::Jit));
     agrees(&outcome)?;
     // Which of a packet's copies, or of packets that come round again, goes first is not laid down either.
-    if keeps_order(&case.program) && (is_without_memory(&case.program) || !makes_copies(&case.program)) {
+    if !case.goes_again && (is_without_memory(&case.program) || !makes_copies(&case.program)) {
         let chip = ChipSpec::known("v1model-ideal").expect("a chip that is built in");
         let (switch, chip_pipeline) = (case.load(Engine::Interpreter), case.load(Engine::Jit));
         agrees(&run_switch_and_chip(&single, switch, chip_pipeline, chip))?;
@@ -59,6 +60,8 @@ fn compare_program(seed: u64, text: &str, workers: usize) -> Result<Compared, St
 /// A program and what it is tried with.
 struct Case {
     program: Program,
+    /// Whether a packet may come round again or be cloned.
+    goes_again: bool,
     seed: u64,
 }
 
@@ -78,7 +81,7 @@ impl Case {
     fn in_bursts(&self, workers: usize) -> Result<Compared, String> {
         let frames = self.all_at_once();
         let (reference, compiled) = (self.load(Engine::Interpreter), self.load(Engine::Jit));
-        let (is_ordered, spread) = (keeps_order(&self.program), is_without_memory(&self.program));
+        let (is_ordered, spread) = (!self.goes_again, is_without_memory(&self.program));
         let mut expected = run(&reference, &frames, 1, &Spread::FiveTuple);
         if is_ordered || spread {
             let mut found = run(&compiled, &frames, 1, &Spread::FiveTuple);
@@ -99,7 +102,7 @@ impl Case {
         }
         Ok(Compared {
             packets_out: 0,
-            has_fast_path: compiled.has_fast_path(),
+            has_fast_path: !compiled.obstacles().iter().any(|obstacle| obstacle.stops == Stops::All),
             spread,
         })
     }
@@ -168,15 +171,15 @@ fn sort(frames: &mut Frames) {
     frames.values_mut().for_each(|frames| frames.sort());
 }
 
-/// Whether no packet comes round again or is cloned.
-fn keeps_order(program: &Program) -> bool {
-    let is_again = |op: &Op| matches!(op, Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. });
-    !any_op(program, is_again)
-}
-
 /// Whether a packet may become several.
 fn makes_copies(program: &Program) -> bool {
-    let is_group = |slot: SlotId| program.slot(slot).name.ends_with("mcast_grp");
+    let is_group = |slot: SlotId| {
+        let name = &program.slot(slot).name;
+        ["mcast_grp", "multicast_group", ".clone"]
+            .iter()
+            .any(|end| name.ends_with(end))
+            || name.starts_with("pna.mirror")
+    };
     any_op(program, |op| match op {
         Op::Clone { .. } => true,
         Op::Assign { slot, .. } => is_group(*slot),

@@ -72,7 +72,7 @@ impl Totals {
 
     fn words(&self) -> String {
         format!(
-            "{} programs, {} with a fast path, {} with several workers, {} packets sent",
+            "{} programs, {} with specialised code, {} with several workers, {} packets sent",
             self.programs, self.short, self.spread, self.packets_out
         )
     }

@@ -18,7 +18,7 @@ fn executors_agree_on_random_programs() {
         sent > 2 * PROGRAMS,
         "programs drop nearly everything: {sent} packets left"
     );
-    assert!(5 * short > PROGRAMS, "only {short} of {PROGRAMS} have a fast path");
+    assert!(5 * short > PROGRAMS, "only {short} of {PROGRAMS} have specialised code");
     assert!(
         5 * spread > PROGRAMS,
         "only {spread} of {PROGRAMS} went to several workers"

@@ -197,6 +197,10 @@ mod tests {
             let index = program.slots.iter().position(|slot| slot.name == name);
             SlotId(index.expect("it is there") as u32)
         };
+        let dropped = crate::route::DropWhen {
+            slot: slot("found"),
+            value: 511,
+        };
         let route = Route {
             parser: body("P"),
             verify_checksum: body("E"),
@@ -206,7 +210,8 @@ mod tests {
             deparser: body("D"),
             checksum_error: None,
             egress_spec: slot("found"),
-            drop_port: 511,
+            ingress_drop: dropped,
+            egress_drop: dropped,
             copying: Vec::new(),
             before_parser: vec![(slot("now"), Source::Argument(Argument::Timestamp))],
             before_egress: Vec::new(),

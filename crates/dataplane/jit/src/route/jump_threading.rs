@@ -14,7 +14,7 @@
 
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint, slots_of, slots_of_decision};
-use super::{Route, Source};
+use super::{DropWhen, Route, Source};
 use crate::analysis::action_body;
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, Expr, HeaderId, KeySet, Op, Program, SelectCase, SlotId, TableId, Terminator};
@@ -115,7 +115,7 @@ impl Threading<'_> {
             }
             Joint::Decide { .. } => {
                 route.before_egress.iter().for_each(|(slot, _)| _ = slots.remove(slot));
-                slots.insert(route.egress_spec);
+                slots.extend([route.egress_spec, route.ingress_drop.slot]);
                 slots.extend(route.copying.iter().copied());
                 slots.extend(route.group());
             }
@@ -123,7 +123,7 @@ impl Threading<'_> {
                 route.before_copy().iter().for_each(|(slot, _)| _ = slots.remove(slot));
             }
             Joint::Left => {
-                slots.insert(route.egress_spec);
+                slots.insert(route.egress_drop.slot);
             }
             Joint::Deparse => {
                 let headers = self.emitted.iter().map(|id| &self.program.headers[id.index()]);
@@ -213,7 +213,7 @@ impl Threader<'_> {
 
     fn thread_joint(&mut self, id: BlockId, made: &mut FlowBlock, joint: Joint, mut facts: Facts) {
         let route = self.threading.route;
-        let is_dropped = facts.value(route.egress_spec) == Some(route.drop_port.into());
+        let is_dropped = |facts: &Facts, when: DropWhen| facts.value(when.slot) == Some(when.value);
         let mut copies = made.copies;
         let ends = match joint {
             Joint::Verified => {
@@ -221,19 +221,20 @@ impl Threader<'_> {
                 false
             }
             Joint::Decide { replicate } => {
+                let ends = is_dropped(&facts, route.ingress_drop);
                 let is_possible = route.group().is_some_and(|group| facts.value(group) != Some(0));
                 let replicate = replicate.filter(|_| is_possible);
                 let replicate = replicate.map(|block| self.block_of(block, None, facts.clone()));
                 made.joint = Some(Joint::Decide { replicate });
                 self.set_sources(&route.before_egress, &mut facts);
-                is_dropped
+                ends
             }
             Joint::Replicate => {
                 copies = Some(id);
                 self.set_sources(route.before_copy(), &mut facts);
                 false
             }
-            Joint::Left => is_dropped,
+            Joint::Left => is_dropped(&facts, route.egress_drop),
             Joint::Deparse => true,
         };
         made.block.terminator = match &made.block.terminator {

@@ -132,7 +132,11 @@ impl<'a> FlowLiveness<'a> {
                     .iter()
                     .for_each(|block| live.extend(&self.at_start[block.index()]));
                 route.preserved.iter().for_each(|slot| live.insert(slot.index()));
-                let decide = route.copying.iter().chain([&route.egress_spec]).copied();
+                let decide = route
+                    .copying
+                    .iter()
+                    .copied()
+                    .chain([route.egress_spec, route.ingress_drop.slot]);
                 decide.chain(route.group()).for_each(|slot| live.insert(slot.index()));
             }
             Joint::Replicate => {
@@ -141,7 +145,7 @@ impl<'a> FlowLiveness<'a> {
                 wanted.iter().for_each(|slot| live.insert(slot.index()));
                 route.group().iter().for_each(|slot| live.insert(slot.index()));
             }
-            Joint::Left => live.insert(route.egress_spec.index()),
+            Joint::Left => live.insert(route.egress_drop.slot.index()),
             Joint::Deparse => live.extend(&self.at_deparser),
         }
     }

@@ -71,8 +71,10 @@ pub struct Route {
     pub checksum_error: Option<SlotId>,
     /// Where the packet shall leave.
     pub egress_spec: SlotId,
-    /// The value of it that drops the packet.
-    pub drop_port: u32,
+    /// What drops the packet behind ingress.
+    pub ingress_drop: DropWhen,
+    /// What drops it behind egress.
+    pub egress_drop: DropWhen,
     /// A packet in which one of these is not 0 behind ingress does not take the fast path.
     pub copying: Vec<SlotId>,
     /// Values before the parser; all other slots are 0.
@@ -85,6 +87,15 @@ pub struct Route {
     pub fixed: Vec<SlotId>,
     /// Slots whose values behind ingress clones of the packet may keep.
     pub preserved: Vec<SlotId>,
+}
+
+/// A packet is dropped when a slot has this value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DropWhen {
+    /// The slot.
+    pub slot: SlotId,
+    /// Its value.
+    pub value: u64,
 }
 
 /// How a packet becomes copies for the members of a group, each of which goes through egress.
@@ -215,7 +226,7 @@ impl Route {
             self.copying
                 .iter()
                 .copied()
-                .chain([self.egress_spec])
+                .chain([self.egress_spec, self.ingress_drop.slot, self.egress_drop.slot])
                 .chain(self.group()),
         );
         let sources = self.before_egress.iter().chain(self.before_copy());

@@ -10,7 +10,7 @@ use crate::packet_context::{Lane, fate};
 use crate::route::facts::Facts;
 use crate::route::flow::{Flow, FlowBlock, Joint};
 use crate::route::plan::Leaf;
-use crate::route::{BailOut, Route, Source};
+use crate::route::{BailOut, DropWhen, Route, Source};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -132,7 +132,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.note_clone(route);
             }
         }
-        self.drop_if_asked(route, block, fate::DROPPED_IN_INGRESS);
+        self.drop_if_asked(route.ingress_drop, block, fate::DROPPED_IN_INGRESS);
         if block.block.terminator == Terminator::Return {
             return;
         }
@@ -152,14 +152,13 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Behind egress: whether the packet leaves.
     fn leave(&mut self, route: &Route, block: &FlowBlock) {
-        self.drop_if_asked(route, block, fate::DROPPED_IN_EGRESS);
+        self.drop_if_asked(route.egress_drop, block, fate::DROPPED_IN_EGRESS);
     }
 
     /// Ends the packet's way if the program dropped it. When that is certain, nothing follows.
-    fn drop_if_asked(&mut self, route: &Route, block: &FlowBlock, how: u64) {
-        let drop_port = u64::from(route.drop_port);
-        match block.facts.value(route.egress_spec) {
-            Some(port) if port == drop_port => {
+    fn drop_if_asked(&mut self, when: DropWhen, block: &FlowBlock, how: u64) {
+        match block.facts.value(when.slot) {
+            Some(value) if value == when.value => {
                 let present = self.builder.current_block().expect("it is being filled");
                 self.builder.set_cold_block(present);
                 return self.end_packet(how);
@@ -167,10 +166,10 @@ impl<'a> Translator<'_, 'a, '_> {
             Some(_) => return,
             None => {}
         }
-        let spec = self.read_slot(route.egress_spec);
-        let spec = self.low_word(spec);
-        let drop_port = self.number(drop_port as i64);
-        let dropped = self.builder.ins().icmp(IntCC::Equal, spec, drop_port);
+        let slot = self.read_slot(when.slot);
+        let slot = self.low_word(slot);
+        let value = self.number(when.value as i64);
+        let dropped = self.builder.ins().icmp(IntCC::Equal, slot, value);
         let (end, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(dropped, end, &[], next, &[]);
         self.enter(end);

@@ -6,7 +6,7 @@ use crate::{setting, tables_for};
 use forebay_exec::{BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_interp::Execution;
 use forebay_ir::{BodyId, Program, text, verify};
-use forebay_jit::route::{Argument, Arguments, Order, Replication, Route, Source};
+use forebay_jit::route::{Argument, Arguments, DropWhen, Order, Replication, Route, Source};
 use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, Seed, ShortCode, TableObjects};
 
 const DROP_PORT: u32 = 511;
@@ -19,6 +19,11 @@ const LENGTH_MAX: usize = 120;
 /// Copies of all packets together are fewer.
 const COPIES_MAX: usize = 64;
 
+const DROPPED: DropWhen = DropWhen {
+    slot: generate::EGRESS_SPEC,
+    value: DROP_PORT as u64,
+};
+
 fn route() -> Route {
     Route {
         parser: generate::PARSER,
@@ -29,7 +34,8 @@ fn route() -> Route {
         deparser: generate::DEPARSER,
         checksum_error: None,
         egress_spec: generate::EGRESS_SPEC,
-        drop_port: DROP_PORT,
+        ingress_drop: DROPPED,
+        egress_drop: DROPPED,
         copying: Vec::new(),
         before_parser: vec![(generate::EGRESS_SPEC, Source::Argument(Argument::IngressPort))],
         before_egress: Vec::new(),

@@ -17,7 +17,7 @@ use crate::paths::{FastForm, PathCounters, SlowReason};
 use crate::scratch::Scratch;
 use forebay_exec::{BitBuffer, DigestRequest, Preserve};
 use forebay_ir::{Op, Program, SlotId, SlotKind};
-use forebay_jit::route::{Argument, Arguments, Obstacle, Replication, Route, Source};
+use forebay_jit::route::{Argument, Arguments, DropWhen, Obstacle, Replication, Route, Source};
 use forebay_jit::{FastPath, Fate, NotedClone, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::collections::BTreeSet;
@@ -182,6 +182,12 @@ impl Worker {
             return Some(Leaving { port, packets });
         }
         let view = View::of_burst(&self.pipeline, &pin, self.bench.shard, &self.arrays);
+        if forms.first.makes_copies() && view.snapshot.replication.recirculates() {
+            // Copies may have to go round again, which specialised code cannot tell.
+            drop(view);
+            end_burst(pin, self.stays_pinned);
+            return self.pass_in_general(packets, arrival, passed);
+        }
         let Scratch {
             requests,
             buffers,
@@ -551,6 +557,10 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         length
     };
     set(&mut before_egress, slots.packet_length, new_length);
+    let dropped = DropWhen {
+        slot: slots.egress_spec,
+        value: DROP_PORT.into(),
+    };
     Route {
         parser: blocks.parser,
         verify_checksum: blocks.verify_checksum,
@@ -560,7 +570,8 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         deparser: blocks.deparser,
         checksum_error: slots.checksum_error,
         egress_spec: slots.egress_spec,
-        drop_port: DROP_PORT,
+        ingress_drop: dropped,
+        egress_drop: dropped,
         copying: Vec::new(),
         replication: slots.mcast_grp.map(|group| Replication {
             group,

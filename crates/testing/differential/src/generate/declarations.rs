@@ -1,6 +1,6 @@
 //! Types, parser, controls and deparser.
 
-use super::{ELEMENTS, Place, Value, Writer};
+use super::{Place, Value, Writer};
 
 impl Writer<'_> {
     /// Header types, instances, metadata.
@@ -76,11 +76,9 @@ impl Writer<'_> {
         fields.map(value).collect()
     }
 
-    /// A chain of states that each extract a header, and may leave out the next ones.
-    pub(super) fn parser(&mut self) {
-        self.line(
-            "parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {",
-        );
+    /// A chain of states that each extract a header, and may leave out the next ones; `first` stands before all.
+    pub(super) fn parser(&mut self, head: &str, first: &[&str]) {
+        self.line(head);
         self.indent += 4;
         let metadata = self.readable.len();
         let headers = self.headers.clone();
@@ -91,6 +89,9 @@ impl Writer<'_> {
                 format!("s{index}")
             };
             self.open(&format!("state {state}"));
+            if index == 0 {
+                first.iter().for_each(|line| self.line(line));
+            }
             self.line(&format!("packet.extract({path});"));
             self.readable.extend(self.fields_of(path, *kind));
             if self.chance(40) {
@@ -171,9 +172,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn control(&mut self, name: &str, place: Place) {
-        self.line(&format!(
-            "control {name}(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {{"
-        ));
+        self.line(&self.dialect.control_head(name, place));
         self.indent += 4;
         let (readable, assignable) = (self.readable.len(), self.assignable.len());
         for (path, kind) in self.headers.clone() {
@@ -192,11 +191,11 @@ impl Writer<'_> {
                 .extend(self.fields_of("hdr.stack[(bit<8>)(meta.m0 & 1)]", kind));
         }
         let of_switch = |(path, width): (&str, u32)| Value {
-            path: format!("sm.{path}"),
+            path: path.to_string(),
             width,
         };
         self.readable
-            .extend([("ingress_port", 9), ("packet_length", 32)].map(of_switch));
+            .extend(self.dialect.readable(place).into_iter().map(of_switch));
         self.objects();
         self.place = Place::Action;
         let plain = self.declared_actions(place);
@@ -205,7 +204,7 @@ impl Writer<'_> {
         self.open("apply");
         if place == Place::Ingress {
             let port = self.below(8);
-            self.line(&format!("sm.egress_spec = {port};"));
+            self.line(&self.dialect.send(&port.to_string()));
         }
         let count = 3 + self.below(8);
         self.statements(count, 3);
@@ -214,17 +213,27 @@ impl Writer<'_> {
         self.readable.truncate(readable);
         self.assignable.truncate(assignable);
         (self.actions, self.tables, self.registers, self.counters) = Default::default();
+        self.hashes.clear();
     }
 
     fn objects(&mut self) {
         for number in 0..self.below(3) {
             let width = self.width();
-            self.line(&format!("register<bit<{width}>>({ELEMENTS}) r{number};"));
+            self.line(&self.dialect.register(width, &format!("r{number}")));
             self.registers.push((format!("r{number}"), width));
         }
         if self.chance(40) {
-            self.line(&format!("counter({ELEMENTS}, CounterType.packets_and_bytes) c0;"));
+            let counts_bytes = self.chance(50);
+            self.line(&self.dialect.counter("c0", counts_bytes));
             self.counters.push("c0".to_string());
+        }
+        if let Some(algorithms) = self.dialect.hashes() {
+            for number in 0..self.below(3) {
+                let width = self.pick(&[16, 32]);
+                let algorithm = if width == 16 { "CRC16" } else { "CRC32" };
+                self.line(&format!("Hash<bit<{width}>>({algorithms}.{algorithm}) h{number};"));
+                self.hashes.push((format!("h{number}"), width));
+            }
         }
     }
 
@@ -301,9 +310,10 @@ impl Writer<'_> {
         self.tables.push((name, listed));
     }
 
-    pub(super) fn deparser(&mut self) {
-        self.open("control D(packet_out packet, in headers_t hdr)");
+    pub(super) fn deparser(&mut self, head: &str, first: &[String]) {
+        self.open(&format!("control {head}"));
         self.open("apply");
+        first.iter().for_each(|line| self.line(line));
         for (path, _) in self.headers.clone() {
             self.line(&format!("packet.emit({path});"));
         }

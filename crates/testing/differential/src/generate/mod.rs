@@ -1,22 +1,29 @@
-//! Text of random programs for v1model that are well typed.
+//! Text of random programs that are well typed, for each of the architectures ([`dialect`]).
 //!
-//! What is written down is what a program is made of: headers (one of them in a stack), metadata, a parser, two controls
-//! with actions and tables, checksums, a deparser. Expressions are made for a width that is wanted
+//! What is written down is what a program is made of: headers (one of them in a stack), metadata, parsers, controls with
+//! actions and tables, checksums, deparsers. Expressions are made for a width that is wanted
 //! ([`expression`]), statements for a place ([`statement`]).
 
 mod declarations;
+mod dialect;
 mod expression;
 mod statement;
 
+use dialect::Dialect;
 use forebay_exec::Random;
 use std::fmt::Write;
 
 /// The text of the program of a seed.
 pub fn program(seed: u64) -> String {
     let mut random = Random::new(seed);
-    let mut writer = Writer::new(&mut random);
-    writer.program();
+    let mut writer = Writer::new(&mut random, Dialect::of_seed(seed));
+    writer.blocks();
     writer.text
+}
+
+/// Whether a packet of the program with this text may come round again or be cloned.
+pub fn goes_again(text: &str) -> bool {
+    text.lines().any(|line| line.contains("meta.rounds < 2"))
 }
 
 /// A field or variable that can be read: how it is written, and its width.
@@ -29,6 +36,7 @@ struct Value {
 /// What is declared, and the text so far.
 struct Writer<'a> {
     random: &'a mut Random,
+    dialect: Dialect,
     text: String,
     /// Spaces before the next line.
     indent: usize,
@@ -49,6 +57,8 @@ struct Writer<'a> {
     registers: Vec<(String, u32)>,
     /// Counters of the present control.
     counters: Vec<String>,
+    /// Hashes of the present control, where they are objects: name, width.
+    hashes: Vec<(String, u32)>,
     /// Which control: what asks for clones, resubmission and the like differs.
     place: Place,
     variables: usize,
@@ -74,9 +84,10 @@ const WIDTHS: &[u32] = &[
 const ELEMENTS: u32 = 8;
 
 impl<'a> Writer<'a> {
-    fn new(random: &'a mut Random) -> Self {
+    fn new(random: &'a mut Random, dialect: Dialect) -> Self {
         Writer {
             random,
+            dialect,
             text: String::new(),
             indent: 0,
             types: Vec::new(),
@@ -88,21 +99,10 @@ impl<'a> Writer<'a> {
             tables: Vec::new(),
             registers: Vec::new(),
             counters: Vec::new(),
+            hashes: Vec::new(),
             place: Place::Parser,
             variables: 0,
         }
-    }
-
-    fn program(&mut self) {
-        self.line("#include <core.p4>");
-        self.line("#include <v1model.p4>");
-        self.declarations();
-        self.parser();
-        self.checksums();
-        self.control("I", Place::Ingress);
-        self.control("E", Place::Egress);
-        self.deparser();
-        self.line("V1Switch(P(), Verify(), I(), E(), Compute(), D()) main;");
     }
 
     /// A number below `limit`, which is not 0.

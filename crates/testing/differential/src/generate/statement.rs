@@ -1,5 +1,6 @@
 //! Statements of actions and apply blocks.
 
+use super::dialect::Dialect;
 use super::{ELEMENTS, Place, Value, Writer};
 
 impl Writer<'_> {
@@ -149,7 +150,7 @@ impl Writer<'_> {
             return self.line(&format!("{register}.write({index}, {value});"));
         }
         let target = self.pick(&targets).path;
-        self.line(&format!("{register}.read({target}, {index});"));
+        self.line(&self.dialect.register_read(&register, &target, &index));
     }
 
     fn hash(&mut self) {
@@ -163,6 +164,15 @@ impl Writer<'_> {
             })
             .collect();
         let max = 1 + self.below(200);
+        if self.dialect.hashes().is_some() {
+            let Some((hash, _)) = self.hashes.first().cloned() else {
+                return self.assignment();
+            };
+            return self.line(&format!(
+                "{path} = (bit<{width}>) {hash}.get_hash({{ {} }});",
+                data.join(", ")
+            ));
+        }
         self.line(&format!(
             "hash({path}, HashAlgorithm.{algorithm}, {base}, {{ {} }}, 32w{max});",
             data.join(", ")
@@ -172,8 +182,8 @@ impl Writer<'_> {
     fn egress_port(&mut self) {
         match self.place {
             Place::Ingress | Place::Action => {
-                let port = self.bits(9, 1);
-                self.line(&format!("sm.egress_spec = {port} & 7;"));
+                let port = self.bits(self.dialect.port_width(), 1);
+                self.line(&self.dialect.send(&format!("{port} & 7")));
             }
             Place::Egress | Place::Parser => self.assignment(),
         }
@@ -183,19 +193,15 @@ impl Writer<'_> {
     fn rare(&mut self, depth: usize) {
         let condition = self.boolean(1);
         let statement = match (self.place, self.below(8)) {
-            (_, 0) => "mark_to_drop(sm);",
             (Place::Ingress | Place::Egress, 1) if depth < 2 => "exit;",
             (_, 2) if depth < 2 => "return;",
-            (Place::Ingress, 3 | 4) => "sm.mcast_grp = (bit<16>)(meta.m0) & 3;",
-            (Place::Ingress, 5) => "clone_preserving_field_list(CloneType.I2E, 5, 1);",
-            (Place::Egress, 3) => "clone_preserving_field_list(CloneType.E2E, 5, 1);",
-            (Place::Ingress, 6) => "resubmit_preserving_field_list(1);",
-            (Place::Egress, 4) => "recirculate_preserving_field_list(1);",
-            (_, 7) => "truncate(40);",
-            _ => return self.assignment(),
+            (place, number) => match self.dialect.rare(place, number) {
+                Some(said) => said,
+                None => return self.assignment(),
+            },
         };
         // Twice at most: copies of copies would never end.
-        match statement.contains("preserving") {
+        match Dialect::goes_again(statement) {
             true => self.line(&format!(
                 "if (meta.rounds < 2 && {condition}) {{ meta.rounds = meta.rounds + 1; {statement} }}"
             )),

@@ -1,0 +1,147 @@
+//! Programs whose frame is put together and parsed again between ingress and egress, as one straight way for specialised code.
+//!
+//! ```text
+//!  PSA    parser ─► ingress ─► deparser ─► frame ─► queue ─► parser ─► egress ─► deparser ─► frame
+//!  here   parser ─► ingress ─► hand over ────────► decide ──────────► egress ─► end ──────► emit
+//! ```
+//!
+//! [`forebay_jit::route`] knows one parser, one deparser and controls between them. What the first deparser of a PSA program
+//! emits and the second parser extracts becomes assignments from headers to headers here ([`reparse`]): *hand over* is the
+//! first deparser without its emitting, and the second parser over the headers that were emitted. *End* is the second
+//! deparser without its emitting, *emit* what both emitted: the headers that egress emits, then those of ingress that its
+//! parser has left in the frame.
+//!
+//! The program that is made has all of the original's tables, actions and objects under their numbers, and further bodies
+//! and slots. It does to a packet what the graph of the architecture does to one that arrives at a port, meets no queue and
+//! is neither cloned nor sent back; other packets bail out, to general code.
+
+mod deparsed;
+mod pna;
+mod psa;
+mod reparse;
+
+use forebay_ir::{
+    Architecture, Block, BlockId, Body, BodyId, BodyKind, Expr, Location, Op, Program, Role, Slot, SlotId, SlotKind,
+    Statement, Terminator,
+};
+use forebay_jit::route::{Obstacle, ObstacleKind, Route, Stops};
+
+/// A program for specialised code.
+pub(crate) struct Straight {
+    pub(crate) program: Program,
+    pub(crate) route: Route,
+}
+
+/// Why a program has no straight way.
+pub(crate) struct Refusal {
+    location: Location,
+    text: String,
+}
+
+impl Refusal {
+    fn new(location: Location, text: impl Into<String>) -> Refusal {
+        Refusal {
+            location,
+            text: text.into(),
+        }
+    }
+
+    /// As users are told of it.
+    pub(crate) fn obstacle(self) -> Obstacle {
+        Obstacle {
+            kind: ObstacleKind::Architecture,
+            stops: Stops::All,
+            location: self.location,
+            text: self.text,
+        }
+    }
+}
+
+/// The straight way through a program for another architecture than v1model, whose programs have it as they are.
+///
+/// # Panics
+/// When the architecture is v1model.
+pub(crate) fn straight(program: &Program) -> Result<Straight, Refusal> {
+    match program.architecture {
+        Architecture::V1Model => unreachable!("v1model has one parser and one deparser"),
+        Architecture::Psa => psa::straight(program),
+        Architecture::Pna => pna::straight(program),
+    }
+}
+
+/// A slot of the architecture that every program has.
+fn intrinsic(program: &Program, name: &str) -> Result<SlotId, Refusal> {
+    let slot = program.intrinsic.get(name).copied();
+    slot.ok_or_else(|| Refusal::new(Location::default(), format!("has no `{name}`")))
+}
+
+/// A further slot of the architecture, which is 0 when a packet arrives.
+fn new_slot(program: &mut Program, name: &str, width: u32) -> SlotId {
+    let id = SlotId(program.slots.len() as u32);
+    program.slots.push(Slot {
+        name: name.to_string(),
+        width,
+        signed: false,
+        kind: SlotKind::Intrinsic,
+    });
+    id
+}
+
+fn new_body(program: &mut Program, name: &str, kind: BodyKind, blocks: Vec<Block>) -> BodyId {
+    let id = BodyId(program.bodies.len() as u32);
+    let mut body = Body {
+        name: name.to_string(),
+        kind,
+        blocks,
+    };
+    forebay_ir::passes::tidy(&mut body);
+    program.bodies.push(body);
+    id
+}
+
+fn block(statements: Vec<Statement>, terminator: Terminator) -> Block {
+    Block {
+        label: None,
+        statements,
+        terminator,
+        location: Location::default(),
+    }
+}
+
+fn assign(slot: SlotId, value: Expr) -> Statement {
+    Statement::new(Op::Assign { slot, value })
+}
+
+/// Appends blocks whose ids are relative to them; those that end the body lead to `behind`, which is not relative.
+fn append(blocks: &mut Vec<Block>, more: Vec<Block>, behind: BlockId) {
+    let first = blocks.len() as u32;
+    for mut block in more {
+        for successor in block.terminator.successors_mut() {
+            successor.0 += first;
+        }
+        if matches!(block.terminator, Terminator::Return | Terminator::Exit) {
+            block.terminator = Terminator::Jump(behind);
+        }
+        blocks.push(block);
+    }
+}
+
+/// The bodies of roles, and of the actions of their tables.
+fn with_actions(program: &Program, roles: &[Role]) -> Vec<BodyId> {
+    let mut bodies: Vec<BodyId> = roles.iter().map(|role| program.stages[role]).collect();
+    let tables: Vec<_> = bodies
+        .iter()
+        .flat_map(|id| &program.bodies[id.index()].blocks)
+        .filter_map(|block| match block.terminator {
+            Terminator::Apply { table, .. } => Some(table),
+            _ => None,
+        })
+        .collect();
+    for table in tables {
+        let actions = program.tables[table.index()].actions.iter();
+        bodies.extend(actions.map(|listed| program.actions[listed.action.index()].body));
+    }
+    bodies.sort();
+    bodies.dedup();
+    bodies
+}

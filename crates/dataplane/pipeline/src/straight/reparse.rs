@@ -1,0 +1,242 @@
+//! A parser over the headers that a deparser has emitted, without the frame between them.
+//!
+//! The parser is followed with a position in the list of emitted headers. Where it extracts a header, the next one of the list
+//! that is valid gives its fields. A parser that would need something else, since it reads bits that are no whole header of the
+//! list, or goes on into the payload, or rejects, makes the packet bail out: `misses` becomes 1.
+
+use super::{Refusal, assign, block};
+use forebay_ir::{Block, BlockId, Body, Expr, Header, HeaderId, Op, Program, SlotId, Statement, Terminator, build};
+use std::collections::BTreeMap;
+
+/// More blocks are not made.
+const BLOCKS_MAX: usize = 4096;
+
+/// What a parser becomes.
+pub(super) struct Reparse<'p> {
+    pub(super) program: &'p Program,
+    pub(super) parser: &'p Body,
+    /// The headers that are in the frame if they are valid, in order. Those that the parser takes become invalid.
+    pub(super) emitted: &'p [HeaderId],
+    /// Becomes 1 when the packet has to bail out.
+    pub(super) misses: SlotId,
+}
+
+/// Where the parser stands: before a statement of a block, and before a header of the list.
+type Place = (BlockId, usize, usize);
+
+impl Reparse<'_> {
+    /// The parser's blocks over the list; the first is the entry. Ends are returns.
+    pub(super) fn blocks(&self) -> Result<Vec<Block>, Refusal> {
+        let mut making = Making {
+            reparse: self,
+            blocks: Vec::new(),
+            made: BTreeMap::new(),
+            pending: Vec::new(),
+        };
+        making.at((BlockId(0), 0, 0));
+        while let Some((id, place)) = making.pending.pop() {
+            if making.blocks.len() > BLOCKS_MAX {
+                let location = self.parser.blocks[0].location;
+                return Err(Refusal::new(
+                    location,
+                    "begins a parser behind the queue that has too many ways",
+                ));
+            }
+            making.make(id, place);
+        }
+        let made = making.blocks.into_iter();
+        Ok(made.map(|made| made.expect("all that is pending is made")).collect())
+    }
+}
+
+struct Making<'r, 'p> {
+    reparse: &'r Reparse<'p>,
+    blocks: Vec<Option<Block>>,
+    made: BTreeMap<Place, BlockId>,
+    pending: Vec<(BlockId, Place)>,
+}
+
+impl Making<'_, '_> {
+    /// The block for a place.
+    fn at(&mut self, place: Place) -> BlockId {
+        if let Some(known) = self.made.get(&place) {
+            return *known;
+        }
+        let id = self.reserve();
+        self.made.insert(place, id);
+        self.pending.push((id, place));
+        id
+    }
+
+    fn reserve(&mut self) -> BlockId {
+        let id = BlockId(self.blocks.len() as u32);
+        self.blocks.push(None);
+        id
+    }
+
+    fn set(&mut self, id: BlockId, block: Block) {
+        self.blocks[id.index()] = Some(block);
+    }
+
+    /// Fills a block with what happens from a place on, up to where the position decides.
+    fn make(&mut self, id: BlockId, (of, first, position): Place) {
+        let origin = &self.reparse.parser.blocks[of.index()];
+        let mut statements = Vec::new();
+        for (index, statement) in origin.statements.iter().enumerate().skip(first) {
+            match &statement.op {
+                Op::Extract { .. } | Op::Lookahead { .. } | Op::Advance { .. } => {
+                    let next = self.take(statement, (of, index + 1, position));
+                    return self.set(id, block(statements, Terminator::Jump(next)));
+                }
+                Op::PacketLength { .. } => {
+                    let next = self.miss(statement);
+                    return self.set(id, block(statements, Terminator::Jump(next)));
+                }
+                _ => statements.push(statement.clone()),
+            }
+        }
+        let mut terminator = origin.terminator.clone();
+        for successor in terminator.successors_mut() {
+            *successor = self.at((*successor, 0, position));
+        }
+        if let Terminator::Reject(_) = terminator {
+            let end = Statement {
+                op: Op::Assign {
+                    slot: self.reparse.misses,
+                    value: build::boolean(true),
+                },
+                location: origin.location,
+            };
+            statements.push(end);
+            terminator = Terminator::Return;
+        }
+        self.set(
+            id,
+            Block {
+                label: origin.label.clone().filter(|_| first == 0),
+                statements,
+                terminator,
+                location: origin.location,
+            },
+        );
+    }
+
+    /// The first of the blocks that try the headers from a position on for an operation that reads; each leads to the place
+    /// behind it.
+    fn take(&mut self, statement: &Statement, (of, behind, position): Place) -> BlockId {
+        let Some(header) = self.reparse.emitted.get(position) else {
+            return self.miss(statement);
+        };
+        let id = self.reserve();
+        let with = self.take_this(statement, *header, (of, behind, position));
+        let without = self.take(statement, (of, behind, position + 1));
+        let valid = self.reparse.program.headers[header.index()].valid;
+        let branch = Terminator::Branch {
+            condition: Expr::Slot(valid),
+            then_block: with,
+            else_block: without,
+        };
+        self.set(id, block(Vec::new(), branch));
+        id
+    }
+
+    /// Has an operation read a header that is valid.
+    fn take_this(&mut self, statement: &Statement, from: HeaderId, (of, behind, position): Place) -> BlockId {
+        let program = self.reparse.program;
+        let source = &program.headers[from.index()];
+        let read = match &statement.op {
+            Op::Extract {
+                header,
+                varbit_bits: None,
+            } => extracted(program, source, &program.headers[header.index()]),
+            Op::Lookahead { slot } => {
+                first_bits(program, source, program.slot(*slot).width).map(|value| vec![assign(*slot, value)])
+            }
+            Op::Advance {
+                bits: Expr::Const(bits),
+            } => (bits.to_u64_saturating() == width(program, source).unwrap_or(u64::MAX)).then(Vec::new),
+            _ => None,
+        };
+        let Some(mut statements) = read else {
+            return self.miss(statement);
+        };
+        let mut position = position;
+        if !matches!(statement.op, Op::Lookahead { .. }) {
+            statements.push(assign(source.valid, build::boolean(false)));
+            position += 1;
+        }
+        for made in &mut statements {
+            made.location = statement.location;
+        }
+        let (id, next) = (self.reserve(), self.at((of, behind, position)));
+        self.set(id, block(statements, Terminator::Jump(next)));
+        id
+    }
+
+    /// The packet bails out.
+    fn miss(&mut self, statement: &Statement) -> BlockId {
+        let id = self.reserve();
+        let misses = Statement {
+            op: Op::Assign {
+                slot: self.reparse.misses,
+                value: build::boolean(true),
+            },
+            location: statement.location,
+        };
+        self.set(id, block(vec![misses], Terminator::Return));
+        id
+    }
+}
+
+/// Bits of a header whose fields all have fixed widths.
+fn width(program: &Program, header: &Header) -> Option<u64> {
+    let fields = header.fields.iter();
+    fields
+        .map(|field| match field.length {
+            None => Some(u64::from(program.slot(field.slot).width)),
+            Some(_) => None,
+        })
+        .sum()
+}
+
+/// A header gets the bits of another one, if they have the same number of them.
+fn extracted(program: &Program, from: &Header, to: &Header) -> Option<Vec<Statement>> {
+    if width(program, from)? != width(program, to)? {
+        return None;
+    }
+    let mut statements = Vec::new();
+    let mut first = 0;
+    for field in &to.fields {
+        let width = program.slot(field.slot).width;
+        statements.push(assign(field.slot, bits(program, from, first, width)?));
+        first += u64::from(width);
+    }
+    statements.push(assign(to.valid, build::boolean(true)));
+    Some(statements)
+}
+
+/// The first bits of a header, if it has so many.
+fn first_bits(program: &Program, from: &Header, count: u32) -> Option<Expr> {
+    (width(program, from)? >= count.into()).then(|| bits(program, from, 0, count))?
+}
+
+/// So many bits of a header, from a place on: the slices of its fields.
+fn bits(program: &Program, header: &Header, first: u64, count: u32) -> Option<Expr> {
+    let (mut at, mut value) = (0, None);
+    let end = first + u64::from(count);
+    for field in &header.fields {
+        let width = u64::from(program.slot(field.slot).width);
+        let (from, to) = (first.max(at), end.min(at + width));
+        if from < to {
+            // Bit 0 of a value is its last one on the wire.
+            let (high, low) = (at + width - 1 - from, at + width - to);
+            let slice = build::slice(Expr::Slot(field.slot), width as u32, high as u32, low as u32);
+            value = Some(match value {
+                None => slice,
+                Some(before) => build::concat(before, slice),
+            });
+        }
+        at += width;
+    }
+    value
+}
