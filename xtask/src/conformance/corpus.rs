@@ -37,7 +37,7 @@ impl Category {
     /// For people.
     pub fn title(self) -> &'static str {
         match self {
-            Category::Stf => "v1model and PSA STF tests passed",
+            Category::Stf => "v1model, PSA and PNA STF tests passed",
             Category::Accepted => "p4_16_samples for core, v1model, PSA and PNA accepted",
             Category::Rejected => "p4_16_errors rejected",
             Category::P4info => "P4Info equal in meaning to p4c's",

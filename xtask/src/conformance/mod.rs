@@ -6,6 +6,7 @@
 
 mod corpus;
 mod job;
+mod reasons;
 mod record;
 mod report;
 mod worker;

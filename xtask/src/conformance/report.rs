@@ -1,6 +1,7 @@
 //! The result for people: on the terminal and as docs/conformance.md.
 
 use super::corpus::Category;
+use super::reasons;
 use super::record::{Outcome, Outcomes, Record};
 use std::fmt::Write;
 
@@ -73,8 +74,10 @@ pub fn markdown(record: &Record) -> String {
         let mut none = true;
         for (name, outcome) in outcomes.iter().filter(|(_, o)| !o.is_fine()) {
             none = false;
-            let reason = describe(outcome);
-            let _ = writeln!(text, "- `{name}`: {}", reason.lines().next().unwrap_or_default());
+            let outcome = describe(outcome);
+            let first = outcome.lines().next().unwrap_or_default();
+            let reason = reasons::of(name).map_or(String::new(), |reason| format!(" ({reason})"));
+            let _ = writeln!(text, "- `{name}`: {first}{reason}");
         }
         if none {
             text.push_str("None.\n");

@@ -22,6 +22,7 @@ pub fn sources(p4c: &Path) -> (FileSources, Vec<String>) {
         "core.p4",
         "v1model.p4",
         "bmv2/psa.p4",
+        "bmv2/pna.p4",
         "dpdk/psa.p4",
         "pna.p4",
         "dpdk/pna.p4",

@@ -44,6 +44,8 @@ pub struct Context<'a> {
     pub location: ir::Location,
     /// Operations and blocks built until now.
     pub operations: usize,
+    /// The library of the architecture, once an extern was compared with it.
+    pub library: Option<crate::externs::signature::Library>,
     /// Nesting of expressions and statements.
     pub depth: usize,
     /// Nesting of inlined calls.
@@ -77,6 +79,7 @@ impl<'a> Context<'a> {
             pending_pairs: Vec::new(),
             location: ir::Location::default(),
             operations: 0,
+            library: None,
             depth: 0,
             inline_depth: 0,
             aborted: false,

@@ -2,14 +2,17 @@
 //!
 //! [`packet`]: `packet_in`, `packet_out`, `verify`. [`state`]: counters, meters, registers, action profiles.
 //! [`checksum`]: hashes and checksums. [`traffic`]: what asks the traffic manager for something.
-//! [`message`]: what people or the control plane are told. [`portable`]: what only PSA and PNA have.
+//! [`message`]: what people or the control plane are told. [`portable`]: what only PSA and PNA have. [`known`]: the names;
+//! [`signature`]: whether an extern that the program declares itself is the architecture's.
 
 mod checksum;
+mod known;
 pub mod learning;
 mod message;
 mod packet;
 mod pool;
 pub mod portable;
+pub mod signature;
 mod state;
 mod traffic;
 
@@ -29,104 +32,7 @@ use forebay_ir::{Architecture, BodyKind, Expr, Op, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
-
-/// Extern functions that programs for an architecture can call.
-fn functions(architecture: Architecture) -> &'static [&'static str] {
-    match architecture {
-        Architecture::V1Model => V1MODEL_FUNCTIONS,
-        Architecture::Psa | Architecture::Pna => PORTABLE_FUNCTIONS,
-    }
-}
-
-/// Extern objects that programs for an architecture can instantiate.
-fn objects(architecture: Architecture) -> &'static [&'static str] {
-    match architecture {
-        Architecture::V1Model => V1MODEL_OBJECTS,
-        Architecture::Psa | Architecture::Pna => PORTABLE_OBJECTS,
-    }
-}
-
-const V1MODEL_FUNCTIONS: &[&str] = &[
-    "verify",
-    "static_assert",
-    "mark_to_drop",
-    "random",
-    "digest",
-    "hash",
-    "verify_checksum",
-    "verify_checksum_with_payload",
-    "update_checksum",
-    "update_checksum_with_payload",
-    "clone",
-    "clone3",
-    "clone_preserving_field_list",
-    "resubmit",
-    "resubmit_preserving_field_list",
-    "recirculate",
-    "recirculate_preserving_field_list",
-    "truncate",
-    "log_msg",
-    "assert",
-    "assume",
-    "add_entry",
-    "add_entry_pair",
-    "allocate_flow_id",
-    "set_entry_expire_time",
-    "restart_expire_timer",
-];
-
-const PORTABLE_FUNCTIONS: &[&str] = &[
-    "verify",
-    "static_assert",
-    "assert",
-    "assume",
-    "psa_clone_i2e",
-    "psa_resubmit",
-    "psa_normal",
-    "psa_clone_e2e",
-    "psa_recirculate",
-    "drop_packet",
-    "send_to_port",
-    "mirror_packet",
-    "add_entry",
-    "add_entry_pair",
-    "allocate_flow_id",
-    "set_entry_expire_time",
-    "restart_expire_timer",
-    "SelectByDirection",
-];
-
-const V1MODEL_OBJECTS: &[&str] = &[
-    "counter",
-    "direct_counter",
-    "meter",
-    "direct_meter",
-    "register",
-    "action_profile",
-    "action_selector",
-    "Checksum16",
-    "NumberPool",
-    "Quota",
-];
-
-const PORTABLE_OBJECTS: &[&str] = &[
-    "Hash",
-    "Checksum",
-    "InternetChecksum",
-    "Counter",
-    "DirectCounter",
-    "Meter",
-    "DirectMeter",
-    "Register",
-    "Random",
-    "ActionProfile",
-    "ActionSelector",
-    "Digest",
-    "PacketReplicationEngine",
-    "BufferingQueueingEngine",
-    "NumberPool",
-    "Quota",
-];
+use signature::Signature;
 
 /// Evaluated arguments of an extern call.
 pub struct Args<'a> {
@@ -251,6 +157,17 @@ pub fn construct(
         .map(|param| cx.hir.vars[param.var.index()].ty.clone())
         .collect();
     let span = declaration.span;
+    let name = object_type.name.as_str();
+    let known = known::objects(cx.program.architecture);
+    if !known.contains(&name) {
+        unsupported(cx, "extern object", name, &known, span);
+        return Object::Unsupported;
+    }
+    if let Some(constructor) = constructor
+        && !signature::require(cx, Signature::of_method(object_type, constructor), span)
+    {
+        return Object::Unsupported;
+    }
     let made = state::Made {
         type_args: type_args.to_vec(),
         args,
@@ -258,7 +175,7 @@ pub fn construct(
         path,
         span,
     };
-    match object_type.name.as_str() {
+    match name {
         "counter" | "Counter" => state::counter(cx, made),
         "direct_counter" | "DirectCounter" => state::direct_counter(cx, made),
         "meter" | "Meter" => state::meter(cx, made),
@@ -276,14 +193,11 @@ pub fn construct(
         "NumberPool" => pool::number_pool(cx, &made),
         "Quota" => pool::quota(cx, &made),
         "PacketReplicationEngine" | "BufferingQueueingEngine" => Object::Engine,
-        name => {
-            unsupported(cx, "extern object", name, objects(cx.program.architecture), span);
-            Object::Unsupported
-        }
+        _ => unreachable!("each known extern object is made above"),
     }
 }
 
-fn unsupported(cx: &mut Context, what: &str, name: &str, known: &[&'static str], span: Span) {
+fn unsupported(cx: &mut Context, what: &str, name: &str, known: &[&str], span: Span) {
     let architecture = cx.program.architecture.name();
     let message = format!("the {what} `{name}` is not part of {architecture} and cannot be executed");
     let diagnostic = Diagnostic::error(codes::UNSUPPORTED_EXTERN, span, message);
@@ -300,6 +214,14 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
     let function = &hir.functions[id.index()];
     let args = Args::evaluate(cx, &function.params, &call.args);
     bind_types(cx, &function.type_params, &call.type_args);
+    let known = known::functions(cx.program.architecture);
+    if !known.contains(&function.name.as_str()) {
+        unsupported(cx, "extern function", &function.name, &known, span);
+        return result_of(cx, &function.result);
+    }
+    if !signature::require(cx, Signature::of_function(function), span) {
+        return result_of(cx, &function.result);
+    }
     if !require_body(cx, bodies_of(&function.name), &function.name, span) {
         return result_of(cx, &function.result);
     }
@@ -335,7 +257,8 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
         "assert" | "assume" => message::assertion(cx, &args, function.name == "assume"),
         name => {
             return portable::way(cx, name, &args).unwrap_or_else(|| {
-                unsupported(cx, "extern function", name, functions(cx.program.architecture), span);
+                let message = format!("`{name}` reads a field that its argument does not have");
+                cx.error(codes::UNSUPPORTED_EXTERN, span, message);
                 result_of(cx, &function.result)
             });
         }
@@ -388,6 +311,11 @@ pub fn method(
         return Value::Void;
     };
     bind_types(cx, &method.type_params, &call.type_args);
+    if matches!(cx.object(id), Object::Unsupported)
+        || !signature::require(cx, Signature::of_method(declaration, method), span)
+    {
+        return result_of(cx, &method.result);
+    }
     let bodies: &[BodyKind] = match cx.object(id) {
         Object::PacketIn => &[BodyKind::Parser],
         Object::PacketOut => &[BodyKind::Deparser],
@@ -454,7 +382,6 @@ fn dispatch(cx: &mut Context, id: ObjectId, method: &str, args: &Args, span: Spa
         }
         (Object::Quota { taken, digest }, "take") => return Some(pool::take(cx, (taken, digest), args)),
         (Object::Digest(digest), "pack") => portable::pack(cx, digest, args),
-        (Object::Unsupported, _) => {}
         _ => {
             let message = format!("the method `{method}` of this object cannot be executed");
             cx.error(codes::UNSUPPORTED_EXTERN, span, message);
