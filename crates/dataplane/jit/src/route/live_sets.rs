@@ -8,7 +8,7 @@ use super::Route;
 use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::written_by_actions;
 use crate::analysis::action_body;
-use forebay_ir::{BlockId, Body, IndexSet, Op, Program, SlotId, TableId, Terminator};
+use forebay_ir::{BlockId, Body, HeaderId, IndexSet, Op, Program, SlotId, TableId, Terminator};
 use std::collections::HashMap;
 
 /// The slots that matter at a look-up. By number of the slot.
@@ -48,16 +48,18 @@ fn actions_of(program: &Program, table: TableId) -> impl Iterator<Item = &Body> 
 }
 
 /// Which slots are live at the beginning of each block of a flow.
-struct FlowLiveness<'a> {
+pub(super) struct FlowLiveness<'a> {
     program: &'a Program,
     route: &'a Route,
     at_start: Vec<IndexSet>,
     /// What the deparser reads.
     at_deparser: IndexSet,
+    /// The headers that it emits if they are valid, when it has no conditions and reads nothing else.
+    emitted: Option<Vec<HeaderId>>,
 }
 
 impl<'a> FlowLiveness<'a> {
-    fn solved(program: &'a Program, route: &'a Route, flow: &Flow) -> Self {
+    pub(super) fn solved(program: &'a Program, route: &'a Route, flow: &Flow) -> Self {
         let none = IndexSet::new(program.slots.len());
         let deparser = &program.bodies[route.deparser.index()];
         let mut liveness = FlowLiveness {
@@ -65,6 +67,7 @@ impl<'a> FlowLiveness<'a> {
             route,
             at_start: vec![none.clone(); flow.blocks.len()],
             at_deparser: live_before(program, deparser, &none, &none),
+            emitted: only_emits(deparser),
         };
         // Sets only grow, so this ends.
         loop {
@@ -80,27 +83,35 @@ impl<'a> FlowLiveness<'a> {
         }
     }
 
-    fn before(&self, block: &FlowBlock) -> IndexSet {
-        let mut live = match block.exit {
-            Some(_) => self.behind_lookup(block),
-            None => self.behind(&block.block.terminator),
-        };
-        if let Some(joint) = block.joint {
-            self.before_joint(joint, &mut live);
-        }
-        read_by_terminator(self.program, &block.block.terminator, &mut live);
+    /// What is live at the beginning of a block.
+    pub(super) fn before(&self, block: &FlowBlock) -> IndexSet {
+        let mut live = self.at_end_of_statements(block);
         for statement in block.block.statements.iter().rev() {
             step(self.program, &statement.op, &mut live);
         }
         live
     }
 
-    fn behind(&self, terminator: &Terminator) -> IndexSet {
+    /// What is live behind the statements of a block.
+    pub(super) fn at_end_of_statements(&self, block: &FlowBlock) -> IndexSet {
+        let mut live = match block.exit {
+            Some(_) => self.behind_lookup(block),
+            None => self.behind(&block.block.terminator),
+        };
+        if let Some(joint) = block.joint {
+            self.before_joint(block, joint, &mut live);
+        }
+        read_by_terminator(self.program, &block.block.terminator, &mut live);
+        live
+    }
+
+    /// What is live where a terminator leads.
+    pub(super) fn behind(&self, terminator: &Terminator) -> IndexSet {
         live_behind(self.program, terminator, &self.at_start)
     }
 
     /// Between a lookup and its results.
-    fn behind_lookup(&self, block: &FlowBlock) -> IndexSet {
+    pub(super) fn behind_lookup(&self, block: &FlowBlock) -> IndexSet {
         let behind = self.behind(&block.block.terminator);
         let Terminator::Apply {
             table, hit, action_run, ..
@@ -117,7 +128,7 @@ impl<'a> FlowLiveness<'a> {
         live
     }
 
-    fn before_joint(&self, joint: Joint, live: &mut IndexSet) {
+    fn before_joint(&self, block: &FlowBlock, joint: Joint, live: &mut IndexSet) {
         let route = self.route;
         let remove = |live: &mut IndexSet, slots: &[(SlotId, super::Source)]| {
             slots.iter().for_each(|(slot, _)| live.remove(slot.index()));
@@ -146,7 +157,23 @@ impl<'a> FlowLiveness<'a> {
                 route.group().iter().for_each(|slot| live.insert(slot.index()));
             }
             Joint::Left => live.insert(route.egress_drop.slot.index()),
-            Joint::Deparse => live.extend(&self.at_deparser),
+            Joint::Deparse => self.before_deparser(block, live),
+        }
+    }
+}
+
+impl FlowLiveness<'_> {
+    /// Headers that are certainly invalid are not emitted.
+    fn before_deparser(&self, block: &FlowBlock, live: &mut IndexSet) {
+        let Some(emitted) = &self.emitted else {
+            return live.extend(&self.at_deparser);
+        };
+        for header in emitted.iter().map(|id| &self.program.headers[id.index()]) {
+            if block.facts.value(header.valid) == Some(0) {
+                live.insert(header.valid.index());
+            } else {
+                header.slots().for_each(|slot| live.insert(slot.index()));
+            }
         }
     }
 }
@@ -166,6 +193,16 @@ fn read_by_terminator(program: &Program, terminator: &Terminator, live: &mut Ind
             key.expr.for_each_slot(&mut |slot| live.insert(slot.index()));
         }
     }
+}
+
+/// The headers that a deparser emits which does nothing else.
+fn only_emits(deparser: &Body) -> Option<Vec<HeaderId>> {
+    let [block] = &deparser.blocks[..] else { return None };
+    let emitted = block.statements.iter().map(|statement| match statement.op {
+        Op::Emit { header } => Some(header),
+        _ => None,
+    });
+    emitted.collect()
 }
 
 /// What is live where control goes from a terminator.
@@ -202,7 +239,7 @@ fn live_before(program: &Program, body: &Body, at_end: &IndexSet, at_exit: &Inde
 }
 
 /// From what is live after an operation to what is live before it.
-fn step(program: &Program, op: &Op, live: &mut IndexSet) {
+pub(super) fn step(program: &Program, op: &Op, live: &mut IndexSet) {
     if let Some(slot) = op.certain_target() {
         live.remove(slot.index());
     }

@@ -19,6 +19,7 @@
 
 mod bail_out;
 mod changes;
+mod coalescing;
 pub(crate) mod facts;
 pub(crate) mod flow;
 pub(crate) mod flow_keys;

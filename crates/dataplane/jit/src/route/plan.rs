@@ -9,13 +9,14 @@
 //! A graph becomes a tree: a state that several ways reach stands in it once for each of them. Loops end by themselves
 //! where a stack is full, or at [`NODES_MAX`]; what is beyond the limits takes the slow path.
 
+use super::coalescing::coalesce;
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::Threading;
 use super::limits::Limits;
 use super::live_sets::{Crossings, crossings, written_before};
 use super::look_up_hoisting::Early;
-use super::specialise::{Special, fold, specialise, substitute_op};
+use super::specialise::{Special, fold, specialise, substitute_op, written};
 use super::{BailOut, Notes, Order, Route};
 use crate::analysis::{CursorFact, header_bits};
 use forebay_bits::Bits;
@@ -343,7 +344,7 @@ impl<'a> Planner<'a> {
             self.plan.limits.ways_without_statements += 1;
             return Next::BailOut(BailOut::TooLarge);
         }
-        let special = specialise(self.program, self.route, &way.known);
+        let mut special = specialise(self.program, self.route, &way.known);
         self.statements += special.statements;
         let program = &special.program;
         let replicates = self.route.may_replicate(program);
@@ -351,7 +352,7 @@ impl<'a> Planner<'a> {
             self.plan.limits.ways += 1;
             return Next::BailOut(BailOut::TooLarge);
         }
-        let Some(flow) = self.flow(&special, way, replicates) else {
+        let Some(mut flow) = self.flow(&special, way, replicates) else {
             return Next::BailOut(BailOut::Copies);
         };
         self.plan.limits.ways += 1;
@@ -359,6 +360,9 @@ impl<'a> Planner<'a> {
         if self.depth == Depth::Limits {
             return Next::BailOut(BailOut::TooLarge);
         }
+        coalesce(&mut special.program, self.route, &mut flow, &way.extracted);
+        special.written = written(&special.program, self.route);
+        let program = &special.program;
         let written_before = written_before(program, self.route, &flow);
         self.plan.leaves.push(Leaf {
             known: way.known.clone(),

@@ -122,7 +122,8 @@ fn reachable_bodies<'a>(program: &'a Program, route: &Route) -> Vec<&'a Body> {
     found.into_iter().map(|body| &program.bodies[body.index()]).collect()
 }
 
-fn written(program: &Program, route: &Route) -> BTreeSet<SlotId> {
+/// Slots that the bodies behind the parser write, and the architecture between them.
+pub(super) fn written(program: &Program, route: &Route) -> BTreeSet<SlotId> {
     let sources = route.before_egress.iter().chain(route.before_copy());
     let mut written: BTreeSet<SlotId> = sources.map(|(slot, _)| *slot).collect();
     written.extend(route.checksum_error);

@@ -97,7 +97,7 @@ impl<'a> Translator<'_, 'a, '_> {
         // A header that was extracted twice is what it was the last time, and only there.
         let mut before = BTreeSet::new();
         let stays = |pair: &(&HeaderId, &HeaderId)| {
-            pair.0 == pair.1 && before.insert(*pair.0) && self.can_stay(*pair.0, leaf, parsed)
+            self.have_same_fields(*pair.0, *pair.1) && before.insert(*pair.1) && self.can_stay(*pair.1, leaf, parsed)
         };
         let staying = if leaf.contiguous {
             let pairs = emitted.iter().rev().zip(leaf.extracted.iter().rev());
@@ -105,7 +105,8 @@ impl<'a> Translator<'_, 'a, '_> {
         } else {
             0
         };
-        let (composed, staying) = emitted.split_at(emitted.len() - staying);
+        let composed = &emitted[..emitted.len() - staying];
+        let staying = &leaf.extracted[leaf.extracted.len() - staying..];
         let start = match staying.first() {
             Some(header) => parsed.starts.get(header).copied(),
             None => Some(self.position_behind(leaf)),
@@ -166,6 +167,12 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Where the parser stands behind the last header.
     fn position_behind(&self, leaf: &Leaf) -> Position {
         Position::of(leaf.cursor, self.cursor_variable)
+    }
+
+    /// Whether two headers are one, or have become one but for their validities: see [`crate::route::coalescing`].
+    fn have_same_fields(&self, one: HeaderId, other: HeaderId) -> bool {
+        let [one, other] = [one, other].map(|id| self.program.headers[id.index()].fields.iter());
+        one.map(|field| field.slot).eq(other.map(|field| field.slot))
     }
 
     fn fixed_bits(&self, id: HeaderId) -> u64 {

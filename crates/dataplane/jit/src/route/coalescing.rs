@@ -1,0 +1,286 @@
+//! One slot for two that have the same value wherever both matter.
+//!
+//! Where a header is assigned to another one and then used no more, as a PSA program's frame is between its two parsers, the
+//! fields of both become one: then the header stays where it is in the packet, instead of being copied.
+//!
+//! A slot and the one that it is copied from become one if neither is written, but for the copy, while the value of the other
+//! is still read, and if the former is not read before it is copied. Fields that are in the packet already keep their places:
+//! they do not become others.
+
+use super::Route;
+use super::flow::{Flow, FlowBlock};
+use super::jump_threading::written_by_actions;
+use super::live_sets::FlowLiveness;
+use forebay_ir::{DataItem, Expr, HeaderId, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Makes fields of headers one where that is possible, in the program and what follows its parser.
+pub(super) fn coalesce(program: &mut Program, route: &Route, flow: &mut Flow, extracted: &[HeaderId]) {
+    let pairs = pairs(program, route, flow, extracted);
+    if pairs.is_empty() {
+        return;
+    }
+    let rename = |slot: &mut SlotId| {
+        if let Some(other) = pairs.get(slot) {
+            *slot = *other;
+        }
+    };
+    for header in &mut program.headers {
+        header.fields.iter_mut().for_each(|field| rename(&mut field.slot));
+    }
+    for table in &mut program.tables {
+        for key in &mut table.keys {
+            rename_expr(&mut key.expr, &rename);
+        }
+        let color = table.direct_meter.as_mut().and_then(|meter| meter.slot.as_mut());
+        color.into_iter().for_each(rename);
+    }
+    let bodies = program.bodies.iter_mut().flat_map(|body| &mut body.blocks);
+    for block in bodies.chain(flow.blocks.iter_mut().map(|block| &mut block.block)) {
+        for statement in &mut block.statements {
+            rename_op(&mut statement.op, &rename);
+        }
+        block.statements.retain(|statement| !is_to_itself(&statement.op));
+        for expr in block.terminator.exprs_mut() {
+            rename_expr(expr, &rename);
+        }
+        if let Terminator::Apply { hit, action_run, .. } = &mut block.terminator {
+            hit.iter_mut().chain(action_run).for_each(rename);
+        }
+    }
+    // What was known of one of them need not be true of both.
+    let merged: BTreeSet<SlotId> = pairs.iter().flat_map(|(one, other)| [*one, *other]).collect();
+    for block in &mut flow.blocks {
+        block.facts.retain(|slot| !merged.contains(&slot));
+    }
+}
+
+/// Slots that are copies, with those that they are copies of. No slot is in two pairs.
+fn pairs(program: &Program, route: &Route, flow: &Flow, extracted: &[HeaderId]) -> BTreeMap<SlotId, SlotId> {
+    let mut candidates = candidates(program, route, flow);
+    candidates.retain(|(copy, _)| match program.slot(*copy).kind {
+        SlotKind::Field(header) => !extracted.contains(&header),
+        _ => false,
+    });
+    if candidates.is_empty() {
+        return BTreeMap::new();
+    }
+    let liveness = FlowLiveness::solved(program, route, flow);
+    let mut apart = BTreeSet::new();
+    let live_first = liveness.before(&flow.blocks[0]);
+    apart.extend(
+        candidates
+            .iter()
+            .filter(|(copy, _)| live_first.contains(copy.index()))
+            .copied(),
+    );
+    for block in &flow.blocks {
+        interferences(program, &liveness, block, &candidates, &mut apart);
+    }
+    let (mut pairs, mut taken) = (BTreeMap::new(), BTreeSet::new());
+    for (copy, origin) in candidates {
+        let is_free = !apart.contains(&(copy, origin)) && !taken.contains(&copy) && !taken.contains(&origin);
+        if is_free {
+            taken.extend([copy, origin]);
+            pairs.insert(copy, origin);
+        }
+    }
+    pairs
+}
+
+/// Fields that are assigned fields of the same width.
+fn candidates(program: &Program, route: &Route, flow: &Flow) -> BTreeSet<(SlotId, SlotId)> {
+    let is_field =
+        |slot: SlotId| matches!(program.slot(slot).kind, SlotKind::Field(_)) && !route.preserved.contains(&slot);
+    let has_varbit = |slot: SlotId| match program.slot(slot).kind {
+        SlotKind::Field(header) => {
+            let fields = &program.headers[header.index()].fields;
+            fields.iter().any(|field| field.length.is_some())
+        }
+        _ => false,
+    };
+    let statements = flow.blocks.iter().flat_map(|block| &block.block.statements);
+    let copies = statements.filter_map(|statement| copied(&statement.op));
+    copies
+        .filter(|(copy, origin)| copy != origin && is_field(*copy) && is_field(*origin))
+        .filter(|(copy, origin)| !has_varbit(*copy) && !has_varbit(*origin))
+        .collect()
+}
+
+/// The slot that an operation copies to, and the one that it copies.
+fn copied(op: &Op) -> Option<(SlotId, SlotId)> {
+    match op {
+        Op::Assign {
+            slot,
+            value: Expr::Slot(origin),
+        } => Some((*slot, *origin)),
+        _ => None,
+    }
+}
+
+fn is_to_itself(op: &Op) -> bool {
+    copied(op).is_some_and(|(copy, origin)| copy == origin)
+}
+
+/// Notes the pairs of which one is written in a block while the value of the other is still read.
+fn interferences(
+    program: &Program,
+    liveness: &FlowLiveness<'_>,
+    block: &FlowBlock,
+    candidates: &BTreeSet<(SlotId, SlotId)>,
+    apart: &mut BTreeSet<(SlotId, SlotId)>,
+) {
+    let mut note = |written: &mut dyn Iterator<Item = SlotId>, but: Option<(SlotId, SlotId)>, live: &IndexSet| {
+        for slot in written {
+            let concerned = candidates.iter().filter(|pair| Some(**pair) != but);
+            for pair in concerned {
+                let other = match *pair {
+                    (copy, origin) if copy == slot => origin,
+                    (copy, origin) if origin == slot => copy,
+                    _ => continue,
+                };
+                if live.contains(other.index()) {
+                    apart.insert(*pair);
+                }
+            }
+        }
+    };
+    let mut live = liveness.behind(&block.block.terminator);
+    if let Terminator::Apply {
+        table, hit, action_run, ..
+    } = &block.block.terminator
+    {
+        live.extend(&liveness.behind_lookup(block));
+        let results = [*hit, *action_run].into_iter().flatten();
+        note(&mut results.chain(written_by_actions(program, *table)), None, &live);
+    }
+    let mut live = liveness.at_end_of_statements(block);
+    for statement in block.block.statements.iter().rev() {
+        let mut written = statement.op.slots_written(program).into_iter();
+        note(&mut written, copied(&statement.op), &live);
+        super::live_sets::step(program, &statement.op, &mut live);
+    }
+}
+
+fn rename_expr(expr: &mut Expr, rename: &impl Fn(&mut SlotId)) {
+    match expr {
+        Expr::Slot(slot) => rename(slot),
+        _ => expr.for_each_operand_mut(&mut |operand| rename_expr(operand, rename)),
+    }
+}
+
+fn rename_op(op: &mut Op, rename: &impl Fn(&mut SlotId)) {
+    for expr in op.exprs_mut() {
+        rename_expr(expr, rename);
+    }
+    if let Op::Hash { data, .. } | Op::VerifyChecksum { data, .. } | Op::UpdateChecksum { data, .. } = op {
+        for item in data {
+            if let DataItem::Varbit { value, length } = item {
+                rename(value);
+                rename(length);
+            }
+        }
+    }
+    match op {
+        Op::Assign { slot, .. }
+        | Op::Lookahead { slot }
+        | Op::PacketLength { slot }
+        | Op::RegisterRead { slot, .. }
+        | Op::ExecuteMeter { slot, .. }
+        | Op::Hash { slot, .. }
+        | Op::UpdateChecksum { slot, .. }
+        | Op::Random { slot, .. } => rename(slot),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::route::DropWhen;
+    use forebay_ir::BodyId;
+
+    /// The names of the fields of `copy` when the control does this to headers `from` and `copy`, both of which are emitted only
+    /// if they are valid behind it.
+    fn fields_of_copy(control: &str, extracted: &[HeaderId]) -> Vec<String> {
+        let header = |name: &str| {
+            format!(
+                "header {name} h_t {{\n  valid {name}.$valid\n  field a = {name}.a\n  field b = {name}.b\n}}\n\
+                 slot {name}.$valid: bit<1> valid {name}\nslot {name}.a: bit<16> field {name}\n\
+                 slot {name}.b: bit<16> field {name}\n"
+            )
+        };
+        let text = format!(
+            "program v1model\n{}{}slot port: bit<16> intrinsic\nbody P parser {{\nblock0:\n  return\n}}\n\
+             body E control {{\nblock0:\n  return\n}}\nbody D deparser {{\nblock0:\n  emit copy\n  emit from\n  return\n}}\n\
+             body I control {{\nblock0:\n{control}  return\n}}\n",
+            header("from"),
+            header("copy"),
+        );
+        let mut program = forebay_ir::text::read(&text).expect("it is a program");
+        let body = |name: &str| {
+            let index = program.bodies.iter().position(|body| body.name == name);
+            BodyId(index.expect("it is there") as u32)
+        };
+        let slot = |name: &str| {
+            let index = program.slots.iter().position(|slot| slot.name == name);
+            SlotId(index.expect("it is there") as u32)
+        };
+        let dropped = DropWhen {
+            slot: slot("port"),
+            value: 511,
+        };
+        let route = Route {
+            parser: body("P"),
+            verify_checksum: body("E"),
+            ingress: body("I"),
+            egress: body("E"),
+            compute_checksum: body("E"),
+            deparser: body("D"),
+            checksum_error: None,
+            egress_spec: slot("port"),
+            ingress_drop: dropped,
+            egress_drop: dropped,
+            copying: Vec::new(),
+            before_parser: Vec::new(),
+            before_egress: Vec::new(),
+            replication: None,
+            fixed: Vec::new(),
+            preserved: Vec::new(),
+        };
+        let mut flow = Flow::of_bodies(&program, &route);
+        let zero = forebay_bits::Bits::from_bool(false);
+        let from = slot("from.$valid");
+        // Behind the copy the other header is invalid, and the threading knows it.
+        for block in &mut flow.blocks {
+            block.facts.becomes(from, Some(&zero));
+        }
+        coalesce(&mut program, &route, &mut flow, extracted);
+        let fields = program.headers[1].fields.iter();
+        fields.map(|field| program.slot(field.slot).name.clone()).collect()
+    }
+
+    const COPIES: &str = "  copy.a = from.a\n  copy.b = from.b\n  copy.$valid = 1w0x1\n  from.$valid = 1w0x0\n";
+
+    #[test]
+    fn a_header_that_is_copied_and_used_no_more_becomes_its_copy() {
+        assert_eq!(fields_of_copy(COPIES, &[]), ["from.a", "from.b"]);
+        let changed = format!("{COPIES}  copy.a = copy.a + 16w0x1\n");
+        assert_eq!(fields_of_copy(&changed, &[]), ["from.a", "from.b"]);
+    }
+
+    #[test]
+    fn fields_of_which_one_changes_while_the_other_is_read_stay_apart() {
+        let origin = format!("{COPIES}  from.a = 16w0x7\n");
+        assert_eq!(fields_of_copy(&origin, &[]), ["copy.a", "from.b"]);
+        let copy = format!("{COPIES}  copy.a = 16w0x7\n  copy.b = from.a\n");
+        assert_eq!(fields_of_copy(&copy, &[]), ["copy.a", "from.b"]);
+        let read_before = format!("  port = copy.a\n{COPIES}");
+        assert_eq!(fields_of_copy(&read_before, &[]), ["copy.a", "from.b"]);
+    }
+
+    #[test]
+    fn a_header_that_is_in_the_packet_stays_what_it_is() {
+        assert_eq!(fields_of_copy(COPIES, &[HeaderId(1)]), ["copy.a", "copy.b"]);
+    }
+}
