@@ -26,6 +26,9 @@ impl Deparsed {
                     if !is_on_all_ways(body, index) {
                         return Err(Refusal::new(statement.location, "emits headers on a condition"));
                     }
+                    if emitted.contains(&header) {
+                        return Err(Refusal::new(statement.location, "emits a header twice"));
+                    }
                     emitted.push(header);
                     final_slots.extend(program.headers[header.index()].slots());
                     continue;
