@@ -114,8 +114,10 @@ pub fn compile_fast_path(
     let function = compiler.declare()?;
     compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
     let functions = compiler.functions;
-    let uniform =
-        !environment.touches_packets && route.is_stateless(program) && !route.may_bail_out(program, Notes::default());
+    let uniform = !environment.touches_packets
+        && route.is_stateless(program)
+        && !route.may_bail_out(program, Notes::default())
+        && plan.leaves.iter().all(|leaf| !leaf.misses);
     let needs = Needs {
         temporaries: environment.temporaries as usize,
         headroom: environment.headroom,

@@ -11,6 +11,7 @@ use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
 use crate::sections::{self, RegisterLocks};
 use crate::storage::Storage;
+use crate::straight;
 use forebay_ir::pipeline::{End, Finish};
 use forebay_ir::{Architecture, MatchKind, Op, Program, TableId, Unit};
 use forebay_jit::{RegisterBanks, default_slot};
@@ -100,6 +101,8 @@ pub struct Pipeline {
     pub(crate) storage: Storage,
     /// The program as machine code, when [`Options::engine`] asks for it.
     pub(crate) code: Option<MachineCode>,
+    /// See [`Worker::goes_round_by`](crate::Worker::goes_round_by).
+    pub(crate) loop_port: Option<u32>,
     pub(crate) plan: LookupPlan,
     pub(crate) stateful: Stateful,
     pub(crate) learning: Learning,
@@ -149,6 +152,7 @@ impl Pipeline {
         Ok(Pipeline {
             code: MachineCode::new(&program, layout.as_ref(), &options, &sections.with_lookups)
                 .map_err(LoadError::Compile)?,
+            loop_port: straight::loop_port(&program),
             storage,
             plan: LookupPlan::new(&program),
             learning: Learning::new(&program, &options),

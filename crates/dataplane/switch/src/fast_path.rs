@@ -7,7 +7,9 @@
 use crate::switch::{Activity, Switch};
 use crate::traffic_manager::QUEUES_MAX;
 use forebay_packet::{Burst, Packet};
-use forebay_pipeline::{Arrival, DropReason, Leaving, NotedClone, Passage, Passed, SlowReason, Tracer};
+use forebay_pipeline::{
+    Arrival, DropReason, IngressArguments, Leaving, NotedClone, Passage, Passed, SlowReason, Tracer,
+};
 
 impl Switch {
     /// Receives a burst from every port, and lets it take the fast path as far as possible. `room` is how many packets every port
@@ -229,6 +231,15 @@ impl Switch {
         while let Some(run) = self.worker.next_copies(&mut copies) {
             let copies = run.end - run.start;
             match (self.ports.place(run.port), run.fate) {
+                (None, Ok(())) if self.worker.goes_round_by(run.port) => {
+                    let mut frame = std::mem::take(&mut self.stages.frame);
+                    for place in run.start..run.end {
+                        frame.clear();
+                        frame.extend_from_slice(self.worker.copies(place, place + 1)[0].data());
+                        self.go_round(&frame, from, id, now_ns);
+                    }
+                    self.stages.frame = frame;
+                }
                 (None, fate) => {
                     let reason = fate.err().unwrap_or(DropReason::NoSuchPort);
                     (0..copies).for_each(|_| self.drop_here(from, reason));
@@ -247,6 +258,16 @@ impl Switch {
     fn hand_over_all_copies(&mut self, port: u32, (packets, each): (u64, u32), from: u32, now_ns: u64) {
         let first_tag = self.take_tags(packets);
         let (count, each) = (packets as usize * each as usize, each as usize);
+        if self.worker.goes_round_by(port) {
+            let mut frame = std::mem::take(&mut self.stages.frame);
+            for place in 0..count {
+                frame.clear();
+                frame.extend_from_slice(self.worker.all_copies(count).as_slice()[place].data());
+                self.go_round(&frame, from, first_tag + (place / each) as u64, now_ns);
+            }
+            self.stages.frame = frame;
+            return self.worker.all_copies(count).clear();
+        }
         let burst = self.worker.all_copies(count);
         let sent = self.ports.send_copies(port, burst, (first_tag, each), now_ns);
         burst.clear();
@@ -264,7 +285,31 @@ impl Switch {
         let first_tag = self.take_tags(count);
         match self.ports.send_burst(port, burst, first_tag, now_ns) {
             Some(sent) => self.count_sent(sent),
-            None => (0..count).for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
+            None => self.leave_by_no_port(port, burst.as_slice(), (from, first_tag), now_ns),
+        }
+    }
+
+    /// Packets for a port that is not attached: they go round again, if that is what the port means, or are dropped.
+    #[cold]
+    fn leave_by_no_port(&mut self, port: u32, packets: &[Packet], (from, first_tag): (u32, u64), now_ns: u64) {
+        for (packet, tag) in packets.iter().zip(first_tag..) {
+            match self.worker.goes_round_by(port) {
+                true => self.go_round(packet.data(), from, tag, now_ns),
+                false => self.drop_here(from, DropReason::NoSuchPort),
+            }
+        }
+    }
+
+    /// Back to ingress, in the next poll.
+    fn go_round(&mut self, frame: &[u8], from: u32, tag: u64, now_ns: u64) {
+        let arguments = IngressArguments {
+            ingress_port: from,
+            timestamp_us: self.microseconds(now_ns),
+            random_seed: 0,
+        };
+        match self.worker.recirculated(frame, arguments, tag) {
+            Ok(packet) => self.loop_back(packet),
+            Err(reason) => self.book_drops(from, reason, 1),
         }
     }
 
@@ -277,7 +322,7 @@ impl Switch {
                 let sent = self.ports.exchange_at(place, packets, first_tag.., now_ns);
                 self.count_sent(sent);
             }
-            None => (0..count).for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
+            None => self.leave_by_no_port(port, packets, (from, first_tag), now_ns),
         }
     }
 }

@@ -99,6 +99,8 @@ pub(crate) struct Stages {
     /// `None` while the fast path borrows it. Boxed: moving a burst that was just written stalls on store forwarding.
     pub(crate) received: Option<Box<Burst>>,
     pub(crate) passed: Vec<Passed>,
+    /// Of a copy that goes round again.
+    pub(crate) frame: Vec<u8>,
     slow: Buffers,
 }
 
@@ -415,6 +417,16 @@ impl Switch {
         around.into_iter().for_each(|port| self.drop_here(port, reason));
     }
 
+    /// Has a packet begin again in the next poll.
+    pub(crate) fn loop_back(&mut self, packet: IngressPacket) {
+        if self.looping.len() >= self.config.loop_capacity {
+            let port = packet.arguments.ingress_port;
+            self.worker.discard_arrived(packet);
+            return self.drop_here(port, DropReason::QueueFull);
+        }
+        self.looping.push_back(packet);
+    }
+
     /// A drop that the switch decides; the pipeline has counted its own.
     pub(crate) fn drop_here(&mut self, port: u32, reason: DropReason) {
         self.worker.count_drop(reason);
@@ -475,6 +487,7 @@ impl Stages {
         Stages {
             received: Some(Box::new(Burst::new(burst))),
             passed: Vec::with_capacity(burst),
+            frame: Vec::new(),
             slow: Buffers::default(),
         }
     }

@@ -39,6 +39,8 @@ reasons! {
     TooLarge = "too_large", "beyond what is compiled of the program";
     /// The packet is copied for a multicast group, and its copies cannot be put together in place.
     Copies = "copies", "multicast";
+    /// What follows ingress is not what the packet was compiled for.
+    Unknown = "unknown", "parsed otherwise behind the queue";
     /// The packet is cloned.
     Clone = "clone", "cloned";
     /// The packet is resubmitted.

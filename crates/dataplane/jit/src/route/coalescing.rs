@@ -242,6 +242,7 @@ mod tests {
             ingress_drop: dropped,
             egress_drop: dropped,
             copying: Vec::new(),
+            misses: None,
             before_parser: Vec::new(),
             before_egress: Vec::new(),
             replication: None,

@@ -340,6 +340,20 @@ impl Flow {
         dominators
     }
 
+    /// Whether a block gives a slot another value than 0.
+    pub(super) fn may_set(&self, slot: Option<SlotId>) -> bool {
+        let Some(slot) = slot else { return false };
+        let sets = |op: &Op| match op {
+            Op::Assign {
+                value: Expr::Const(value),
+                ..
+            } if value.is_zero() => false,
+            op => op.target() == Some(slot),
+        };
+        let mut statements = self.blocks.iter().flat_map(|block| &block.block.statements);
+        statements.any(|statement| sets(&statement.op))
+    }
+
     /// The block with a number.
     pub(crate) fn block(&self, id: BlockId) -> &FlowBlock {
         &self.blocks[id.index()]

@@ -213,6 +213,7 @@ mod tests {
             ingress_drop: dropped,
             egress_drop: dropped,
             copying: Vec::new(),
+            misses: None,
             before_parser: vec![(slot("now"), Source::Argument(Argument::Timestamp))],
             before_egress: Vec::new(),
             replication: None,

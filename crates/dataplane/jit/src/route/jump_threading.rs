@@ -116,7 +116,7 @@ impl Threading<'_> {
             Joint::Decide { .. } => {
                 route.before_egress.iter().for_each(|(slot, _)| _ = slots.remove(slot));
                 slots.extend([route.egress_spec, route.ingress_drop.slot]);
-                slots.extend(route.copying.iter().copied());
+                slots.extend(route.copying.iter().copied().chain(route.misses));
                 slots.extend(route.group());
             }
             Joint::Replicate => {

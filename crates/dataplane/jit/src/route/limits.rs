@@ -18,6 +18,8 @@ pub(crate) struct Limits {
     pub(super) ways_without_statements: usize,
     /// Ways through the parser that reach the step limit.
     pub(super) endless_ways: usize,
+    /// Ways on which packets may come to where the rest is not known, after they have changed state.
+    pub(super) ways_that_miss: usize,
     /// Ways on which packets may be copied for a group, but copies cannot be put together.
     pub(super) ways_without_copies: usize,
 }
@@ -64,6 +66,7 @@ impl Limits {
             ),
         );
         too_large(limits.endless_ways, "a loop of the parser that does not end".to_owned());
+        found.extend((limits.ways_that_miss > 0).then(|| self.misses(program, route)));
         found.extend((limits.ways_without_copies > 0).then(|| self.copies(program, route)));
         found
     }
@@ -78,6 +81,19 @@ impl Limits {
             stops,
             location,
             text: format!("program too large for the fast path: {what}"),
+        }
+    }
+
+    fn misses(&self, program: &Program, route: &Route) -> Obstacle {
+        Obstacle {
+            kind: ObstacleKind::StateAndCopies,
+            stops: match self.ways {
+                0 => Stops::All,
+                _ => Stops::Some,
+            },
+            location: route.place_of_misses(program),
+            text: "reads more than the headers that were emitted, in a program that has changed state before"
+                .to_owned(),
         }
     }
 

@@ -147,6 +147,7 @@ impl<'a> FlowLiveness<'a> {
                     .copying
                     .iter()
                     .copied()
+                    .chain(route.misses)
                     .chain([route.egress_spec, route.ingress_drop.slot]);
                 decide.chain(route.group()).for_each(|slot| live.insert(slot.index()));
             }

@@ -78,6 +78,9 @@ pub struct Route {
     pub egress_drop: DropWhen,
     /// A packet in which one of these is not 0 behind ingress does not take the fast path.
     pub copying: Vec<SlotId>,
+    /// A slot that ingress sets where this route does not know the rest of a packet's way; such packets bail out. A way through the
+    /// parser on which that may come after a change of state is not compiled.
+    pub misses: Option<SlotId>,
     /// Values before the parser; all other slots are 0.
     pub before_parser: Vec<(SlotId, Source)>,
     /// Values between ingress and egress.
@@ -227,6 +230,7 @@ impl Route {
             self.copying
                 .iter()
                 .copied()
+                .chain(self.misses)
                 .chain([self.egress_spec, self.ingress_drop.slot, self.egress_drop.slot])
                 .chain(self.group()),
         );
@@ -340,7 +344,9 @@ impl Route {
         let at_end = match (block.joint, &block.block.terminator) {
             (Some(Joint::Decide { replicate }), _) => {
                 let has_group = |group| block.facts.value(group) != Some(0) && self.may_replicate(program);
-                !self.copying.is_empty() || (replicate.is_none() && self.group().is_some_and(has_group))
+                let may_be_set = |slot: &SlotId| block.facts.value(*slot) != Some(0);
+                self.copying.iter().chain(&self.misses).any(may_be_set)
+                    || (replicate.is_none() && self.group().is_some_and(has_group))
             }
             (_, Terminator::Apply { table, .. }) => in_actions(*table),
             _ => false,

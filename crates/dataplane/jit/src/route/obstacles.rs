@@ -6,7 +6,7 @@
 use super::Route;
 use super::changes::{Change, Changes};
 use crate::analysis::{action_body, longest_way};
-use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, Terminator};
+use forebay_ir::{Block, Body, BodyId, DigestId, Location, Op, Program, Recipient, SlotId, Table, Terminator};
 use std::collections::BTreeSet;
 
 /// A reason why packets take the slow path.
@@ -211,8 +211,10 @@ impl Place<'_> {
     }
 
     /// What makes the packet leave its way, in words.
-    fn request(&self) -> Option<&'static str> {
+    fn request(&self, program: &Program) -> Option<&'static str> {
+        let is_for_table = |digest: DigestId| !matches!(program.digests[digest.index()].to, Recipient::Controller);
         match self.deed {
+            Deed::Op(Op::Digest { digest, .. }) if is_for_table(*digest) => Some("asks a table for an entry"),
             Deed::Op(Op::Clone { .. }) => Some("clones the packet"),
             Deed::Op(Op::Resubmit { .. }) => Some("resubmits the packet"),
             Deed::Op(Op::Recirculate { .. }) => Some("recirculates the packet"),
@@ -247,7 +249,7 @@ impl Route {
     /// Why copies of packets of this program cannot be put together, if the program itself is the reason.
     pub(super) fn obstacle_to_copies(&self, program: &Program) -> Option<(Location, &'static str)> {
         let behind = Places::of(program, &[self.egress, self.compute_checksum, self.deparser]);
-        behind.iter().find_map(|place| match place.request() {
+        behind.iter().find_map(|place| match place.request(program) {
             Some(_) => Some((place.location, "may ask for more copies in egress")),
             None => place.is_assertion().then_some((place.location, "asserts in egress")),
         })
@@ -260,6 +262,14 @@ impl Route {
         self.group()
             .and_then(sets)
             .map_or(Location::default(), |place| place.location)
+    }
+
+    /// Where the rest of a packet's way is not known.
+    pub(super) fn place_of_misses(&self, program: &Program) -> Location {
+        let places = Places::of(program, &[self.ingress]);
+        let sets = |misses| places.iter().find(|place| place.may_set(program, misses));
+        let place = self.misses.and_then(sets);
+        place.map_or(Location::default(), |place| place.location)
     }
 
     /// The parser's first line.
@@ -364,7 +374,7 @@ impl<'p> Finder<'p> {
                 let slot = route.copying.iter().find(|slot| place.may_set(self.program, **slot))?;
                 Some(format!("sets `{}`", self.program.slot(*slot).name))
             };
-            let Some(request) = place.request().map(str::to_owned).or_else(by_architecture) else {
+            let Some(request) = place.request(self.program).map(str::to_owned).or_else(by_architecture) else {
                 continue;
             };
             let change = match place.deed {

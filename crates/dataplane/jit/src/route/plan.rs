@@ -102,6 +102,8 @@ pub(crate) struct Leaf {
     pub(crate) contiguous: bool,
     /// Whether fields may be changed in the packet at once.
     pub(crate) in_place: bool,
+    /// Whether packets may come to where the rest of their way is not known: see [`Route::misses`].
+    pub(crate) misses: bool,
     /// What is noted; packets that do something else of the kind bail out.
     pub(crate) notes: Notes,
     /// What follows the parser.
@@ -348,13 +350,18 @@ impl<'a> Planner<'a> {
         self.statements += special.statements;
         let program = &special.program;
         let replicates = self.route.may_replicate(program);
-        if self.depth == Depth::Limits && !replicates {
+        if self.depth == Depth::Limits && !replicates && self.route.misses.is_none() {
             self.plan.limits.ways += 1;
             return Next::BailOut(BailOut::TooLarge);
         }
         let Some(mut flow) = self.flow(&special, way, replicates) else {
             return Next::BailOut(BailOut::Copies);
         };
+        let misses = flow.may_set(self.route.misses);
+        if misses && self.route.changes_state_in_ingress(program) {
+            self.plan.limits.ways_that_miss += 1;
+            return Next::BailOut(BailOut::Unknown);
+        }
         self.plan.limits.ways += 1;
         self.blocks_left = self.blocks_left.saturating_sub(flow.blocks.len());
         if self.depth == Depth::Limits {
@@ -370,7 +377,11 @@ impl<'a> Planner<'a> {
             emitted: special.emitted,
             extracted: way.extracted.clone(),
             contiguous: way.contiguous,
-            in_place: !replicates && !self.route.may_bail_out(program, self.notes) && !self.route.clones(program),
+            in_place: !replicates
+                && !misses
+                && !self.route.may_bail_out(program, self.notes)
+                && !self.route.clones(program),
+            misses,
             notes: self.notes,
             crossings: crossings(program, self.route, &flow, &written_before),
             early: Early::of(program, self.route, &flow),

@@ -104,7 +104,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Behind ingress: whether and how the packet goes on.
     fn decide(&mut self, route: &Route, block: &FlowBlock, replicate: Option<ir::Block>) {
-        for &slot in &route.copying {
+        for &slot in route.copying.iter().chain(&route.misses) {
             if self.is_known_zero(slot) || block.facts.value(slot) == Some(0) {
                 continue;
             }

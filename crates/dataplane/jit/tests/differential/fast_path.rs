@@ -37,6 +37,7 @@ fn route() -> Route {
         ingress_drop: DROPPED,
         egress_drop: DROPPED,
         copying: Vec::new(),
+        misses: None,
         before_parser: vec![(generate::EGRESS_SPEC, Source::Argument(Argument::IngressPort))],
         before_egress: Vec::new(),
         replication: Some(Replication {

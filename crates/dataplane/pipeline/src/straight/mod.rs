@@ -69,6 +69,12 @@ pub(crate) fn straight(program: &Program) -> Result<Straight, Refusal> {
     }
 }
 
+/// The port by which packets leave specialised code that are to go round again, if the program has such a port.
+pub(crate) fn loop_port(program: &Program) -> Option<u32> {
+    let leaves = program.architecture == Architecture::Psa && !psa::keeps_metadata(program);
+    leaves.then_some(forebay_arch::psa::PORT_RECIRCULATE)
+}
+
 /// A slot of the architecture that every program has.
 fn intrinsic(program: &Program, name: &str) -> Result<SlotId, Refusal> {
     let slot = program.intrinsic.get(name).copied();

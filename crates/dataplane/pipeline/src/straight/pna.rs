@@ -3,6 +3,7 @@
 use super::deparsed::Deparsed;
 use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot, with_actions};
 use forebay_arch::pna;
+use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, BlockId, Body, BodyKind, Expr, Op, Program, Role, SlotId, Statement, Terminator, build};
 use forebay_jit::route::{Argument, DropWhen, Route, Source};
 
@@ -24,8 +25,8 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         (time, Source::Argument(Argument::Timestamp)),
     ];
     let fate = intrinsic(program, "pna.fate")?;
-    let recirculates = new_slot(program, "the recirculation of the packet", 1);
-    let mut copying = vec![recirculates];
+    let recirculates = may_recirculate(program, fate).then(|| new_slot(program, "the recirculation of the packet", 1));
+    let mut copying: Vec<SlotId> = recirculates.into_iter().collect();
     copying.extend((0..pna::MIRROR_SLOTS).filter_map(|index| mirror(program, index)));
     let deparsed = Deparsed::of(program, stage(program, Role::MainDeparser))?;
     let controls = controls(program, &[pre, main]);
@@ -59,6 +60,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         ingress_drop: dropped,
         egress_drop: dropped,
         copying,
+        misses: None,
         before_parser,
         before_egress: Vec::new(),
         replication: None,
@@ -117,12 +119,14 @@ fn direction(program: &Program, told: Told) -> Statement {
 fn hand_over(
     program: &Program,
     fate: SlotId,
-    recirculates: SlotId,
+    recirculates: Option<SlotId>,
     deparser: Vec<forebay_ir::Block>,
 ) -> Vec<forebay_ir::Block> {
     let [decided, round] = [1, 2].map(BlockId);
     let width = program.slot(fate).width;
     let is_round = build::equal(Expr::Slot(fate), build::constant(width, pna::FATE_RECIRCULATE.into()));
+    let is_round = recirculates.map_or(build::boolean(false), |_| is_round);
+    let goes_round = recirculates.map(|slot| assign(slot, build::boolean(true)));
     let end = BlockId(3);
     let mut blocks = vec![
         block(Vec::new(), Terminator::Jump(BlockId(4))),
@@ -134,11 +138,29 @@ fn hand_over(
                 else_block: end,
             },
         ),
-        block(vec![assign(recirculates, build::boolean(true))], Terminator::Return),
+        block(goes_round.into_iter().collect(), Terminator::Return),
         block(Vec::new(), Terminator::Return),
     ];
     append(&mut blocks, deparser, decided);
     blocks
+}
+
+/// Whether a packet may get the fate of going round again.
+fn may_recirculate(program: &Program, fate: SlotId) -> bool {
+    let round = Bits::new(program.slot(fate).width, pna::FATE_RECIRCULATE.into());
+    let asks = |op: &Op| match op {
+        Op::Assign {
+            slot,
+            value: Expr::Const(value),
+        } => *slot == fate && *value == round,
+        op => op.target() == Some(fate),
+    };
+    let mut statements = program
+        .bodies
+        .iter()
+        .flat_map(|body| &body.blocks)
+        .flat_map(|block| &block.statements);
+    statements.any(|statement| asks(&statement.op))
 }
 
 /// The parser is told of the direction before anything can be computed.

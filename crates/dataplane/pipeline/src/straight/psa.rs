@@ -50,7 +50,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     let first = Deparsed::of(program, stage(program, Role::IngressDeparser))?;
     let last = Deparsed::of(program, stage(program, Role::EgressDeparser))?;
     let misses = new_slot(program, "the egress parser's need for more than headers", 1);
-    let recirculates = new_slot(program, "the recirculation port", 1);
+    let recirculates = keeps_metadata(program).then(|| new_slot(program, "the recirculation port", 1));
     let reparse = Reparse {
         program,
         parser: stage(program, Role::EgressParser),
@@ -81,7 +81,11 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         egress_spec: fields.egress_port,
         ingress_drop: is_set(fields.drop),
         egress_drop: is_set(fields.egress_drop),
-        copying: vec![fields.clone, fields.resubmit, misses, recirculates],
+        copying: [fields.clone, fields.resubmit]
+            .into_iter()
+            .chain(recirculates)
+            .collect(),
+        misses: Some(misses),
         before_parser,
         before_egress,
         replication: Some(Replication {
@@ -92,6 +96,12 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         preserved: Vec::new(),
     };
     Ok(Straight { program: made, route })
+}
+
+/// Whether packets that recirculate take values along. Other packets go round after they have left by the port for that.
+pub(super) fn keeps_metadata(program: &Program) -> bool {
+    let kept = program.field_lists.get(&psa::RECIRCULATE);
+    kept.is_some_and(|slots| !slots.is_empty())
 }
 
 fn stage(program: &Program, role: Role) -> &Body {
@@ -132,7 +142,7 @@ fn sources(program: &Program, fields: &Fields) -> Result<[Vec<(SlotId, Source)>;
 /// What follows ingress: a packet that is dropped is nothing else; of others the frame is emitted and parsed.
 fn hand_over(
     fields: &Fields,
-    recirculates: SlotId,
+    recirculates: Option<SlotId>,
     deparser: Vec<Block>,
     parser: Vec<Block>,
     zeroed: Vec<Statement>,
@@ -144,6 +154,8 @@ fn hand_over(
     let zero = |slot, width| assign(slot, build::constant(width, 0));
     let class = assign(fields.egress_class, Expr::Slot(fields.class));
     let port = build::constant(32, psa::PORT_RECIRCULATE.into());
+    let is_port = recirculates.map(|_| build::equal(Expr::Slot(fields.egress_port), port));
+    let loops_now = recirculates.map(|slot| assign(slot, build::boolean(true)));
     let mut blocks = vec![
         block(
             Vec::new(),
@@ -160,12 +172,12 @@ fn hand_over(
         block(
             Vec::new(),
             Terminator::Branch {
-                condition: build::equal(Expr::Slot(fields.egress_port), port),
+                condition: is_port.unwrap_or(build::boolean(false)),
                 then_block: loops,
                 else_block: crossing,
             },
         ),
-        block(vec![assign(recirculates, build::boolean(true))], Terminator::Return),
+        block(loops_now.into_iter().collect(), Terminator::Return),
         block(zeroed, Terminator::Jump(parse)),
         block(vec![class], Terminator::Return),
     ];

@@ -182,7 +182,7 @@ impl Worker {
             return Some(Leaving { port, packets });
         }
         let view = View::of_burst(&self.pipeline, &pin, self.bench.shard, &self.arrays);
-        if forms.first.makes_copies() && view.snapshot.replication.recirculates() {
+        if forms.first.makes_copies() && self.pipeline.loop_port.is_none() && view.snapshot.replication.recirculates() {
             // Copies may have to go round again, which specialised code cannot tell.
             drop(view);
             end_burst(pin, self.stays_pinned);
@@ -573,6 +573,7 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         ingress_drop: dropped,
         egress_drop: dropped,
         copying: Vec::new(),
+        misses: None,
         replication: slots.mcast_grp.map(|group| Replication {
             group,
             before_copy: before_copy(layout, &before_egress),

@@ -444,6 +444,36 @@ impl Worker {
         self.bench.packet(bytes, arguments)
     }
 
+    /// Whether packets that leave the fast path by a port go round again: they do not leave the switch, but [begin
+    /// again](Worker::recirculated) with the frame that they are then.
+    pub fn goes_round_by(&self, port: u32) -> bool {
+        self.pipeline.loop_port == Some(port)
+    }
+
+    /// A packet that goes round again with this frame, by a port of which [`Worker::goes_round_by`] says so.
+    ///
+    /// # Errors
+    /// When packets may not go round; the drop is counted.
+    pub fn recirculated(
+        &mut self,
+        frame: &[u8],
+        arguments: IngressArguments,
+        tag: u64,
+    ) -> Result<IngressPacket, DropReason> {
+        if self.pipeline.options.recirculate_limit == 0 {
+            self.count_drop(DropReason::RecirculateLimit);
+            return Err(DropReason::RecirculateLimit);
+        }
+        let mut bytes = self.buffer();
+        bytes.extend_from_slice(frame);
+        let mut packet = self.packet(bytes, arguments);
+        packet.0.tag = tag;
+        packet.0.instance_type = InstanceType::Recirculated;
+        packet.0.passes.recirculations = 1;
+        packet.0.preserved = Preserved::default();
+        Ok(packet)
+    }
+
     /// Gives back what a packet leaves that will not enter ingress, for later packets.
     pub fn discard_arrived(&mut self, packet: IngressPacket) {
         self.bench.pool.recycle_packet(packet.0);
