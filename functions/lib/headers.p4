@@ -37,6 +37,7 @@ const bit<32> INSTANCE_INGRESS_CLONE = 1;
 const bit<32> INSTANCE_EGRESS_CLONE = 2;
 const bit<32> INSTANCE_RECIRCULATED = 4;
 const bit<32> INSTANCE_REPLICATED = 5;
+const bit<32> INSTANCE_RESUBMITTED = 6;
 
 header ethernet_t {
     mac_address_t dst_addr;

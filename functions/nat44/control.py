@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Configures nat44.p4 and logs what it does: blocks of ports that subscribers get and give back, refusals, and mappings if wanted.
+
+    control.py FILE [--log FILE] [--grpc ADDRESS]
+
+SIGHUP reads the file again, SIGUSR1 writes all present mappings to the log. A line of the log is a JSON object with `time` and `event`:
+block, release, mapping, refusal, session. nat44.toml beside this program is an example. Needs finsy from PyPI, and forebay in the PATH
+(or $FOREBAY).
+"""
+
+import asyncio
+import datetime
+import ipaddress
+import json
+import pathlib
+import secrets
+import signal
+import sys
+
+import finsy as fy
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import control
+
+PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17}
+NAMES = {number: name for name, number in PROTOCOLS.items()}
+FILTERING = {"any": 0, "address": 1, "address-and-port": 2}
+# Kinds of routes in packet.p4.
+OUTSIDE, OUTSIDE_UNTRANSLATED, INSIDE = 1, 2, 3
+REFUSALS = {11: "no pool", 12: "no free block", 13: "no free port"}
+DIGESTS = ("block_t", "mapping_t", "refusal_t")
+
+
+def entry(table, match, action, **parameters):
+    return fy.P4TableEntry(table, match=fy.Match(match), action=fy.Action(action, **parameters))
+
+
+def endpoint(text):
+    address, port = text.rsplit(":", 1)
+    return str(ipaddress.IPv4Address(address)), int(port)
+
+
+def dotted(value):
+    return str(ipaddress.IPv4Address(value))
+
+
+def pools(settings):
+    """Each pool with its external addresses."""
+    for pool in settings["pool"]:
+        yield pool["inside"], [str(one) for text in pool["addresses"] for one in ipaddress.IPv4Network(text)]
+
+
+def block_bits(settings):
+    ports = settings.get("block_ports", 512)
+    if ports & (ports - 1) or not 2 <= ports <= 32768:
+        raise SystemExit(f"block_ports: {ports} is no power of two from 2 to 32768")
+    return ports.bit_length() - 1
+
+
+def interface_entries(settings):
+    addresses = {address for _, addresses in pools(settings) for address in addresses}
+    for one in settings["interface"]:
+        mac, is_inside = control.mac(one["mac"]), one["realm"] == "inside"
+        if one["realm"] not in ("inside", "outside"):
+            raise SystemExit(f"interface of port {one['port']}: `{one['realm']}` is no realm: inside or outside")
+        action = "set_inside" if is_inside else "set_outside"
+        match = {"standard_metadata.ingress_port": one["port"]}
+        yield entry("interfaces", match, action, mac=mac, addr=one["address"])
+        yield entry("routes", {"destination": f"{one['address']}/32"}, "to_self")
+        for address in sorted({one["address"]} | (set() if is_inside else addresses)):
+            yield entry("arp_ipv4", {"port": one["port"], "address": address}, "arp_reply", mac=mac)
+
+
+def pool_entries(settings):
+    index = 0
+    for inside, addresses in pools(settings):
+        yield entry("pools", {"inside": inside}, "use_addresses", first=index, count=len(addresses))
+        for address in addresses:
+            yield entry("addresses", {"index": index}, "external_address", addr=address)
+            yield entry("routes", {"destination": f"{address}/32"}, "to_pool")
+            index += 1
+
+
+def route_entries(settings):
+    interfaces = {one["port"]: one for one in settings["interface"]}
+    for route in settings["route"]:
+        interface = interfaces.get(route["port"])
+        if interface is None:
+            raise SystemExit(f"route {route['prefix']}: port {route['port']} is no interface")
+        kind = OUTSIDE if route.get("translate", True) else OUTSIDE_UNTRANSLATED
+        if interface["realm"] == "inside":
+            kind = INSIDE
+        yield entry(
+            "routes",
+            {} if route["prefix"].endswith("/0") else {"destination": route["prefix"]},
+            "to_port",
+            kind=kind,
+            port=route["port"],
+            src_mac=control.mac(interface["mac"]),
+            dst_mac=control.mac(route["peer_mac"]),
+            mtu=route.get("mtu", 1500),
+        )
+
+
+def static_entries(settings):
+    for one in settings.get("static", []):
+        protocol = PROTOCOLS[one["protocol"]]
+        inside, external = endpoint(one["inside"]), endpoint(one["external"])
+        if external[1] >= 1024:
+            print(f"static mapping {one['external']}: the port may be in a subscriber's block; below 1024 is none", flush=True)
+        yield entry(
+            "inbound",
+            {"protocol": protocol, "external": external[0], "port": external[1]},
+            "deliver_static",
+            addr=inside[0],
+            port=inside[1],
+        )
+        yield entry(
+            "outbound",
+            {"protocol": protocol, "inside": inside[0], "port": inside[1]},
+            "translate_static",
+            addr=external[0],
+            port=external[1],
+        )
+
+
+class Nat:
+    def __init__(self, switch, path, log):
+        self.switch = switch
+        self.path = path
+        self.log = log
+        self.written = {}
+        self.secret = secrets.randbits(32)
+        # Subscriber -> external address and first port.
+        self.blocks = {}
+
+    def note(self, event, **fields):
+        time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        print(json.dumps({"time": time, "event": event, **fields}), file=self.log, flush=True)
+
+    async def load(self):
+        """Makes the switch do what the file says. What packets have learnt stays."""
+        settings = tomllib.loads(self.path.read_text())
+        wanted = {}
+        for make in (interface_entries, pool_entries, route_entries, static_entries):
+            for one in make(settings):
+                wanted[one.table_id, repr(one.match)] = one
+        new = [one for key, one in wanted.items() if key not in self.written]
+        changed = [
+            one
+            for key, one in wanted.items()
+            if key in self.written and repr(one.action) != repr(self.written[key].action)
+        ]
+        gone = [one for key, one in self.written.items() if key not in wanted]
+        behaviour = fy.Action(
+            "set_behaviour",
+            filtering=FILTERING[settings.get("filtering", "any")],
+            tells_mappings=int(settings.get("log_mappings", False)),
+            secret=self.secret,
+        )
+        rate = settings.get("icmp_errors", 1000)
+        meter = fy.P4MeterEntry(
+            "error_rate", index=0, config=fy.P4MeterConfig(cir=rate, cburst=rate, pir=rate, pburst=rate)
+        )
+        await self.switch.modify([fy.P4TableEntry("behaviour", action=behaviour, is_default_action=True), meter])
+        await self.switch.insert(new)
+        await self.switch.modify(changed)
+        await self.switch.delete(gone)
+        self.written = wanted
+        print(f"{len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+
+    async def listen(self, digest):
+        await self.switch.insert(
+            [fy.P4DigestEntry(digest, max_list_size=128, max_timeout_ns=50_000_000, ack_timeout_ns=1_000_000_000)]
+        )
+        async for batch in self.switch.read_digests(digest):
+            for one in batch:
+                self.digest(digest, one)
+            await self.switch.write([batch.ack()])
+
+    def digest(self, name, one):
+        if name == "block_t":
+            inside, external = dotted(one["inside_addr"]), dotted(one["external_addr"])
+            self.blocks[inside] = external, one["first_port"], one["ports"]
+            self.note("block", inside=inside, external=external, first_port=one["first_port"], ports=one["ports"])
+        elif name == "mapping_t":
+            self.note(
+                "mapping",
+                protocol=NAMES.get(one["protocol"], one["protocol"]),
+                inside=f"{dotted(one['inside_addr'])}:{one['inside_port']}",
+                external=f"{dotted(one['external_addr'])}:{one['external_port']}",
+            )
+        else:
+            self.note("refusal", inside=dotted(one["inside_addr"]), reason=REFUSALS.get(one["reason"], one["reason"]))
+
+    async def releases(self):
+        """The switch tells of subscribers whose block has ended."""
+        async for notification in self.switch.read_idle_timeouts():
+            for one in notification.table_entry:
+                inside = dotted(one.match["inside"])
+                external, first_port, ports = self.blocks.pop(inside, (None, None, None))
+                self.note("release", inside=inside, external=external, first_port=first_port, ports=ports)
+
+    async def sessions(self):
+        """Writes all mappings to the log."""
+        async for one in self.switch.read(fy.P4TableEntry("outbound")):
+            action = one.action
+            self.note(
+                "session",
+                protocol=NAMES.get(one.match["protocol"], one.match["protocol"]),
+                inside=f"{dotted(one.match['inside'])}:{one.match['port']}",
+                external=f"{dotted(action['addr'])}:{action['port']}",
+                static="index" not in action.args,
+            )
+
+
+async def main():
+    parser = control.options(__doc__.splitlines()[0])
+    parser.add_argument("file", type=pathlib.Path, help="interfaces, pools, routes")
+    parser.add_argument("--log", type=pathlib.Path, metavar="FILE", help="where lines are appended (standard output)")
+    arguments = parser.parse_args()
+    settings = tomllib.loads(arguments.file.read_text())
+    addresses = sum(len(addresses) for _, addresses in pools(settings))
+    defines = [f"ADDRESSES={max(addresses, 1)}", f"BLOCK_BITS={block_bits(settings)}"]
+    defines += [f"{name.upper()}={seconds}" for name, seconds in settings.get("seconds", {}).items()]
+    again, show = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, again.set)
+    loop.add_signal_handler(signal.SIGUSR1, show.set)
+    log = arguments.log.open("a") if arguments.log else sys.stdout
+    async with control.controlled(HERE / "nat44.p4", arguments.grpc, *defines) as switch:
+        nat = Nat(switch, arguments.file, log)
+
+        async def whenever(event, action):
+            while True:
+                await event.wait()
+                event.clear()
+                await action()
+
+        listeners = [asyncio.create_task(nat.listen(digest)) for digest in DIGESTS]
+        await nat.load()
+        await asyncio.gather(whenever(again, nat.load), whenever(show, nat.sessions), nat.releases(), *listeners)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
