@@ -43,7 +43,7 @@ def endpoint(text):
 
 
 def dotted(value):
-    return str(ipaddress.IPv4Address(value))
+    return str(ipaddress.IPv4Address(value if isinstance(value, int) else str(value)))
 
 
 def pools(settings):
@@ -109,7 +109,10 @@ def static_entries(settings):
         protocol = PROTOCOLS[one["protocol"]]
         inside, external = endpoint(one["inside"]), endpoint(one["external"])
         if external[1] >= 1024:
-            print(f"static mapping {one['external']}: the port may be in a subscriber's block; below 1024 is none", flush=True)
+            print(
+                f"static mapping {one['external']}: the port may be in a subscriber's block; below 1024 is none",
+                flush=True,
+            )
         yield entry(
             "inbound",
             {"protocol": protocol, "external": external[0], "port": external[1]},
@@ -206,13 +209,13 @@ class Nat:
     async def sessions(self):
         """Writes all mappings to the log."""
         async for one in self.switch.read(fy.P4TableEntry("outbound")):
-            action = one.action
+            args = one.action.args
             self.note(
                 "session",
                 protocol=NAMES.get(one.match["protocol"], one.match["protocol"]),
                 inside=f"{dotted(one.match['inside'])}:{one.match['port']}",
-                external=f"{dotted(action['addr'])}:{action['port']}",
-                static="index" not in action.args,
+                external=f"{dotted(args['addr'])}:{args['port']}",
+                static="index" not in args,
             )
 
 

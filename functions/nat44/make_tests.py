@@ -28,9 +28,7 @@ GATEWAY, OUTSIDE_ADDR = "10.0.0.1", "192.0.2.1"
 NAT_IN, NAT_OUT = "02:00:00:00:00:01", "02:00:00:00:01:01"
 ROUTER_IN, ROUTER_OUT = "02:00:00:00:00:02", "02:00:00:00:01:02"
 DATA = Raw(bytes(range(40)))
-DROPS = (
-    "malformed not_ipv4 interface route ttl long protocol mapping filtered unrelated fragment pool block port own".split()
-)
+DROPS = "malformed not_ipv4 interface route ttl long protocol mapping filtered unrelated fragment pool block port own".split()
 NONE, ADDRESS, ADDRESS_AND_PORT = range(3)
 UDP_S, ICMP_S, TRANSITORY, ESTABLISHED = 300, 60, 240, 7440
 
@@ -169,7 +167,9 @@ def ping(source, destination, identifier, kind="echo-request"):
 
 
 def mappings():
-    test = setup("mappings", "Endpoint-independent mapping: UDP, TCP, ICMP queries; pairs of addresses, parity, static mappings.")
+    test = setup(
+        "mappings", "Endpoint-independent mapping: UDP, TCP, ICMP queries; pairs of addresses, parity, static mappings."
+    )
     web, dns = (SERVER, 443), (OTHER, 53)
     test.say("UDP: one mapping for all destinations; the answers come back. A checksum of zero stays.")
     external = out(test, udp((A, 4000), web))
@@ -178,7 +178,9 @@ def mappings():
     back(test, udp(dns, external), (A, 4000))
     out(test, IP(src=A, dst=SERVER) / UDP(sport=4000, dport=443, chksum=0) / DATA)
     out(test, udp((A, 4000), web, options=[IPOption_NOP()] * 4))
-    test.run("check_entries outbound 1", "check_entries inbound 1", "check_entries subscribers 1", "check_entries blocks 1")
+    test.run(
+        "check_entries outbound 1", "check_entries inbound 1", "check_entries subscribers 1", "check_entries blocks 1"
+    )
     test.say("Other ports of the subscriber: other ports of its block, of the same address, even or odd as inside.")
     ports = [out(test, udp((A, port), web)) for port in (4001, 4002, 5001, 40000)]
     assert len({address for address, _ in ports}) == 1 and all(
@@ -193,8 +195,12 @@ def mappings():
     test.say("ICMP: echo and timestamp, requests from inside and replies from outside.")
     external = out(test, ping(A, SERVER, 4000))
     back(test, ping(SERVER, external[0], external[1], "echo-reply"), (A, 4000))
-    out(test, IP(src=A, dst=SERVER) / ICMP(type=13, id=4000, seq=1))
-    back(test, IP(src=SERVER, dst=external[0]) / ICMP(type=14, id=external[1], seq=1), (A, 4000))
+    out(test, IP(src=A, dst=SERVER) / ICMP(type=13, id=4000, seq=1, ts_ori=1, ts_rx=0, ts_tx=0))
+    back(
+        test,
+        IP(src=SERVER, dst=external[0]) / ICMP(type=14, id=external[1], seq=1, ts_ori=1, ts_rx=2, ts_tx=2),
+        (A, 4000),
+    )
     test.say("Another subscriber with the same port has another block.")
     external = out(test, udp((B, 4000), web))
     assert test.nat.block(B) != test.nat.block(A)
@@ -290,7 +296,9 @@ def error_back(test, reporter, sent, original, ttl=50, **fields):
 def errors():
     test = setup("errors", "ICMP errors: the packet inside is translated, in both directions.")
     web = (SERVER, 443)
-    test.say("From outside, about UDP, TCP and echo requests: unreachable, time exceeded, fragmentation needed, parameter problem.")
+    test.say(
+        "From outside, about UDP, TCP and echo requests: unreachable, time exceeded, fragmentation needed, parameter problem."
+    )
     for packet in (
         udp((A, 4000), web),
         IP(src=A, dst=SERVER) / UDP(sport=4000, dport=443, chksum=0) / DATA,
@@ -341,7 +349,9 @@ def hairpin():
     a, b = out(test, udp((A, 4000), outside)), out(test, udp((B, 5000), outside))
 
     def through(packet, source, destination):
-        test.through(INSIDE, FROM_IN / packet, INSIDE, TO_IN / translated(packet, source=source, destination=destination))
+        test.through(
+            INSIDE, FROM_IN / packet, INSIDE, TO_IN / translated(packet, source=source, destination=destination)
+        )
 
     test.say("UDP, both ways.")
     through(udp((A, 4000), b), a, (B, 5000))
@@ -468,10 +478,17 @@ def time_outs():
 
 
 def limits():
-    test = setup("limits", "A block of two ports: what a subscriber gets is limited, for each protocol.", "-D BLOCK_BITS=1", nat=Nat(bits=1))
+    test = setup(
+        "limits",
+        "A block of two ports: what a subscriber gets is limited, for each protocol.",
+        "-D BLOCK_BITS=1",
+        nat=Nat(bits=1),
+    )
     web = (SERVER, 443)
     out(test, udp((A, 4000), web))
-    test.say("A second even port is refused: the sender is told, and the mapping that is there stays (RFC 6888 REQ-11).")
+    test.say(
+        "A second even port is refused: the sender is told, and the mapping that is there stays (RFC 6888 REQ-11)."
+    )
     refused = udp((A, 4002), web)
     test.packet(INSIDE, FROM_IN / refused)
     test.expect(INSIDE, TO_IN / own_error(GATEWAY, refused, 3, 1))
@@ -489,7 +506,12 @@ def limits():
 
 
 def blocks():
-    test = setup("blocks", "A pool of one block: the second subscriber waits until the first one's ends.", "-D BLOCK_BITS=15", nat=Nat(15, 1))
+    test = setup(
+        "blocks",
+        "A pool of one block: the second subscriber waits until the first one's ends.",
+        "-D BLOCK_BITS=15",
+        nat=Nat(15, 1),
+    )
     test.run(f"add pools inside:{number('10.0.0.0')}/24 use_addresses(first:0, count:1)")
     web = (SERVER, 443)
     out(test, udp((A, 4000), web))
@@ -548,8 +570,13 @@ def own_errors():
     test.packet(INSIDE, FROM_IN / udp((A, 4000), web, data=long))
     drops(test, "long", 2)
     test.say("Never about errors, later fragments, or to multicast addresses.")
-    test.packet(INSIDE, FROM_IN / icmp_error(A, SERVER, udp(web, (A, 9)), kind=3, code=3).__class__(
-        bytes(IP(src=A, dst=SERVER, ttl=1) / ICMP(type=3, code=3) / Raw(bytes(udp(web, (A, 9)))[:28]))))
+    test.packet(
+        INSIDE,
+        FROM_IN
+        / icmp_error(A, SERVER, udp(web, (A, 9)), kind=3, code=3).__class__(
+            bytes(IP(src=A, dst=SERVER, ttl=1) / ICMP(type=3, code=3) / Raw(bytes(udp(web, (A, 9)))[:28]))
+        ),
+    )
     test.packet(INSIDE, FROM_IN / IP(src=A, dst=SERVER, ttl=1, frag=10, proto=17) / DATA)
     test.packet(INSIDE, FROM_IN / udp((A, 4000), ("224.0.0.9", 520), ttl=1))
     test.packet(INSIDE, FROM_IN / udp(("127.0.0.1", 4000), web, ttl=1))
@@ -566,7 +593,10 @@ def own_errors():
 
 
 def fragments():
-    test = setup("fragments", "Fragments: the first one has the ports, the later ones follow it by addresses, protocol and identification.")
+    test = setup(
+        "fragments",
+        "Fragments: the first one has the ports, the later ones follow it by addresses, protocol and identification.",
+    )
     web = (SERVER, 443)
     data = Raw(bytes(index % 251 for index in range(3000)))
 
@@ -609,7 +639,10 @@ def fragments():
 
 
 def others():
-    test = setup("others", "What is not translated: ARP, pings to the NAT, other protocols, untranslated destinations, wrong packets.")
+    test = setup(
+        "others",
+        "What is not translated: ARP, pings to the NAT, other protocols, untranslated destinations, wrong packets.",
+    )
     web = (SERVER, 443)
     test.say("ARP for the gateway and for external addresses.")
     for port, address, router, own in (
@@ -621,7 +654,10 @@ def others():
         ask = Ether(src=router, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=router, psrc=who, pdst=address)
         answer = Ether(src=own, dst=router) / ARP(op=2, hwsrc=own, psrc=address, hwdst=router, pdst=who)
         test.through(port, ask, port, answer)
-    test.packet(OUTSIDE, Ether(src=ROUTER_OUT, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=ROUTER_OUT, psrc="192.0.2.2", pdst="192.0.2.9"))
+    test.packet(
+        OUTSIDE,
+        Ether(src=ROUTER_OUT, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=ROUTER_OUT, psrc="192.0.2.2", pdst="192.0.2.9"),
+    )
     test.packet(INSIDE, FROM_IN / IPv6(src="2001:db8::1", dst="2001:db8::2") / UDP())
     drops(test, "not_ipv4", 2)
     test.say("Pings to the NAT.")
@@ -632,7 +668,9 @@ def others():
         test.through(port, ether / ping(source, own, 5), port, reply / ping(own, source, 5, "echo-reply"))
     test.packet(OUTSIDE, FROM_OUT / tcp(web, (OUTSIDE_ADDR, 22), "S"))
     drops(test, "own", 1)
-    test.say("Destinations without translation (RFC 6888 REQ-6), and their answers. Others from outside do not reach inside addresses.")
+    test.say(
+        "Destinations without translation (RFC 6888 REQ-6), and their answers. Others from outside do not reach inside addresses."
+    )
     packet = udp((A, 4000), ("198.51.100.7", 53))
     plain = packet.copy()
     plain.ttl -= 1

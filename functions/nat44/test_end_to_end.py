@@ -58,7 +58,9 @@ print(s.recv(100).decode())
 
 
 def forward(host):
-    host.run("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.default.rp_filter=0")
+    host.run(
+        "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.default.rp_filter=0"
+    )
 
 
 def make(bed):
@@ -72,9 +74,9 @@ def make(bed):
     router.run("ip", "route", "add", "default", "via", "10.0.0.1")
     hosts = {}
     for name, address in (("a", "10.0.0.5"), ("b", "10.0.0.6")):
-        hosts[name] = bed.host(name, "eth0", router, name, f"{address}/32")
-        router.run("ip", "route", "add", f"{address}/32", "dev", name)
-        router.run("ip", "address", "add", "10.0.0.2/32", "dev", name)
+        hosts[name] = bed.host(name, "eth0", router, f"to-{name}", f"{address}/32")
+        router.run("ip", "route", "add", f"{address}/32", "dev", f"to-{name}")
+        router.run("ip", "address", "add", "10.0.0.2/32", "dev", f"to-{name}")
         hosts[name].run("ip", "route", "add", "10.0.0.2/32", "dev", "eth0")
         hosts[name].run("ip", "route", "add", "default", "via", "10.0.0.2")
     server = bed.host("server", "eth0", border, "server", f"{SERVER}/24")
@@ -97,10 +99,13 @@ def test(bed):
     nat, router, border, server, a, b = make(bed)
     bed.switch(nat, None, {1: "inside", 2: "outside"}, None, "--grpc")
     log, file = bed.folder / "nat.jsonl", bed.folder / "nat.toml"
-    text = (HERE / "nat44.toml").read_text()
+    # A short time for blocks, to see that they are given back.
+    text = (HERE / "nat44.toml").read_text() + "\n[seconds]\nblock_seconds = 12\n"
     file.write_text(text)
     controller = nat.start(sys.executable, HERE / "control.py", file, "--log", log)
-    wait_until(lambda: "new entries" in controller.output.read_text() or controller.poll() is not None, "control.py", 60)
+    wait_until(
+        lambda: "new entries" in controller.output.read_text() or controller.poll() is not None, "control.py", 60
+    )
     check(controller.poll() is None, "control.py has written interfaces, pools and routes")
     outside, inside = border.capture("eth0"), router.capture("eth0")
 
@@ -117,7 +122,9 @@ def test(bed):
     check(one == other, f"one mapping for two destinations: {one}")
     check(one.split(":")[0] in POOL, "from an external address")
     answer = a.run(sys.executable, "-c", ASK, 5001, 6000, SERVER)
-    check(answer.split()[1] == "6000", "a datagram of 6,000 bytes goes through in fragments, and so does what comes back")
+    check(
+        answer.split()[1] == "6000", "a datagram of 6,000 bytes goes through in fragments, and so does what comes back"
+    )
     paired = {a.run(sys.executable, "-c", ASK, port, 10, SERVER).split(":")[0] for port in range(5010, 5020)}
     check(paired == {one.split(":")[0]}, "all mappings of a subscriber have one address")
 
@@ -138,7 +145,12 @@ def test(bed):
 
     server.start("iperf3", "-s")
     wait_until(lambda: server.succeeds("sh", "-c", "ss -ltn | grep -q :5201"), "iperf3")
-    for options, what in (((), "TCP out"), (("-R",), "TCP in"), (("-P", "8"), "8 connections"), (("-u", "-b", "20M"), "UDP")):
+    for options, what in (
+        ((), "TCP out"),
+        (("-R",), "TCP in"),
+        (("-P", "8"), "8 connections"),
+        (("-u", "-b", "20M"), "UDP"),
+    ):
         done = json.loads(b.run("iperf3", "-c", SERVER, "-t", "1", "-J", *options))
         end = done["end"]
         total = end.get("sum_received") or end["sum"]
@@ -149,15 +161,27 @@ def test(bed):
     wait_until(lambda: events(log, "session"), "the sessions are written")
     time.sleep(0.5)
     sessions = events(log, "session")
-    check(any(one["inside"] == "10.0.0.5:5000" and one["external"] == answers[0].split()[0] for one in sessions), f"{len(sessions)} sessions are read")
+    check(
+        any(one["inside"] == "10.0.0.5:5000" and one["external"] == answers[0].split()[0] for one in sessions),
+        f"{len(sessions)} sessions are read",
+    )
     statics = [one for one in sessions if one["static"]]
     check(statics and statics[0]["external"] == "203.0.113.1:80", "the static mapping among them")
 
-    file.write_text(text.replace('filtering = "any"', 'filtering = "address-and-port"').replace("log_mappings = false", "log_mappings = true"))
+    file.write_text(
+        text.replace('filtering = "any"', 'filtering = "address-and-port"').replace(
+            "log_mappings = false", "log_mappings = true"
+        )
+    )
     controller.send_signal(signal.SIGHUP)
     wait_until(lambda: controller.output.read_text().count("new entries") > 1, "control.py has read its file again")
     a.run(sys.executable, "-c", ASK, 5100, 10, SERVER)
-    check(any(one["inside"] == "10.0.0.5:5100" for one in events(log, "mapping")), "a log line for each mapping, if wanted")
+    wait_until(
+        lambda: any(one["inside"] == "10.0.0.5:5100" for one in events(log, "mapping")), "a line for the mapping"
+    )
+    check(True, "a log line for each mapping, if wanted")
+    wait_until(lambda: {one["inside"] for one in events(log, "release")} >= {"10.0.0.5", "10.0.0.6"}, "releases", 40)
+    check(all(one["external"] in POOL for one in events(log, "release")), "a log line when a block is given back")
 
     echo.terminate()
     for capture in (outside, inside):
