@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""Configures firewall.p4 from a file, logs what rules refuse, and tells how often each has decided.
+
+    control.py FILE [--log FILE] [--grpc ADDRESS]
+
+SIGHUP reads the file again: connections that are known go on. SIGUSR1 writes the counters of policies and rules, and all connections,
+to the log. A line of the log is a JSON object with `time` and `event`: refused, policy, rule, connection. firewall.toml beside this
+program is an example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
+"""
+
+import asyncio
+import datetime
+import ipaddress
+import json
+import pathlib
+import signal
+import sys
+
+import finsy as fy
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import control
+
+PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "icmpv6": 58}
+REASONS = {12: "denied", 13: "rejected"}
+SELF = "to_self"
+TOP = 10_000
+
+
+def network(text):
+    return ipaddress.ip_network(text)
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def address(value, version):
+    number = value if isinstance(value, int) else int(ipaddress.ip_address(str(value)))
+    return str(ipaddress.IPv6Address(number) if version == 6 else ipaddress.IPv4Address(number))
+
+
+class Settings:
+    """What a file says, as entries."""
+
+    def __init__(self, text):
+        self.said = tomllib.loads(text)
+        self.zones = {zone["name"]: number for number, zone in enumerate(self.said["zone"], 1)}
+        self.names = {number: name for name, number in self.zones.items()}
+        self.interfaces = {
+            interface["port"]: (self.zones[zone["name"]], interface)
+            for zone in self.said["zone"]
+            for interface in zone["interface"]
+        }
+        # Rate in bytes a second by number of a meter.
+        self.rates = {}
+        # Names of rules by priority.
+        self.rules = {}
+
+    def zone(self, name):
+        if name not in self.zones:
+            raise SystemExit(f"there is no zone `{name}`: {', '.join(self.zones)}")
+        return self.zones[name]
+
+    def entries(self):
+        yield from self.interface_entries()
+        yield from self.route_entries()
+        for policy in self.said.get("policy", []):
+            for to in as_list(policy["to"]):
+                match = {"from": self.zone(policy["from"]), "to": self.zone(to)}
+                yield fy.P4TableEntry("policies", match=fy.Match(match), action=self.action(policy, 0))
+        for index, rule in enumerate(self.said.get("rule", []), 1):
+            yield from self.rule_entries(rule, index)
+
+    def interface_entries(self):
+        for port, (zone, one) in self.interfaces.items():
+            mac = control.mac(one["mac"])
+            first = next((text for text in one["addresses"] if network(text).version == 4), "0.0.0.0")
+            action = fy.Action("set_interface", zone=zone, mac=mac, addr=first, pings=int(one.get("pings", False)))
+            match = fy.Match({"standard_metadata.ingress_port": port})
+            yield fy.P4TableEntry("interfaces", match=match, action=action)
+            for text in one["addresses"]:
+                version = network(text).version
+                table, do = ("arp_ipv4", "arp_reply") if version == 4 else ("nd_ipv6", "nd_advertise")
+                match = fy.Match({"port": port, "address": text})
+                yield fy.P4TableEntry(table, match=match, action=fy.Action(do, mac=mac))
+                match = fy.Match({"destination": str(network(text))})
+                yield fy.P4TableEntry(f"routes_ipv{version}", match=match, action=fy.Action("to_self"))
+
+    def route_entries(self):
+        for route in self.said["route"]:
+            if route["port"] not in self.interfaces:
+                raise SystemExit(f"route {route['prefixes']}: port {route['port']} is no interface")
+            zone, interface = self.interfaces[route["port"]]
+            action = fy.Action(
+                "to_port",
+                zone=zone,
+                port=route["port"],
+                src_mac=control.mac(interface["mac"]),
+                dst_mac=control.mac(route["peer_mac"]),
+                mtu=route.get("mtu", 1500),
+            )
+            for prefix in route["prefixes"]:
+                match = {} if network(prefix).prefixlen == 0 else {"destination": prefix}
+                yield fy.P4TableEntry(f"routes_ipv{network(prefix).version}", match=fy.Match(match), action=action)
+
+    def action(self, one, index):
+        """What a policy or a rule does. Meter and limiter have the number of the rule."""
+        do, told = one["do"], int(one.get("log", False))
+        if do in ("deny", "reject"):
+            return fy.Action(do, told=told)
+        if do == "rules":
+            return fy.Action("use_rules")
+        if do != "allow":
+            raise SystemExit(f"`{do}` is nothing that a rule does: allow, deny, reject, or rules in a policy")
+        policer = index if index and "rate" in one else 0
+        if policer:
+            self.rates[policer] = one["rate"] // 8
+        if "connections" not in one:
+            return fy.Action("allow", policer=policer)
+        interval = max(1_000_000 // one["connections"], 1)
+        burst = interval * (one.get("burst", 1) - 1)
+        return fy.Action("allow_limited", policer=policer, limiter=index, interval=interval, burst=burst)
+
+    def rule_entries(self, rule, index):
+        self.rules[TOP - index] = rule.get("name", f"{index}")
+        action = self.action(rule, index)
+        match = {name: self.zone(rule[name]) for name in ("from", "to") if name in rule}
+        if "protocol" in rule:
+            protocol = rule["protocol"]
+            match["protocol"] = protocol if isinstance(protocol, int) else PROTOCOLS[protocol]
+        for name in ("port", "source_port"):
+            if name in rule:
+                first, _, last = str(rule[name]).partition("-")
+                match[name] = f"{first}...{last or first}"
+        for version in (4, 6):
+            for source in self.sides(rule, "source", version):
+                for destination in self.sides(rule, "destination", version):
+                    yield fy.P4TableEntry(
+                        f"rules_ipv{version}",
+                        match=fy.Match({**match, **source, **destination}),
+                        priority=TOP - index,
+                        action=action,
+                    )
+
+    @staticmethod
+    def sides(rule, name, version):
+        """The prefixes of this version that a rule names; all addresses if it names none of any."""
+        if name not in rule:
+            return [{}]
+        prefixes = [network(text) for text in as_list(rule[name])]
+        return [{name: str(one)} if one.prefixlen else {} for one in prefixes if one.version == version]
+
+
+class Firewall:
+    def __init__(self, switch, path, log):
+        self.switch = switch
+        self.path = path
+        self.log = log
+        self.settings = None
+        self.written = {}
+
+    def note(self, event, **fields):
+        time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        print(json.dumps({"time": time, "event": event, **fields}), file=self.log, flush=True)
+
+    async def load(self):
+        settings = Settings(self.path.read_text())
+        wanted = {(one.table_id, repr(one.match), one.priority): one for one in settings.entries()}
+        new = [one for key, one in wanted.items() if key not in self.written]
+        changed = [
+            one
+            for key, one in wanted.items()
+            if key in self.written and repr(one.action) != repr(self.written[key].action)
+        ]
+        gone = [one for key, one in self.written.items() if key not in wanted]
+        await self.switch.modify([*self.meters(settings)])
+        # What is closed is closed first.
+        await self.switch.delete(gone)
+        await self.switch.modify(changed)
+        await self.switch.insert(new)
+        self.settings, self.written = settings, wanted
+        print(f"{len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+
+    @staticmethod
+    def meters(settings):
+        errors = settings.said.get("icmp_errors", 1000)
+        for name, index, rate, burst in [
+            ("error_rate", 0, errors, errors),
+            *(("policers", index, rate, max(rate // 10, 15_000)) for index, rate in settings.rates.items()),
+        ]:
+            config = fy.P4MeterConfig(cir=rate, cburst=burst, pir=rate, pburst=burst)
+            yield fy.P4MeterEntry(name, index=index, config=config)
+
+    async def listen(self):
+        await self.switch.insert(
+            [fy.P4DigestEntry("refused_t", max_list_size=128, max_timeout_ns=50_000_000, ack_timeout_ns=1_000_000_000)]
+        )
+        async for batch in self.switch.read_digests("refused_t"):
+            for one in batch:
+                version = 6 if one["is_ipv6"] else 4
+                self.note(
+                    "refused",
+                    **{
+                        "from": self.settings.names.get(one["from_zone"]),
+                        "to": self.settings.names.get(one["to_zone"]),
+                    },
+                    source=address(one["source"], version),
+                    destination=address(one["destination"], version),
+                    protocol=one["protocol"],
+                    source_port=one["source_port"],
+                    port=one["port"],
+                    reason=REASONS.get(one["reason"], one["reason"]),
+                )
+            await self.switch.write([batch.ack()])
+
+    async def show(self):
+        """Writes counters and connections to the log."""
+        async for one in self.switch.read(fy.P4DirectCounterEntry("policy_hits")):
+            match = one.table_entry.match if one.table_entry else None
+            if match:
+                names = self.settings.names
+                self.note(
+                    "policy",
+                    **{"from": names.get(match["from"]), "to": names.get(match["to"])},
+                    packets=one.packet_count,
+                )
+        hits = dict.fromkeys(self.settings.rules.values(), 0)
+        for version in (4, 6):
+            async for one in self.switch.read(fy.P4DirectCounterEntry(f"hits_ipv{version}")):
+                if one.table_entry and one.table_entry.priority in self.settings.rules:
+                    hits[self.settings.rules[one.table_entry.priority]] += one.packet_count
+        for name, packets in hits.items():
+            self.note("rule", name=name, packets=packets)
+        for version in (4, 6):
+            async for one in self.switch.read(fy.P4TableEntry(f"connections_ipv{version}")):
+                if one.action is None or "reply" not in one.action.args or one.action.args["reply"]:
+                    continue
+                match = one.match
+                self.note(
+                    "connection",
+                    zone=self.settings.names.get(match["zone"]),
+                    source=address(match["source"], version),
+                    destination=address(match["destination"], version),
+                    protocol=match["protocol"],
+                    source_port=match["source_port"],
+                    port=match["port"],
+                )
+
+
+async def main():
+    parser = control.options(__doc__.splitlines()[0])
+    parser.add_argument("file", type=pathlib.Path, help="zones, routes, policies, rules")
+    parser.add_argument("--log", type=pathlib.Path, metavar="FILE", help="where lines are appended (standard output)")
+    arguments = parser.parse_args()
+    again, show = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, again.set)
+    loop.add_signal_handler(signal.SIGUSR1, show.set)
+    log = arguments.log.open("a") if arguments.log else sys.stdout
+    async with control.controlled(HERE / "firewall.p4", arguments.grpc) as switch:
+        firewall = Firewall(switch, arguments.file, log)
+
+        async def whenever(event, action):
+            while True:
+                await event.wait()
+                event.clear()
+                await action()
+
+        listener = asyncio.create_task(firewall.listen())
+        await firewall.load()
+        await asyncio.gather(whenever(again, firewall.load), whenever(show, firewall.show), listener)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
