@@ -71,8 +71,10 @@ pub(crate) fn straight(program: &Program) -> Result<Straight, Refusal> {
 
 /// The port by which packets leave specialised code that are to go round again, if the program has such a port.
 pub(crate) fn loop_port(program: &Program) -> Option<u32> {
-    let leaves = program.architecture == Architecture::Psa && !psa::keeps_metadata(program);
-    leaves.then_some(forebay_arch::psa::PORT_RECIRCULATE)
+    match program.architecture {
+        Architecture::Psa => psa::loop_port(program),
+        Architecture::V1Model | Architecture::Pna => None,
+    }
 }
 
 /// A slot of the architecture that every program has.

@@ -4,6 +4,7 @@ use super::deparsed::Deparsed;
 use super::reparse::Reparse;
 use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot, with_actions};
 use forebay_arch::psa;
+use forebay_bits::Bits;
 use forebay_ir::{
     Block, BlockId, Body, BodyId, BodyKind, Expr, HeaderId, Location, Op, Program, Role, SlotId, Statement, Terminator,
     Unit, build,
@@ -59,7 +60,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     };
     let parsed = reparse.blocks()?;
     let zeroed = sides.zeroed(program, &first.emitted)?;
-    let hand_over = hand_over(&fields, recirculates, first.blocks, parsed, zeroed);
+    let hand_over = hand_over(program, &fields, recirculates, first.blocks, parsed, zeroed);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
     let end = new_body(program, "end", BodyKind::Control, last.blocks);
     let emitted = last.emitted.into_iter().chain(first.emitted);
@@ -98,8 +99,15 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     Ok(Straight { program: made, route })
 }
 
+/// The port by which packets leave that go round again, unless they take values along.
+pub(super) fn loop_port(program: &Program) -> Option<u32> {
+    let port = *program.intrinsic.get("psa_egress_deparser_input_metadata.egress_port")?;
+    let port = Bits::new(program.slot(port).width, psa::PORT_RECIRCULATE.into());
+    (!keeps_metadata(program)).then(|| port.to_u64() as u32)
+}
+
 /// Whether packets that recirculate take values along. Other packets go round after they have left by the port for that.
-pub(super) fn keeps_metadata(program: &Program) -> bool {
+fn keeps_metadata(program: &Program) -> bool {
     let kept = program.field_lists.get(&psa::RECIRCULATE);
     kept.is_some_and(|slots| !slots.is_empty())
 }
@@ -141,6 +149,7 @@ fn sources(program: &Program, fields: &Fields) -> Result<[Vec<(SlotId, Source)>;
 
 /// What follows ingress: a packet that is dropped is nothing else; of others the frame is emitted and parsed.
 fn hand_over(
+    program: &Program,
     fields: &Fields,
     recirculates: Option<SlotId>,
     deparser: Vec<Block>,
@@ -151,9 +160,12 @@ fn hand_over(
     let first = 6;
     let deparse = BlockId(first);
     let parse = BlockId(first + deparser.len() as u32);
-    let zero = |slot, width| assign(slot, build::constant(width, 0));
-    let class = assign(fields.egress_class, Expr::Slot(fields.class));
-    let port = build::constant(32, psa::PORT_RECIRCULATE.into());
+    let width = |slot| program.slot(slot).width;
+    let zero = |slot| assign(slot, build::constant(width(slot), 0));
+    let class = build::resize(Expr::Slot(fields.class), width(fields.class), width(fields.egress_class), false);
+    let class = assign(fields.egress_class, class);
+    // The constant has the bits that the program's type of ports has, as in the graph.
+    let port = build::constant(width(fields.egress_port), psa::PORT_RECIRCULATE.into());
     let is_port = recirculates.map(|_| build::equal(Expr::Slot(fields.egress_port), port));
     let loops_now = recirculates.map(|slot| assign(slot, build::boolean(true)));
     let mut blocks = vec![
@@ -166,7 +178,7 @@ fn hand_over(
             },
         ),
         block(
-            vec![zero(fields.group, 32), zero(fields.resubmit, 1)],
+            vec![zero(fields.group), zero(fields.resubmit)],
             Terminator::Return,
         ),
         block(
