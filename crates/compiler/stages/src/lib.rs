@@ -18,6 +18,7 @@
 //! | `dependencies.rs` | which unit has to stand behind which, and why |
 //! | `placement.rs` | units on stages |
 //! | `fields.rs` | header fields and metadata in the packet header vector |
+//! | `waits.rs` | which stages wait for which: the latency of a packet |
 //! | `report.rs`, `drawing.rs` | the result, for people and programs |
 //!
 //! # What is simplified
@@ -47,8 +48,10 @@ pub mod machine;
 mod placement;
 mod report;
 mod units;
+mod waits;
 
 pub use demand::Demand;
 pub use dependencies::Kind as DependencyKind;
 pub use machine::{Machine, MachineError};
 pub use report::{Placed, Report, Step, report};
+pub use waits::{ControlWaits, StageWait, Wait};

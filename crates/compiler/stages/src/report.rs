@@ -7,6 +7,7 @@ use crate::fields;
 use crate::machine::Machine;
 use crate::placement::{Span, Taken, place, tails};
 use crate::units::{Unit, units_of};
+use crate::waits::{ControlWaits, waits};
 use forebay_ir::{Program, Role};
 use serde::Serialize;
 use std::fmt;
@@ -28,6 +29,8 @@ pub struct Report {
     pub placed: Vec<Placed>,
     /// The longest way of units that wait for one another, of ingress or egress.
     pub critical_path: Vec<Step>,
+    /// How the stages of ingress and egress wait for one another.
+    pub waits: Vec<ControlWaits>,
     /// Bytes of fields in ingress and egress.
     pub field_bytes: u32,
     /// Bytes that can be used for fields.
@@ -68,6 +71,12 @@ struct Control {
     units: Vec<Unit>,
     dependencies: Vec<Dependency>,
     spans: Vec<Span>,
+}
+
+impl Control {
+    fn waits(&self, stages: usize) -> ControlWaits {
+        waits(self.name, &self.units, &self.dependencies, &self.spans, stages)
+    }
 }
 
 /// Maps a program that the verifier of `forebay-ir` accepts onto a machine.
@@ -126,6 +135,7 @@ pub fn report(program: &Program, machine: &Machine) -> Report {
         problems,
         stages: stages.iter().map(|taken| taken.demand).collect(),
         critical_path: critical_path(program, &controls),
+        waits: controls.iter().map(|control| control.waits(machine.stages)).collect(),
         placed: controls.iter().flat_map(placed).collect(),
         field_bytes,
         field_bytes_max: machine.fields.usable_bytes,
