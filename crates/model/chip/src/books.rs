@@ -26,16 +26,14 @@ macro_rules! losses {
 }
 
 losses! {
-    /// The input buffer before the parser channel was full.
+    /// The input buffer before the parser was full.
     InputBufferFull = "input_buffer_full",
-    /// The buffer of recirculated packets before the parser channel was full.
+    /// The buffer of recirculated packets before the parser was full.
     RecirculationBufferFull = "recirculation_buffer_full",
-    /// The buffer of resubmitted packets before the parser channel was full.
+    /// The buffer of resubmitted packets before the parser was full.
     ResubmitBufferFull = "resubmit_buffer_full",
     /// The program resubmitted the packet more often than the chip permits.
     ResubmittedTooOften = "resubmitted_too_often",
-    /// Too many copies waited for the bus of the replication engine.
-    ReplicationBufferFull = "replication_buffer_full",
     /// The queue had as many bytes as it may ever have.
     QueueFull = "queue_full",
     /// The queue had as many cells as it may have while so few are free.

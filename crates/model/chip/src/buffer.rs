@@ -1,8 +1,9 @@
 //! The packet buffer that all queues of a chip share, in cells.
 //!
-//! A packet takes whole cells. How many a queue may hold depends on how many are free: when few queues are busy each may
-//! grow long, when many are, each keeps short and room is left for those that begin (dynamic thresholds; Choudhury and
-//! Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
+//! A packet takes whole cells: first those that its queue has for itself, then cells of the pool. How many of the pool a
+//! queue may hold depends on how many are free: when few queues are busy each may grow long, when many are, each keeps
+//! short and room is left for those that begin (dynamic thresholds; Choudhury and Hahne, IEEE/ACM Transactions on
+//! Networking 6(2), 1998).
 
 use crate::books::Loss;
 use crate::division::Divisor;
@@ -12,19 +13,27 @@ use crate::spec;
 pub(crate) struct PacketBuffer {
     cell_bytes: u32,
     by_cell: Divisor,
-    threshold_percent: u64,
-    cells: u64,
+    share_percent: u64,
+    queue_cells: u64,
+    /// Every cell is taken so often: by queues that are simulated, and by those that are like them.
+    alike: u64,
+    pool: u64,
+    /// Of the pool.
+    pool_used: u64,
     used: u64,
     used_max: u64,
 }
 
 impl PacketBuffer {
-    pub(crate) fn new(spec: &spec::Buffer) -> PacketBuffer {
+    pub(crate) fn new(spec: &spec::Buffer, alike: u32) -> PacketBuffer {
         PacketBuffer {
             cell_bytes: spec.cell_bytes,
             by_cell: Divisor::new(spec.cell_bytes.into()),
-            threshold_percent: spec.threshold_percent.into(),
-            cells: spec.bytes / u64::from(spec.cell_bytes),
+            share_percent: spec.share_percent.into(),
+            queue_cells: spec.queue_cells,
+            alike: alike.max(1).into(),
+            pool: spec.cells,
+            pool_used: 0,
             used: 0,
             used_max: 0,
         }
@@ -37,25 +46,37 @@ impl PacketBuffer {
         before_last as u32 + 1
     }
 
+    /// Cells of the pool that a queue has when it holds so many in all.
+    #[inline]
+    fn of_pool(&self, held: u64) -> u64 {
+        held.saturating_sub(self.queue_cells)
+    }
+
     /// Takes cells for a packet of a queue that holds `held` of them.
     #[inline]
     pub(crate) fn take(&mut self, cells: u32, held: u64) -> Result<(), Loss> {
         let cells = u64::from(cells);
-        let free = self.cells - self.used;
-        if cells > free {
+        let after = self.of_pool(held + cells);
+        let more = (after - self.of_pool(held)) * self.alike;
+        let free = self.pool - self.pool_used;
+        if more > free {
             return Err(Loss::BufferFull);
         }
-        if self.threshold_percent > 0 && (held + cells) * 100 > free * self.threshold_percent {
+        if more > 0 && self.share_percent > 0 && after * 100 > free * self.share_percent {
             return Err(Loss::QueueThreshold);
         }
-        self.used += cells;
+        self.pool_used += more;
+        self.used += cells * self.alike;
         self.used_max = self.used_max.max(self.used);
         Ok(())
     }
 
+    /// Gives back the cells of a packet of a queue that held `held` of them, its own included.
     #[inline]
-    pub(crate) fn give(&mut self, cells: u32) {
-        self.used -= u64::from(cells);
+    pub(crate) fn give(&mut self, cells: u32, held: u64) {
+        let cells = u64::from(cells);
+        self.pool_used -= (self.of_pool(held) - self.of_pool(held - cells)) * self.alike;
+        self.used -= cells * self.alike;
     }
 
     pub(crate) fn used_bytes(&self) -> u64 {
@@ -71,13 +92,16 @@ impl PacketBuffer {
 mod tests {
     use super::*;
 
+    const SPEC: spec::Buffer = spec::Buffer {
+        cells: 100,
+        cell_bytes: 10,
+        share_percent: 100,
+        queue_cells: 0,
+    };
+
     #[test]
-    fn one_queue_may_hold_half_of_the_buffer_with_a_threshold_of_one() {
-        let mut buffer = PacketBuffer::new(&spec::Buffer {
-            bytes: 1_000,
-            cell_bytes: 10,
-            threshold_percent: 100,
-        });
+    fn one_queue_may_hold_half_of_the_pool_with_a_share_of_one() {
+        let mut buffer = PacketBuffer::new(&SPEC, 1);
         let mut held = 0;
         while buffer.take(1, held).is_ok() {
             held += 1;
@@ -87,5 +111,32 @@ mod tests {
         assert_eq!(buffer.take(51, 0), Err(Loss::BufferFull));
         assert_eq!(buffer.take(25, 0), Ok(()), "another queue still finds room");
         assert_eq!((buffer.used_bytes(), buffer.cells_of(1500)), (750, 150));
+    }
+
+    #[test]
+    fn a_queue_has_cells_of_its_own_beside_the_pool() {
+        let mut buffer = PacketBuffer::new(&spec::Buffer { queue_cells: 4, ..SPEC }, 1);
+        for held in (0..54).step_by(2) {
+            buffer.take(2, held).unwrap();
+        }
+        assert_eq!(buffer.take(2, 54), Err(Loss::QueueThreshold));
+        for held in (2..=54).rev().step_by(2) {
+            buffer.give(2, held);
+        }
+        assert_eq!((buffer.used_bytes(), buffer.pool_used), (0, 0));
+    }
+
+    #[test]
+    fn queues_that_are_alike_take_the_pool_too() {
+        let mut buffer = PacketBuffer::new(&SPEC, 10);
+        let mut held = 0;
+        while buffer.take(1, held).is_ok() {
+            held += 1;
+        }
+        assert_eq!(
+            (held, buffer.used_bytes()),
+            (10, 1_000),
+            "the last finds 100 - 10 x 9 free"
+        );
     }
 }

@@ -8,9 +8,9 @@ use crate::network::{Observer, Place};
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::Origin;
 use crate::port::{Port, PortConfig};
-use crate::replication::ReplicationBus;
 use crate::sharing::ingress_and_egress_share_state;
 use crate::spec::ChipSpec;
+use crate::timing::Timing;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{
     DigestMessage, DropReason, EgressDecision, FrameBuffer, IngressArguments, IngressPacket, Pipeline, QueuedPacket,
@@ -30,6 +30,9 @@ pub struct ChipConfig {
     pub pipeline: Arc<Pipeline>,
     /// The ports that are not as the specification has them.
     pub ports: Vec<PortConfig>,
+    /// How many groups of ports there are that carry what these carry, of which one is simulated: what their queues hold is
+    /// taken so often from the packet buffer. Usually 1.
+    pub alike: u32,
     /// Begins the sequence of random numbers that programs see.
     pub seed: u64,
 }
@@ -38,19 +41,24 @@ pub struct ChipConfig {
 pub(crate) struct Pipe {
     pub(crate) ingress: Clock,
     pub(crate) egress: Clock,
-    pub(crate) bus: ReplicationBus,
 }
 
 /// When a pipeline takes packets in.
 pub(crate) struct Clock {
     period: Pacer,
+    /// Units of `period` that a packet takes.
+    packets: u64,
     next: Picos,
 }
 
 impl Clock {
-    fn new(spec: &ChipSpec) -> Clock {
+    /// Of one of so many pipelines, to which `alike` groups of ports are spread: packets of those that are not simulated
+    /// take their share of its cycles.
+    fn new(timing: &Timing, pipelines: u16, alike: u32) -> Clock {
+        let pipelines = u64::from(pipelines);
         Clock {
-            period: Pacer::new(spec.pipelines.packets_per_second),
+            period: Pacer::new(timing.packets_per_second * pipelines),
+            packets: pipelines.max(alike.into()),
             next: 0,
         }
     }
@@ -59,7 +67,7 @@ impl Clock {
     #[inline]
     pub(crate) fn tick(&mut self, now: Picos) -> Picos {
         let tick = now.max(self.next);
-        self.next = tick + self.period.take(1);
+        self.next = tick + self.period.take(self.packets);
         tick
     }
 }
@@ -77,13 +85,15 @@ impl Seeds {
 pub(crate) struct Chip {
     pub(crate) number: u16,
     pub(crate) spec: ChipSpec,
+    pub(crate) timing: Timing,
     pub(crate) worker: Worker,
     pub(crate) ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) buffer: PacketBuffer,
     pub(crate) line: IngressLine,
-    /// Clones from egress on their way to the traffic manager, with their time and the port that they come from.
-    pub(crate) clones: VecDeque<(Picos, u16, QueuedPacket)>,
+    /// Clones from egress on their way to the traffic manager, with their time, the port that they come from and what the
+    /// egress parser takes for them.
+    pub(crate) clones: VecDeque<(Picos, u16, QueuedPacket, u32)>,
     /// Frames that a fault holds up, with the time at which they come and the port whose wire they are on.
     pub(crate) late: Vec<(Picos, u16, IngressPacket)>,
     pub(crate) seeds: Seeds,
@@ -113,23 +123,24 @@ impl<O> Context<'_, O> {
 impl Chip {
     pub(crate) fn new(number: u16, config: ChipConfig) -> Chip {
         let ChipConfig { spec, pipeline, .. } = config;
+        let timing = Timing::new(&spec, pipeline.program(), pipeline.resubmits());
         let ports_of_pipe = spec.ports.count.div_ceil(spec.pipelines.count);
         let mut ports: Vec<Port> = (0..spec.ports.count)
-            .map(|port| Port::new(&spec, port / ports_of_pipe))
+            .map(|port| Port::new(&spec, &timing, port / ports_of_pipe))
             .collect();
         for port in &config.ports {
             ports[usize::from(port.number)].configure(port);
         }
         let pipe = |_| Pipe {
-            ingress: Clock::new(&spec),
-            egress: Clock::new(&spec),
-            bus: ReplicationBus::new(&spec),
+            ingress: Clock::new(&timing, spec.pipelines.count, config.alike),
+            egress: Clock::new(&timing, spec.pipelines.count, config.alike),
         };
         Chip {
             number,
             pipes: (0..spec.pipelines.count).map(pipe).collect(),
             ports,
-            buffer: PacketBuffer::new(&spec.buffer),
+            buffer: PacketBuffer::new(&spec.buffer, config.alike),
+            timing,
             line: IngressLine::new(!ingress_and_egress_share_state(pipeline.program())),
             clones: VecDeque::new(),
             late: Vec::new(),
@@ -143,7 +154,7 @@ impl Chip {
         }
     }
 
-    /// A packet comes to a port's parser channel.
+    /// A packet comes to a port's parser.
     #[inline(never)]
     pub(crate) fn arrive<O: Observer>(
         &mut self,
@@ -152,7 +163,7 @@ impl Chip {
         packet: IngressPacket,
         context: &mut Context<'_, O>,
     ) {
-        let taken = self.ports[usize::from(port)].arrive(port, origin, packet.into(), context);
+        let taken = self.ports[usize::from(port)].arrive(port, origin, packet.into(), &self.timing, context);
         if let Err((loss, packet)) = taken {
             self.lose_arrived(port, packet, loss, context);
         }
@@ -218,7 +229,6 @@ impl Chip {
     /// Packets in all its parts, counted one by one.
     pub(crate) fn packets(&self) -> u64 {
         let ports: u64 = self.ports.iter().map(Port::packets).sum();
-        let buses: u64 = self.pipes.iter().map(|pipe| pipe.bus.packets()).sum();
-        ports + buses + self.line.packets() + (self.clones.len() + self.late.len()) as u64
+        ports + self.line.packets() + (self.clones.len() + self.late.len()) as u64
     }
 }

@@ -1,9 +1,9 @@
 //! From the queues to a wire.
 //!
-//! A port takes a packet from its queues when its wire has room for it. The time between is that of the egress pipeline,
-//! the same for all, so the program is executed when the packet leaves its queue: the length with which it comes to the
-//! wire, which egress may change, says when the port takes the next one. A packet that egress drops leaves a gap as long
-//! as it would have been.
+//! A port takes a packet from its queues when its egress parser is free and its wire has room for it: copies of a packet
+//! wait here for the parser, one after another. The program is executed when the packet leaves its queue: the length with
+//! which it comes to the wire, which egress may change, says when the port takes the next one. A packet that egress drops
+//! leaves a gap as long as it would have been.
 
 use crate::chip::{Chip, Context};
 use crate::events::Kind;
@@ -14,7 +14,15 @@ use crate::parser_channel::Incoming;
 use crate::port::{Port, Waiting, WireEnd};
 use crate::scheduler::Backlog;
 use crate::spec::ChipSpec;
+use crate::timing::Timing;
 use forebay_pipeline::{EgressArguments, EgressDecision, FrameBuffer, IngressPacket, NoTrace};
+
+/// When the egress parser begins with a packet, and how long it takes.
+#[derive(Clone, Copy)]
+struct Start {
+    begins: Picos,
+    parse: Picos,
+}
 
 impl Chip {
     /// A port may take a packet from its queues.
@@ -25,16 +33,19 @@ impl Chip {
         let Some((waiting, depth_behind)) = port.dequeue(context.now, &mut self.buffer) else {
             return;
         };
-        let start = self.pipes[usize::from(port.pipe)].egress.tick(context.now);
+        let begins = self.pipes[usize::from(port.pipe)].egress.tick(context.now);
+        let parse_parts = waiting.parse_parts;
+        let parse = port.egress_parser.take(parse_parts.into());
+        let start = Start { begins, parse };
         let (length, tag) = (waiting.length, waiting.packet.tag);
-        let fate = self.execute_egress(waiting, depth_behind, start);
+        let fate = self.execute_egress(waiting, depth_behind, start.begins);
         if !self.egress_decisions.is_empty() {
-            self.after_egress(index, start, context);
+            self.after_egress(index, start, parse_parts, context);
         }
         match fate {
             EgressDecision::Recirculate(packet) => {
                 let port = &mut self.ports[usize::from(index)];
-                port.send_within(index, packet, start, &self.spec, context);
+                port.send_within(index, packet, start, (&self.spec, &self.timing), context);
                 return port.schedule_next(index, context);
             }
             EgressDecision::Transmit { bytes, tag, .. } => self.send(index, bytes, tag, start, context),
@@ -65,16 +76,16 @@ impl Chip {
         self.egress_decisions.pop().expect("something becomes of every packet")
     }
 
-    /// Clones go to the traffic manager, digests to the control plane.
+    /// Clones go to the traffic manager, and to the egress parser with the headers of their packet; digests to the control plane.
     #[inline(never)]
-    fn after_egress<O: Observer>(&mut self, index: u16, start: Picos, context: &mut Context<'_, O>) {
+    fn after_egress<O: Observer>(&mut self, index: u16, start: Start, parse_parts: u32, context: &mut Context<'_, O>) {
         let mut decisions = std::mem::take(&mut self.egress_decisions);
         for decision in decisions.drain(..) {
             match decision {
                 EgressDecision::Enqueue(packet) => {
-                    let time = start + self.spec.pipelines.egress_latency_ps;
+                    let time = start.begins + start.parse + self.timing.egress_latency;
                     self.books.copies += 1;
-                    self.clones.push_back((time, index, packet));
+                    self.clones.push_back((time, index, packet, parse_parts));
                     context.schedule(time, Kind::CloneDone, 0);
                 }
                 EgressDecision::Digest(message) => self.keep_digest(message),
@@ -91,8 +102,8 @@ impl Chip {
     pub(crate) fn clone_done<O: Observer>(&mut self, context: &mut Context<'_, O>) {
         let first = (0..self.clones.len()).min_by_key(|&place| self.clones[place].0);
         let clone = first.and_then(|place| self.clones.remove(place));
-        let (_, port, packet) = clone.expect("a clone is under way");
-        self.enqueue(packet, port, context);
+        let (_, port, packet, parse_parts) = clone.expect("a clone is under way");
+        self.enqueue(packet, port, parse_parts, context);
     }
 
     /// Puts a frame on the wire.
@@ -102,16 +113,16 @@ impl Chip {
         index: u16,
         bytes: FrameBuffer,
         tag: u64,
-        start: Picos,
+        start: Start,
         context: &mut Context<'_, O>,
     ) {
         let port = &mut self.ports[usize::from(index)];
         if port.wire_end != WireEnd::Outside {
             let packet = self.arriving(bytes, index, tag);
             let port = &mut self.ports[usize::from(index)];
-            return port.send_within(index, packet, start, &self.spec, context);
+            return port.send_within(index, packet, start, (&self.spec, &self.timing), context);
         }
-        let arrives = port.take_wire(bytes.len() as u32, start, &self.spec);
+        let arrives = port.take_wire(bytes.len() as u32, start, &self.spec, &self.timing);
         self.books.transmitted += 1;
         let place = Place {
             chip: self.number,
@@ -138,33 +149,36 @@ impl Port {
         &mut self,
         index: u16,
         packet: IngressPacket,
-        start: Picos,
-        spec: &ChipSpec,
+        start: Start,
+        (spec, timing): (&ChipSpec, &Timing),
         context: &mut Context<'_, O>,
     ) {
         let frame = Incoming::from(packet);
-        let arrives = self.take_wire(frame.bytes, start, spec) + self.link_delay;
+        let arrives = self.take_wire(frame.bytes, start, spec, timing) + self.link_delay;
         if self.on_wire.is_empty() {
             context.schedule(arrives, Kind::Delivered, index);
         }
         self.on_wire.push_back((arrives, frame));
     }
 
-    /// Takes the wire for a packet that is no more, as long as it would have taken.
+    /// Takes the wire for as long as a packet of this length takes, or would have taken; says how long.
     #[inline]
-    fn leave_gap(&mut self, length: u32, start: Picos, spec: &ChipSpec) {
+    fn leave_gap(&mut self, length: u32, start: Start, spec: &ChipSpec) -> Picos {
         let duration = self.wire.take(8 * spec.wire_bytes(length));
-        self.free_at = start + duration;
+        self.free_at = start.begins + duration.max(start.parse);
         self.report.wire_busy_ps += duration;
+        duration
     }
 
     /// Takes the wire for a frame; when its last byte is there.
     #[inline]
-    fn take_wire(&mut self, length: u32, start: Picos, spec: &ChipSpec) -> Picos {
-        self.leave_gap(length, start, spec);
+    fn take_wire(&mut self, length: u32, start: Start, spec: &ChipSpec, timing: &Timing) -> Picos {
+        let duration = self.leave_gap(length, start, spec);
         self.report.sent_frames += 1;
         self.report.sent_bytes += u64::from(length);
-        self.free_at + spec.pipelines.egress_latency_ps
+        let begins = start.begins + start.parse + timing.egress_latency;
+        self.wire_free_at = begins.max(self.wire_free_at) + duration;
+        self.wire_free_at
     }
 
     /// The first frame on the wire has reached the other end.

@@ -18,12 +18,10 @@ use std::collections::BinaryHeap;
 pub enum Kind {
     /// The first frame on the wire of a port has reached the other end.
     Delivered,
-    /// A port's parser channel has taken in the packet that it was serving.
+    /// A port's ingress parser has ended with a packet.
     Parsed,
     /// The packet that entered ingress first leaves it.
     IngressDone,
-    /// A copy leaves the bus of the replication engine.
-    CopyDone,
     /// A clone from egress comes to the traffic manager.
     CloneDone,
     /// A frame that a fault has held up reaches the other end of its wire.
@@ -64,10 +62,9 @@ impl Event {
             0 => Kind::Delivered,
             1 => Kind::Parsed,
             2 => Kind::IngressDone,
-            3 => Kind::CopyDone,
-            4 => Kind::CloneDone,
-            5 => Kind::Late,
-            6 => Kind::PortReady,
+            3 => Kind::CloneDone,
+            4 => Kind::Late,
+            5 => Kind::PortReady,
             _ => Kind::Wake,
         }
     }
@@ -337,11 +334,10 @@ impl EventQueue {
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 8] = [
+    const KINDS: [Kind; 7] = [
         Kind::Delivered,
         Kind::Parsed,
         Kind::IngressDone,
-        Kind::CopyDone,
         Kind::CloneDone,
         Kind::Late,
         Kind::PortReady,
@@ -397,7 +393,7 @@ mod tests {
         let mut now = 0;
         for round in 0..20_000u64 {
             for _ in 0..span() % 3 {
-                let (time, kind) = (now + span(), KINDS[(span() % 8) as usize]);
+                let (time, kind) = (now + span(), KINDS[(span() % 7) as usize]);
                 heap.push(Reverse((time, kind, queue.scheduled())));
                 queue.schedule(time, kind, subject(0));
             }

@@ -1,4 +1,4 @@
-//! The ingress pipelines: from a parser channel to the traffic manager.
+//! The ingress pipelines: from a parser to the traffic manager.
 //!
 //! A packet takes the same time through a pipeline whatever the program does with it, so packets leave in the order in
 //! which they entered. What the program decides is not needed before the packet leaves. So the program is executed for
@@ -12,8 +12,9 @@ use crate::network::Observer;
 use crate::pacer::Picos;
 use crate::parser_channel::{Incoming, Origin};
 use crate::port::Port;
+use crate::timing::{Arrival, Timing};
 use crate::traffic_manager::Wanted;
-use forebay_pipeline::{IngressDecision, IngressPacket, InstanceType, NoTrace, QueuedPacket};
+use forebay_pipeline::{IngressDecision, IngressPacket, NoTrace};
 use std::cell::Cell;
 use std::collections::VecDeque;
 
@@ -26,6 +27,7 @@ struct Inside {
     port: u16,
     entered: Picos,
     random_seed: u64,
+    arrival: Arrival,
     /// The packet itself, until the program is executed for it. It is not looked at before.
     packet: Cell<Option<IngressPacket>>,
     /// Its tag, from then on.
@@ -74,8 +76,7 @@ impl IngressLine {
 }
 
 impl Chip {
-    /// A packet has been taken in by its channel: it enters the pipeline with the next clock, and the channel takes in the
-    /// next one.
+    /// A packet has been parsed: it enters the pipeline with the next clock, and the parser takes the next one.
     #[inline]
     pub(crate) fn parsed<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) {
         let port = &mut self.ports[usize::from(index)];
@@ -87,10 +88,10 @@ impl Chip {
             }
         }
         port.has_clock = false;
-        let packet = port.channel.finish();
-        let leaves = context.now + self.spec.pipelines.ingress_latency_ps;
+        let (packet, arrival) = port.channel.finish();
+        let leaves = context.now + self.timing.ingress_latency;
         context.schedule(leaves, Kind::IngressDone, 0);
-        if let Some(duration) = port.channel.begin() {
+        if let Some(duration) = port.channel.begin(&self.timing) {
             context.schedule(context.now + duration, Kind::Parsed, index);
         }
         self.books.ingress_passes += 1;
@@ -98,6 +99,7 @@ impl Chip {
             port: index,
             entered: context.now,
             random_seed: self.seeds.next(),
+            arrival,
             packet: Cell::new(Some(packet)),
             tag: Cell::new(0),
             decisions: Cell::new(0),
@@ -113,10 +115,12 @@ impl Chip {
     #[inline(never)]
     fn execute_ingress(&mut self, place: usize) {
         let IngressLine { inside, others, .. } = &mut self.line;
+        let timing = &self.timing;
         let burst = place..inside.len().min(place + BURST);
         let packets = inside.range(burst).filter_map(Inside::take);
         let decide = |index, decision| {
             let Inside {
+                arrival,
                 decisions,
                 first,
                 wanted,
@@ -125,7 +129,7 @@ impl Chip {
             match decisions.replace(decisions.get() + 1) {
                 0 => {
                     if let IngressDecision::Enqueue(packet) = &decision {
-                        wanted.set(Wanted::of(packet));
+                        wanted.set(Wanted::of(packet, timing.parse_behind(packet, *arrival)));
                     }
                     first.set(Some(decision));
                 }
@@ -148,30 +152,32 @@ impl Chip {
             IngressDecision::Enqueue(packet) if decisions == 1 => {
                 self.enqueue_as(packet, leaves.wanted.get(), leaves.port, context);
             }
-            first => self.decided(first, decisions - 1, (leaves.port, leaves.tag.get()), context),
+            first => {
+                let packet = (leaves.port, leaves.tag.get(), leaves.arrival);
+                self.decided(first, decisions - 1, packet, context);
+            }
         }
     }
 
-    /// What becomes of a packet, with its port and its tag, for which the program did not decide just that it goes to a
+    /// What becomes of a packet, with its port, its tag and what the parser met, for which the program did not decide just that it goes to a
     /// queue.
     #[inline(never)]
     fn decided<O: Observer>(
         &mut self,
         first: IngressDecision,
         mut others: u32,
-        (port, tag): (u16, u64),
+        (port, tag, arrival): (u16, u64, Arrival),
         context: &mut Context<'_, O>,
     ) {
-        let (mut fates, mut replicas) = (0, 0);
+        let mut fates = 0;
         let mut next = Some(first);
         while let Some(decision) = next {
             fates += u64::from(!matches!(decision, IngressDecision::Digest(_)));
             match decision {
-                IngressDecision::Enqueue(packet) if packet.instance_type() == InstanceType::Replicated => {
-                    replicas += 1;
-                    self.replica(packet, replicas, port, context);
+                IngressDecision::Enqueue(packet) => {
+                    let parts = self.timing.parse_behind(&packet, arrival);
+                    self.enqueue(packet, port, parts, context);
                 }
-                IngressDecision::Enqueue(packet) => self.enqueue(packet, port, context),
                 // Without a recirculation port on this side, a packet goes round as one that is resubmitted.
                 IngressDecision::Resubmit(packet) | IngressDecision::Recirculate(packet) => {
                     self.resubmit(port, packet, context);
@@ -188,7 +194,7 @@ impl Chip {
         self.books.copies += fates - 1;
     }
 
-    /// A packet goes back to its port's parser channel, as often as the chip permits.
+    /// A packet goes back to its port's parser, as often as the chip permits.
     fn resubmit<O: Observer>(&mut self, port: u16, packet: IngressPacket, context: &mut Context<'_, O>) {
         let limit = self.spec.parser.max_resubmissions;
         if limit > 0 && packet.passes().resubmissions > limit {
@@ -196,51 +202,20 @@ impl Chip {
         }
         self.arrive(port, Origin::Resubmitted, packet, context);
     }
-
-    /// The first copy goes as any packet does, the others over the bus.
-    #[inline(never)]
-    fn replica<O: Observer>(&mut self, packet: QueuedPacket, count: u32, port: u16, context: &mut Context<'_, O>) {
-        if count == 1 {
-            return self.enqueue(packet, port, context);
-        }
-        let pipe = self.ports[usize::from(port)].pipe;
-        match self.pipes[usize::from(pipe)].bus.offer(packet) {
-            Ok(true) => self.begin_copy(pipe, context),
-            Ok(false) => {}
-            Err(packet) => {
-                self.lose(port, packet.tag, Loss::ReplicationBufferFull, context);
-                self.worker.discard(packet);
-            }
-        }
-    }
-
-    fn begin_copy<O: Observer>(&mut self, pipe: u16, context: &mut Context<'_, O>) {
-        if let Some(duration) = self.pipes[usize::from(pipe)].bus.begin(&self.spec) {
-            context.schedule(context.now + duration, Kind::CopyDone, pipe);
-        }
-    }
-
-    /// A copy has left the bus.
-    #[inline(never)]
-    pub(crate) fn copy_done<O: Observer>(&mut self, pipe: u16, context: &mut Context<'_, O>) {
-        let packet = self.pipes[usize::from(pipe)].bus.finish();
-        let port = packet.egress_port as u16;
-        self.enqueue(packet, port, context);
-        self.begin_copy(pipe, context);
-    }
 }
 
 impl Port {
-    /// A packet comes to the parser channel, and comes back when there is no room for it.
+    /// A packet comes to the parser, and comes back when there is no room for it.
     #[inline(always)]
     pub(crate) fn arrive<O: Observer>(
         &mut self,
         index: u16,
         origin: Origin,
         incoming: Incoming,
+        timing: &Timing,
         context: &mut Context<'_, O>,
     ) -> Result<(), (Loss, IngressPacket)> {
-        if let Some(duration) = self.channel.offer(origin, incoming)? {
+        if let Some(duration) = self.channel.offer(origin, incoming, timing)? {
             context.schedule(context.now + duration, Kind::Parsed, index);
         }
         Ok(())

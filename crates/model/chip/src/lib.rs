@@ -1,12 +1,11 @@
 //! The timed switch around a pipeline: a deterministic model of switch silicon.
 //!
 //! ```text
-//!  link ─► input buffer ─► parser channel ─► ingress pipeline ─► traffic manager ─► egress pipeline ─► link
-//!              ▲   ▲        new packets          │  │  ▲           buffer, queues      │    │
-//!              │   │        first                │  │  └─ bus ─ replication engine     │    │
-//!              │   └── resubmit buffer ◄─────────┘  └──────── clones ─────────► ▲      │    │
-//!              │                                                                └──────┘    │
-//!              └─────────────────────────── loopback port ◄─────────────────────────────────┘
+//!  link ─► input buffer ─► parser ─► ingress ─► traffic manager ─► parser ─► egress ─► link
+//!              ▲   ▲       new packets   │  │    buffer, queues       ▲          │  │
+//!              │   │       first         │  └── copies, clones ──►    └─ clones ─┘  │
+//!              │   └── resubmit buffer ◄─┘                                          │
+//!              └──────────────────────── loopback port ◄────────────────────────────┘
 //! ```
 //!
 //! The chip decides *when*, in what order and under what contention; *what* becomes of a packet is decided by the same
@@ -19,7 +18,7 @@
 //! * An [`Observer`] is told of every packet that leaves or is lost.
 //!
 //! # Time
-//! Integer picoseconds ([`Picos`]). What has a rate (a link, a bus, a clock of 1.22 GHz) carries the part of a picosecond
+//! Integer picoseconds ([`Picos`]). What has a rate (a link, a parser, a clock of 1.22 GHz) carries the part of a picosecond
 //! that a packet leaves over to the next one ([`Pacer`]), so that no period is ever truncated in the long run. Events at
 //! the same time have a total order: see [`events`].
 //!
@@ -29,7 +28,7 @@
 //!
 //! # What is not modelled
 //! Bits on serial lanes, forward error correction, pause frames, cut-through (a frame is parsed when its last byte has
-//! come), the delay of table writes, and the sharing of buffer cells by copies of a packet (each copy is charged).
+//! come), the delay of table writes, headroom and pauses, and the sharing of buffer cells by copies of a packet (each copy is charged).
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
@@ -45,12 +44,13 @@ mod ingress;
 mod link;
 mod network;
 mod pacer;
+mod parse;
 mod parser_channel;
 mod port;
-mod replication;
 mod scheduler;
 mod sharing;
 mod spec;
+mod timing;
 mod traffic_manager;
 
 pub use books::{Books, Loss};

@@ -295,12 +295,6 @@ impl Network {
         (buffer.used_bytes(), buffer.used_max_bytes())
     }
 
-    /// Time that the replication buses of a chip were taken so far, by pipeline.
-    pub fn replication_busy(&self, chip: u16) -> Vec<Picos> {
-        let pipes = &self.chips[usize::from(chip)].pipes;
-        pipes.iter().map(|pipe| pipe.bus.busy()).collect()
-    }
-
     /// Messages to the control plane since the last call, and how many more were lost since the beginning.
     pub fn take_digests(&mut self, chip: u16) -> (Vec<DigestMessage>, u64) {
         let chip = &mut self.chips[usize::from(chip)];
@@ -315,7 +309,6 @@ fn handle<O: Observer>(chips: &mut [Chip], links: &mut [Link], kind: Kind, index
     match kind {
         Kind::Parsed => chip.parsed(index, context),
         Kind::IngressDone => chip.ingress_done(context),
-        Kind::CopyDone => chip.copy_done(index, context),
         Kind::CloneDone => chip.clone_done(context),
         Kind::PortReady => chip.port_ready(index, context),
         Kind::Delivered => {
@@ -324,7 +317,7 @@ fn handle<O: Observer>(chips: &mut [Chip], links: &mut [Link], kind: Kind, index
             if matches!(port.wire_end, WireEnd::Link(_)) || !port.faults.is_empty() {
                 return deliver_what_faults_leave(chips, links, index, frame.packet, context);
             }
-            if let Err((loss, frame)) = port.arrive(index, Origin::Recirculated, frame, context) {
+            if let Err((loss, frame)) = port.arrive(index, Origin::Recirculated, frame, &chip.timing, context) {
                 chip.lose_arrived(index, frame, loss, context);
             }
         }

@@ -1,12 +1,13 @@
-//! The way of a port's packets into the ingress pipeline.
+//! The way of a port's packets into ingress: input buffers and the parser.
 //!
-//! One channel of limited bits and packets a second takes in, one after another, the packets of three buffers: first what
-//! is new, then what was recirculated through this port, then what was resubmitted (the published switch gives
+//! The parser takes one packet after another, each for as many cycles as it has states for it (see [`crate::parse`]): first
+//! what is new, then what was recirculated through this port, then what was resubmitted (the published switch gives
 //! resubmitted packets lower priority than new ones, and loses them under overload).
 
 use crate::books::Loss;
 use crate::pacer::{Pacer, Picos};
-use crate::spec::{ChipSpec, Framing};
+use crate::spec::ChipSpec;
+use crate::timing::{Arrival, Timing};
 use forebay_pipeline::IngressPacket;
 use std::collections::VecDeque;
 
@@ -48,40 +49,38 @@ struct InputBuffer {
 
 #[derive(Debug)]
 pub(crate) struct ParserChannel {
-    /// The packet that is being taken in. None waits when there is none.
-    serving: Option<IngressPacket>,
+    /// The packet that is being parsed. None waits when there is none.
+    serving: Option<(IngressPacket, Arrival)>,
     buffers: [InputBuffer; 3],
-    bits: Pacer,
-    packets: Pacer,
-    short_packet_bytes: u32,
-    framing: Framing,
+    parts: Pacer,
     busy: Picos,
 }
 
 impl ParserChannel {
-    pub(crate) fn new(spec: &ChipSpec) -> ParserChannel {
-        let parser = &spec.parser;
-        let resubmit_packets = parser.resubmit_buffer_packets as usize;
-        let by_bytes = |bytes, full| InputBuffer::new(bytes, usize::MAX, full);
+    pub(crate) fn new(spec: &ChipSpec, timing: &Timing) -> ParserChannel {
+        let resubmit_packets = spec.parser.resubmit_buffer_packets as usize;
+        let by_bytes = |full| InputBuffer::new(spec.ports.input_buffer_bytes, usize::MAX, full);
         ParserChannel {
             serving: None,
             buffers: [
-                by_bytes(spec.ports.input_buffer_bytes, Loss::InputBufferFull),
-                by_bytes(parser.recirculation_buffer_bytes, Loss::RecirculationBufferFull),
+                by_bytes(Loss::InputBufferFull),
+                by_bytes(Loss::RecirculationBufferFull),
                 InputBuffer::new(u64::MAX, resubmit_packets, Loss::ResubmitBufferFull),
             ],
-            bits: Pacer::new(parser.bits_per_second),
-            packets: Pacer::new(parser.packets_per_second),
-            short_packet_bytes: parser.short_packet_bytes,
-            framing: spec.framing,
+            parts: Pacer::new(timing.parts_per_second),
             busy: 0,
         }
     }
 
-    /// Begins to take in a packet, and says how long that takes; or lets it wait for its turn when another one is being
-    /// taken in; or gives it back with the reason why there is no room.
+    /// Begins to parse a packet, and says how long that takes; or lets it wait for its turn when another one is being
+    /// parsed; or gives it back with the reason why there is no room.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, origin: Origin, incoming: Incoming) -> Result<Option<Picos>, (Loss, IngressPacket)> {
+    pub(crate) fn offer(
+        &mut self,
+        origin: Origin,
+        incoming: Incoming,
+        timing: &Timing,
+    ) -> Result<Option<Picos>, (Loss, IngressPacket)> {
         let buffer = &mut self.buffers[origin as usize];
         if !buffer.has_room(incoming.bytes) {
             return Err((buffer.full, incoming.packet));
@@ -90,32 +89,27 @@ impl ParserChannel {
             buffer.push(incoming);
             return Ok(None);
         }
-        Ok(Some(self.serve(incoming)))
+        Ok(Some(self.serve(incoming, timing)))
     }
 
-    /// The packet that was being taken in.
+    /// The packet that was being parsed.
     #[inline]
-    pub(crate) fn finish(&mut self) -> IngressPacket {
+    pub(crate) fn finish(&mut self) -> (IngressPacket, Arrival) {
         self.serving.take().expect("an end of service has a beginning")
     }
 
-    /// Begins to take in the next packet that waits, after [`Self::finish`]; says how long that takes.
+    /// Begins to parse the next packet that waits, after [`Self::finish`]; says how long that takes.
     #[inline(always)]
-    pub(crate) fn begin(&mut self) -> Option<Picos> {
+    pub(crate) fn begin(&mut self, timing: &Timing) -> Option<Picos> {
         let incoming = self.buffers.iter_mut().find_map(InputBuffer::pop)?;
-        Some(self.serve(incoming))
+        Some(self.serve(incoming, timing))
     }
 
     #[inline]
-    fn serve(&mut self, Incoming { packet, bytes }: Incoming) -> Picos {
-        self.serving = Some(packet);
-        let by_bits = self.bits.take(8 * self.framing.wire_bytes(bytes));
-        let by_packets = if bytes > self.short_packet_bytes {
-            self.packets.take(1)
-        } else {
-            0
-        };
-        let duration = by_bits.max(by_packets);
+    fn serve(&mut self, Incoming { packet, .. }: Incoming, timing: &Timing) -> Picos {
+        let (parts, arrival) = timing.parse(&packet);
+        self.serving = Some((packet, arrival));
+        let duration = self.parts.take(parts.into());
         self.busy += duration;
         duration
     }
@@ -125,7 +119,7 @@ impl ParserChannel {
         self.busy
     }
 
-    /// Packets in its buffers, and the one that it takes in.
+    /// Packets in its buffers, and the one that it parses.
     pub(crate) fn packets(&self) -> u64 {
         let waiting: usize = self.buffers.iter().map(|buffer| buffer.packets.len()).sum();
         waiting as u64 + u64::from(self.serving.is_some())
@@ -173,10 +167,15 @@ mod tests {
         packet.into()
     }
 
+    /// A parser of one state for every packet, of 1 ns.
+    fn timing() -> Timing {
+        Timing::of_one_state(1_000_000_000)
+    }
+
     #[test]
     fn new_packets_go_before_those_that_come_back() {
-        let spec = ChipSpec::known("tofino").unwrap();
-        let mut channel = ParserChannel::new(&spec);
+        let (spec, timing) = (ChipSpec::known("tofino").unwrap(), timing());
+        let mut channel = ParserChannel::new(&spec, &timing);
         let offers = [
             (Origin::Resubmitted, 0),
             (Origin::Resubmitted, 1),
@@ -184,37 +183,25 @@ mod tests {
             (Origin::New, 3),
         ];
         for (origin, tag) in offers {
-            let begins = channel.offer(origin, packet(60, tag)).unwrap();
-            assert_eq!(begins.is_some(), tag == 0, "the first finds the channel idle");
+            let begins = channel.offer(origin, packet(60, tag), &timing).unwrap();
+            assert_eq!(begins, (tag == 0).then_some(1_000), "the first finds the parser idle");
         }
-        let mut order = vec![channel.finish().tag];
-        while channel.begin().is_some() {
-            order.push(channel.finish().tag);
+        let mut order = vec![channel.finish().0.tag];
+        while channel.begin(&timing).is_some() {
+            order.push(channel.finish().0.tag);
         }
         assert_eq!(order, [0, 3, 2, 1]);
     }
 
     #[test]
-    fn long_packets_are_limited_by_packets_short_ones_by_bits() {
-        let mut spec = ChipSpec::known("tofino").unwrap();
-        spec.parser.bits_per_second = 1_000_000_000_000;
-        spec.parser.packets_per_second = 100_000_000;
-        let mut channel = ParserChannel::new(&spec);
-        assert_eq!(channel.offer(Origin::New, packet(76, 0)).unwrap(), Some(800));
-        assert_eq!(channel.offer(Origin::New, packet(77, 0)).unwrap(), None);
-        channel.finish();
-        assert_eq!(channel.begin(), Some(10_000));
-    }
-
-    #[test]
     fn the_resubmit_buffer_counts_packets_the_others_bytes() {
-        let spec = ChipSpec::known("tofino").unwrap();
-        let mut channel = ParserChannel::new(&spec);
-        channel.offer(Origin::New, packet(60, 0)).unwrap();
+        let (mut spec, timing) = (ChipSpec::known("tofino").unwrap(), timing());
+        spec.ports.input_buffer_bytes = 10_000;
+        let mut channel = ParserChannel::new(&spec, &timing);
+        channel.offer(Origin::New, packet(60, 0), &timing).unwrap();
         let mut refused = |origin, bytes| {
-            (0..)
-                .find_map(|count| Some((count, channel.offer(origin, packet(bytes, 0)).err()?.0)))
-                .unwrap()
+            let offer = |count| Some((count, channel.offer(origin, packet(bytes, 0), &timing).err()?.0));
+            (0..).find_map(offer).unwrap()
         };
         assert_eq!(refused(Origin::Resubmitted, 100), (16, Loss::ResubmitBufferFull));
         assert_eq!(refused(Origin::New, 1000), (10, Loss::InputBufferFull));

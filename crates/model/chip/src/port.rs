@@ -1,10 +1,11 @@
-//! A port: its parser channel, its queues and its wire.
+//! A port: its parsers, its queues and its wire.
 
 use crate::fault::Fault;
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::{Incoming, ParserChannel};
 use crate::scheduler::{Backlog, QUEUES_MAX, Scheduler, Service};
 use crate::spec::ChipSpec;
+use crate::timing::Timing;
 use forebay_pipeline::QueuedPacket;
 use std::collections::VecDeque;
 
@@ -44,7 +45,7 @@ pub struct PortReport {
     pub sent_bytes: u64,
     /// Time that the wire was taken, also for packets that egress dropped.
     pub wire_busy_ps: Picos,
-    /// Time that the parser channel was taken.
+    /// Time that the ingress parser was taken.
     pub parser_busy_ps: Picos,
 }
 
@@ -67,6 +68,8 @@ pub(crate) struct Waiting {
     pub(crate) enqueued: Picos,
     pub(crate) length: u32,
     pub(crate) cells: u32,
+    /// Parts of cycles that the egress parser will take for it.
+    pub(crate) parse_parts: u32,
     /// Packets before it when it came.
     pub(crate) depth: u32,
 }
@@ -184,10 +187,11 @@ pub(crate) enum WireEnd {
 pub(crate) struct Port {
     pub(crate) pipe: u16,
     pub(crate) channel: ParserChannel,
-    /// The packet that the channel has taken in waits for a clock of its pipeline.
+    /// The packet that has been parsed waits for a clock of its pipeline.
     pub(crate) has_clock: bool,
     pub(crate) queues: Queues,
     pub(crate) scheduler: Scheduler,
+    pub(crate) egress_parser: Pacer,
     pub(crate) wire: Pacer,
     pub(crate) wire_end: WireEnd,
     pub(crate) link_delay: Picos,
@@ -195,27 +199,31 @@ pub(crate) struct Port {
     pub(crate) on_wire: VecDeque<(Picos, Incoming)>,
     /// What goes wrong on the wire.
     pub(crate) faults: Vec<Fault>,
-    /// When the wire can take the next frame.
+    /// When the egress parser can take the next packet, and the wire has room for it.
     pub(crate) free_at: Picos,
+    /// When the last frame has left.
+    pub(crate) wire_free_at: Picos,
     /// Whether it is already known when the next packet will be taken from the queues.
     pub(crate) is_scheduled: bool,
     pub(crate) report: PortReport,
 }
 
 impl Port {
-    pub(crate) fn new(spec: &ChipSpec, pipe: u16) -> Port {
+    pub(crate) fn new(spec: &ChipSpec, timing: &Timing, pipe: u16) -> Port {
         let mut port = Port {
             pipe,
-            channel: ParserChannel::new(spec),
+            channel: ParserChannel::new(spec, timing),
             has_clock: false,
             queues: Queues::default(),
             scheduler: Scheduler::new(std::iter::empty()),
+            egress_parser: Pacer::new(timing.parts_per_second),
             wire: Pacer::new(spec.ports.bits_per_second),
             wire_end: WireEnd::Outside,
             link_delay: 0,
             on_wire: VecDeque::new(),
             faults: Vec::new(),
             free_at: 0,
+            wire_free_at: 0,
             is_scheduled: false,
             report: PortReport::default(),
         };
@@ -247,7 +255,7 @@ impl Port {
         self.scheduler = Scheduler::new(configs.iter().map(|config| config.service));
     }
 
-    /// Packets in the port's channel and queues, and those on its wire.
+    /// Packets in the port's buffers and queues, and those on its wire.
     pub(crate) fn packets(&self) -> u64 {
         let waiting: usize = self.queues.queues.iter().map(Queue::len).sum();
         self.channel.packets() + (waiting + self.on_wire.len()) as u64

@@ -21,12 +21,14 @@ pub struct ChipSpec {
     pub framing: Framing,
     /// Ingress and egress pipelines.
     pub pipelines: Pipelines,
-    /// Between a port's input buffer and the ingress pipeline.
+    /// Between a port's input buffer and ingress, and between its queues and egress.
     pub parser: Parser,
+    /// Of match-action stages, deparsers and traffic manager.
+    pub latency: Latency,
     /// The packet buffer of the traffic manager.
     pub buffer: Buffer,
-    /// The packet replication engine.
-    pub replication: Replication,
+    /// Deficit weighted round robin.
+    pub scheduler: Scheduler,
     /// The match-action stages that programs must fit, by the name that `forebay build --chip` knows; none when every
     /// program runs.
     #[serde(default)]
@@ -70,7 +72,7 @@ pub struct Ports {
     pub count: u16,
     /// Bits a second of each, on the wire.
     pub bits_per_second: u64,
-    /// Bytes that wait for the parser channel; what comes when it is full is lost.
+    /// Bytes that wait for the parser; what comes when it is full is lost.
     pub input_buffer_bytes: u64,
 }
 
@@ -94,54 +96,88 @@ pub struct Framing {
 pub struct Pipelines {
     /// How many.
     pub count: u16,
-    /// Packets a second that each takes: one a clock.
-    pub packets_per_second: u64,
-    /// From the parser to the traffic manager.
-    pub ingress_latency_ps: u64,
-    /// From the traffic manager to the wire.
-    pub egress_latency_ps: u64,
+    /// Cycles a second of parsers and match-action stages. 0: none of them takes time.
+    pub clock_hz: u64,
 }
 
-/// The channel by which a port's packets come into the ingress pipeline: new ones first, then those that come back.
+/// The parsers of a port, one before ingress and one before egress: each takes one state a cycle. See the `parse` module
+/// for what a state is.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parser {
-    /// Bits a second, frames counted with their framing.
-    pub bits_per_second: u64,
-    /// Packets a second, of those that are longer than `short_packet_bytes`.
-    pub packets_per_second: u64,
-    /// Packets up to this length are parsed as fast as they come.
-    pub short_packet_bytes: u32,
+    /// States that the chip's compiler adds before those of an ingress parser.
+    pub added_states: u32,
+    /// The same, of a program that resubmits packets.
+    pub added_states_resubmit: u32,
+    /// The same, of an egress parser.
+    pub added_states_egress: u32,
+    /// Bytes that a state takes into containers of all sizes.
+    pub state_bytes: u32,
+    /// Bytes that a state takes into containers of 32 bits alone.
+    pub word_state_bytes: u32,
+    /// Bytes of words on a packet's way for which there are containers of 32 bits.
+    pub word_group_bytes: u32,
+    /// Bytes that a state takes into the other containers.
+    pub late_word_state_bytes: u32,
+    /// Bytes of words that go into registers, or come from them, that a state takes.
+    pub register_state_bytes: u32,
     /// Resubmitted packets that may wait; a further one is lost.
     pub resubmit_buffer_packets: u32,
-    /// Recirculated packets that may wait, in bytes.
-    pub recirculation_buffer_bytes: u64,
     /// How often a packet may be resubmitted between two arrivals at a port; a further time it is lost. 0: without a
     /// limit.
     #[serde(default)]
     pub max_resubmissions: u32,
 }
 
+/// The time that a packet takes beside parsers, queues and wires. In cycles but for the last two.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// Of the match-action stages of ingress or egress together.
+    pub base_cycles: u32,
+    /// Of a stage that is matched by what an earlier stage writes, and of the first.
+    pub match_cycles: u32,
+    /// More, when such a stage searches a TCAM.
+    pub ternary_cycles: u32,
+    /// More, when it accesses a register.
+    pub register_cycles: u32,
+    /// Of a stage that computes with what an earlier stage writes.
+    pub action_cycles: u32,
+    /// Of any other stage.
+    pub concurrent_cycles: u32,
+    /// The least of all stages of egress.
+    pub egress_least_cycles: u32,
+    /// Packets that stages and deparser hold at the same time; 0: any number. A pipeline whose latency is longer takes
+    /// fewer packets a second.
+    pub packets_inside: u32,
+    /// Cycles that a packet is held beside those of the stages.
+    pub inside_cycles: u32,
+    /// From the stages of ingress to the queues: deparser, traffic manager.
+    pub ingress_rest_ps: u64,
+    /// From the stages of egress to the wire and back: deparser, ports.
+    pub egress_rest_ps: u64,
+}
+
 /// The packet buffer that all queues share.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Buffer {
-    /// Its size.
-    pub bytes: u64,
+    /// Cells in the pool of all queues.
+    pub cells: u64,
     /// What is allocated together.
     pub cell_bytes: u32,
-    /// A queue may hold so many hundredths of the cells that are free (Choudhury and Hahne, 1998); 0: all of them.
-    pub threshold_percent: u32,
+    /// A queue may hold so many hundredths of the pool's cells that are free (Choudhury and Hahne, 1998); 0: all of them.
+    pub share_percent: u32,
+    /// Cells that each queue has beside the pool.
+    pub queue_cells: u64,
 }
 
-/// The packet replication engine: the first copy goes the way of any packet, the others over its bus.
+/// How queues take turns.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Replication {
-    /// Bits a second, frames counted with their framing.
-    pub bits_per_second: u64,
-    /// Copies that may wait for the bus; a further one is lost.
-    pub buffer_packets: u32,
+pub struct Scheduler {
+    /// Bytes a turn for each unit of a queue's weight.
+    pub bytes_per_weight: u32,
 }
 
 /// Why a text is no specification of a chip.
@@ -167,6 +203,8 @@ impl std::error::Error for SpecError {}
 /// Chips that are known by name.
 const KNOWN: &[(&str, &str)] = &[
     ("tofino", include_str!("../chips/tofino.toml")),
+    ("tofino-32", include_str!("../chips/tofino-32.toml")),
+    ("tofino-a0", include_str!("../chips/tofino-a0.toml")),
     ("tofino2", include_str!("../chips/tofino2.toml")),
     ("v1model-ideal", include_str!("../chips/v1model-ideal.toml")),
 ];
@@ -319,19 +357,18 @@ mod tests {
         let spec = ChipSpec::known("tofino").unwrap();
         let names: Vec<String> = spec.fitted().into_iter().map(|constant| constant.name).collect();
         let expected = [
-            "parser.bits_per_second",
-            "parser.packets_per_second",
-            "parser.short_packet_bytes",
-            "pipelines.egress_latency_ps",
-            "pipelines.ingress_latency_ps",
+            "latency.egress_rest_ps",
+            "latency.ingress_rest_ps",
+            "parser.register_state_bytes",
+            "scheduler.bytes_per_weight",
         ];
         assert_eq!(names, expected);
-        assert_eq!(spec.fitted()[2].value, "76");
+        assert_eq!(spec.fitted()[2].value, "8");
         let wrong = KNOWN[0]
             .1
-            .replace("[from.parser]", "[from.parser]\nbit_per_second = { source = \"none\" }");
+            .replace("[from.parser]", "[from.parser]\nstates = { source = \"none\" }");
         let said = ChipSpec::from_toml(&wrong).unwrap_err().message;
-        assert!(said.contains("there is no value parser.bit_per_second"), "{said}");
+        assert!(said.contains("there is no value parser.states"), "{said}");
     }
 
     #[test]

@@ -15,23 +15,32 @@ pub(crate) struct Wanted {
     egress_port: u32,
     length: u32,
     priority: u8,
+    /// Parts of cycles that the egress parser will take for it.
+    parse_parts: u32,
 }
 
 impl Wanted {
     #[inline]
-    pub(crate) fn of(packet: &QueuedPacket) -> Wanted {
+    pub(crate) fn of(packet: &QueuedPacket, parse_parts: u32) -> Wanted {
         Wanted {
             egress_port: packet.egress_port,
             length: packet.length(),
             priority: packet.priority,
+            parse_parts,
         }
     }
 }
 
 impl Chip {
-    /// Into the queue of the packet's port and priority.
-    pub(crate) fn enqueue<O: Observer>(&mut self, packet: QueuedPacket, from: u16, context: &mut Context<'_, O>) {
-        let wanted = Wanted::of(&packet);
+    /// Into the queue of the packet's port and priority; the egress parser will take so many parts of cycles for it.
+    pub(crate) fn enqueue<O: Observer>(
+        &mut self,
+        packet: QueuedPacket,
+        from: u16,
+        parse_parts: u32,
+        context: &mut Context<'_, O>,
+    ) {
+        let wanted = Wanted::of(&packet, parse_parts);
         self.enqueue_as(packet, wanted, from, context);
     }
 
@@ -48,6 +57,7 @@ impl Chip {
             egress_port: index,
             length,
             priority,
+            parse_parts,
         } = wanted;
         let Some(port) = self.ports.get_mut(index as usize) else {
             return self.beyond_ports(packet, wanted, from, context);
@@ -67,6 +77,7 @@ impl Chip {
             packet,
             length,
             cells,
+            parse_parts,
             enqueued: context.now,
         };
         port.queues.push(queue_index, waiting);
@@ -110,9 +121,10 @@ impl Port {
     #[inline(always)]
     pub(crate) fn dequeue(&mut self, now: Picos, buffer: &mut PacketBuffer) -> Option<(Waiting, u32)> {
         let queue_index = self.scheduler.next(&self.queues)?;
+        let held = self.queues.get(queue_index).cells;
         let mut waiting = self.queues.pop(queue_index, now)?;
         waiting.packet.priority = queue_index as u8;
-        buffer.give(waiting.cells);
+        buffer.give(waiting.cells, held);
         Some((waiting, self.queues.get(queue_index).len() as u32))
     }
 }

@@ -136,34 +136,29 @@ impl Observer for Record {
 
 /// A chip much smaller than any real one, so that everything overflows.
 fn small_chip() -> impl Strategy<Value = ChipSpec> {
-    let rate = || prop_oneof![Just(0u64), 1_000_000_000u64..20_000_000_000];
     (
-        rate(),
-        rate(),
+        10_000_000u64..2_000_000_000,
+        any::<bool>(),
         1u64..4_000,
         1u32..8,
-        rate(),
-        500u64..20_000,
+        5u64..250,
         0u32..200,
+        0u64..10,
         0u64..500_000,
     )
-        .prop_map(|(bits, bus, input, resubmit, packets, buffer, threshold, latency)| {
+        .prop_map(|(clock, fast, input, resubmit, cells, share, own, latency)| {
             let mut spec = ChipSpec::known("tofino").unwrap();
             spec.ports.count = 8;
             spec.ports.bits_per_second = 10_000_000_000;
             spec.ports.input_buffer_bytes = input;
-            spec.parser.bits_per_second = bits;
-            spec.parser.packets_per_second = packets / 100;
+            spec.pipelines.clock_hz = if fast { 0 } else { clock };
             spec.parser.resubmit_buffer_packets = resubmit;
             // Half of the chips permit the second resubmission of PUBLISHED_ROUNDS.
             spec.parser.max_resubmissions = resubmit % 2;
-            spec.parser.recirculation_buffer_bytes = input;
-            spec.replication.bits_per_second = bus;
-            spec.replication.buffer_packets = resubmit;
-            spec.buffer.bytes = buffer;
-            spec.buffer.threshold_percent = threshold;
-            spec.pipelines.ingress_latency_ps = latency;
-            spec.pipelines.packets_per_second = packets / 10;
+            spec.buffer.cells = cells;
+            spec.buffer.share_percent = share;
+            spec.buffer.queue_cells = own;
+            spec.latency.ingress_rest_ps = latency;
             spec
         })
 }
@@ -183,6 +178,7 @@ fn config(spec: &ChipSpec, subject: usize, engine: Engine, quantum: u32) -> Chip
         spec: spec.clone(),
         pipeline: pipeline(subject, engine),
         ports: vec![loopback(1), loopback(4)],
+        alike: 1,
         seed: 1,
     }
 }
@@ -245,10 +241,11 @@ proptest! {
     }
 }
 
-/// A little over the limit N-packets lose some of their messages, far over it also all of them (Wang et al. 2019, section 9).
+/// Over the limit N-packets lose some of their messages, far over it also all of them (Wang et al. 2019, section 9). A little
+/// over it, with packets at equal distances, only passes are lost that would have taken no message.
 #[test]
 fn too_many_n_packets_are_lost_in_part_and_as_a_whole() {
-    let mut spec = ChipSpec::known("tofino").unwrap();
+    let mut spec = ChipSpec::known("tofino-a0").unwrap();
     spec.parser.max_resubmissions = 0;
     let losses = |load: f64| {
         let mut network = Network::new();
@@ -256,8 +253,8 @@ fn too_many_n_packets_are_lost_in_part_and_as_a_whole() {
             .add_chip(config(&spec, PUBLISHED_ROUNDS, Engine::Jit, 1_500))
             .unwrap();
         let mut record = Record::default();
-        // 80 bytes, three passes of 8.7 ns each.
-        let gap = 3.0 * 1e6 / 115.0 / load;
+        // Three passes of nine states at 1.1 GHz: three of the compiler's own, four headers, 32 bytes of payload.
+        let gap = 3.0 * 9.0 * 1e3 / 1.1 / load;
         for tag in 0..4_000u64 {
             network.advance((tag as f64 * gap) as Picos, &mut record);
             network.arrive(Place { chip: 0, port: 0 }, &N_PACKET, tag, &mut record);
@@ -269,8 +266,8 @@ fn too_many_n_packets_are_lost_in_part_and_as_a_whole() {
         (count(0), count(1), count(2))
     };
     assert_eq!(losses(0.99), (0, 0, 4_000));
-    let (whole, part, _) = losses(1.1);
-    assert!(part > 0, "{whole} {part}");
+    let (whole, part, _) = losses(1.7);
+    assert!(whole == 0 && part > 0, "{whole} {part}");
     let (whole, part, _) = losses(3.5);
     assert!(whole > 0 && part > 0, "{whole} {part}");
 }

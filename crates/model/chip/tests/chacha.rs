@@ -110,6 +110,7 @@ fn encrypt(program: (&str, &str), passes: usize, secret: &Secret, packets: &[Vec
         spec: ChipSpec::known("tofino").expect("a known chip"),
         pipeline: pipeline(program.0, program.1, passes, secret),
         ports: vec![loopback(1), loopback(2)],
+        alike: 1,
         seed: 1,
     };
     network.add_chip(chip).expect("ports exist");

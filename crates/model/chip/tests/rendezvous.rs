@@ -114,6 +114,7 @@ fn run(load: Load, fault: Option<&FaultSpec>) -> Outcome {
         spec: ChipSpec::known("tofino").expect("a known chip"),
         pipeline: pipeline(load.keeps_order),
         ports: vec![loopback(1), loopback(2)],
+        alike: 1,
         seed: 1,
     };
     network.add_chip(chip).expect("ports exist");

@@ -1,15 +1,16 @@
 //! Closed formulas for what is simulated.
 //!
 //! Those of aggregation and disaggregation say how much of the wire N-packets may take (messages, for a ring), in Gbps.
-//! With L(N) the bytes of an N-packet on the wire, W the rate of a port, B and M the bits and packets a second of a parser
-//! channel, R the rate of the replication bus:
+//! With L(N) the bytes of an N-packet on the wire, W the rate of a port, and a parser that takes one state a cycle of f Hz:
+//! a and b states of the compiler's own before those of ingress and egress, four for the headers of a message, r(1) for a
+//! payload that goes into registers and e(N) for those of an N-packet:
 //!
 //! | name | formula | what limits |
 //! |---|---|---|
-//! | `aggregate` | min(W, M·8·L(1)) | parser channel, in packets |
+//! | `aggregate` | min(W, f·8·L(1)/(a + 4 + r(1))) | ingress parser |
 //! | `theory` | W·L(N)/(N·L(1)) | the output port |
-//! | `resubmit` | min(B, M·8·L(N))/(N + 1) | parser channel: N + 1 passes |
-//! | `multicast` | min(`theory`, R/(N − 1)) | replication bus: N − 1 copies |
+//! | `multicast` | min(`theory`, f·8·L(N)/(N·(b + 4 + e(N)))) | egress parser: N copies |
+//! | `resubmit` | min(`multicast`, f·8·L(N)/((N + 1)·(a + 4 + e(N)))) | ingress parser: N + 1 passes |
 //! | `ring-resubmit`, `ring-multicast` | min(`aggregate`, C/(`theory`/W)) | whichever of both switches |
 //! | `naive-P` | P·W/(n + 1) | P ports, for recirculation of whole packets |
 //! | `payload-recirculations` | the analytical model of a rendezvous unit (`unit_model`), read with n + 1 passes of a header | |
@@ -18,7 +19,7 @@
 //! All constants are those of the chip's specification that the simulation reads, so a formula that reads a fitted one is
 //! no evidence of its own: see [`constants`].
 
-use crate::unit_model::{HEADER_BYTES, Reading, Unit};
+use crate::unit_model::{Reading, Unit};
 use forebay_sim::ChipSpec;
 use std::collections::BTreeMap;
 
@@ -67,20 +68,18 @@ pub(crate) const NAMES: [&str; 8] = [
 
 /// The constants of the chip's specification that a formula reads, beside the rate of ports and the framing.
 pub(crate) fn constants(name: &str) -> &'static [&'static str] {
-    const PARSER: [&str; 3] = [
-        "parser.bits_per_second",
-        "parser.packets_per_second",
-        "parser.short_packet_bytes",
-    ];
-    const BUS: [&str; 1] = ["replication.bits_per_second"];
-    const BOTH: [&str; 4] = [PARSER[0], PARSER[1], PARSER[2], BUS[0]];
+    const REGISTERS: &str = "parser.register_state_bytes";
+    const WORDS: &str = "parser.word_group_bytes";
     match name {
-        "aggregate" | "resubmit" | "ring-resubmit" => &PARSER,
-        "multicast" => &BUS,
-        "ring-multicast" => &BOTH,
+        "aggregate" => &[REGISTERS],
+        "resubmit" | "multicast" => &[WORDS],
+        "ring-resubmit" | "ring-multicast" => &[REGISTERS, WORDS],
         _ => &[],
     }
 }
+
+/// Parser states of Ethernet, IPv4, UDP and flag headers.
+const HEADER_STATES: u32 = 4;
 
 /// Bytes of the flag header in S, the length of a message.
 const FLAG_BYTES: usize = 6;
@@ -90,7 +89,7 @@ fn unit(parameters: &BTreeMap<String, String>, spec: &ChipSpec, reading: Reading
     Some(Unit {
         n: number("n")?,
         gbps: number("GBPS")?,
-        weight: number("QUANTUM")? / HEADER_BYTES,
+        weight: number("OMEGA")?,
         packet_bytes: number("BYTES")?,
         port_gbps: Chip(spec).line(),
         framing_bytes: (spec.wire_bytes(PLAIN_BYTES) - u64::from(PLAIN_BYTES)) as f64,
@@ -109,38 +108,50 @@ impl Chip<'_> {
         limit(self.0.ports.bits_per_second)
     }
 
-    /// What a parser channel takes, of frames of this length.
-    fn parser(&self, frame_bytes: usize) -> f64 {
-        let parser = &self.0.parser;
+    /// What a parser takes when each frame of this length makes it go through so many states.
+    fn parser(&self, frame_bytes: usize, states: f64) -> f64 {
         let bits = 8.0 * self.0.wire_bytes(frame_bytes as u32) as f64;
-        let by_packets = match parser.packets_per_second {
+        match self.0.pipelines.clock_hz {
             0 => f64::INFINITY,
-            packets => packets as f64 / 1e9 * bits,
-        };
-        match frame_bytes > parser.short_packet_bytes as usize {
-            true => limit(parser.bits_per_second).min(by_packets),
-            false => limit(parser.bits_per_second),
+            clock => clock as f64 / 1e9 * bits / states,
         }
     }
 
+    /// States for the payloads of an N-packet.
+    fn payloads(&self, bytes: usize) -> f64 {
+        let parser = &self.0.parser;
+        let wide = (parser.word_group_bytes as usize).min(bytes);
+        wide as f64 / f64::from(parser.word_state_bytes)
+            + (bytes - wide) as f64 / f64::from(parser.late_word_state_bytes)
+    }
+
     fn aggregate(&self, payload: usize) -> f64 {
+        let parser = &self.0.parser;
         let frame = forebay_traffic::wire::aggregate_frame_bytes(payload, 1);
-        self.line().min(self.parser(frame))
+        let states = parser.added_states + HEADER_STATES + (payload as u32).div_ceil(parser.register_state_bytes);
+        self.line().min(self.parser(frame, states.into()))
     }
 
     fn theory(&self, payload: usize, count: usize) -> f64 {
         self.line() * forebay_traffic::wire::aggregation_ratio(payload, count)
     }
 
-    fn resubmit(&self, payload: usize, count: usize) -> f64 {
-        let passes = if count == 1 { 1.0 } else { count as f64 + 1.0 };
+    /// What a parser takes of N-packets that pass it so often, with so many states of the compiler's own.
+    fn passes(&self, payload: usize, count: usize, passes: usize, added_states: u32) -> f64 {
         let frame = forebay_traffic::wire::aggregate_frame_bytes(payload, count);
-        self.line().min(self.parser(frame) / passes)
+        let states = f64::from(added_states + HEADER_STATES) + self.payloads(payload * count);
+        self.parser(frame, states) / passes as f64
     }
 
     fn multicast(&self, payload: usize, count: usize) -> f64 {
-        let bus = limit(self.0.replication.bits_per_second);
-        self.theory(payload, count).min(bus / (count as f64 - 1.0).max(1.0))
+        let copies = self.passes(payload, count, count, self.0.parser.added_states_egress);
+        self.theory(payload, count).min(copies)
+    }
+
+    fn resubmit(&self, payload: usize, count: usize) -> f64 {
+        let passes = if count == 1 { 1 } else { count + 1 };
+        let rounds = self.passes(payload, count, passes, self.0.parser.added_states_resubmit);
+        self.multicast(payload, count).min(rounds)
     }
 
     fn ring(&self, payload: usize, count: usize, disaggregation: f64) -> f64 {
@@ -170,22 +181,23 @@ mod tests {
 
     #[test]
     fn the_formulas_give_what_stands_in_the_documents() {
-        let tofino = ChipSpec::known("tofino").unwrap();
-        assert_eq!(of("theory", 8, 46, &tofino), 43.8);
-        assert_eq!(of("resubmit", 2, 22, &tofino), 31.9);
-        assert_eq!(of("resubmit", 2, 46, &tofino), 35.0);
-        assert_eq!(of("multicast", 4, 22, &tofino), 33.3);
-        assert_eq!(of("ring-multicast", 4, 22, &tofino), 86.3);
-        assert_eq!(value("none", &BTreeMap::new(), &tofino), None);
+        let chip = ChipSpec::known("tofino-a0").unwrap();
+        assert_eq!(of("theory", 8, 46, &chip), 43.8);
+        assert_eq!(of("aggregate", 2, 42, &chip), 95.0);
+        assert_eq!(of("resubmit", 2, 22, &chip), 33.9);
+        assert_eq!(of("resubmit", 2, 46, &chip), 36.2);
+        assert_eq!(of("multicast", 4, 22, &chip), 33.2);
+        assert_eq!(of("ring-multicast", 4, 22, &chip), 86.0);
+        assert_eq!(value("none", &BTreeMap::new(), &chip), None);
         assert!(NAMES.iter().all(|name| is_known(name)) && is_known("naive-30") && !is_known("none"));
     }
 
     #[test]
     fn the_formulas_read_the_chips_specification() {
-        let mut chip = ChipSpec::known("tofino").unwrap();
-        chip.parser.bits_per_second = 60_000_000_000;
-        assert_eq!(of("resubmit", 2, 46, &chip), 20.0);
-        chip.replication.bits_per_second = 0;
+        let mut chip = ChipSpec::known("tofino-a0").unwrap();
+        chip.pipelines.clock_hz = 550_000_000;
+        assert_eq!(of("resubmit", 2, 46, &chip), 18.1);
+        chip.pipelines.clock_hz = 0;
         assert_eq!(of("multicast", 8, 22, &chip), 28.4);
         chip.ports.bits_per_second = 400_000_000_000;
         assert_eq!(of("theory", 8, 46, &chip), 175.0);

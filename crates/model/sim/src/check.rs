@@ -1,6 +1,6 @@
 //! What can be wrong with a scenario although it can be read.
 
-use crate::scenario::{ChipEntry, Scenario, TrafficEntry};
+use crate::scenario::{ChipEntry, QueueEntry, Scenario, TrafficEntry};
 use crate::setup::{Reader, Setup, picos, queue_configs};
 use forebay_chip::{ChipSpec, Loss, Network, NoObserver, Picos, Place, PortConfig};
 use std::collections::BTreeSet;
@@ -10,6 +10,9 @@ const QUEUES_MAX: usize = 8;
 
 /// The longest simulation that is taken for meant: a minute of simulated time.
 const DURATION_MAX_US: f64 = 60e6;
+
+/// The most groups of ports: one for each port.
+const ALIKE_MAX: u32 = 511;
 
 /// The largest rate of a stream.
 const RATE_MAX_GBPS: f64 = 10_000.0;
@@ -171,11 +174,19 @@ pub(crate) fn ports(entry: &ChipEntry, spec: &ChipSpec, reader: &mut Reader<'_>)
         if port.queues.len() > QUEUES_MAX {
             reader.wrong(span.clone(), format!("a port has at most {QUEUES_MAX} queues"));
         }
-        if port.queues.iter().any(|queue| queue.quantum_bytes == Some(0)) {
+        let zero = |queue: &QueueEntry| queue.quantum_bytes == Some(0) || queue.weight == Some(0);
+        if port.queues.iter().any(zero) {
             reader.wrong(
                 span.clone(),
-                "a queue with a quantum of 0 bytes would never be served; it is at least 1",
+                "a queue with a weight of 0, or a quantum of 0 bytes, would never be served; it is at least 1",
             );
+        }
+        if port
+            .queues
+            .iter()
+            .any(|queue| queue.quantum_bytes.is_some() && queue.weight.is_some())
+        {
+            reader.wrong(span.clone(), "a queue has a weight or a quantum_bytes, not both");
         }
         for &number in port.numbers.get_ref() {
             if number >= spec.ports.count {
@@ -191,11 +202,23 @@ pub(crate) fn ports(entry: &ChipEntry, spec: &ChipSpec, reader: &mut Reader<'_>)
                 number,
                 loopback: port.loopback,
                 bits_per_second: (port.gbps * 1e9) as u64,
-                queues: queue_configs(port),
+                queues: queue_configs(port, spec),
             });
         }
     }
     configs
+}
+
+/// How many groups of ports are alike.
+pub(crate) fn alike(entry: &ChipEntry, reader: &mut Reader<'_>) -> u32 {
+    let Some(alike) = &entry.alike else { return 1 };
+    if !(1..=ALIKE_MAX).contains(alike.get_ref()) {
+        reader.wrong(
+            alike.span(),
+            format!("alike is {}; it is 1 to {ALIKE_MAX}", alike.get_ref()),
+        );
+    }
+    *alike.get_ref()
 }
 
 /// Times and rates of a traffic entry; see [`crate::source::Stream::rates`].

@@ -5,7 +5,8 @@
 //! compared = sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
 //! sum      = product { ("+" | "-") product }
 //! product  = factor { ("*" | "/" | "%") factor }
-//! factor   = "-" factor | "(" choice ")" | number | name | ("min" | "max") "(" choice "," choice ")"
+//! factor   = "-" factor | "(" choice ")" | number | name
+//!          | ("min" | "max") "(" choice "," choice ")" | "round" "(" choice ")"
 //! ```
 //!
 //! Numbers are `f64`; a comparison is 1 when it holds and 0 when it does not. A result without a fraction is written
@@ -152,6 +153,12 @@ impl<'a> Reader<'a> {
             )),
             "min" => self.of_two(f64::min),
             "max" => self.of_two(f64::max),
+            "round" => {
+                self.must_take("(")?;
+                let number = self.choice()?;
+                self.must_take(")")?;
+                Ok(number.round())
+            }
             name if is_name(name) => {
                 let text = (self.value)(name)?;
                 text.trim()

@@ -154,8 +154,6 @@ pub struct ChipResults {
     pub dropped: BTreeMap<String, u64>,
     /// Ports that carried something.
     pub ports: Vec<PortResults>,
-    /// Share of the measured time that the replication bus of each pipeline was taken.
-    pub replication_bus_utilisation: Vec<f64>,
     /// The most bytes of the packet buffer that were taken at any time.
     pub buffer_max_bytes: u64,
     /// Bytes of the packet buffer in each sample.
@@ -175,7 +173,7 @@ pub struct PortResults {
     pub sent_frames: u64,
     /// Share of the time that the wire was taken.
     pub wire_utilisation: f64,
-    /// Share of the time that the parser channel was taken.
+    /// Share of the time that the ingress parser was taken.
     pub parser_utilisation: f64,
 }
 

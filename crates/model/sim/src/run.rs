@@ -49,12 +49,6 @@ struct Watched {
     at_end: QueueSample,
 }
 
-/// How long the parts of a chip were busy until some time.
-struct Busy {
-    ports: Vec<PortReport>,
-    replication: Vec<Picos>,
-}
-
 pub(crate) struct Simulation<'a> {
     pub(crate) setup: &'a Setup,
     pub(crate) network: Network,
@@ -63,8 +57,8 @@ pub(crate) struct Simulation<'a> {
     sources: Vec<(Source<'a>, Option<&'a [u8]>)>,
     scale: f64,
     watched: Vec<Watched>,
-    /// By chip, at the end of the warm-up and at that of the traffic.
-    busy: [Vec<Busy>; 2],
+    /// What the ports of each chip had carried at the end of the warm-up, and at that of the traffic.
+    ports: [Vec<Vec<PortReport>>; 2],
     buffer_samples: Vec<Vec<u64>>,
     sample: Picos,
     pub(crate) end: Picos,
@@ -117,7 +111,7 @@ impl<'a> Simulation<'a> {
             sources: sources.collect(),
             scale: scale(setup, run),
             watched: queues.collect(),
-            busy: [Vec::new(), Vec::new()],
+            ports: [Vec::new(), Vec::new()],
             buffer_samples: vec![Vec::new(); setup.chips.len()],
             network,
             sample,
@@ -153,25 +147,23 @@ impl<'a> Simulation<'a> {
         for watched in &mut self.watched {
             watched.at_end = self.network.queue(watched.place, watched.queue);
         }
-        self.busy[1] = self.busy_so_far();
+        self.ports[1] = self.ports_so_far();
     }
 
     fn note_warm_up(&mut self) {
         for watched in &mut self.watched {
             watched.at_warm_up = self.network.queue(watched.place, watched.queue);
         }
-        self.busy[0] = self.busy_so_far();
+        self.ports[0] = self.ports_so_far();
     }
 
-    fn busy_so_far(&self) -> Vec<Busy> {
+    fn ports_so_far(&self) -> Vec<Vec<PortReport>> {
         let chips = (0..).zip(&self.setup.chips);
-        let busy = chips.map(|(chip, setup)| Busy {
-            ports: (0..setup.spec.ports.count)
-                .map(|port| self.network.port(Place { chip, port }))
-                .collect(),
-            replication: self.network.replication_busy(chip),
+        let ports = chips.map(|(chip, setup)| {
+            let ports = 0..setup.spec.ports.count;
+            ports.map(|port| self.network.port(Place { chip, port })).collect()
         });
-        busy.collect()
+        ports.collect()
     }
 
     fn wake(&mut self, number: u16) {
@@ -309,7 +301,6 @@ impl<'a> Simulation<'a> {
         let errors = &setup.program.errors;
         let dropped = books.program_drops().iter();
         let lost = self.meter.lost.iter().filter(|((place, _), _)| place.chip == index);
-        let [warm, end] = self.busy.each_ref().map(|busy| &busy[usize::from(index)].replication);
         ChipResults {
             name: setup.name.clone(),
             spec: setup.spec.name.clone(),
@@ -324,7 +315,6 @@ impl<'a> Simulation<'a> {
                 .collect(),
             dropped: dropped.map(|(reason, count)| (reason.label(errors), *count)).collect(),
             ports: self.ports(index),
-            replication_bus_utilisation: warm.iter().zip(end).map(|(warm, end)| self.share(end - warm)).collect(),
             buffer_max_bytes: self.network.buffer_bytes(index).1,
             buffer_samples_bytes: self.buffer_samples[usize::from(index)].clone(),
             queues: self.queues(index),
@@ -337,7 +327,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn ports(&self, chip: u16) -> Vec<PortResults> {
-        let [warm, end] = self.busy.each_ref().map(|busy| &busy[usize::from(chip)].ports);
+        let [warm, end] = self.ports.each_ref().map(|ports| &ports[usize::from(chip)]);
         let of_port = |(port, (warm, end)): (u16, (&PortReport, &PortReport))| {
             let all = self.network.port(Place { chip, port });
             (all.received_frames + all.sent_frames > 0).then(|| PortResults {

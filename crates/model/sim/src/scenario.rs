@@ -167,6 +167,8 @@ pub(crate) struct ChipEntry {
     pub(crate) commands: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) engine: EngineEntry,
+    /// How many groups of ports there are that carry what those of the scenario carry; one is simulated.
+    pub(crate) alike: Option<Spanned<u32>>,
     /// Runs a program that does not fit the chip, for the reason that must be given.
     #[serde(default)]
     pub(crate) ignore_fit: bool,
@@ -202,18 +204,24 @@ pub(crate) struct PortEntry {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(
     deny_unknown_fields,
-    expecting = "a queue, as in { quantum_bytes = 1500, capacity_bytes = 88_000 },"
+    expecting = "a queue, as in { weight = 10, capacity_bytes = 88_000 },"
 )]
 pub(crate) struct QueueEntry {
-    /// Bytes a turn of deficit weighted round robin; strict priority when it is not there.
+    /// Weight of deficit weighted round robin, in the chip's unit; strict priority when neither it nor a quantum is there.
+    pub(crate) weight: Option<u32>,
+    /// In place of a weight, bytes a turn.
     pub(crate) quantum_bytes: Option<u32>,
     #[serde(default)]
     pub(crate) capacity_bytes: u64,
 }
 
 impl QueueEntry {
-    pub(crate) fn service(&self) -> Service {
-        self.quantum_bytes.map_or(Service::Strict, Service::Quantum)
+    /// On a chip where a unit of weight is worth so many bytes.
+    pub(crate) fn service(&self, bytes_per_weight: u32) -> Service {
+        let by_weight = self.weight.map(|weight| weight.saturating_mul(bytes_per_weight));
+        self.quantum_bytes
+            .or(by_weight)
+            .map_or(Service::Strict, Service::Quantum)
     }
 }
 
@@ -295,7 +303,10 @@ fn yes() -> bool {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum ArrivalsEntry {
+    /// At the rate, each frame up to a frame's time early or late.
     #[default]
+    Jittered,
+    /// At the rate exactly.
     Constant,
     Poisson,
     /// So many frames back to back, then a pause.

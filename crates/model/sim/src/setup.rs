@@ -44,6 +44,7 @@ pub(crate) struct ChipSetup {
     engine: Engine,
     entries: Vec<Test>,
     ports: Vec<PortConfig>,
+    alike: u32,
     /// Rules of the chip that do not hold here.
     pub(crate) lifted: Vec<Lifted>,
 }
@@ -193,6 +194,7 @@ impl Setup {
                 spec: chip.spec.clone(),
                 pipeline,
                 ports: chip.ports.clone(),
+                alike: chip.alike,
                 seed: seed.wrapping_add(index as u64),
             };
             network.add_chip(config).map_err(|error| of_chip(error.to_string()))?;
@@ -285,6 +287,7 @@ impl Reader<'_> {
             program,
             entries,
             ports,
+            alike: check::alike(entry, self),
             lifted,
         })
     }
@@ -393,9 +396,9 @@ fn capture_frames(library: &dyn Library, file: &str) -> Result<Vec<Vec<u8>>, Str
 }
 
 /// Queues of a port as the chip wants them.
-pub(crate) fn queue_configs(entry: &crate::scenario::PortEntry) -> Vec<QueueConfig> {
+pub(crate) fn queue_configs(entry: &crate::scenario::PortEntry, spec: &ChipSpec) -> Vec<QueueConfig> {
     let queue = |queue: &crate::scenario::QueueEntry| QueueConfig {
-        service: queue.service(),
+        service: queue.service(spec.scheduler.bytes_per_weight),
         capacity_bytes: queue.capacity_bytes,
     };
     entry.queues.iter().map(queue).collect()

@@ -80,7 +80,7 @@ impl<'a> Source<'a> {
         let frame = &self.stream.frames[self.sent as usize % self.stream.frames.len()];
         self.sent += 1;
         let bits = 8 * (self.wire_bytes)(frame.len() as u32);
-        let begins = self.due.max(self.line_free);
+        let begins = (self.due + self.jitter(bits)).max(self.line_free);
         self.line_free = begins + self.line.take(bits);
         self.due += self.gap(bits);
         Some((self.line_free, frame))
@@ -93,11 +93,20 @@ impl<'a> Source<'a> {
         self.next(scale)
     }
 
+    /// How much later a frame begins than the stream's rate says: up to twice the time that it takes on the line.
+    fn jitter(&mut self, bits: u64) -> Picos {
+        if !matches!(self.stream.arrivals, ArrivalsEntry::Jittered) {
+            return 0;
+        }
+        let frame = u128::from(bits) * 1_000_000_000_000 / u128::from(self.stream.line_bits_per_second.max(1));
+        ((2 * frame * u128::from(self.random.next_u64())) >> 64) as Picos
+    }
+
     /// From the beginning of a frame to that of the next.
     fn gap(&mut self, bits: u64) -> Picos {
         let mean = self.pacer.take(bits);
         match self.stream.arrivals {
-            ArrivalsEntry::Constant => mean,
+            ArrivalsEntry::Constant | ArrivalsEntry::Jittered => mean,
             ArrivalsEntry::Poisson => (mean as f64 * exponential(&mut self.random)) as Picos,
             ArrivalsEntry::Bursts { frames } => {
                 self.burst_gap += mean;
@@ -148,6 +157,17 @@ mod tests {
             [10_000, 110_000],
             "1000 bits take 10 ns on the wire, and come each 100 ns"
         );
+    }
+
+    #[test]
+    fn jitter_keeps_the_rate_and_the_order() {
+        let rates = vec![(0, 10_000_000_000), (1_000_000, 0)];
+        let times = times(&stream(ArrivalsEntry::Jittered, rates));
+        assert_eq!(times.len(), 10);
+        for (frame, time) in (0..).zip(&times) {
+            let exact = 10_000 + 100_000 * frame;
+            assert!((exact..exact + 20_000).contains(time), "{times:?}");
+        }
     }
 
     #[test]

@@ -189,13 +189,7 @@ fn chip(chip: &ChipResults, text: &mut String) {
         line!(text, "  dropped by the program, {reason}: {count}");
     }
     ports(chip, text);
-    let busiest = chip.replication_bus_utilisation.iter().copied().fold(0.0, f64::max);
-    line!(
-        text,
-        "  packet buffer at most {} bytes, replication bus {:.1} %",
-        chip.buffer_max_bytes,
-        100.0 * busiest
-    );
+    line!(text, "  packet buffer at most {} bytes", chip.buffer_max_bytes);
     if !chip.fitted.is_empty() {
         let names: Vec<&str> = chip.fitted.iter().map(|constant| constant.name.as_str()).collect();
         line!(

@@ -126,6 +126,7 @@ impl ChipDevice {
             ports: (0..spec.ports.count).map(fair_port).collect(),
             spec,
             pipeline,
+            alike: 1,
             seed: 0,
         };
         network.add_chip(config).expect("every port that is configured exists");

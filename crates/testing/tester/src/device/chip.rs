@@ -109,6 +109,7 @@ pub fn chip(
         ports: numbers.iter().map(port).collect(),
         spec,
         pipeline,
+        alike: 1,
         seed: 0,
     })?;
     let line = |number: &u32| Line {

@@ -1,0 +1,383 @@
+//! A program's parser unfolded: selects at fixed bits of the frame, and what each way takes.
+
+use super::cycles::{Costs, Taken, bits_of};
+use super::values::{Value, Values};
+use forebay_bits::Bits;
+use forebay_ir::{BlockId, Body, Expr, HeaderId, KeySet, Op, Program, SelectCase, Terminator};
+
+/// The most nodes of a tree: what is deeper counts as the end of its way.
+const NODES_MAX: usize = 4096;
+
+/// The most blocks on a way: parsers that consume nothing end too.
+const BLOCKS_MAX: usize = 4096;
+
+/// What a packet meets in a parser.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parsed {
+    /// Time, in [`PARTS`](super::PARTS) of a cycle.
+    pub(crate) parts: u32,
+    /// Bytes of the headers that were extracted.
+    pub(crate) header_bytes: u32,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct ParseTree {
+    nodes: Vec<Node>,
+    root: u32,
+}
+
+#[derive(Debug)]
+enum Node {
+    End(Parsed),
+    Select {
+        /// What was met so far; the end of a frame that is too short to go on.
+        so_far: Parsed,
+        keys: Box<[Key]>,
+        cases: Box<[Case]>,
+        default: u32,
+    },
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug)]
+enum Key {
+    Bits { bit: u32, width: u32, mask: u64 },
+    Constant(u64),
+    InstanceType,
+    IngressPort,
+}
+
+#[derive(Debug)]
+struct Case {
+    tests: Box<[Test]>,
+    target: u32,
+}
+
+/// `low <= key & mask <= high`.
+#[derive(Clone, Copy, Debug)]
+struct Test {
+    low: u64,
+    high: u64,
+    mask: u64,
+}
+
+impl ParseTree {
+    /// Unfolds a parser that begins with so many states of the chip's own.
+    pub(crate) fn new(program: &Program, body: &Body, costs: &Costs, added_states: u32) -> ParseTree {
+        let mut builder = Builder {
+            program,
+            body,
+            costs,
+            nodes: Vec::new(),
+        };
+        let way = Way {
+            values: Values::new(program),
+            taken: Taken::new(added_states),
+            bit: 0,
+            header_bits: 0,
+            blocks: 0,
+        };
+        let root = builder.unfold(BlockId(0), way);
+        ParseTree {
+            nodes: builder.nodes,
+            root,
+        }
+    }
+
+    /// What a packet meets.
+    #[inline]
+    pub(crate) fn walk(&self, frame: &[u8], instance_type: u32, ingress_port: u32) -> Parsed {
+        let mut node = self.root;
+        loop {
+            match &self.nodes[node as usize] {
+                Node::End(parsed) => return *parsed,
+                Node::Select {
+                    so_far,
+                    keys,
+                    cases,
+                    default,
+                } => {
+                    let value = |key: &Key| key.read(frame, instance_type, ingress_port);
+                    if keys.iter().any(|key| value(key).is_none()) {
+                        return *so_far;
+                    }
+                    let matches = |case: &&Case| {
+                        let pairs = case.tests.iter().zip(keys.iter());
+                        pairs
+                            .into_iter()
+                            .all(|(test, key)| value(key).is_some_and(|value| test.holds(value)))
+                    };
+                    node = cases.iter().find(matches).map_or(*default, |case| case.target);
+                }
+            }
+        }
+    }
+
+    /// The ends of all ways.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Parsed> + '_ {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::End(parsed) => Some(*parsed),
+            Node::Select { .. } => None,
+        })
+    }
+}
+
+#[cfg(test)]
+impl ParseTree {
+    /// One state for every packet.
+    pub(crate) fn of_one_state() -> ParseTree {
+        let parsed = Parsed {
+            parts: super::PARTS,
+            header_bytes: 0,
+        };
+        ParseTree {
+            nodes: vec![Node::End(parsed)],
+            root: 0,
+        }
+    }
+}
+
+impl Key {
+    /// Its value; none when the frame ends before it.
+    #[inline]
+    fn read(self, frame: &[u8], instance_type: u32, ingress_port: u32) -> Option<u64> {
+        match self {
+            Key::Bits { bit, width, mask } => Some(read_bits(frame, bit, width)? & mask),
+            Key::Constant(value) => Some(value),
+            Key::InstanceType => Some(instance_type.into()),
+            Key::IngressPort => Some(ingress_port.into()),
+        }
+    }
+}
+
+impl Test {
+    #[inline]
+    fn holds(self, value: u64) -> bool {
+        (self.low..=self.high).contains(&(value & self.mask))
+    }
+}
+
+/// Up to 64 bits of a frame.
+#[inline]
+fn read_bits(frame: &[u8], bit: u32, width: u32) -> Option<u64> {
+    let (bit, width) = (bit as usize, width as usize);
+    let (first, end) = (bit / 8, (bit + width).div_ceil(8));
+    let bytes = frame.get(first..end)?;
+    let value = bytes.iter().fold(0u128, |value, byte| value << 8 | u128::from(*byte));
+    let behind = 8 * end - (bit + width);
+    Some((value >> behind) as u64 & (u64::MAX >> (64 - width)))
+}
+
+/// A way through the parser, as far as it has been followed.
+#[derive(Clone)]
+struct Way {
+    values: Values,
+    taken: Taken,
+    bit: u32,
+    header_bits: u32,
+    blocks: usize,
+}
+
+struct Builder<'p> {
+    program: &'p Program,
+    body: &'p Body,
+    costs: &'p Costs,
+    nodes: Vec<Node>,
+}
+
+impl Builder<'_> {
+    /// The node at which a way goes on in a block.
+    fn unfold(&mut self, mut block: BlockId, mut way: Way) -> u32 {
+        loop {
+            let body = self.body;
+            let present = &body.blocks[block.index()];
+            way.blocks += 1;
+            if way.blocks > BLOCKS_MAX || self.nodes.len() >= NODES_MAX {
+                return self.end(way);
+            }
+            if present.label.is_some() {
+                way.taken.end_state(self.costs);
+            }
+            for statement in &present.statements {
+                if !self.follow(&statement.op, &mut way) {
+                    return self.end(way);
+                }
+            }
+            block = match &present.terminator {
+                Terminator::Jump(next) => *next,
+                Terminator::Branch {
+                    condition,
+                    then_block,
+                    else_block,
+                } => match way.values.of(condition) {
+                    Value::Constant(truth) if truth.is_zero() => *else_block,
+                    Value::Constant(_) => *then_block,
+                    _ if self.rejects(*then_block) => *else_block,
+                    _ if self.rejects(*else_block) => *then_block,
+                    _ => return self.longest(&[*then_block, *else_block], &way),
+                },
+                Terminator::Select { keys, cases, default } => return self.select(keys, cases, *default, way),
+                Terminator::Return | Terminator::Exit | Terminator::Reject(_) | Terminator::Apply { .. } => {
+                    return self.end(way);
+                }
+            };
+        }
+    }
+
+    /// Follows an operation; whether it is known where the parser stands afterwards.
+    fn follow(&self, op: &Op, way: &mut Way) -> bool {
+        match op {
+            Op::Extract { header, varbit_bits } => {
+                self.extract(*header, way);
+                varbit_bits.is_none()
+            }
+            Op::Advance { bits } => {
+                way.taken.touch();
+                match way.values.of(bits) {
+                    Value::Constant(bits) => way.bit = way.bit.saturating_add(bits.to_u64_saturating() as u32),
+                    _ => return false,
+                }
+                true
+            }
+            Op::Lookahead { slot } => {
+                way.taken.touch();
+                way.values.set_frame(*slot, way.bit, self.program.slot(*slot).width);
+                true
+            }
+            Op::Assign { slot, value } => {
+                let value = way.values.of(value);
+                way.values.set(*slot, value);
+                true
+            }
+            Op::PacketLength { slot } => {
+                way.values.set(*slot, Value::Unknown);
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn extract(&self, id: HeaderId, way: &mut Way) {
+        let header = &self.program.headers[id.index()];
+        way.taken.extract(self.program, id, self.costs);
+        for field in header.fields.iter().filter(|field| field.length.is_none()) {
+            let width = self.program.slot(field.slot).width;
+            way.values.set_frame(field.slot, way.bit, width);
+            way.bit = way.bit.saturating_add(width);
+        }
+        way.values.set(header.valid, Value::Constant(Bits::from_bool(true)));
+        way.header_bits += bits_of(self.program, header);
+    }
+
+    /// Whether a block only ends the parser with an error.
+    fn rejects(&self, block: BlockId) -> bool {
+        matches!(self.body.blocks[block.index()].terminator, Terminator::Reject(_))
+    }
+
+    fn select(&mut self, keys: &[Expr], cases: &[SelectCase], default: BlockId, mut way: Way) -> u32 {
+        way.taken.touch();
+        let known: Option<Vec<Key>> = keys.iter().map(|key| key_of(way.values.of(key))).collect();
+        let tests: Option<Vec<Vec<Test>>> = cases.iter().map(tests_of).collect();
+        let (Some(keys), Some(tests)) = (known, tests) else {
+            let targets: Vec<BlockId> = cases.iter().map(|case| case.target).chain([default]).collect();
+            return self.longest(&targets, &way);
+        };
+        let so_far = self.parsed(&way);
+        let mut targets = Vec::new();
+        for (case, tests) in cases.iter().zip(tests) {
+            let target = self.unfold(case.target, way.clone());
+            targets.push(Case {
+                tests: tests.into(),
+                target,
+            });
+        }
+        let default = self.unfold(default, way);
+        self.add(Node::Select {
+            so_far,
+            keys: keys.into(),
+            cases: targets.into(),
+            default,
+        })
+    }
+
+    /// The continuation that takes longest, of those among which nothing known decides.
+    fn longest(&mut self, blocks: &[BlockId], way: &Way) -> u32 {
+        let nodes: Vec<u32> = blocks.iter().map(|block| self.unfold(*block, way.clone())).collect();
+        let longest = nodes.into_iter().max_by_key(|node| self.most_parts(*node));
+        longest.unwrap_or_else(|| self.end(way.clone()))
+    }
+
+    fn most_parts(&self, node: u32) -> u32 {
+        match &self.nodes[node as usize] {
+            Node::End(parsed) => parsed.parts,
+            Node::Select { cases, default, .. } => {
+                let targets = cases.iter().map(|case| case.target).chain([*default]);
+                targets.map(|target| self.most_parts(target)).max().unwrap_or(0)
+            }
+        }
+    }
+
+    fn end(&mut self, way: Way) -> u32 {
+        let parsed = self.parsed(&way);
+        self.add(Node::End(parsed))
+    }
+
+    fn parsed(&self, way: &Way) -> Parsed {
+        Parsed {
+            parts: way.taken.clone().end_state(self.costs),
+            header_bytes: way.header_bits / 8,
+        }
+    }
+
+    fn add(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
+    }
+}
+
+fn key_of(value: Value) -> Option<Key> {
+    match value {
+        Value::Constant(bits) => bits.try_to_u64().map(Key::Constant),
+        Value::Frame { bit, width, mask } => Some(Key::Bits { bit, width, mask }),
+        Value::InstanceType => Some(Key::InstanceType),
+        Value::IngressPort => Some(Key::IngressPort),
+        Value::Unknown => None,
+    }
+}
+
+fn tests_of(case: &SelectCase) -> Option<Vec<Test>> {
+    case.keysets.iter().map(test_of).collect()
+}
+
+/// The test of a set of values; none when it is known only at run time.
+fn test_of(keyset: &KeySet) -> Option<Test> {
+    let everything = u64::MAX;
+    Some(match keyset {
+        KeySet::Any => Test {
+            low: 0,
+            high: everything,
+            mask: everything,
+        },
+        KeySet::Exact(value) => Test {
+            low: value.try_to_u64()?,
+            high: value.try_to_u64()?,
+            mask: everything,
+        },
+        KeySet::Mask { value, mask } => {
+            let mask = mask.try_to_u64()?;
+            let value = value.try_to_u64()? & mask;
+            Test {
+                low: value,
+                high: value,
+                mask,
+            }
+        }
+        KeySet::Range { low, high } => Test {
+            low: low.try_to_u64()?,
+            high: high.try_to_u64()?,
+            mask: everything,
+        },
+        KeySet::Equals(_) | KeySet::EqualsMasked { .. } | KeySet::ValueSet { .. } => return None,
+    })
+}
