@@ -2,6 +2,7 @@
 
 use crate::bytestring;
 use crate::status::Error;
+use forebay_pipeline::RECIRCULATION_PORT;
 use forebay_pipeline::v1model::DROP_PORT;
 use std::collections::BTreeMap;
 
@@ -37,6 +38,8 @@ impl Ports {
             (SDN_PORT_CPU, Some(cpu)) => Ok(cpu),
             (number, Some(cpu)) if number == u64::from(cpu) => Ok(cpu),
             (number, _) if number < u64::from(DROP_PORT) => Ok(number as u32),
+            // The pipeline refuses it where the program's architecture has no such port.
+            (number, _) if number == u64::from(RECIRCULATION_PORT) => Ok(RECIRCULATION_PORT),
             _ => Err(Error::invalid(format!(
                 "{what}: there is no port {number}; ports are 0 to {}",
                 DROP_PORT - 1

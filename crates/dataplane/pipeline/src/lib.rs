@@ -40,6 +40,8 @@ pub mod v1model;
 pub use control::LearningCounters;
 pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};
 pub use error::{ControlError, LoadError, ObjectKind};
+/// `PSA_PORT_RECIRCULATE`: copies may have this port in programs for PSA.
+pub use forebay_arch::psa::PORT_RECIRCULATE as RECIRCULATION_PORT;
 pub use forebay_exec::{Event, NoTrace, Tracer};
 pub use forebay_jit::NotedClone;
 pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Stops};

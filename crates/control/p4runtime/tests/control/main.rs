@@ -10,6 +10,7 @@ mod hidden;
 mod matrix;
 mod objects;
 mod pipeline_config;
+mod portable;
 mod profiles;
 mod replication;
 mod save;

@@ -4,6 +4,8 @@ use crate::control::Batch;
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
 use crate::replication::{CloneSession, Replica, ReplicationEngine};
+use forebay_arch::psa::PORT_RECIRCULATE as RECIRCULATION_PORT;
+use forebay_ir::Architecture;
 use std::sync::Arc;
 
 impl Pipeline {
@@ -62,7 +64,20 @@ impl Batch<'_> {
                 expected: "means no multicast: groups begin at 1",
             });
         }
+        self.check_ports(replicas)?;
         self.change_replication(|engine| engine.change_group(group, Some(replicas.to_vec())));
+        Ok(())
+    }
+
+    /// Whether copies may have these ports.
+    fn check_ports(&self, replicas: &[Replica]) -> Result<(), ControlError> {
+        let is_psa = self.pipeline.program.architecture == Architecture::Psa;
+        if !is_psa && replicas.iter().any(|replica| replica.egress_port == RECIRCULATION_PORT) {
+            return Err(ControlError::Unsuitable {
+                name: format!("port {RECIRCULATION_PORT}"),
+                expected: "is PSA's port for recirculation, which this program's architecture has not",
+            });
+        }
         Ok(())
     }
 
@@ -79,6 +94,7 @@ impl Batch<'_> {
 
     /// See [`Pipeline::set_clone_session`].
     pub fn set_clone_session(&mut self, session: u32, config: CloneSession) -> Result<(), ControlError> {
+        self.check_ports(&config.replicas)?;
         self.change_replication(|engine| engine.clone_sessions.insert(session, config));
         Ok(())
     }

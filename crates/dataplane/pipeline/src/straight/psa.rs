@@ -101,7 +101,9 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
 
 /// The port by which packets leave that go round again, unless they take values along.
 pub(super) fn loop_port(program: &Program) -> Option<u32> {
-    let port = *program.intrinsic.get("psa_egress_deparser_input_metadata.egress_port")?;
+    let port = *program
+        .intrinsic
+        .get("psa_egress_deparser_input_metadata.egress_port")?;
     let port = Bits::new(program.slot(port).width, psa::PORT_RECIRCULATE.into());
     (!keeps_metadata(program)).then(|| port.to_u64() as u32)
 }
@@ -162,7 +164,12 @@ fn hand_over(
     let parse = BlockId(first + deparser.len() as u32);
     let width = |slot| program.slot(slot).width;
     let zero = |slot| assign(slot, build::constant(width(slot), 0));
-    let class = build::resize(Expr::Slot(fields.class), width(fields.class), width(fields.egress_class), false);
+    let class = build::resize(
+        Expr::Slot(fields.class),
+        width(fields.class),
+        width(fields.egress_class),
+        false,
+    );
     let class = assign(fields.egress_class, class);
     // The constant has the bits that the program's type of ports has, as in the graph.
     let port = build::constant(width(fields.egress_port), psa::PORT_RECIRCULATE.into());
@@ -177,10 +184,7 @@ fn hand_over(
                 else_block: deparse,
             },
         ),
-        block(
-            vec![zero(fields.group), zero(fields.resubmit)],
-            Terminator::Return,
-        ),
+        block(vec![zero(fields.group), zero(fields.resubmit)], Terminator::Return),
         block(
             Vec::new(),
             Terminator::Branch {
