@@ -244,6 +244,8 @@ pub struct Table {
     by_name: HashTable<Named>,
     /// What entries do, as far as several do the same.
     actions: HashTable<Arc<EntryAction>>,
+    /// Actions to be shared until those are looked for that no entry has any more.
+    until_sweep: usize,
     hasher: RandomState,
     next_id: u64,
     gone: Limbo<Gone>,
@@ -317,6 +319,7 @@ impl Table {
             order: Order::default(),
             by_name: HashTable::new(),
             actions: HashTable::new(),
+            until_sweep: 0,
             hasher: RandomState::new(),
             next_id: 0,
             gone: Limbo::default(),
@@ -396,7 +399,7 @@ impl Table {
         }
         let action = Arc::new(action.clone());
         if self.actions.len() >= SHARED_ACTIONS_MAX {
-            self.actions.retain(|known| Arc::strong_count(known) > 1);
+            self.sweep_actions();
         }
         if self.actions.len() < SHARED_ACTIONS_MAX {
             let hasher = &self.hasher;
@@ -404,6 +407,17 @@ impl Table {
                 .insert_unique(hash, Arc::clone(&action), |known| hasher.hash_one(&**known));
         }
         action
+    }
+
+    /// Forgets actions that no entry has any more, once in as many calls as there are actions at most: where each entry does
+    /// something else, an insertion does not pay for all of them.
+    fn sweep_actions(&mut self) {
+        if self.until_sweep > 0 {
+            self.until_sweep -= 1;
+            return;
+        }
+        self.actions.retain(|known| Arc::strong_count(known) > 1);
+        self.until_sweep = SHARED_ACTIONS_MAX;
     }
 
     /// Gives an entry another action; its key, slot and idle time stay.
