@@ -1,4 +1,4 @@
-//! `cargo xtask release`: an archive of the executable with manual pages, completions and checksums.
+//! `cargo xtask release`: an archive of the executable with manual pages, completions, network functions and checksums.
 //!
 //! It refuses to build one when the version differs from that of the workspace, when CHANGELOG.md has no finished section
 //! for it, when the tag names another commit, or when files differ from the commit.
@@ -86,6 +86,14 @@ fn fill(folder: &Path, binary: &Path) -> Result<()> {
     }
     for document in DOCUMENTS {
         fs::copy(document, folder.join(document)).with_context(|| format!("cannot copy {document}"))?;
+    }
+    // `forebay function` finds them there.
+    let functions = output(Command::new("git").args(["ls-files", "functions"]))?;
+    for file in functions.lines() {
+        let copy = folder.join("share/forebay").join(file);
+        let parent = copy.parent().context("a file is in a folder")?;
+        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        fs::copy(file, &copy).with_context(|| format!("cannot copy {file}"))?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The `forebay` command.
 //!
 //! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`files`,
-//! `numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding tests (`test_suite`) and telling
+//! `numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding functions (`functions`) and tests (`test_suite`) and telling
 //! how they went (`test_report`, `junit`), showing a packet's way (`trace_printer`, `trace_groups`, `event_words`, `value_words`, `source_lines`),
 //! bringing what scenarios name (`library`), showing how far simulations and tests are (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`),
 //! speaking with switches (`ctl`),
@@ -21,6 +21,7 @@ mod ctl;
 mod entries;
 mod event_words;
 mod files;
+mod functions;
 mod junit;
 mod library;
 mod limits;
@@ -91,8 +92,13 @@ fn help() -> anyhow::Result<commands::Status> {
     Ok(commands::Status::Good)
 }
 
+/// A command line from its words, with what a configuration file says. A wrong one ends the process with a message.
+fn parse(words: Vec<OsString>) -> anyhow::Result<CommandLine> {
+    Ok(CommandLine::parse_from(run_config::expand(words, &command_line())?))
+}
+
 fn run(arguments: Vec<OsString>) -> anyhow::Result<commands::Status> {
-    let line = CommandLine::parse_from(run_config::expand(arguments, &command_line())?);
+    let line = parse(arguments)?;
     output::set_level(line.log);
     line.command.run()
 }

@@ -8,6 +8,7 @@ mod ctl;
 mod demo;
 mod experiment;
 mod explain;
+mod function;
 mod man;
 mod run;
 mod sim;
@@ -66,6 +67,8 @@ pub enum Command {
     Trace(trace::Arguments),
     /// Measure how fast packets go through a program, beside the same function written by hand
     Bench(bench::Arguments),
+    /// List network functions, or run one by its name
+    Function(function::Arguments),
     /// Show IoT messages aggregated by one switch and disaggregated by another, over virtual Ethernet
     Demo(demo::Arguments),
     /// Send and receive test traffic through ordinary sockets
@@ -96,6 +99,7 @@ impl Command {
             Command::Tester(arguments) => tester::run(&arguments),
             Command::Trace(arguments) => trace::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
+            Command::Function(arguments) => function::run(&arguments),
             Command::Demo(arguments) => demo::run(&arguments),
             Command::Traffic(arguments) => traffic::run(&arguments),
             Command::Sim(arguments) => sim::run(&arguments),

@@ -121,6 +121,16 @@ pub struct Extras {
 }
 
 impl Arguments {
+    /// Whether entries come from a file or from controllers.
+    pub(super) fn is_configured(&self) -> bool {
+        self.entries.is_some() || self.control.grpc.is_some()
+    }
+
+    /// Takes the entries of a file.
+    pub(super) fn set_entries(&mut self, file: PathBuf) {
+        self.entries = Some(file);
+    }
+
     /// How programs are loaded.
     fn loading(&self) -> forebay_pipeline::Options {
         let mut expiry_profiles = [None; EXPIRY_PROFILES];
