@@ -3,11 +3,14 @@
 use crate::program::{self, CompileOptions, Engine};
 use crate::stf_file;
 use anyhow::{Context, Result, anyhow, bail};
-use forebay_bench::workload::{Aggregate, Custom, Disaggregate, IotScale, L2, L3, PortForward};
+use forebay_bench::workload::{Aggregate, Custom, Disaggregate, IotScale, L2, L3, PortForward, Updates, Writer};
 use forebay_bench::{FrameSet, Scale, Workload};
+use forebay_entries::{Applied, Controller};
 use forebay_packet::pcap;
+use forebay_pipeline::Pipeline;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The programs that have a hand-written twin.
 const PROGRAMS: &[&str] = &["portfwd", "l2fwd", "l3fwd", "iot_aggregate", "iot_disaggregate"];
@@ -42,6 +45,12 @@ pub struct WhatArguments {
     /// Ports of a program of your own; frames come by the first
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "1,2")]
     ports: Vec<u32>,
+    /// Commands that change tables of a program of your own while it is measured, again and again: an STF file
+    #[arg(long, value_name = "FILE.stf")]
+    updates: Option<PathBuf>,
+    /// How many of them a second
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000, requires = "updates", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    updates_per_s: u32,
     #[command(flatten)]
     compile: CompileOptions,
     /// Threads, each with its share of the flows
@@ -255,6 +264,37 @@ fn custom(what: &WhatArguments, path: &Path) -> Result<Custom> {
         }),
         ports: what.ports.clone(),
         frames: frames(capture)?,
+        updates: match &what.updates {
+            None => None,
+            Some(file) => Some(updates(file, what.updates_per_s)?),
+        },
+    })
+}
+
+/// The commands of a file, in turns.
+fn updates(file: &Path, per_s: u32) -> Result<Updates> {
+    let commands: Vec<_> = stf_file::read(file)?.commands;
+    let commands: Vec<_> = commands
+        .into_iter()
+        .map(|command| command.value)
+        .filter(|command| !command.is_traffic())
+        .collect();
+    if commands.is_empty() {
+        bail!("{} holds no commands that change tables", file.display());
+    }
+    let writer = move |pipeline: &Arc<Pipeline>| -> Writer {
+        let mut controller = Controller::new(pipeline.clone());
+        let mut commands = commands.clone().into_iter().cycle();
+        Box::new(
+            move || match commands.next().map(|command| controller.apply(&command)) {
+                Some(Applied::Refused(message) | Applied::Differs(message)) => Err(message),
+                _ => Ok(()),
+            },
+        )
+    };
+    Ok(Updates {
+        per_s,
+        writer: Box::new(writer),
     })
 }
 

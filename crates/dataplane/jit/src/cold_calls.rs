@@ -17,8 +17,9 @@ use std::mem::offset_of;
 use std::sync::OnceLock;
 
 /// The functions that are called so.
-const CALLED_RARELY: [Function; 5] = [
+const CALLED_RARELY: [Function; 6] = [
     runtime::FIND,
+    runtime::FIND_MEMBER,
     runtime::FIND_FOR_FLOW,
     runtime::ADMIT_FLOW,
     runtime::ASK,

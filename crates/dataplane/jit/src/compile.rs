@@ -11,7 +11,7 @@ use crate::packet_context::Shape;
 use crate::pool::Pool;
 use crate::register_groups::RegisterBanks;
 use crate::route::plan::Plan;
-use crate::route::{Notes, Order, Route};
+use crate::route::{Notes, Order, Route, WayId};
 use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature, machine_shuffles};
 use crate::{unused_loads, wide_stores};
 use cranelift_codegen::control::ControlPlane;
@@ -88,7 +88,8 @@ pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Resul
     Ok(unsafe { GraphCode::new(CodeMemory::new(module, pool), entry, plan, needs) })
 }
 
-/// Compiles the fast path through a program, in one of its forms.
+/// Compiles the fast path through a program, in one of its forms. Where it is too large for all ways through its parser, there are the
+/// ones that are wanted and then others.
 ///
 /// # Panics
 /// When the program [has no fast path](Route::is_blocked), or the order of packets can be seen
@@ -98,6 +99,7 @@ pub fn compile_fast_path(
     route: &Route,
     order: Order,
     step_limit: u64,
+    wanted: &[WayId],
 ) -> Result<ShortCode, CompileError> {
     assert!(!route.is_blocked(program, step_limit), "there is a fast path");
     assert!(
@@ -106,7 +108,7 @@ pub fn compile_fast_path(
     );
     let mut module = new_module()?;
     let layout = StateLayout::new(program);
-    let plan = Plan::new(program, route, order, step_limit);
+    let plan = Plan::new(program, route, order, step_limit, wanted);
     let (mut pool, outlined) = (Pool::default(), HashMap::new());
     let ways = Ways::get()?;
     let mut environment = environment(program, &layout, &mut pool, &outlined, ways, step_limit);
@@ -131,6 +133,7 @@ pub fn compile_fast_path(
         steady: uniform && !route.depends_on_time(program),
         searched: environment.searched,
         slots: environment.slots,
+        left_out: plan.left_out.clone(),
     };
     let bytes = generate(&mut module, functions)?;
     let entry = entry_of(&module, function);

@@ -6,7 +6,7 @@ use crate::context::{Context, Memory};
 use crate::flow_slots::SlotLayout;
 use crate::packet_context::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
-use crate::route::{Arguments, BailOut, Obstacle, Order};
+use crate::route::{Arguments, BailOut, Obstacle, Order, WayId};
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
 use forebay_exec::{BitBuffer, Buffers, DigestRequest, PacketFacts, Preserve, Requests};
@@ -52,6 +52,8 @@ pub(crate) struct Needs {
     pub(crate) searched: Vec<TableId>,
     /// How slots of the flow cache are laid out, if it has one.
     pub(crate) slots: Option<SlotLayout>,
+    /// See [`ShortCode::left_out`].
+    pub(crate) left_out: Vec<WayId>,
 }
 
 impl ShortCode {
@@ -85,6 +87,17 @@ impl ShortCode {
     /// What keeps packets off it because the program is too large, or its copies cannot be put together.
     pub fn obstacles(&self) -> &[Obstacle] {
         &self.needs.obstacles
+    }
+
+    /// The ways through the parser that are not in it, and beginnings of ways: packets on them [bail out](BailOut::TooLarge).
+    pub fn left_out(&self) -> &[WayId] {
+        &self.needs.left_out
+    }
+
+    /// No other code has the same.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Whether it takes what look-ups found for the last packet of a flow. A program without look-ups has no use for that: then
@@ -502,13 +515,23 @@ impl<'a> FastPath<'a> {
             fate::DROPPED_IN_INGRESS => Fate::DroppedInIngress,
             fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
             fate::ASSERT_FAILED => Fate::AssertFailed,
-            fate::BAILED_OUT => Fate::BailedOut(BailOut::of_number(fate as u32)),
+            fate::BAILED_OUT => Fate::BailedOut(BailOut::of_number(fate::of_bail_out(fate).0)),
             fate::REPLICATED => Fate::Replicated {
                 first: lane.first_copy as usize,
                 count: fate as u32 as usize,
             },
             other => unreachable!("the code of a fast path does not end with {other}"),
         }
+    }
+
+    /// Which of the [ways that were left out](ShortCode::left_out) a frame of the last burst takes that bailed out for being on one.
+    pub fn way_left_out(&self, index: usize) -> usize {
+        fate::of_bail_out(self.memory.lanes.fates()[index]).1 as usize
+    }
+
+    /// The code.
+    pub fn code(&self) -> &'a ShortCode {
+        self.code
     }
 
     /// How many copies each of the first `count` frames of the last burst, at least one, has become, if as many as every other one

@@ -5,14 +5,14 @@
 //! └───────────┴── a table ─────────────┴── a small record ───────────┴── its key is what the table before has found
 //! ```
 
-use crate::tables::TableLayout;
+use crate::tables::{Members, TableLayout};
 use forebay_bits::Bits;
 use forebay_ir::TableId;
 use forebay_tables::Search;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words of a slot at most. Tables for which there is no room are searched.
-const SLOT_WORDS_MAX: usize = 32;
+const SLOT_WORDS_MAX: usize = 128;
 
 /// Where the parts of a slot are.
 #[derive(Clone, Debug)]
@@ -72,6 +72,8 @@ pub(crate) struct Sought {
     pub(crate) place: FlowPlace,
     /// The places of tables whose keys this one's record says. Nothing has been found there yet when it is another one.
     pub(crate) followers: Vec<FlowPlace>,
+    /// When its entries name members of an action profile.
+    pub(crate) members: Option<Members>,
 }
 
 /// A table that wants a place in slots.
@@ -100,15 +102,24 @@ impl Wanting {
         }
     }
 
-    /// Words of the place with the record's address.
-    fn words(&self) -> usize {
-        1 + self.shape(false).map_or(0, |(key_words, _)| key_words)
+    /// Whether the record is made up for a packet, and is nowhere else.
+    fn needs_copy(&self) -> bool {
+        self.layout.members.is_some()
+    }
+
+    /// Words of the place with the record's address, if that is enough; nothing when there cannot be a place.
+    fn words(&self) -> Option<usize> {
+        let (key_words, _) = self.shape(self.needs_copy())?;
+        Some(match self.needs_copy() {
+            true => key_words + self.layout.record.words(),
+            false => key_words + 1,
+        })
     }
 
     /// And how many more with a copy of it; nothing when it has to be the address.
     fn more_for_copy(&self) -> Option<usize> {
         self.shape(true)?;
-        Some(self.layout.record.words_without_memo() - 1)
+        (!self.needs_copy()).then(|| self.layout.record.words_without_memo() - 1)
     }
 
     fn place(&self, first: usize, with_copy: bool) -> FlowPlace {
@@ -140,10 +151,14 @@ impl SlotLayout {
             let has_place = |leader: &TableId| chosen.iter().any(|other| other.table == *leader);
             table.leader = table.leader.filter(has_place);
             let is_searched = table.layout.search != Some(Search::Never);
-            if is_searched && words + table.words() <= SLOT_WORDS_MAX {
-                words += table.words();
-                chosen.push(table);
+            match table
+                .words()
+                .filter(|more| is_searched && words + more <= SLOT_WORDS_MAX)
+            {
+                Some(more) => words += more,
+                None => continue,
             }
+            chosen.push(table);
         }
         let all = words.next_power_of_two();
         let mut room = all - words;
@@ -152,7 +167,8 @@ impl SlotLayout {
             .filter_map(|table| Some((table.more_for_copy()?, table.table)))
             .collect();
         by_size.sort();
-        let mut copied = BTreeSet::new();
+        let made_up = chosen.iter().filter(|table| table.needs_copy());
+        let mut copied: BTreeSet<TableId> = made_up.map(|table| table.table).collect();
         for (more, table) in by_size {
             if more <= room {
                 room -= more;
@@ -245,6 +261,7 @@ mod tests {
                 key: KeyLayout::new(&keys),
                 search: Search::new(&keys, record.words()),
                 record,
+                members: None,
             },
             leader: leader.map(TableId),
         }
@@ -286,9 +303,9 @@ mod tests {
         let placed = (0..20).filter(|table| layout.place(TableId(*table)).is_some()).count();
         // The first has its key, and all others follow one another.
         assert_eq!(placed, 20);
-        let many = (0..20).map(|table| wanting(table, IPV6, &[], None));
+        let many = (0..60).map(|table| wanting(table, IPV6, &[], None));
         let layout = SlotLayout::new(many).unwrap();
-        assert!(layout.place(TableId(9)).is_some() && layout.place(TableId(10)).is_none());
+        assert!(layout.place(TableId(41)).is_some() && layout.place(TableId(42)).is_none());
         assert!(SlotLayout::new([]).is_none());
         let behind_none = wanting(1, MAC, &[], Some(7));
         assert_eq!(

@@ -137,4 +137,4 @@ pub use inline_caches::leading_tables;
 pub use packet_context::BURST_MAX;
 pub use register_groups::RegisterBanks;
 pub use seed::Seed;
-pub use tables::TableObjects;
+pub use tables::{Members, TableObjects};

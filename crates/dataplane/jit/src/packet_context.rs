@@ -127,6 +127,16 @@ pub(crate) mod fate {
     /// It has become copies, as many as the low half says.
     pub(crate) const REPLICATED: u64 = 6;
 
+    /// The low half of the word of a packet that bailed out for this reason, at this one of the ways that were left out.
+    pub(crate) fn bail_out(reason: u32, way: u32) -> u64 {
+        (way << 8 | reason).into()
+    }
+
+    /// The reason, and the way.
+    pub(crate) fn of_bail_out(fate: u64) -> (u32, u32) {
+        (fate as u32 & 0xff, fate as u32 >> 8)
+    }
+
     /// How many of these, the first among them, one behind the other, are the same.
     #[inline]
     pub(crate) fn alike(fates: &[u64]) -> usize {

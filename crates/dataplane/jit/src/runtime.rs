@@ -11,7 +11,7 @@ use crate::context::{Context, NO_COLOR};
 use crate::fast_path::NotedClone;
 use crate::flow_slots::{FoundForFlow, SlotLayout, Sought};
 use crate::packet_context::{HEAD_WORDS, Lane};
-use crate::tables::TableObjects;
+use crate::tables::{Members, TableObjects};
 use forebay_bits::{Bits, read_bits};
 use forebay_exec::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::pipeline::Argument;
@@ -52,6 +52,7 @@ functions! {
     LOOKUP = lookup(4) -> u64;
     FIND_RECORD = find_record(3) -> u64;
     FIND = find(3);
+    FIND_MEMBER = find_member(3);
     FIND_FOR_FLOW = find_for_flow(4);
     ADMIT_FLOW = admit_flow(4);
     ASK = ask(4);
@@ -295,6 +296,20 @@ unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut La
     }
 }
 
+/// Looks the key of a lane up in a table whose entries name members of an action profile, and makes up a record behind the key.
+unsafe extern "C" fn find_member(context: *const Context<'_>, members: *const Members, lane: *mut Lane) {
+    // SAFETY: see the module; lanes have room for so many words.
+    unsafe {
+        let members = &*members;
+        let key = key_of(lane, HEAD_WORDS, members.key.words());
+        let record = lane.cast::<u64>().add(HEAD_WORDS + members.key.words());
+        let words = slice::from_raw_parts_mut(record, members.record.words());
+        let values = &mut (*(*context).memory).key;
+        (*lane).hit = (*context).objects.find_member(members, key, values, words).into();
+        (*lane).record = record;
+    }
+}
+
 /// Looks the key of a lane up, and notes in a slot of the flow cache what was found.
 unsafe extern "C" fn find_for_flow(
     context: *const Context<'_>,
@@ -306,12 +321,20 @@ unsafe extern "C" fn find_for_flow(
     unsafe {
         let sought = &*sought;
         let (place, tables) = (sought.place, (*context).objects);
-        let (view, pin) = (tables.table(sought.table), tables.pin());
         let key = key_of(lane, HEAD_WORDS, sought.key_words);
-        let found = view.find(key, view.hint(key), pin);
         slot.add(place.key)
             .copy_from_nonoverlapping(key.as_ptr(), place.key_words);
-        let record = found.unwrap_or_else(|| view.default_record(pin)).as_ptr();
+        let record = match &sought.members {
+            Some(members) => {
+                find_member(context, members, lane);
+                (*lane).record
+            }
+            None => {
+                let (view, pin) = (tables.table(sought.table), tables.pin());
+                let found = view.find(key, view.hint(key), pin);
+                found.unwrap_or_else(|| view.default_record(pin)).as_ptr()
+            }
+        };
         match place.found {
             FoundForFlow::Address(word) => slot.add(word).write(record.expose_provenance() as u64),
             FoundForFlow::Copy(word, words) => slot.add(word).copy_from_nonoverlapping(record, words),

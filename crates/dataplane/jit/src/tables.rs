@@ -24,6 +24,10 @@ pub trait TableObjects: Objects {
         packet: PacketFacts,
     ) -> Lookup<'_>;
 
+    /// Finds what a table with an action profile does with a packet, and makes up the record of a table without one: `key` has the words
+    /// that [`KeyLayout::with_selectors`] says. Returns whether it hit. Nothing is counted or metered.
+    fn find_member(&self, members: &Members, key: &[u64], values: &mut Vec<Bits>, record: &mut [u64]) -> bool;
+
     /// What keeps all that tables find.
     fn pin(&self) -> &Pin<'_>;
 
@@ -55,6 +59,8 @@ pub(crate) struct TableLayout {
     pub(crate) record: RecordLayout,
     /// How compiled code searches the table itself; nothing when it calls the runtime.
     pub(crate) search: Option<Search>,
+    /// For entries that name members of an action profile: only on the fast path.
+    pub(crate) members: Option<Members>,
 }
 
 impl TableLayout {
@@ -65,19 +71,80 @@ impl TableLayout {
             return None;
         }
         let keys = key_specs(table);
-        let widths = table.actions.iter().map(|listed| {
-            let params = program.actions[listed.action.index()].params.iter();
-            params.map(|param| param.width).collect::<Vec<u32>>()
-        });
-        let widths: Vec<Vec<u32>> = widths.collect();
+        let widths = widths_of_actions(program, table);
         let widths: Vec<&[u32]> = widths.iter().map(Vec::as_slice).collect();
         let record = RecordLayout::of_actions(&widths, memo);
         Some(TableLayout {
             key: KeyLayout::new(&keys),
             search: Search::new(&keys, record.words()),
             record,
+            members: None,
         })
     }
+
+    /// The layouts of a table on the fast path, where records are made up for entries that name members of an action profile.
+    pub(crate) fn of_fast_path(program: &Program, table: TableId, memo: bool) -> TableLayout {
+        let of_members = || {
+            let members = Members::of(program, table).expect("a table has records or members");
+            TableLayout {
+                key: members.key.clone(),
+                record: members.record.clone(),
+                search: None,
+                members: Some(members),
+            }
+        };
+        TableLayout::new(program, table, memo).unwrap_or_else(of_members)
+    }
+}
+
+/// A table whose entries name members of an action profile, as the fast path looks it up.
+#[derive(Clone, Debug)]
+pub struct Members {
+    /// The table.
+    pub table: TableId,
+    /// Where the fields of its keys are, those that select members behind the others.
+    pub key: KeyLayout,
+    /// Words of the key that are matched.
+    pub matched_words: usize,
+    /// The record that is made up. One action more than the table has is none.
+    pub record: RecordLayout,
+}
+
+impl Members {
+    /// The action in records of packets that have none.
+    pub fn no_action(&self) -> usize {
+        self.record.actions() - 1
+    }
+
+    /// Of a table, if its entries name members.
+    pub(crate) fn of(program: &Program, id: TableId) -> Option<Members> {
+        let table = &program.tables[id.index()];
+        table.implementation?;
+        let keys = key_specs(table);
+        let mut widths = widths_of_actions(program, table);
+        widths.push(Vec::new());
+        let widths: Vec<&[u32]> = widths.iter().map(Vec::as_slice).collect();
+        Some(Members {
+            table: id,
+            key: KeyLayout::with_selectors(&keys),
+            matched_words: KeyLayout::new(&keys).words(),
+            record: RecordLayout::of_actions(&widths, false),
+        })
+    }
+
+    /// Words of the key and of the record.
+    pub(crate) fn words(&self) -> usize {
+        self.key.words() + self.record.words()
+    }
+}
+
+/// By action of a table: the widths of its parameters.
+fn widths_of_actions(program: &Program, table: &Table) -> Vec<Vec<u32>> {
+    let widths = table.actions.iter().map(|listed| {
+        let params = program.actions[listed.action.index()].params.iter();
+        params.map(|param| param.width).collect::<Vec<u32>>()
+    });
+    widths.collect()
 }
 
 /// How the words of a table's key are put together.

@@ -10,6 +10,10 @@
 //! General code is compiled in a few milliseconds. Specialised code is the program once more for each way through its parser,
 //! which takes ten times as long for large programs; packets need not wait for it, since general code gives the same bytes. Its
 //! further forms are made when a worker would like to have them.
+//!
+//! A program with many ways through its parser has a fast path for some of them. When packets take others, workers say so
+//! ([`MachineCode::want_ways`]), and the fast path is compiled again, with these ways before others. What was compiled before stays,
+//! since workers may be in it, so this is done a few times only, each time for more packets than the time before.
 
 use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
@@ -17,11 +21,11 @@ use crate::straight::{Straight, straight};
 use crate::v1model;
 use forebay_ir::{Location, Program};
 use forebay_jit::graph::GraphCode;
-use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
+use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops, WayId};
 use forebay_jit::{CompileError, Forms, ShortCode, compile_fast_path, compile_graph};
 use std::borrow::Cow;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -32,7 +36,7 @@ pub(crate) struct MachineCode {
     /// Whether bursts may go through it in their own buffers.
     takes_bursts: bool,
     /// The fast path, if there is one.
-    fast_path: Option<Arc<Compiled>>,
+    fast_path: Option<Arc<Generations>>,
     /// What keeps packets off it, as far as it is known before it is compiled.
     obstacles: Vec<Obstacle>,
     beside_packets: bool,
@@ -40,12 +44,32 @@ pub(crate) struct MachineCode {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// The fast path, as far as it has been compiled.
+/// How often the fast path is compiled, for the ways through the parser that packets take.
+const GENERATIONS_MAX: usize = 8;
+
+/// Each time it takes so many times as many packets on ways that were left out as the time before.
+const GROWTH: u64 = 4;
+
+/// The fast path, compiled once, and again for the ways through the parser that packets take.
 #[derive(Debug)]
-struct Compiled {
+struct Generations {
     program: Program,
     route: Route,
     step_limit: u64,
+    all: [OnceLock<Compiled>; GENERATIONS_MAX],
+    /// The one that packets take. All up to it are there.
+    present: AtomicUsize,
+    /// Whether the next one is being compiled.
+    compiles: AtomicBool,
+    /// How often workers have asked for ways since the present one was made.
+    asked: AtomicU64,
+}
+
+/// The fast path, as far as it has been compiled.
+#[derive(Debug, Default)]
+struct Compiled {
+    /// The ways through the parser that are in it before others, the first ones before all.
+    wanted: Vec<WayId>,
     cached: Form,
     straight: Form,
     staged: Form,
@@ -101,14 +125,14 @@ impl MachineCode {
         }
         let is_compiled = matches!(options.fast_path, FastPath::BeforePackets | FastPath::BesidePackets);
         let is_wanted = is_compiled && !is_blocked;
-        let fast_path = is_wanted.then(|| Arc::new(Compiled::new(unrolled, route, options.step_limit)));
-        let compiling = fast_path.as_ref().map(|compiled| {
-            let compiled = Arc::clone(compiled);
+        let fast_path = is_wanted.then(|| Arc::new(Generations::new(unrolled, route, options.step_limit)));
+        let compiling = fast_path.as_ref().map(|generations| {
+            let generations = Arc::clone(generations);
             let budget = forebay_budget::of_thread();
             thread::spawn(move || match budget {
-                None => compiled.compile(Order::Cached),
+                None => generations.compile(0, Order::Cached),
                 // When the budget is exceeded the program is not wanted any more.
-                Some(budget) => drop(budget.run(|| compiled.compile(Order::Cached))),
+                Some(budget) => drop(budget.run(|| generations.compile(0, Order::Cached))),
             })
         });
         let machine_code = MachineCode {
@@ -152,13 +176,13 @@ impl MachineCode {
     /// The fast path in the form that is compiled first, if it is ready.
     #[inline]
     pub(crate) fn first(&self) -> Option<&ShortCode> {
-        self.fast_path.as_ref()?.cached.code()
+        self.fast_path.as_ref()?.present().cached.code()
     }
 
     /// The fast path in all forms that are ready, if the first one is.
     #[inline]
     pub(crate) fn forms(&self) -> Option<Forms<'_>> {
-        let compiled = self.fast_path.as_ref()?;
+        let compiled = self.fast_path.as_ref()?.present();
         Some(Forms {
             first: compiled.cached.code()?,
             straight: compiled.straight.code(),
@@ -169,25 +193,48 @@ impl MachineCode {
     /// Says that another form would be of use.
     #[inline]
     pub(crate) fn want(&self, order: Order) {
-        let Some(compiled) = &self.fast_path else { return };
-        if !compiled.form(order).settled.load(Ordering::Relaxed) {
-            self.compile(compiled, order);
+        let Some(generations) = &self.fast_path else { return };
+        if !generations.present().form(order).settled.load(Ordering::Relaxed) {
+            self.compile(generations, order);
         }
     }
 
     #[cold]
-    #[allow(clippy::disallowed_methods, reason = "compiles the fast path beside the packets")]
-    fn compile(&self, compiled: &Arc<Compiled>, order: Order) {
-        if compiled.form(order).settled.swap(true, Ordering::Relaxed) {
-            return;
+    fn compile(&self, generations: &Arc<Generations>, order: Order) {
+        let present = generations.present.load(Ordering::Acquire);
+        let form = generations.all[present].get().expect("it is there").form(order);
+        if !form.settled.swap(true, Ordering::Relaxed) {
+            self.beside(generations, move |generations| generations.compile(present, order));
         }
+    }
+
+    /// Says that packets take these ways through the parser, which are not in the fast path.
+    #[cold]
+    pub(crate) fn want_ways(&self, ways: &[WayId]) {
+        let Some(generations) = &self.fast_path else { return };
+        if generations.begins_next() {
+            let ways = ways.to_vec();
+            self.beside(generations, move |generations| generations.compile_next(&ways));
+        }
+    }
+
+    /// Does something in a thread of its own, unless packets are to wait for it.
+    #[allow(clippy::disallowed_methods, reason = "compiles the fast path beside the packets")]
+    fn beside(&self, generations: &Arc<Generations>, work: impl FnOnce(&Generations) + Send + 'static) {
         if self.beside_packets {
-            let compiled = Arc::clone(compiled);
-            let thread = thread::spawn(move || compiled.compile(order));
+            let generations = Arc::clone(generations);
+            let thread = thread::spawn(move || work(&generations));
             self.threads().push(thread);
         } else {
-            compiled.compile(order);
+            work(generations);
         }
+    }
+
+    /// How often the fast path has been compiled for the ways that packets take.
+    #[inline]
+    pub(crate) fn generation(&self) -> usize {
+        let generations = self.fast_path.as_ref();
+        generations.map_or(0, |generations| generations.present.load(Ordering::Relaxed))
     }
 
     /// Waits for everything that is being compiled.
@@ -204,7 +251,8 @@ impl MachineCode {
     /// What keeps packets off the fast path; all of it once that is [ready](MachineCode::is_compiling), or when it is only planned.
     pub(crate) fn obstacles(&self) -> Vec<Obstacle> {
         let mut all = self.obstacles.clone();
-        match self.fast_path.as_ref().and_then(|compiled| compiled.cached.code.get()) {
+        let present = self.fast_path.as_ref().map(|generations| generations.present());
+        match present.and_then(|compiled| compiled.cached.code.get()) {
             None => {}
             Some(Ok(code)) => all.extend_from_slice(code.obstacles()),
             Some(Err(error)) => all.push(not_compiled(error)),
@@ -214,8 +262,8 @@ impl MachineCode {
 
     /// Whether the fast path is being compiled, and packets cannot take it yet.
     pub(crate) fn is_compiling(&self) -> bool {
-        let compiled = self.fast_path.as_ref();
-        compiled.is_some_and(|compiled| compiled.cached.code.get().is_none())
+        let generations = self.fast_path.as_ref();
+        generations.is_some_and(|generations| generations.present().cached.code.get().is_none())
     }
 
     fn threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
@@ -223,18 +271,72 @@ impl MachineCode {
     }
 }
 
-impl Compiled {
+impl Generations {
     /// Nothing is compiled yet.
-    fn new(program: &Program, route: Route, step_limit: u64) -> Compiled {
-        let staged = Form::default();
-        staged.settled.store(route.keeps_order(program), Ordering::Relaxed);
-        Compiled {
+    fn new(program: &Program, route: Route, step_limit: u64) -> Generations {
+        let first = Compiled::new(Vec::new(), route.keeps_order(program));
+        let all: [OnceLock<Compiled>; GENERATIONS_MAX] = Default::default();
+        all[0].set(first).expect("nothing is there");
+        Generations {
             program: program.clone(),
             route,
             step_limit,
-            cached: Form::default(),
-            straight: Form::default(),
+            all,
+            present: AtomicUsize::new(0),
+            compiles: AtomicBool::new(false),
+            asked: AtomicU64::new(0),
+        }
+    }
+
+    /// The one that packets take.
+    #[inline]
+    fn present(&self) -> &Compiled {
+        let present = self.present.load(Ordering::Acquire);
+        self.all[present].get().expect("it is there")
+    }
+
+    fn compile(&self, generation: usize, order: Order) {
+        let compiled = self.all[generation].get().expect("it is there");
+        let compile = || compile_fast_path(&self.program, &self.route, order, self.step_limit, &compiled.wanted);
+        compiled.form(order).code.get_or_init(compile);
+    }
+
+    /// Whether the next one is to be compiled now that a worker asks for ways: by the caller then.
+    fn begins_next(&self) -> bool {
+        let present = self.present.load(Ordering::Acquire);
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let enough = GROWTH.pow(present as u32);
+        asked >= enough && present + 1 < GENERATIONS_MAX && !self.compiles.swap(true, Ordering::Acquire)
+    }
+
+    /// Compiles the next one, with these ways before those that were wanted before.
+    fn compile_next(&self, ways: &[WayId]) {
+        let next = self.present.load(Ordering::Acquire) + 1;
+        let before = self.present().wanted.iter().filter(|way| !ways.contains(way));
+        let wanted = ways.iter().chain(before).copied().collect();
+        let compiled = Compiled::new(wanted, self.route.keeps_order(&self.program));
+        self.all[next].set(compiled).expect("nothing is there");
+        self.compile(next, Order::Cached);
+        let is_code = self.all[next]
+            .get()
+            .is_some_and(|compiled| compiled.cached.code().is_some());
+        if is_code {
+            self.asked.store(0, Ordering::Relaxed);
+            self.present.store(next, Ordering::Release);
+            self.compiles.store(false, Ordering::Release);
+        }
+    }
+}
+
+impl Compiled {
+    /// Nothing is compiled yet.
+    fn new(wanted: Vec<WayId>, keeps_order: bool) -> Compiled {
+        let staged = Form::default();
+        staged.settled.store(keeps_order, Ordering::Relaxed);
+        Compiled {
+            wanted,
             staged,
+            ..Compiled::default()
         }
     }
 
@@ -244,11 +346,6 @@ impl Compiled {
             Order::Straight => &self.straight,
             Order::Staged => &self.staged,
         }
-    }
-
-    fn compile(&self, order: Order) {
-        let compile = || compile_fast_path(&self.program, &self.route, order, self.step_limit);
-        self.form(order).code.get_or_init(compile);
     }
 }
 

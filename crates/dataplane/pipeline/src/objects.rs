@@ -13,11 +13,11 @@ use crate::sections::RegisterLocks;
 use forebay_bits::Bits;
 use forebay_exec::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
-use forebay_jit::{Arrays, default_slot};
+use forebay_jit::{Arrays, Members, default_slot};
 use forebay_tables::counter::SHARDS;
 use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::{
-    ActionProfile, ActionRef, CounterArray, Domain, KeyMatch, Lock, LookupResult, MeterArray, MeterColor, Pin,
+    ActionProfile, ActionRef, CounterArray, Domain, KeyMatch, Lock, LookupResult, MeterArray, MeterColor, NO_SLOT, Pin,
     RegisterArray, SectionLocks, Table, TableView,
 };
 use std::cell::Cell;
@@ -316,6 +316,36 @@ impl<'a> View<'a> {
         Some(color as u8)
     }
 
+    /// What is done for what an entry names, or the default entry: the index of an action, and its data. `hash` picks the member of a group.
+    fn call<'v>(
+        &'v self,
+        table_id: TableId,
+        action: ActionRef<'v>,
+        hash: impl FnOnce() -> u64,
+    ) -> Option<(u32, &'v [Bits])> {
+        let table = &self.program.tables[table_id.index()];
+        let call = match action {
+            ActionRef::Call(call) => Some(call),
+            reference => table.implementation.and_then(|profile| {
+                let hash = match reference {
+                    ActionRef::Group(_) => hash(),
+                    _ => 0,
+                };
+                self.snapshot.profiles[profile.index()].resolve(reference, hash)
+            }),
+        };
+        match call {
+            Some(call) => {
+                let index = self.plan.action_index(table_id, call.action)?;
+                Some((index, call.args.as_slice()))
+            }
+            None => {
+                let call = table.empty_group_action.as_ref()?;
+                Some((call.action, call.args.as_slice()))
+            }
+        }
+    }
+
     /// What a look-up that found this gives a packet, after it was counted and metered. `hash` picks the member of a group.
     fn resolved<'v>(
         &'v self,
@@ -334,29 +364,9 @@ impl<'a> View<'a> {
             }
             None => self.miss_side_effects(table_id, packet),
         };
-        let call = match found.action {
-            ActionRef::Call(call) => Some(call),
-            reference => table.implementation.and_then(|profile| {
-                let hash = match reference {
-                    ActionRef::Group(_) => hash(),
-                    _ => 0,
-                };
-                self.snapshot.profiles[profile.index()].resolve(reference, hash)
-            }),
-        };
-        let action = match call {
-            Some(call) => {
-                let index = self.plan.action_index(table_id, call.action);
-                index.map(|index| (index, call.args.as_slice()))
-            }
-            None => {
-                let call = table.empty_group_action.as_ref();
-                call.map(|call| (call.action, call.args.as_slice()))
-            }
-        };
         Lookup {
             hit: found.hit.is_some(),
-            action,
+            action: self.call(table_id, found.action, hash),
             color,
         }
     }
@@ -407,6 +417,23 @@ impl forebay_jit::TableObjects for View<'_> {
             self.selector_hash(table_id, key)
         };
         self.resolved(table_id, found, hash, packet)
+    }
+
+    fn find_member(&self, members: &Members, key: &[u64], values: &mut Vec<Bits>, record: &mut [u64]) -> bool {
+        let table = &self.snapshot.tables[members.table.index()];
+        let found = table.lookup_words(&key[..members.matched_words], self.pin);
+        let hash = || {
+            values.clear();
+            values.extend(members.key.places().iter().flatten().map(|place| place.get(key)));
+            self.selector_hash(members.table, values)
+        };
+        let (action, data) = match self.call(members.table, found.action, hash) {
+            Some((action, data)) => (action as usize, data),
+            None => (members.no_action(), &[][..]),
+        };
+        let slot = found.hit.as_ref().map_or(NO_SLOT, |entry| entry.slot() as u32);
+        members.record.compose(record, slot, action, data);
+        found.hit.is_some()
     }
 
     fn pin(&self) -> &Pin<'_> {

@@ -122,6 +122,21 @@ impl KeyLayout {
         }
     }
 
+    /// The layout with what selects the member of a group behind what is matched.
+    pub fn with_selectors(keys: &[KeySpec]) -> KeyLayout {
+        let KeyLayout { mut places, words } = KeyLayout::new(keys);
+        let mut packer = Packer {
+            taken: vec![u64::BITS; words],
+        };
+        for (place, key) in places.iter_mut().zip(keys) {
+            place.get_or_insert_with(|| packer.place(key.width));
+        }
+        KeyLayout {
+            places,
+            words: packer.words(),
+        }
+    }
+
     /// Words of a key; at least 1.
     pub fn words(&self) -> usize {
         self.words
@@ -212,6 +227,13 @@ impl RecordLayout {
         }
     }
 
+    /// Makes up a record of these words: of an entry with this slot, or of none, that does this.
+    pub fn compose(&self, words: &mut [u64], slot: u32, action: usize, data: &[Bits]) {
+        words.fill(0);
+        words[0] = slot.into();
+        self.put(words, action, data);
+    }
+
     /// Which word is the memo, see [`TableSpec::memo`].
     pub fn memo(&self) -> Option<usize> {
         self.memo
@@ -239,6 +261,11 @@ impl RecordLayout {
         let places = self.data.iter().flatten().chain([&self.action]);
         let in_first = places.filter(|place| place.word == 0);
         in_first.map(|place| place.shift + place.width).max() < Some(u64::BITS)
+    }
+
+    /// How many actions there are.
+    pub fn actions(&self) -> usize {
+        self.data.len()
     }
 
     /// Where the action's index is.

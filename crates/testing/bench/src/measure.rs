@@ -7,10 +7,11 @@ use crate::error::BenchError;
 use crate::frames::FrameSet;
 use crate::malformed::mixed;
 use crate::ports::FramePort;
-use crate::workload::{Scale, Twin, Workload};
+use crate::workload::{Scale, Twin, Updates, Workload, Writer};
 use forebay_pipeline::{Engine, Pipeline};
 use forebay_ports::{allowed_processors, pin_to_processor};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
@@ -173,7 +174,7 @@ pub fn measure(
                 _ => progress(&format!("{}: round {round} of {}", measured.name, options.rounds)),
             }
             for crew in crews {
-                let turn = crew.turn(options.round);
+                let turn = crew.turn(options.round)?;
                 if round > 0 {
                     crew.figure.turns.push(turn);
                 }
@@ -252,6 +253,8 @@ fn check(
 /// The workers of a contender.
 struct Crew {
     workers: Vec<Box<dyn Work>>,
+    /// What updates tables meanwhile, and how often.
+    writer: Option<(Writer, Duration)>,
     figure: Figure,
 }
 
@@ -264,15 +267,23 @@ fn crews(
     let numbers = workload.ports();
     let crew = |contender, make: &dyn Fn(Ports) -> Box<dyn Work>| Crew {
         workers: shares.iter().map(|frames| make(endless(&numbers, frames))).collect(),
+        writer: None,
         figure: Figure {
             contender,
             turns: Vec::new(),
         },
     };
     let programs = pipelines.iter().map(|(engine, pipeline)| {
-        crew(Contender::Program(*engine), &|ports| {
-            Box::new(Compiled::new(pipeline.clone(), ports))
-        })
+        let writer = |updates: &Updates| {
+            let interval = Duration::from_secs(1) / updates.per_s.max(1);
+            ((updates.writer)(pipeline), interval)
+        };
+        Crew {
+            writer: workload.updates().map(writer),
+            ..crew(Contender::Program(*engine), &|ports| {
+                Box::new(Compiled::new(pipeline.clone(), ports))
+            })
+        }
     });
     let twin = twin.map(|make| crew(Contender::HandWritten, make));
     let bare = crew(Contender::Harness, &|ports| Box::new(Bare::new(ports)));
@@ -292,8 +303,25 @@ fn endless(numbers: &[u32], frames: &Arc<FrameSet>) -> Ports {
 }
 
 impl Crew {
-    /// All workers at once, each in a thread of its own on a processor of its own.
-    fn turn(&mut self, length: Duration) -> Turn {
+    /// All workers at once, each in a thread of its own on a processor of its own, and updates of tables beside them.
+    fn turn(&mut self, length: Duration) -> Result<Turn, BenchError> {
+        let Some((mut writer, interval)) = self.writer.take() else {
+            return Ok(self.packets(length));
+        };
+        let ended = AtomicBool::new(false);
+        let (turn, written) = std::thread::scope(|scope| {
+            let writing = scope.spawn(|| write_until(&ended, &mut writer, interval));
+            let turn = self.packets(length);
+            ended.store(true, Ordering::Relaxed);
+            (turn, writing.join().expect("writers do not panic"))
+        });
+        self.writer = Some((writer, interval));
+        written.map_err(BenchError::Entries)?;
+        Ok(turn)
+    }
+
+    /// All workers at once.
+    fn packets(&mut self, length: Duration) -> Turn {
         let start = Barrier::new(self.workers.len());
         // Where the system does not let us choose, it is merely less steady.
         let processors = allowed_processors().unwrap_or_default();
@@ -318,6 +346,17 @@ impl Crew {
             })
         })
     }
+}
+
+/// An update in every interval.
+fn write_until(ended: &AtomicBool, writer: &mut Writer, interval: Duration) -> Result<(), String> {
+    let mut due = Instant::now();
+    while !ended.load(Ordering::Relaxed) {
+        writer()?;
+        due += interval;
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
+    Ok(())
 }
 
 /// One worker for so long. A second is a second of the thread on its processor: nothing here waits, so on an idle machine it

@@ -73,6 +73,7 @@ fn a_program_without_a_twin_has_no_ratio() {
         configure: Box::new(|_| Ok(())),
         ports: vec![1, 2],
         frames: forwarding.frames(),
+        updates: None,
     };
     let measured = measure(&[job(&custom, &[Engine::Jit], 1)], &SHORT, |_| {}).expect("it is measured");
     assert_eq!(

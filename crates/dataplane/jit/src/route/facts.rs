@@ -16,13 +16,11 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// The values of these slots.
-    pub(super) fn of(known: &BTreeMap<SlotId, Bits>) -> Facts {
-        let mut facts = Facts::default();
+    /// These slots have these values.
+    pub(super) fn extend(&mut self, known: &BTreeMap<SlotId, Bits>) {
         for (slot, value) in known {
-            facts.becomes(*slot, Some(value));
+            self.becomes(*slot, Some(value));
         }
-        facts
     }
 
     /// The value of a slot.
@@ -50,6 +48,22 @@ impl Facts {
         self.is_not.retain(|(slot, _)| keep(*slot));
     }
 
+    /// What is certain both here and there.
+    pub(super) fn common(&self, other: &Facts) -> Facts {
+        let is = self.is.iter().filter(|(slot, value)| other.is.get(slot) == Some(value));
+        let is_not = self.is_not.iter().filter(|(slot, value)| other.excludes(*slot, *value));
+        let is_not_there = other.is_not.iter().filter(|(slot, value)| self.excludes(*slot, *value));
+        Facts {
+            is: is.map(|(slot, value)| (*slot, *value)).collect(),
+            is_not: is_not.chain(is_not_there).copied().collect(),
+        }
+    }
+
+    /// Whether a slot certainly has not this value.
+    fn excludes(&self, slot: SlotId, value: u64) -> bool {
+        self.is_not.contains(&(slot, value)) || self.value(slot).is_some_and(|known| known != value)
+    }
+
     /// What follows from a condition being true, or not.
     pub(super) fn learn(&mut self, condition: &Expr, holds: bool) {
         match condition {
@@ -69,7 +83,8 @@ impl Facts {
         }
     }
 
-    fn learn_equality(&mut self, left: &Expr, right: &Expr, holds: bool) {
+    /// What follows from two values being equal, or not.
+    pub(super) fn learn_equality(&mut self, left: &Expr, right: &Expr, holds: bool) {
         let (Expr::Slot(slot), Expr::Const(value)) = (left, right) else {
             return;
         };
@@ -194,6 +209,21 @@ mod tests {
         assert_eq!(facts.simplified(&count_is(8), &program), truth(false));
         facts.forget(COUNT);
         assert_eq!(facts, Facts::default());
+    }
+
+    #[test]
+    fn what_is_certain_on_both_ways() {
+        let (mut one, mut other) = (Facts::default(), Facts::default());
+        one.learn(&count_is(3), true);
+        one.learn(&Expr::Slot(FLAG), true);
+        other.learn(&count_is(4), false);
+        other.learn(&count_is(3), false);
+        other.learn(&Expr::Slot(FLAG), true);
+        let common = one.common(&other);
+        assert_eq!(common, other.common(&one));
+        assert_eq!((common.value(FLAG), common.value(COUNT)), (Some(1), None));
+        assert_eq!(common.simplified(&count_is(4), &program()), truth(false));
+        assert_eq!(common.simplified(&count_is(3), &program()), count_is(3));
     }
 
     #[test]

@@ -243,7 +243,7 @@ impl Flow {
     }
 
     /// The blocks that are reached, each before those that follow it. There are no loops.
-    fn order(&self) -> Vec<BlockId> {
+    pub(super) fn order(&self) -> Vec<BlockId> {
         let mut seen = vec![false; self.blocks.len()];
         let mut finished = Vec::new();
         // Blocks with those of their successors that have not been looked at yet.

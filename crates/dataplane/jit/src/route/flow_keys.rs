@@ -71,8 +71,7 @@ struct Origins {
 impl Origins {
     fn of(program: &Program, route: &Route, flow: &Flow) -> Origins {
         let mut origins = Origins::default();
-        let all = route.before_parser.iter().chain(&route.before_egress);
-        for (slot, source) in all.chain(route.before_copy()) {
+        for (slot, source) in route.before_parser.iter().chain(&route.before_egress) {
             if let Source::Argument(Argument::PacketLength | Argument::Timestamp)
             | Source::Queue(_)
             | Source::NewLength = source
@@ -80,7 +79,8 @@ impl Origins {
                 origins.changing.insert(*slot);
             }
         }
-        for block in &flow.blocks {
+        // What happens to copies is behind every look-up whose result is kept.
+        for block in flow.blocks.iter().filter(|block| block.copies.is_none()) {
             origins.statements(program, &block.block.statements, None);
             if let Terminator::Apply {
                 table, hit, action_run, ..

@@ -10,7 +10,8 @@
 //!   if (agg.isValid()) { sum over agg }                            └─► agg invalid ────────────────► one header
 //! ```
 //!
-//! Where so many blocks are made that it is not worth while, nothing more is kept apart.
+//! Where so many blocks are made that it is not worth while, nothing more is kept apart: then only that is known of a block which is
+//! certain on all ways to it.
 
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint, slots_of, slots_of_decision};
@@ -42,6 +43,10 @@ struct Threader<'a> {
     original: &'a Flow,
     /// By block: the slots on which later decisions depend.
     relevant: Vec<BTreeSet<SlotId>>,
+    /// By block, and whether it is for a copy: what is certain on all ways to it, among these.
+    certain: BTreeMap<(BlockId, bool), Facts>,
+    /// Whether only these are to be found out.
+    joins: bool,
     made: BTreeMap<State, BlockId>,
     pending: Vec<(BlockId, State)>,
     blocks: Vec<Option<FlowBlock>>,
@@ -54,10 +59,13 @@ impl Threading<'_> {
             threading: self,
             original,
             relevant: self.relevant(original),
+            certain: BTreeMap::new(),
+            joins: true,
             made: BTreeMap::new(),
             pending: Vec::new(),
             blocks: Vec::new(),
         };
+        threader.join(facts.clone());
         threader.block_of(BlockId(0), None, facts);
         while let Some((id, state)) = threader.pending.pop() {
             threader.blocks[id.index()] = Some(threader.threaded(id, state));
@@ -134,12 +142,35 @@ impl Threading<'_> {
 }
 
 impl Threader<'_> {
+    /// Finds out what is certain on all ways to each block, first to those before copies are made.
+    fn join(&mut self, facts: Facts) {
+        let order = self.original.order();
+        self.block_of(BlockId(0), None, facts);
+        for copies in [None, Some(BlockId(0))] {
+            for &block in &order {
+                if let Some(facts) = self.certain.get(&(block, copies.is_some())).cloned() {
+                    self.threaded(BlockId(0), (block, copies, facts));
+                }
+            }
+        }
+        self.joins = false;
+    }
+
     /// The block for a block of the original with these facts.
     fn block_of(&mut self, original: BlockId, copies: Option<BlockId>, mut facts: Facts) -> BlockId {
         let relevant = &self.relevant[original.index()];
         facts.retain(|slot| relevant.contains(&slot));
+        let place = (original, copies.is_some());
+        if self.joins {
+            let known = self.certain.get(&place).map(|known| known.common(&facts));
+            self.certain.insert(place, known.unwrap_or(facts));
+            return original;
+        }
         if self.blocks.len() >= self.threading.blocks_max {
-            facts = Facts::default();
+            facts = self
+                .certain
+                .get(&place)
+                .map_or_else(Facts::default, |known| known.common(&facts));
         }
         let state = (original, copies, facts);
         if let Some(&known) = self.made.get(&state) {

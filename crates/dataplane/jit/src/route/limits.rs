@@ -47,14 +47,15 @@ impl Limits {
         too_large(
             limits.ways_left_out,
             format!(
-                "{} ways through the parser of at most {LEAVES_MAX}",
+                "{} ways through the parser of at most {LEAVES_MAX}; others are compiled when packets take them",
                 compiled + limits.ways_left_out
             ),
         );
         too_large(
             limits.ways_without_statements,
             format!(
-                "more than {STATEMENTS_MAX} statements on {compiled} of {} ways through the parser",
+                "more than {STATEMENTS_MAX} statements on {compiled} of {} ways through the parser; others are compiled when packets \
+                 take them",
                 compiled + limits.ways_without_statements + limits.ways_left_out
             ),
         );

@@ -40,6 +40,7 @@ use forebay_bits::Bits;
 use forebay_exec::DIGESTS_MAX;
 use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator};
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
+pub use plan::WayId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// In what order packets of a burst go the fast path.
@@ -461,9 +462,7 @@ impl Use {
                 self.effects |=
                     table.direct_counter.is_some() || table.direct_meter.is_some() || table.supports_timeout;
                 self.ordered |= table.direct_meter.is_some();
-                // The runtime counts hits of tables with profiles.
-                let counts = table.direct_counter.is_some() && table.implementation.is_some();
-                self.changes_state |= table.direct_meter.is_some() || counts;
+                self.changes_state |= table.direct_meter.is_some();
                 self.write(table.direct_meter.and_then(|meter| meter.slot));
                 for key in &table.keys {
                     key.expr.for_each_slot(&mut |slot| self.read(slot));

@@ -174,10 +174,7 @@ impl Place<'_> {
     pub(super) fn changes_state(&self) -> bool {
         match self.deed {
             Deed::Op(op) => matches!(op, Op::RegisterWrite { .. } | Op::ExecuteMeter { .. }),
-            // The runtime counts hits of tables with profiles.
-            Deed::Applies(table) => {
-                table.direct_meter.is_some() || (table.direct_counter.is_some() && table.implementation.is_some())
-            }
+            Deed::Applies(table) => table.direct_meter.is_some(),
             Deed::Ends(_) => false,
         }
     }

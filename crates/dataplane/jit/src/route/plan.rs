@@ -6,13 +6,14 @@
 //!                              └────► leaf: ethernet
 //! ```
 //!
-//! A graph becomes a tree: a state that several ways reach stands in it once for each of them. Loops end by themselves
-//! where a stack is full, or at [`NODES_MAX`]; what is beyond the limits takes the slow path.
+//! A graph becomes a tree: a state that several ways reach stands in it once for each of them. Short ways come first. Loops end by
+//! themselves where a stack is full, or at [`NODES_MAX`]. Packets on ways that are beyond the limits take the slow path. Each of these
+//! ways has a [name](WayId), so that the ways that packets take can be [asked for](Plan::new) when a program is planned again.
 
 use super::coalescing::coalesce;
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint};
-use super::jump_threading::Threading;
+use super::jump_threading::{Threading, in_case};
 use super::limits::Limits;
 use super::live_sets::{Crossings, crossings, written_before};
 use super::look_up_hoisting::Early;
@@ -21,7 +22,7 @@ use super::{BailOut, Notes, Order, Route};
 use crate::analysis::{CursorFact, header_bits};
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Nodes that a plan may have.
 pub(super) const NODES_MAX: usize = 1_000;
@@ -46,8 +47,26 @@ pub(crate) const COMPOSED_BITS_MAX: u64 = 8 * 1024;
 pub(crate) struct Plan {
     pub(crate) nodes: Vec<Node>,
     pub(crate) leaves: Vec<Leaf>,
+    /// The ways, and beginnings of ways, that are beyond the limits.
+    pub(crate) left_out: Vec<WayId>,
     /// What was left out.
     pub(crate) limits: Limits,
+}
+
+/// The name of a way through the parser, or of the beginning of ways: the same whenever the program is planned. It is a hash of
+/// which branches the way takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WayId(u64);
+
+impl WayId {
+    /// The way that begins at the parser's start.
+    const START: WayId = WayId(0x9e37_79b9_7f4a_7c15);
+
+    /// What the way becomes that takes a branch with this number.
+    fn then(self, branch: usize) -> WayId {
+        let mixed = (self.0.rotate_left(23) ^ branch as u64).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        WayId(mixed ^ mixed >> 32)
+    }
 }
 
 /// An index into [`Plan::nodes`].
@@ -85,6 +104,8 @@ pub(crate) enum Next {
     Leaf(usize),
     /// The packet takes the slow path.
     BailOut(BailOut),
+    /// The packet takes the slow path, since its way is beyond the limits: index into [`Plan::left_out`].
+    LeftOut(usize),
 }
 
 /// The end of one way through the parser.
@@ -126,6 +147,8 @@ pub(crate) struct Leaf {
 #[derive(Clone)]
 struct Way {
     known: BTreeMap<SlotId, Bits>,
+    /// What the parser's decisions say of fields. They stay in the packet.
+    facts: Facts,
     cursor: CursorFact,
     extracted: Vec<HeaderId>,
     /// Whether the headers follow each other from the packet's start on.
@@ -133,13 +156,15 @@ struct Way {
     /// See [`Leaf::changed`].
     changed: BTreeSet<SlotId>,
     steps: u64,
+    id: WayId,
 }
 
 impl Plan {
-    /// The plan of a program's parser.
-    pub(crate) fn new(program: &Program, route: &Route, order: Order, step_limit: u64) -> Plan {
+    /// The plan of a program's parser, in which there are these ways before others, the first ones before all.
+    pub(crate) fn new(program: &Program, route: &Route, order: Order, step_limit: u64, wanted: &[WayId]) -> Plan {
         Planner {
             notes: route.notes(program, order),
+            wanted: wanted.iter().copied().zip(0..).collect(),
             ..Planner::new(program, route, step_limit, Depth::Full)
         }
         .plan()
@@ -178,6 +203,12 @@ struct Planner<'a> {
     /// See [`Leaf::notes`].
     notes: Notes,
     step_limit: u64,
+    /// Ways that are to be in the plan, and which ones before others.
+    wanted: BTreeMap<WayId, usize>,
+    /// Nodes that have not been looked at, each with the block where it begins.
+    pending: VecDeque<(NodeId, BlockId, Way)>,
+    /// Nodes at which the parser accepts.
+    accepting: Vec<(NodeId, Way)>,
     /// Statements of all leaves' programs.
     statements: usize,
     /// See [`THREADED_BLOCKS_MAX`].
@@ -193,11 +224,15 @@ impl<'a> Planner<'a> {
             depth,
             notes: Notes::default(),
             step_limit,
+            wanted: BTreeMap::new(),
+            pending: VecDeque::new(),
+            accepting: Vec::new(),
             statements: 0,
             blocks_left: THREADED_BLOCKS_MAX,
             plan: Plan {
                 nodes: Vec::new(),
                 leaves: Vec::new(),
+                left_out: Vec::new(),
                 limits: Limits::default(),
             },
         }
@@ -206,42 +241,84 @@ impl<'a> Planner<'a> {
     fn plan(mut self) -> Plan {
         let way = Way {
             known: self.route.known(self.program),
+            facts: Facts::default(),
             cursor: CursorFact::At(0),
             extracted: Vec::new(),
             contiguous: true,
             changed: BTreeSet::new(),
             steps: 0,
+            id: WayId::START,
         };
-        self.node(BlockId(0), way);
+        self.node(BlockId(0), way, 0);
+        let mut looked_at = 0;
+        while let Some((id, block, way)) = self.pending.pop_front() {
+            let is_beyond = looked_at >= NODES_MAX && !self.wanted.contains_key(&way.id);
+            self.plan.nodes[id.0] = if is_beyond {
+                self.plan.limits.nodes_left_out += 1;
+                Node {
+                    statements: Vec::new(),
+                    next: self.left_out(&way),
+                }
+            } else {
+                looked_at += 1;
+                self.tree(id, block, way)
+            };
+        }
+        self.leaves();
         self.plan
     }
 
-    /// The tree from a block on.
-    fn node(&mut self, block: BlockId, mut way: Way) -> NodeId {
+    /// A node for the tree from a block on, which a branch with this number leads to.
+    fn node(&mut self, block: BlockId, way: Way, branch: usize) -> NodeId {
         let id = NodeId(self.plan.nodes.len());
-        let bail_out = Node {
+        let next = Next::BailOut(BailOut::TooLarge);
+        self.plan.nodes.push(Node {
             statements: Vec::new(),
-            next: Next::BailOut(BailOut::TooLarge),
+            next,
+        });
+        let way = Way {
+            id: way.id.then(branch),
+            ..way
         };
-        self.plan.nodes.push(bail_out);
-        if id.0 >= NODES_MAX {
-            self.plan.limits.nodes_left_out += 1;
-            return id;
-        }
-        let mut statements = Vec::new();
-        let next = self.follow(block, &mut way, &mut statements);
-        self.plan.nodes[id.0] = Node { statements, next };
+        self.pending.push_back((id, block, way));
         id
     }
 
-    /// Blocks as long as one certainly follows the other, and then what decides.
-    fn follow(&mut self, mut block: BlockId, way: &mut Way, statements: &mut Vec<Planned>) -> Next {
+    /// The tree from a block on, down to the next branches.
+    fn tree(&mut self, id: NodeId, block: BlockId, mut way: Way) -> Node {
+        let mut statements = Vec::new();
+        let next = match self.follow(block, &mut way, &mut statements) {
+            Some(next) => next,
+            None => {
+                self.accepting.push((id, way));
+                Next::BailOut(BailOut::TooLarge)
+            }
+        };
+        Node { statements, next }
+    }
+
+    /// What follows the parser, on the ways that are wanted and then on others, shorter ones first.
+    fn leaves(&mut self) {
+        let mut accepting = std::mem::take(&mut self.accepting);
+        accepting.sort_by_key(|(_, way)| self.wanted.get(&way.id).copied().unwrap_or(usize::MAX));
+        for (id, way) in accepting {
+            self.plan.nodes[id.0].next = self.leaf(&way);
+        }
+    }
+
+    fn left_out(&mut self, way: &Way) -> Next {
+        self.plan.left_out.push(way.id);
+        Next::LeftOut(self.plan.left_out.len() - 1)
+    }
+
+    /// Blocks as long as one certainly follows the other, and then what decides; nothing when the parser accepts.
+    fn follow(&mut self, mut block: BlockId, way: &mut Way, statements: &mut Vec<Planned>) -> Option<Next> {
         loop {
             let current = &self.program.bodies[self.route.parser.index()].blocks[block.index()];
             way.steps += current.statements.len() as u64 + 1;
             if way.steps > self.step_limit {
                 self.plan.limits.endless_ways += 1;
-                return Next::BailOut(BailOut::TooLarge);
+                return Some(Next::BailOut(BailOut::TooLarge));
             }
             for statement in &current.statements {
                 let cursor = way.cursor;
@@ -258,32 +335,43 @@ impl<'a> Planner<'a> {
                 } => match fold(condition, &way.known, self.program) {
                     Expr::Const(value) => *if value.is_zero() { else_block } else { then_block },
                     condition => {
-                        let then_node = self.node(*then_block, way.clone());
-                        let else_node = self.node(*else_block, way.clone());
-                        return Next::Branch {
+                        let [then_way, else_way] = [true, false].map(|holds| {
+                            let mut way = way.clone();
+                            way.facts.learn(&condition, holds);
+                            way
+                        });
+                        let then_node = self.node(*then_block, then_way, 0);
+                        let else_node = self.node(*else_block, else_way, 1);
+                        return Some(Next::Branch {
                             condition,
                             then_node,
                             else_node,
-                        };
+                        });
                     }
                 },
-                Terminator::Select { keys, cases, default } => return self.select(keys, cases, *default, way),
-                Terminator::Return => return self.leaf(way),
+                Terminator::Select { keys, cases, default } => return Some(self.select(keys, cases, *default, way)),
+                Terminator::Return => return None,
                 Terminator::Exit | Terminator::Apply { .. } | Terminator::Reject(_) => {
-                    return Next::BailOut(BailOut::ParserError);
+                    return Some(Next::BailOut(BailOut::ParserError));
                 }
             };
         }
     }
 
     fn select(&mut self, keys: &[Expr], cases: &[forebay_ir::SelectCase], default: BlockId, way: &Way) -> Next {
-        let keys = keys.iter().map(|key| fold(key, &way.known, self.program)).collect();
+        let keys: Vec<Expr> = keys.iter().map(|key| fold(key, &way.known, self.program)).collect();
         let mut planned = Vec::new();
-        for case in cases {
+        let mut otherwise = way.clone();
+        for (branch, case) in cases.iter().enumerate() {
             let keysets = case.keysets.iter().map(|keyset| self.keyset(keyset, way)).collect();
-            planned.push((keysets, self.node(case.target, way.clone())));
+            let facts = in_case(&keys, case, &otherwise.facts);
+            let way = Way { facts, ..way.clone() };
+            planned.push((keysets, self.node(case.target, way, branch)));
+            if let ([key], [KeySet::Exact(value)]) = (&keys[..], &case.keysets[..]) {
+                otherwise.facts.learn_equality(key, &Expr::Const(value.clone()), false);
+            }
         }
-        let default = self.node(default, way.clone());
+        let default = self.node(default, otherwise, cases.len());
         Next::Select {
             keys,
             cases: planned,
@@ -308,6 +396,9 @@ impl<'a> Planner<'a> {
         let mut op = op.clone();
         substitute_op(&mut op, &way.known, self.program);
         way.changed.extend(op.target());
+        for slot in op.slots_written(self.program) {
+            way.facts.forget(slot);
+        }
         match &op {
             Op::LogMessage { .. } => return None,
             Op::Assign {
@@ -340,11 +431,11 @@ impl<'a> Planner<'a> {
     fn leaf(&mut self, way: &Way) -> Next {
         if self.plan.limits.ways >= LEAVES_MAX {
             self.plan.limits.ways_left_out += 1;
-            return Next::BailOut(BailOut::TooLarge);
+            return self.left_out(way);
         }
         if self.statements > STATEMENTS_MAX {
             self.plan.limits.ways_without_statements += 1;
-            return Next::BailOut(BailOut::TooLarge);
+            return self.left_out(way);
         }
         let mut special = specialise(self.program, self.route, &way.known);
         self.statements += special.statements;
@@ -405,7 +496,8 @@ impl<'a> Planner<'a> {
             emitted: special.emitted.as_deref().unwrap_or(&[]),
             blocks_max: plain.blocks.len() + self.blocks_left,
         };
-        let facts = Facts::of(&way.known);
+        let mut facts = way.facts.clone();
+        facts.extend(&way.known);
         if !replicates {
             return Some(threading.thread(&plain, facts));
         }

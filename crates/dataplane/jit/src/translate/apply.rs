@@ -7,7 +7,7 @@ use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
 use crate::context::{NO_COLOR, ending};
 use crate::runtime::{self, Function, TableShape};
-use crate::tables::{TableLayout, key_layout};
+use crate::tables::{Members, TableLayout, key_layout};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
@@ -37,7 +37,11 @@ struct Found {
 impl Translator<'_, '_, '_> {
     /// Applies a table, at the end of block `id` of the present body.
     pub(super) fn apply(&mut self, table: TableId, results: Results, id: BlockId, next: ir::Block) {
-        let (action, found) = match self.table_layout(table) {
+        let layout = match self.is_fast_path() {
+            true => Some(self.layout_on_fast_path(table)),
+            false => self.table_layout(table),
+        };
+        let (action, found) = match layout {
             Some(layout) => {
                 let (action, found) = self.find_record(table, layout, results, id);
                 (action, Some(found))
@@ -47,8 +51,14 @@ impl Translator<'_, '_, '_> {
                 (Index { value, shift: 0 }, None)
             }
         };
+        let members = found.as_ref().and_then(|found| found.layout.members.as_ref());
+        let no_action = members.map(Members::no_action);
         if let Some(slot) = results.1 {
             let index = self.shifted_right(action.value, action.shift);
+            let index = match no_action {
+                Some(none) => self.index_or_none(index, none),
+                None => index,
+            };
             self.write_slot(slot, Value::word(32, index));
         }
         let listed = &self.program.tables[table.index()].actions;
@@ -56,7 +66,7 @@ impl Translator<'_, '_, '_> {
             .iter()
             .map(|listed| (listed.action, self.builder.create_block()))
             .collect();
-        self.choose_action(action, &actions, next, found.is_some());
+        self.choose_action(action, &actions, next, found.is_some() && no_action.is_none());
         for (index, (action, block)) in actions.into_iter().enumerate() {
             self.enter(block);
             match &found {
@@ -64,6 +74,13 @@ impl Translator<'_, '_, '_> {
                 None => self.run_action(action, next),
             }
         }
+    }
+
+    /// The index of an action, or what stands for none.
+    fn index_or_none(&mut self, index: ir::Value, none: usize) -> ir::Value {
+        let (none, no_action) = (self.number(none as i64), self.number(runtime::NO_ACTION as i64));
+        let is_none = self.builder.ins().icmp(IntCC::Equal, index, none);
+        self.builder.ins().select(is_none, no_action, index)
     }
 
     /// Goes where the index of an action leads: to `next` when it is none of these, unless it certainly is one.
@@ -118,6 +135,11 @@ impl Translator<'_, '_, '_> {
         TableLayout::new(self.program, table, self.environment.joins.leads(table))
     }
 
+    /// The same on the fast path, for tables with action profiles too.
+    pub(super) fn layout_on_fast_path(&self, table: TableId) -> TableLayout {
+        TableLayout::of_fast_path(self.program, table, self.environment.joins.leads(table))
+    }
+
     fn key(&mut self, id: TableId) -> Vec<Value> {
         let program = self.program;
         let keys = &program.tables[id.index()].keys;
@@ -138,6 +160,10 @@ impl Translator<'_, '_, '_> {
                 self.look_up_now(id, layout.search, &key)
             }
             None if let Some(place) = self.flow_place(id) => self.find_for_flow(id, &layout, place),
+            None if let Some(members) = &layout.members => {
+                let key = self.key_words(id, &layout);
+                self.find_member(members, &key)
+            }
             None => {
                 let leaf = self.leaf.filter(|_| self.copy_loop.is_none());
                 let crossing = leaf.and_then(|leaf| leaf.crossings.get(&block));

@@ -690,9 +690,9 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(next, &[]);
     }
 
-    /// The lane's packet takes the slow path, for this reason.
-    pub(super) fn bail_out_lane(&mut self, reason: BailOut) {
-        let fate_value = self.number((fate::BAILED_OUT << 32 | reason as u64) as i64);
+    /// The lane's packet takes the slow path, for this reason, at this one of the ways that were left out.
+    pub(super) fn bail_out_lane(&mut self, reason: BailOut, way: u32) {
+        let fate_value = self.number((fate::BAILED_OUT << 32 | fate::bail_out(reason as u32, way)) as i64);
         self.store_fate(fate_value);
         let burst = self.burst_state();
         let (next, staged, position) = (burst.next, burst.staged, burst.position);

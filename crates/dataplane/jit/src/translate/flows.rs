@@ -21,7 +21,7 @@ use forebay_tables::search::HASH_FACTOR;
 use std::collections::HashMap;
 
 /// Words of fields that say which flow a packet belongs to, at most.
-const FLOW_WORDS_MAX: usize = 8;
+const FLOW_WORDS_MAX: usize = 16;
 
 /// The bits of a slot's first word that are the flow's hash; the others are the tag.
 const SIGNATURE_HASH: u64 = !0 << u32::BITS;
@@ -53,6 +53,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let mut slots = FlowSlots::default();
         if self.environment.slots.is_some() {
             slots.keys = FlowKeys::of(self.program, route, &leaf.flow);
+            // What is the same for all packets on this way tells no flows apart, nor does what is computed from others.
+            slots.keys.slots.retain(|slot| !leaf.known.contains_key(slot));
             slots.dominators = leaf.flow.dominators();
         }
         slots
@@ -242,6 +244,7 @@ impl<'a> Translator<'_, 'a, '_> {
             key_words: key.len(),
             place,
             followers: slots.followers(table).to_vec(),
+            members: layout.members.clone(),
         };
         let sought = self.environment.pool.keep(sought);
         let (lane, sought) = (self.lane(), self.pointer(sought));

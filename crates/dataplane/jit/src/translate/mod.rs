@@ -177,6 +177,8 @@ enum Ending {
     AssertFailed,
     /// The packet takes the slow path, for this reason.
     BailedOut(BailOut),
+    /// The packet takes the slow path, on this one of the ways through the parser that were left out.
+    LeftOut(u32),
     /// A parser rejects with this error.
     Rejected(u32),
 }
@@ -564,7 +566,8 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 Ending::StepLimit => self.end(ending::STEP_LIMIT),
                 Ending::AssertFailed if self.is_fast_path() => self.end_lane(fate::ASSERT_FAILED),
                 Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
-                Ending::BailedOut(reason) => self.bail_out_lane(reason),
+                Ending::BailedOut(reason) => self.bail_out_lane(reason, 0),
+                Ending::LeftOut(way) => self.bail_out_lane(BailOut::TooLarge, way),
                 Ending::Rejected(error) => {
                     let error = self.number(error.into());
                     self.store_error(error);

@@ -15,6 +15,7 @@ use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan, Planned};
 use crate::route::{Argument, BailOut, Order, Route, Source};
 use crate::runtime::words;
+use crate::tables::TableLayout;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
@@ -67,8 +68,13 @@ impl<'a> Translator<'_, 'a, '_> {
     /// All of it, in a loop over a burst.
     pub(super) fn route(&mut self, route: &'a Route, plan: &'a Plan, order: Order) -> Shape {
         let tables = (0..self.program.tables.len() as u32).map(TableId);
-        let layouts = tables.filter_map(|table| self.table_layout(table));
-        let key_words = layouts.map(|layout| layout.key.words()).max().unwrap_or(0);
+        let words = tables.map(|table| match self.layout_on_fast_path(table) {
+            TableLayout {
+                members: Some(members), ..
+            } => members.words(),
+            layout => layout.key.words(),
+        });
+        let key_words = words.max().unwrap_or(0);
         self.environment.slots = match order {
             Order::Cached => self.slot_layout(route, plan),
             Order::Straight | Order::Staged => None,
@@ -110,12 +116,10 @@ impl<'a> Translator<'_, 'a, '_> {
         // Those that others lead to stand behind them.
         let (followers, others): (Vec<TableId>, Vec<TableId>) =
             tables.into_iter().partition(|table| joins.leader(*table).is_some());
-        let wanting = others.into_iter().chain(followers).filter_map(|table| {
-            Some(Wanting {
-                table,
-                layout: self.table_layout(table)?,
-                leader: leader(table),
-            })
+        let wanting = others.into_iter().chain(followers).map(|table| Wanting {
+            table,
+            layout: self.layout_on_fast_path(table),
+            leader: leader(table),
         });
         SlotLayout::new(wanting)
     }
@@ -232,6 +236,10 @@ impl<'a> Translator<'_, 'a, '_> {
         match &node.next {
             Next::BailOut(reason) => {
                 let end = self.ending(Ending::BailedOut(*reason));
+                self.builder.ins().jump(end, &[]);
+            }
+            Next::LeftOut(index) => {
+                let end = self.ending(Ending::LeftOut(*index as u32));
                 self.builder.ins().jump(end, &[]);
             }
             Next::Leaf(index) => self.leaf(route, &plan.leaves[*index], &parsed),

@@ -9,6 +9,7 @@ use super::within_bounds;
 use crate::context::Context;
 use crate::packet_context::Lane;
 use crate::runtime;
+use crate::tables::Members;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::TableId;
@@ -94,6 +95,15 @@ impl Translator<'_, '_, '_> {
             record,
             hit: self.load_hit(),
         }
+    }
+
+    /// Looks up a table whose entries name members of an action profile.
+    pub(super) fn find_member(&mut self, members: &Members, key: &[ir::Value]) -> Match {
+        self.store_key(key);
+        let members = self.environment.pool.keep(members.clone());
+        let (members, lane) = (self.pointer(members), self.lane());
+        self.call_rarely(runtime::FIND_MEMBER, &[members, lane]);
+        self.match_in_lane()
     }
 
     /// What was put into the lane.

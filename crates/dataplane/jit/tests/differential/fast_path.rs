@@ -362,7 +362,7 @@ fn the_fast_path_does_the_same() {
             continue;
         }
         let form = |order| {
-            let code = forebay_jit::compile_fast_path(&program, &route, order, STEP_LIMIT);
+            let code = forebay_jit::compile_fast_path(&program, &route, order, STEP_LIMIT, &[]);
             code.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
         };
         let straight = form(Order::Straight);

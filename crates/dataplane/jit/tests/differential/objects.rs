@@ -4,7 +4,7 @@ use forebay_bits::Bits;
 use forebay_exec::{Lookup, Objects, PacketFacts};
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, Unit, ValueSetId};
 use forebay_jit::route::Replica;
-use forebay_jit::{Arrays, RegisterBanks, TableObjects};
+use forebay_jit::{Arrays, Members, RegisterBanks, TableObjects};
 use forebay_tables::{
     ActionCall, ActionId, ActionRef, ActionScope, ActionSpec, CounterArray, CounterKind, CounterValue, Domain,
     EntryAction, Implementation, KeyMatch, KeySpec, MatchKind, NewEntry, Pin, RegisterArray, Table, TableSpec,
@@ -231,6 +231,10 @@ impl TableObjects for Recorder<'_> {
         _: &dyn Fn(&mut Vec<Bits>),
         _: PacketFacts,
     ) -> Lookup<'_> {
+        unreachable!("there are no action profiles")
+    }
+
+    fn find_member(&self, _: &Members, _: &[u64], _: &mut Vec<Bits>, _: &mut [u64]) -> bool {
         unreachable!("there are no action profiles")
     }
 

@@ -6,6 +6,7 @@
 
 use super::copies::{Copied, Copies, packets_together};
 use super::frames::{all_fit, frames, length_bits};
+use super::left_out::LeftOut;
 use super::{DROP_PORT, GoingOn, Worker, end_burst};
 use crate::layout::{Layout, field_list};
 use crate::load::Pipeline;
@@ -17,7 +18,7 @@ use crate::paths::{FastForm, PathCounters, SlowReason};
 use crate::scratch::Scratch;
 use forebay_exec::{BitBuffer, DigestRequest, Preserve};
 use forebay_ir::{Op, Program, SlotId, SlotKind};
-use forebay_jit::route::{Argument, Arguments, DropWhen, Obstacle, Replication, Route, Source};
+use forebay_jit::route::{Argument, Arguments, BailOut, DropWhen, Obstacle, Replication, Route, Source};
 use forebay_jit::{FastPath, Fate, NotedClone, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::collections::BTreeSet;
@@ -167,7 +168,7 @@ impl Worker {
         self.expire(arrival.timestamp_us * 1_000);
         let code = self.pipeline.code.as_ref()?;
         let Some(forms) = code.forms().filter(|_| self.usefulness.pays()) else {
-            self.usefulness.rest(packets.len() as u64);
+            self.usefulness.rest(packets.len() as u64, code.generation());
             return self.pass_in_general(packets, arrival, passed);
         };
         let pin = self.reader.pin_again();
@@ -222,6 +223,7 @@ impl Worker {
             bits,
             passed,
             paths: &mut self.paths,
+            left_out: &mut self.left_out,
         };
         let (leaving, form) = match pass.fast_path.is_uniform() {
             true => (pass.unseen(packets, arguments), FastForm::WholeBurst),
@@ -250,6 +252,9 @@ impl Worker {
         }
         self.paths.count_fast(form, fast as u64);
         self.usefulness.note((fast + bailed_out) as u64, bailed_out as u64);
+        if let Some(ways) = self.left_out.in_use(fast_path.code()) {
+            code.want_ways(&ways);
+        }
         drop(view);
         end_burst(pin, self.stays_pinned);
         if bailed_out > 0 {
@@ -301,6 +306,7 @@ struct Pass<'a, 'b> {
     bits: usize,
     passed: &'a mut Vec<Passed>,
     paths: &'a mut PathCounters,
+    left_out: &'a mut LeftOut,
 }
 
 impl Pass<'_, '_> {
@@ -363,6 +369,10 @@ impl Pass<'_, '_> {
             let mut index = 0;
             while index < ran {
                 let fate = self.fast_path.fate(index);
+                if fate == Fate::BailedOut(BailOut::TooLarge) {
+                    self.left_out
+                        .note(self.fast_path.code(), self.fast_path.way_left_out(index));
+                }
                 self.finish(&mut rest[index], fate, alike);
                 index += alike;
                 alike = self.alike(index, ran, fit);

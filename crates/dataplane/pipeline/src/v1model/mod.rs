@@ -43,6 +43,7 @@ mod copies;
 mod fast_path;
 mod flow;
 mod frames;
+mod left_out;
 mod steady;
 mod usefulness;
 
@@ -70,6 +71,7 @@ use forebay_ir::Recipient;
 use forebay_jit::graph::GraphSite;
 use forebay_jit::{Arrays, Locations, NotedClone};
 use forebay_tables::{Pin, Reader};
+use left_out::LeftOut;
 use std::sync::Arc;
 use steady::SteadyPorts;
 use usefulness::Usefulness;
@@ -103,6 +105,7 @@ pub struct Worker {
     pub(crate) passed_queues: Vec<PassedQueue>,
     steady: SteadyPorts,
     usefulness: Usefulness,
+    left_out: LeftOut,
     pub(crate) paths: PathCounters,
 }
 
@@ -267,6 +270,7 @@ impl Worker {
             passed_queues: Vec::new(),
             steady: SteadyPorts::default(),
             usefulness: Usefulness::default(),
+            left_out: LeftOut::default(),
             paths: PathCounters::default(),
         }
     }
@@ -424,7 +428,8 @@ impl Worker {
     /// Counts packets that were not tried on the fast path. The others are counted by [`Worker::pass`].
     pub fn count_slow(&mut self, reason: SlowReason, packets: u64) {
         self.paths.count_slow(reason, packets);
-        self.usefulness.rest(packets);
+        let generation = self.pipeline.code.as_ref().map_or(0, MachineCode::generation);
+        self.usefulness.rest(packets, generation);
     }
 
     /// Packets by the way that they took through this worker.

@@ -16,6 +16,8 @@ pub(super) struct Usefulness {
     bailed_out: u64,
     /// Packets that are not to be tried from now on.
     rests_for: u64,
+    /// Which one of the fast paths that were compiled has been tried.
+    generation: usize,
 }
 
 impl Usefulness {
@@ -38,9 +40,13 @@ impl Usefulness {
         }
     }
 
-    /// Packets took the slow path without being tried.
-    pub(super) fn rest(&mut self, packets: u64) {
-        self.rests_for = self.rests_for.saturating_sub(packets);
+    /// Packets took the slow path without being tried. Another fast path is tried at once.
+    pub(super) fn rest(&mut self, packets: u64, generation: usize) {
+        self.rests_for = match generation == self.generation {
+            true => self.rests_for.saturating_sub(packets),
+            false => 0,
+        };
+        self.generation = generation;
     }
 }
 
@@ -55,9 +61,12 @@ mod tests {
         assert!(usefulness.pays());
         (0..WINDOW).for_each(|_| usefulness.note(1, 1));
         assert!(!usefulness.pays());
-        usefulness.rest(REST - 1);
+        usefulness.rest(REST - 1, 0);
         assert!(!usefulness.pays());
-        usefulness.rest(32);
+        usefulness.rest(32, 0);
         assert!(usefulness.pays());
+        (0..WINDOW).for_each(|_| usefulness.note(1, 1));
+        usefulness.rest(1, 1);
+        assert!(usefulness.pays(), "another one");
     }
 }

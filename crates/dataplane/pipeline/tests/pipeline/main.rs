@@ -12,3 +12,4 @@ mod sections;
 mod steady;
 mod stress;
 mod v1model;
+mod ways;

@@ -1,6 +1,6 @@
 //! Any program, with entries and traffic that a user brings. There is no twin.
 
-use super::{Scale, Twin, Workload};
+use super::{Scale, Twin, Updates, Workload};
 use crate::error::BenchError;
 use crate::frames::FrameSet;
 use forebay_ir::Program;
@@ -22,6 +22,8 @@ pub struct Custom {
     pub ports: Vec<u32>,
     /// The traffic, which is repeated.
     pub frames: FrameSet,
+    /// What is written beside them.
+    pub updates: Option<Updates>,
 }
 
 impl Workload for Custom {
@@ -51,5 +53,9 @@ impl Workload for Custom {
 
     fn twin(&self) -> Option<Twin> {
         None
+    }
+
+    fn updates(&self) -> Option<&Updates> {
+        self.updates.as_ref()
     }
 }

@@ -65,6 +65,25 @@ pub trait Workload {
 
     /// The same, written by hand.
     fn twin(&self) -> Option<Twin>;
+
+    /// What the control plane writes while packets are measured.
+    fn updates(&self) -> Option<&Updates> {
+        None
+    }
+}
+
+/// Makes one update after another, in a thread of its own; the error says why one was refused.
+pub type Writer = Box<dyn FnMut() -> Result<(), String> + Send>;
+
+/// Makes the writer of a pipeline, which begins with the first update.
+pub type MakeWriter = Box<dyn Fn(&Arc<Pipeline>) -> Writer>;
+
+/// Updates of tables while packets are measured.
+pub struct Updates {
+    /// How many a second.
+    pub per_s: u32,
+    /// Makes them.
+    pub writer: MakeWriter,
 }
 
 /// Shortest frame that a scale can ask for: the headers of Ethernet, IPv4 and UDP.
