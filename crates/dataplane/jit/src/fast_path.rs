@@ -321,7 +321,9 @@ impl<'a> FastPath<'a> {
         context.counters = arrays.counters();
         context.held_lock = objects.held_lock();
         if let Some(layout) = &code.needs.slots {
-            let (index, tag) = memory.flows.open(code.number, layout, objects.pin().state());
+            let (index, tag) = memory
+                .flows
+                .open(code.number, layout, objects.pin(), |table| objects.table(table).group());
             context.flow_index.write(index.first);
             context.flow_shift.write(index.shift);
             context.flow_tag.write(tag);

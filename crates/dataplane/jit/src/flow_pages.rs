@@ -9,7 +9,8 @@
 //! huge page counts as one of these only where it is one for the host of a virtual machine too.
 //!
 //! Entries are in groups. A flow that comes to the entry of another one takes it, and that one moves to the next entry of the
-//! group, where it is found from then on. When all slots are taken, a flow gets that of any other one.
+//! group, where it is found from then on. When its group is full it gets the slot of the one there that has not come for the most
+//! changes of tables, and when all slots are taken that of any other one.
 
 use crate::flow_slots::SlotLayout;
 use forebay_tables::memory::{HUGE_PAGE, HugePages};
@@ -30,6 +31,9 @@ const ENTRIES_PER_FLOW: usize = 8;
 
 /// In what the numbers of the entries of a group differ from that of one of them: that one is looked at first.
 pub(crate) const GROUP: [usize; 4] = [0, 1, 2, 3];
+
+/// After so many changes of tables without a packet a flow is taken to have ended.
+const ENDED: u32 = 1024;
 
 /// See the [module](self). Nothing can be done with it before [`FlowPages::forget`] was called.
 #[derive(Debug)]
@@ -86,8 +90,30 @@ impl FlowPages {
         }
     }
 
-    /// The slot of a flow that has this signature and none yet, and whose hash leads to this entry. Slots hold whose signatures
-    /// have the same lower half.
+    /// The slot of a flow whose hash leads to this entry, when it has one with an older tag than this signature, and that tag. From now on it
+    /// has this one, and is found first.
+    ///
+    /// # Panics
+    ///
+    /// When the index has no such entry.
+    pub(crate) fn renew(&mut self, entry: usize, signature: u64) -> Option<(*mut u64, u32)> {
+        let group = GROUP.map(|other| entry ^ other);
+        let has_hash = |present: u64| present >> u32::BITS == signature >> u32::BITS;
+        let place = group.iter().position(|other| {
+            let number = self.entry(*other);
+            number != self.no_flow() && has_hash(self.signature(number))
+        })?;
+        let number = self.entry(group[place]);
+        let slot = self.slot(number);
+        let tag = self.signature(number) as u32;
+        self.move_behind(group, place);
+        self.set_entry(entry, number);
+        // SAFETY: it is a slot.
+        unsafe { slot.write(signature) };
+        Some((slot, tag))
+    }
+
+    /// The slot of a flow that has this signature and none yet, and whose hash leads to this entry.
     ///
     /// # Panics
     ///
@@ -99,26 +125,34 @@ impl FlowPages {
             None => self.take(signature),
         };
         let free = self.free_entry(group).expect("one was free, or is now");
-        for way in (1..=free).rev() {
-            let moved = self.entry(group[way - 1]);
-            self.set_entry(group[way], moved);
-        }
+        self.move_behind(group, free);
         self.set_entry(entry, number);
         self.slot(number)
     }
 
-    /// The entry of a group whose slot does not hold; the last one, when all are in use.
+    /// Moves the first entries of a group on by one, up to this place.
+    fn move_behind(&mut self, group: [usize; GROUP.len()], place: usize) {
+        for way in (1..=place).rev() {
+            let moved = self.entry(group[way - 1]);
+            self.set_entry(group[way], moved);
+        }
+    }
+
+    /// The entry of a group whose flow came longest ago, the last one of several, if it has ended or all are in use.
     fn reusable(&mut self, group: [usize; GROUP.len()], tag: u32) -> Option<usize> {
-        let mut all_hold = true;
+        let mut oldest: Option<(u32, usize)> = None;
+        let mut all_in_use = true;
         for entry in group {
             let number = self.entry(entry);
             if number == self.no_flow() {
-                all_hold = false;
-            } else if self.signature(number) as u32 != tag {
-                return Some(entry);
+                all_in_use = false;
+                continue;
             }
+            let age = tag - self.signature(number) as u32;
+            oldest = oldest.filter(|(other, _)| *other > age).or(Some((age, entry)));
         }
-        all_hold.then_some(group[GROUP.len() - 1])
+        let (age, entry) = oldest?;
+        (all_in_use || age >= ENDED).then_some(entry)
     }
 
     /// A slot that is in no entry of the index.
@@ -141,7 +175,7 @@ impl FlowPages {
 
     /// The number of a slot in front of all others, which is no flow's.
     fn no_flow(&self) -> usize {
-        INDEX_BYTES / self.slot_bytes
+        INDEX_BYTES.div_ceil(self.slot_bytes)
     }
 
     /// Makes an index of that size for the slots that are taken. Of those for which there is no room in their group nothing is
@@ -217,6 +251,15 @@ fn slots_end(slot_bytes: usize) -> usize {
 }
 
 #[cfg(test)]
+impl FlowPages {
+    /// The slot in an entry of the index.
+    pub(crate) fn slot_of(&mut self, entry: usize) -> *mut u64 {
+        let number = self.entry(entry);
+        self.slot(number)
+    }
+}
+
+#[cfg(test)]
 impl Index {
     /// The signature in the slot of an entry.
     pub(crate) fn signature(&self, layout: &SlotLayout, entry: usize) -> u64 {
@@ -234,7 +277,7 @@ mod tests {
 
     /// Pages, and a layout that has as many slots as possible.
     fn pages() -> (FlowPages, SlotLayout) {
-        let layout = SlotLayout::of_one_key();
+        let layout = SlotLayout::of_short_keys(1);
         let mut pages = FlowPages::default();
         pages.forget(&layout);
         (pages, layout)
@@ -300,12 +343,29 @@ mod tests {
     #[test]
     fn slots_that_do_not_hold_are_used_again() {
         let (mut pages, layout) = pages();
-        for tag in 0..100 {
-            for flow in 0..50 {
-                assert!(!meet(&mut pages, &layout, signature(flow) + tag));
-            }
+        for flow in 0..100 {
+            let tag = flow * u64::from(ENDED);
+            assert!(!meet(&mut pages, &layout, 7 << 60 | flow << 32 | tag));
         }
-        assert_eq!(pages.next - pages.no_flow(), 51);
+        assert_eq!(pages.next - pages.no_flow(), 2);
+    }
+
+    #[test]
+    fn a_slot_with_an_older_tag_is_found_and_comes_first() {
+        let (mut pages, layout) = pages();
+        let flows: Vec<u64> = (0..4).map(|flow| 7 << 60 | flow << 40 | TAG).collect();
+        for flow in &flows {
+            assert!(!meet(&mut pages, &layout, *flow));
+        }
+        let entry = (flows[0] >> pages.index().shift) as usize;
+        let (slot, tag) = pages.renew(entry, flows[0] + 1).expect("it is there");
+        assert_eq!((tag, unsafe { slot.read() }), (TAG as u32, flows[0] + 1));
+        assert_eq!(pages.index().signature(&layout, entry), flows[0] + 1);
+        assert!(pages.renew(entry, 7 << 60 | 9 << 40).is_none());
+        assert!(
+            flows[1..].iter().all(|flow| meet(&mut pages, &layout, *flow)),
+            "all others are there"
+        );
     }
 
     #[test]

@@ -14,6 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Words of a slot at most. Tables for which there is no room are searched.
 const SLOT_WORDS_MAX: usize = 128;
 
+/// Slots of more words have as few lines as will do, of so many words each.
+const POWER_WORDS_MAX: usize = 32;
+const LINE_WORDS: usize = 8;
+
 /// Where the parts of a slot are.
 #[derive(Clone, Debug)]
 pub(crate) struct SlotLayout {
@@ -21,7 +25,7 @@ pub(crate) struct SlotLayout {
     followers: BTreeMap<TableId, Vec<FlowPlace>>,
     /// By table: the one whose record says what its key is.
     leaders: BTreeMap<TableId, TableId>,
-    /// A power of two.
+    /// A power of two, or whole lines of the processor's cache.
     pub(crate) bytes: usize,
 }
 
@@ -52,6 +56,17 @@ impl Nothing {
             Nothing::AllOnes(word) => (word, u64::MAX),
             Nothing::Null(word) => (word, 0),
         }
+    }
+
+    /// Has a slot say so.
+    ///
+    /// # Safety
+    ///
+    /// It is one of the place's layout.
+    pub(crate) unsafe fn put_into(self, slot: *mut u64) {
+        let (word, value) = self.word();
+        // SAFETY: the word is one of the slot's.
+        unsafe { slot.add(word).write(value) }
     }
 }
 
@@ -191,11 +206,15 @@ impl SlotLayout {
                 leaders.insert(table.table, leader);
             }
         }
+        let words = match all <= POWER_WORDS_MAX {
+            true => all,
+            false => next.next_multiple_of(LINE_WORDS),
+        };
         (!places.is_empty()).then(|| SlotLayout {
             places,
             followers,
             leaders,
-            bytes: 8 * all,
+            bytes: 8 * words,
         })
     }
 
@@ -221,20 +240,24 @@ impl SlotLayout {
     pub(crate) unsafe fn begin(&self, slot: *mut u64, signature: u64) {
         // SAFETY: the words are those of slots.
         unsafe {
+            slot.write_bytes(0, self.bytes / 8);
             slot.write(signature);
-            for place in self.places.values() {
-                let (word, value) = place.nothing.word();
-                slot.add(word).write(value);
-            }
+            self.emptied().for_each(|(_, nothing)| nothing.put_into(slot));
         }
+    }
+
+    /// The tables that have places, and how these say that nothing has been found.
+    pub(crate) fn emptied(&self) -> impl Iterator<Item = (TableId, Nothing)> + '_ {
+        self.places.iter().map(|(table, place)| (*table, place.nothing))
     }
 }
 
 #[cfg(test)]
 impl SlotLayout {
-    /// For a table with one short key, for tests.
-    pub(crate) fn of_one_key() -> SlotLayout {
-        SlotLayout::new([tests::wanting(0, tests::MAC, &[], None)]).expect("it has a place")
+    /// For so many tables with a short key, for tests.
+    pub(crate) fn of_short_keys(tables: u32) -> SlotLayout {
+        let tables = (0..tables).map(|table| tests::wanting(table, tests::MAC, &[], None));
+        SlotLayout::new(tables).expect("they have places")
     }
 }
 

@@ -13,19 +13,23 @@
 //! look-ups, no matter what kinds of tables these are, and its records can be fetched at the same time, if they are not in the slot
 //! themselves.
 //!
-//! Where slots are says [`crate::flow_pages`], and what a slot has of each table [`crate::flow_slots`]. A slot holds as long as the
-//! tables are in the same [`State`]: whenever they are in another one the cache has another tag, and slots with an older one count
-//! as free. For the code of another program the cache begins empty.
+//! Where slots are says [`crate::flow_pages`], and what a slot has of each table [`crate::flow_slots`]. Whenever tables have changed the
+//! cache has another tag. The first packet of a flow after that finds a slot with an older one, which is made [to hold](FlowCache::admit)
+//! again: its places are emptied whose tables have changed since, which the [`Version`]s of their groups say. So an update costs a
+//! flow a look-up in the table that it was made in. For the code of another program the cache begins empty.
 //!
-//! It is of use when flows are few enough for their slots to stay. When more packets than one in [`MISSES`] find something else in
+//! It is of use when flows are few enough for their slots to stay. When more look-ups than one in [`MISSES`] find something else in
 //! their slot, packets go without it for a while, each time for longer ([`FlowCache::serves`]).
 
 use crate::flow_pages::{FlowPages, Index};
-use crate::flow_slots::SlotLayout;
-use forebay_tables::State;
+use crate::flow_slots::{Nothing, SlotLayout};
+use forebay_ir::TableId;
+use forebay_tables::{Pin, State, Version};
 
-/// Packets of which one may miss, if the cache is to be of use: then it costs what it saves.
-const MISSES: u64 = 4;
+/// Look-ups of which one may miss, if the cache is to be of use: then it costs what it saves. Packets are taken to look up all tables that
+/// have places, and at least so many.
+const MISSES: u64 = 12;
+const TABLES_MIN: usize = 3;
 
 /// Bursts after which it is first seen whether the cache is of use: by then all flows for which it has room have come.
 const LEARNING: u32 = 1024;
@@ -45,8 +49,12 @@ pub(crate) struct FlowCache {
     code: Option<u64>,
     /// Of the slots that hold. No slot has it when it is new.
     tag: u32,
-    /// The tables' state when they were written.
+    /// The tables' state when the cache was last opened.
     state: Option<State>,
+    /// The groups of tables that have places, and their versions then.
+    groups: Vec<Group>,
+    /// What empties the places of slots, by the group's index.
+    places: Vec<(usize, Nothing)>,
     /// Look-ups that found something else in their slot, in this window.
     pub(crate) misses: u64,
     /// And in those before.
@@ -57,6 +65,16 @@ pub(crate) struct FlowCache {
     bursts_left: u32,
     /// For how long it rests if it is of no use now.
     rest: u32,
+}
+
+/// A group of tables.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    number: usize,
+    /// The version that slots with the present tag are of.
+    version: Option<Version>,
+    /// The tag of the first slots of that version.
+    since: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +92,8 @@ impl Default for FlowCache {
             code: None,
             tag: 0,
             state: None,
+            groups: Vec::new(),
+            places: Vec::new(),
             misses: 0,
             misses_before: 0,
             packets: 0,
@@ -103,7 +123,7 @@ impl FlowCache {
     }
 
     fn next_phase(&mut self) {
-        let fails = self.misses * MISSES > self.packets;
+        let fails = self.misses * MISSES > self.packets * self.places.len().max(TABLES_MIN) as u64;
         (self.phase, self.bursts_left) = match self.phase {
             Phase::Serving if fails => {
                 let rest = self.rest;
@@ -132,41 +152,99 @@ impl FlowCache {
         self.packets += packets as u64;
     }
 
-    /// The index and the tag of slots that hold, for code with this number, whose slots are laid out like this, and tables in
-    /// this state.
+    /// The index and the tag of slots that hold, for code with this number, whose slots are laid out like this, and tables as they are
+    /// under this pin. `group` says in which group a table is.
     #[inline]
-    pub(crate) fn open(&mut self, code: u64, layout: &SlotLayout, state: Option<State>) -> (Index, u64) {
+    pub(crate) fn open(
+        &mut self,
+        code: u64,
+        layout: &SlotLayout,
+        pin: &Pin<'_>,
+        group: impl Fn(TableId) -> usize,
+    ) -> (Index, u64) {
         if self.code != Some(code) {
             self.code = Some(code);
-            self.pages.forget(layout);
+            self.begin(layout, group);
         }
+        let state = pin.state();
         if state.is_none() || state != self.state {
             self.state = state;
-            self.tag = self.tag.checked_add(1).unwrap_or_else(|| {
-                self.pages.forget(layout);
-                1
-            });
+            self.note_changes(layout, pin);
         }
         (self.pages.index(), self.tag.into())
     }
 
-    /// Gives the flow whose hash leads to an entry of the index a slot there, in which nothing is known yet.
+    /// Forgets all flows, for code whose slots are laid out like this.
+    #[cold]
+    fn begin(&mut self, layout: &SlotLayout, group: impl Fn(TableId) -> usize) {
+        self.pages.forget(layout);
+        self.groups.clear();
+        self.places.clear();
+        for (table, nothing) in layout.emptied() {
+            let number = group(table);
+            let known = self.groups.iter().position(|group| group.number == number);
+            let index = known.unwrap_or_else(|| {
+                self.groups.push(Group {
+                    number,
+                    version: None,
+                    since: 0,
+                });
+                self.groups.len() - 1
+            });
+            self.places.push((index, nothing));
+        }
+        self.state = None;
+    }
+
+    /// Notes which groups have changed, or are being changed. Slots hold with another tag from now on if any has.
+    #[cold]
+    fn note_changes(&mut self, layout: &SlotLayout, pin: &Pin<'_>) {
+        let Some(tag) = self.tag.checked_add(1) else {
+            self.pages.forget(layout);
+            self.groups
+                .iter_mut()
+                .for_each(|group| (group.version, group.since) = (None, 0));
+            self.tag = 0;
+            return self.note_changes(layout, pin);
+        };
+        for group in &mut self.groups {
+            let version = pin.version(group.number);
+            if version.is_none() || version != group.version {
+                (group.version, group.since) = (version, tag);
+                self.tag = tag;
+            }
+        }
+    }
+
+    /// Gives the flow whose hash leads to an entry of the index its slot there, without what tables have found that have changed since; or
+    /// a slot in which nothing is known yet.
     ///
     /// # Safety
     ///
     /// The cache is open for code with this layout, and the entry is one of its index.
     #[cold]
     pub(crate) unsafe fn admit(&mut self, layout: &SlotLayout, entry: usize, signature: u64) {
-        let slot = self.pages.give(entry, signature);
-        // SAFETY: it is a slot of this layout.
-        unsafe { layout.begin(slot, signature) }
+        // SAFETY: they are slots of this layout.
+        unsafe {
+            match self.pages.renew(entry, signature) {
+                Some((slot, tag)) => {
+                    let changed = self.places.iter().filter(|(group, _)| self.groups[*group].since > tag);
+                    changed.for_each(|(_, nothing)| nothing.put_into(slot));
+                }
+                None => layout.begin(self.pages.give(entry, signature), signature),
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_tables::Domain;
+    use forebay_tables::{
+        ActionCall, ActionId, ActionScope, ActionSpec, Domain, Implementation, KeySpec, MatchKind, Reader, Table,
+        TableSpec,
+    };
+    use std::sync::Arc;
 
     /// Bursts of 64 packets each until it serves no more, or again; in each, so many look-ups miss.
     fn bursts_while(cache: &mut FlowCache, serves: bool, misses: u64) -> u32 {
@@ -199,37 +277,88 @@ mod tests {
         assert_eq!(bursts_while(&mut cache, false, 0), REST_MIN - 1, "it was of use");
     }
 
+    /// Tables of a domain, in groups 0, 1 and 2.
+    fn tables(domain: &Arc<Domain>) -> [Table; 3] {
+        let no_action = || ActionCall::new(ActionId(0), Vec::new());
+        let spec = || TableSpec {
+            keys: vec![KeySpec {
+                width: 48,
+                kind: MatchKind::Exact,
+            }],
+            size: 16,
+            actions: vec![ActionSpec::new(ActionId(0), Vec::new(), ActionScope::TableAndDefault)],
+            default_action: no_action(),
+            const_default: false,
+            implementation: Implementation::Direct,
+            memo: false,
+        };
+        [0, 1, 2].map(|_| Table::in_domain(spec(), domain))
+    }
+
+    /// The tag for a burst that begins now.
+    fn tag(cache: &mut FlowCache, layout: &SlotLayout, reader: &mut Reader) -> u64 {
+        cache.open(7, layout, &reader.pin(), |table| table.index()).1
+    }
+
     #[test]
-    fn a_slot_holds_for_the_same_code_and_the_same_tables() {
-        let (domain, other) = (Domain::new(), Domain::new());
-        let [state, of_another] = [&domain, &other].map(|domain| domain.reader().pin().state());
-        assert!(state.is_some() && state != of_another);
+    fn slots_hold_until_a_table_with_a_place_changes() {
+        let domain = Domain::new();
+        let [mut first, mut second, mut without_place] = tables(&domain);
+        let (mut reader, layout) = (domain.reader(), SlotLayout::of_short_keys(2));
         let mut cache = FlowCache::default();
-        let layout = SlotLayout::of_one_key();
-        let mut tag = |state| cache.open(7, &layout, state).1;
-        let first = tag(state);
-        assert!(first > 0, "no slot of a new page holds");
-        assert_eq!(tag(state), first);
-        let mut tags = vec![first, tag(of_another), tag(state), tag(None), tag(None), tag(state)];
-        let all = tags.len();
-        tags.dedup();
-        assert!(tags.is_sorted() && tags.len() == all, "{tags:?}");
+        let present = tag(&mut cache, &layout, &mut reader);
+        assert!(present > 0, "no slot of a new page holds");
+        assert_eq!(tag(&mut cache, &layout, &mut reader), present);
+        without_place.reset_default();
+        assert_eq!(tag(&mut cache, &layout, &mut reader), present);
+        first.reset_default();
+        second.reset_default();
+        assert_eq!(tag(&mut cache, &layout, &mut reader), present + 1);
         cache.tag = u32::MAX;
-        assert_eq!(cache.open(7, &layout, None).1, 1, "and all flows are forgotten");
+        first.reset_default();
+        assert_eq!(tag(&mut cache, &layout, &mut reader), 1, "and all flows are forgotten");
+        assert_eq!(tag(&mut cache, &layout, &mut reader), 1);
+    }
+
+    #[test]
+    fn a_flow_keeps_what_other_tables_have_found() {
+        const HASH: u64 = 9 << 32;
+        let domain = Domain::new();
+        let [mut first, ..] = tables(&domain);
+        let (mut reader, layout) = (domain.reader(), SlotLayout::of_short_keys(2));
+        let mut cache = FlowCache::default();
+        let mut words_at = |cache: &mut FlowCache, found: Option<u64>| {
+            let tag = tag(cache, &layout, &mut reader);
+            // SAFETY: the cache is open, the entry in its index, and the words are those of its slot.
+            unsafe {
+                cache.admit(&layout, 0, HASH | tag);
+                let slot = cache.pages.slot_of(0);
+                assert_eq!(slot.read(), HASH | tag);
+                [0, 1].map(|table| {
+                    let (word, nothing) = layout.place(TableId(table)).expect("it has one").nothing.word();
+                    let is_empty = slot.add(word).read() == nothing;
+                    found.into_iter().for_each(|found| slot.add(word).write(found));
+                    is_empty
+                })
+            }
+        };
+        assert_eq!(words_at(&mut cache, Some(5)), [true, true]);
+        first.reset_default();
+        assert_eq!(words_at(&mut cache, None), [true, false]);
     }
 
     #[test]
     fn another_code_knows_no_flow() {
-        let mut cache = FlowCache::default();
-        let layout = SlotLayout::of_one_key();
         let domain = Domain::new();
-        let state = domain.reader().pin().state();
-        let (index, tag) = cache.open(7, &layout, state);
+        let (mut cache, layout) = (FlowCache::default(), SlotLayout::of_short_keys(1));
+        let mut reader = domain.reader();
+        let mut open = |cache: &mut FlowCache, code| cache.open(code, &layout, &reader.pin(), |table| table.index());
+        let (index, tag) = open(&mut cache, 7);
         let signature = 9 << 32 | tag;
         // SAFETY: the cache is open, and the entry in its index.
         unsafe { cache.admit(&layout, 5, signature) };
         assert_eq!(index.signature(&layout, 5), signature);
-        let (index, _) = cache.open(8, &layout, state);
+        let (index, _) = open(&mut cache, 8);
         assert_eq!(index.signature(&layout, 5), 0);
     }
 }

@@ -335,13 +335,22 @@ unsafe extern "C" fn find_for_flow(
                 found.unwrap_or_else(|| view.default_record(pin)).as_ptr()
             }
         };
-        match place.found {
-            FoundForFlow::Address(word) => slot.add(word).write(record.expose_provenance() as u64),
-            FoundForFlow::Copy(word, words) => slot.add(word).copy_from_nonoverlapping(record, words),
-        }
-        for follower in &sought.followers {
-            let (word, value) = follower.nothing.word();
-            slot.add(word).write(value);
+        let is_another = match place.found {
+            FoundForFlow::Address(word) => {
+                slot.add(word).write(record.expose_provenance() as u64);
+                true
+            }
+            FoundForFlow::Copy(word, words) => {
+                let (present, found) = (slot.add(word), slice::from_raw_parts(record, words));
+                // A place that was emptied still has its record, unless that is what says so.
+                let is_another = place.key_words == 0 || slice::from_raw_parts(present, words) != found;
+                present.copy_from_nonoverlapping(record, words);
+                is_another
+            }
+        };
+        if is_another {
+            let followers = sought.followers.iter();
+            followers.for_each(|follower| follower.nothing.put_into(slot));
         }
         (*(*context).memory).flows.misses += 1;
     }

@@ -12,13 +12,13 @@ use crate::replication::{Replica, ReplicationEngine};
 use crate::sections::RegisterLocks;
 use forebay_bits::Bits;
 use forebay_exec::{Lookup, Objects, PacketFacts};
-use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
+use forebay_ir::{ActionProfileId, CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
 use forebay_jit::{Arrays, Members, default_slot};
 use forebay_tables::counter::SHARDS;
 use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::{
-    ActionProfile, ActionRef, CounterArray, Domain, KeyMatch, Lock, LookupResult, MeterArray, MeterColor, NO_SLOT, Pin,
-    RegisterArray, SectionLocks, Table, TableView,
+    ActionProfile, ActionRef, CounterArray, Domain, Groups, KeyMatch, Lock, LookupResult, MeterArray, MeterColor,
+    NO_SLOT, Pin, RegisterArray, SectionLocks, Table, TableView,
 };
 use std::cell::Cell;
 use std::ptr;
@@ -51,6 +51,25 @@ pub(crate) struct Snapshot {
     pub(crate) replication: Arc<ReplicationEngine>,
     /// The CRCs with parameters of the control plane.
     pub(crate) custom_crcs: Arc<CustomCrcs>,
+}
+
+impl Snapshot {
+    /// The groups of tables that do something else with a packet than in a former one: those that are others now, and those whose
+    /// entries name members that are, or have members picked by another hash.
+    pub(crate) fn changed_since(&self, former: &Snapshot, program: &Program) -> Groups {
+        let is_other_profile = |profile: ActionProfileId| {
+            let index = profile.index();
+            !Arc::ptr_eq(&self.profiles[index], &former.profiles[index])
+                || !Arc::ptr_eq(&self.custom_crcs, &former.custom_crcs)
+        };
+        let tables = program.tables.iter().zip(self.tables.iter().zip(&former.tables));
+        let changed = tables.filter(|(declared, (table, before))| {
+            !Arc::ptr_eq(table, before) || declared.implementation.is_some_and(is_other_profile)
+        });
+        changed.fold(Groups::default(), |groups, (_, (table, _))| {
+            groups.or(Groups::of(table.group()))
+        })
+    }
 }
 
 /// `crc16_custom` and `crc32_custom`.

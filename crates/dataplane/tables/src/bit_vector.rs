@@ -3,7 +3,8 @@
 //! A block has room for 512 rules, one bit of a cache line each. For every four bits of a key it has 16 lines: the rules
 //! that agree with each of the 16 values. The rules that match a key are the AND of one line per four bits, and of a
 //! line that says which rules exist; the search ends as soon as nothing is left. How many different masks there are
-//! makes no difference.
+//! makes no difference. Bits of the key that no rule of the block looks at are passed over, and so are words of the lines
+//! without a rule, where few have any: the search costs what constrains.
 //!
 //! ```text
 //! valid   ────────────────────── 512 bits          key  1010 0111 …
@@ -23,13 +24,16 @@ use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::layout::Placement;
 use crate::memory::Array;
 use crate::rules::{Best, Candidate, Rule};
-use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, words_of, zeroed_lines};
+use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, zeroed_lines};
 
 /// Rules in a block.
 const BLOCK_RULES: usize = LINE_WORDS * u64::BITS as usize;
 const NIBBLE: u32 = 4;
 const NIBBLES_IN_WORD: usize = (u64::BITS / NIBBLE) as usize;
 const NIBBLE_VALUES: u64 = 1 << NIBBLE;
+
+/// Where at most so many words of lines have rules, these words are looked at one after the other.
+const FEW_WORDS: usize = 2;
 
 /// The first line of a block: which rules exist.
 const VALID: usize = 0;
@@ -44,6 +48,8 @@ struct Block {
     candidates: Box<[AtomicU64]>,
     /// By rule: the bounds of its ranges, for each range field the lower and then the upper one.
     bounds: Box<[AtomicU64]>,
+    /// A bit for each nibble, in their order in [`BitVectors`]: whether a rule may look at it.
+    constrained: Box<[AtomicU64]>,
     /// No rule has a higher priority.
     highest: AtomicU64,
 }
@@ -97,31 +103,67 @@ impl BitVectors {
     }
 
     fn find_in(&self, block: &Block, key: &[u64], best: &mut Best<'_>) {
-        let lines = words_of(&block.lines);
-        let line = |index: usize| -> &[AtomicU64; LINE_WORDS] {
-            lines[index * LINE_WORDS..].first_chunk().expect("whole lines")
-        };
-        let mut left: [u64; LINE_WORDS] = std::array::from_fn(|word| line(VALID)[word].load(Ordering::Acquire));
-        for (index, &nibble) in self.nibbles.iter().enumerate() {
-            let agreeing = line(line_of(index, nibble_of(key, nibble)));
+        let valid: [u64; LINE_WORDS] = std::array::from_fn(|word| block.line(VALID)[word].load(Ordering::Acquire));
+        let used = valid.iter().filter(|rules| **rules != 0).count();
+        let words = valid.into_iter().enumerate();
+        if used <= FEW_WORDS {
+            for (word, rules) in words.filter(|(_, rules)| *rules != 0) {
+                let rules = self.agreeing_in_word(block, word, rules, key);
+                self.offer(block, word, rules, key, best);
+            }
+        } else if let Some(agreeing) = self.agreeing(block, valid, key) {
+            for (word, rules) in agreeing.into_iter().enumerate() {
+                self.offer(block, word, rules, key, best);
+            }
+        }
+    }
+
+    /// The lines by which the key is compared: those of its nibbles that a rule of the block may look at.
+    #[inline]
+    fn lines<'b>(&self, block: &'b Block, key: &[u64]) -> impl Iterator<Item = &'b [AtomicU64; LINE_WORDS]> {
+        // What was valid when it was loaded had its bits here before.
+        let words = block.constrained.iter().enumerate();
+        let indices = words.flat_map(|(word, bits)| Ones(bits.load(Ordering::Relaxed)).map(move |bit| 64 * word + bit));
+        indices.map(move |index| block.line(line_of(index, nibble_of(key, self.nibbles[index]))))
+    }
+
+    /// Those of these rules that agree with the key in all bits that they look at, if there are any.
+    fn agreeing(&self, block: &Block, mut left: [u64; LINE_WORDS], key: &[u64]) -> Option<[u64; LINE_WORDS]> {
+        for line in self.lines(block, key) {
             let mut any = 0;
-            for (left, agreeing) in left.iter_mut().zip(agreeing) {
+            for (left, agreeing) in left.iter_mut().zip(line) {
                 *left &= agreeing.load(Ordering::Relaxed);
                 any |= *left;
             }
             if any == 0 {
-                return;
+                return None;
             }
         }
-        for (word, mut rules) in left.into_iter().enumerate() {
-            let ranged = line(RANGED)[word].load(Ordering::Relaxed);
-            while rules != 0 {
-                let bit = rules.trailing_zeros();
-                rules &= rules - 1;
-                let rule = word * u64::BITS as usize + bit as usize;
-                if ranged >> bit & 1 == 0 || self.in_ranges(block, rule, key) {
-                    best.offer(Candidate(block.candidates[rule].load(Ordering::Acquire)));
-                }
+        Some(left)
+    }
+
+    /// The same for rules in one word of the lines.
+    fn agreeing_in_word(&self, block: &Block, word: usize, mut left: u64, key: &[u64]) -> u64 {
+        for line in self.lines(block, key) {
+            left &= line[word].load(Ordering::Relaxed);
+            if left == 0 {
+                break;
+            }
+        }
+        left
+    }
+
+    /// Improves `best` by those of these rules, in one word of the lines, in whose ranges the key is.
+    #[inline]
+    fn offer(&self, block: &Block, word: usize, rules: u64, key: &[u64], best: &mut Best<'_>) {
+        if rules == 0 {
+            return;
+        }
+        let ranged = block.line(RANGED)[word].load(Ordering::Relaxed);
+        for bit in Ones(rules) {
+            let rule = 64 * word + bit;
+            if ranged >> bit & 1 == 0 || self.in_ranges(block, rule, key) {
+                best.offer(Candidate(block.candidates[rule].load(Ordering::Acquire)));
             }
         }
     }
@@ -150,6 +192,7 @@ impl BitVectors {
             lines: zeroed_lines(NIBBLE_LINES + self.nibbles.len() * NIBBLE_VALUES as usize),
             candidates: words(BLOCK_RULES),
             bounds: words(BLOCK_RULES * self.bound_words()),
+            constrained: words(self.nibbles.len().div_ceil(64)),
             highest: AtomicU64::new(0),
         }
     }
@@ -159,7 +202,10 @@ impl BitVectors {
         let set = |line: usize, value: bool| block.set(line, rule, value);
         for (index, &nibble) in self.nibbles.iter().enumerate() {
             for value in 0..NIBBLE_VALUES {
-                set(line_of(index, value as usize), self.agrees(new, nibble, value));
+                set(line_of(index, value as usize), agrees(new, nibble, value));
+            }
+            if looks_at(new, nibble) {
+                block.constrained[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
             }
         }
         let mut bounds = block.bounds[rule * self.bound_words()..].iter();
@@ -178,15 +224,14 @@ impl BitVectors {
         block.highest.store(highest, Ordering::Release);
         set(VALID, true);
     }
-
-    /// Whether a key with `value` in a nibble can match the rule.
-    fn agrees(&self, rule: &Rule, nibble: usize, value: u64) -> bool {
-        let (word, shift) = (nibble / NIBBLES_IN_WORD, nibble % NIBBLES_IN_WORD * NIBBLE as usize);
-        (value << shift ^ rule.value[word]) & rule.mask[word] & (0xF << shift) == 0
-    }
 }
 
 impl Block {
+    #[inline]
+    fn line(&self, index: usize) -> &[AtomicU64; LINE_WORDS] {
+        &self.lines[index].0
+    }
+
     /// Sets or clears a rule's bit in a line. Only the writer changes words.
     fn set(&self, line: usize, rule: usize, value: bool) {
         let word = &self.lines[line].0[rule / 64];
@@ -207,14 +252,46 @@ fn limbs(range: &Placement) -> usize {
     range.width.div_ceil(u64::BITS) as usize
 }
 
+/// Whether a key with `value` in a nibble can match the rule.
+fn agrees(rule: &Rule, nibble: usize, value: u64) -> bool {
+    let (word, shift) = place_of(nibble);
+    (value << shift ^ rule.value[word]) & rule.mask[word] & (0xF << shift) == 0
+}
+
+/// Whether the rule has a mask with bits of a nibble.
+fn looks_at(rule: &Rule, nibble: usize) -> bool {
+    let (word, shift) = place_of(nibble);
+    rule.mask[word] >> shift & 0xF != 0
+}
+
+/// The word of a nibble, and where it begins there.
+#[inline]
+fn place_of(nibble: usize) -> (usize, usize) {
+    (nibble / NIBBLES_IN_WORD, nibble % NIBBLES_IN_WORD * NIBBLE as usize)
+}
+
+/// The places of the ones in a word, from the lowest on.
+struct Ones(u64);
+
+impl Iterator for Ones {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let place = self.0.trailing_zeros();
+        self.0 &= self.0.wrapping_sub(1);
+        (place < u64::BITS).then_some(place as usize)
+    }
+}
+
 fn line_of(index: usize, value: usize) -> usize {
     NIBBLE_LINES + index * NIBBLE_VALUES as usize + value
 }
 
 #[inline]
 fn nibble_of(key: &[u64], nibble: usize) -> usize {
-    let shift = nibble % NIBBLES_IN_WORD * NIBBLE as usize;
-    (key[nibble / NIBBLES_IN_WORD] >> shift) as usize & 0xF
+    let (word, shift) = place_of(nibble);
+    (key[word] >> shift) as usize & 0xF
 }
 
 /// A block with what only the writer knows of it.
@@ -304,6 +381,11 @@ impl BitVectorWriter {
             block.free.push(bit);
             if block.live == 0 {
                 block.block.highest.store(0, Ordering::Relaxed);
+            }
+            if block.free.len() == BLOCK_RULES {
+                // No reader has a rule of the block.
+                let constrained = block.block.constrained.iter();
+                constrained.for_each(|word| word.store(0, Ordering::Relaxed));
             }
         });
     }

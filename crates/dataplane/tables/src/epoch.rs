@@ -33,6 +33,10 @@
 //! writer's fence and keeps what is taken away; or behind its last step, and then the state is the new one. A pin that goes on
 //! from one that was kept is at least as old.
 //!
+//! A domain's tables are in [`GROUPS`] groups, each with a [`Version`], so that what was found in one table may be used after others
+//! have changed. It is one word, of which the low bits count the writers in the midst of a change: what is said above of `changing` and
+//! `state` holds of their zero and of the other bits.
+//!
 //! All tables of a pipeline share one [`Domain`], so that a worker pins once for all of them. `loom` checks the
 //! protocol together with the exact-match engine, see the tests there.
 
@@ -53,6 +57,10 @@ pub struct Domain {
     changing: AtomicU64,
     /// See [`State`].
     state: AtomicU64,
+    /// See [`Version`].
+    groups: [AtomicU64; GROUPS],
+    /// Tables so far, which are put into groups in turn.
+    tables: AtomicU64,
     readers: Mutex<Vec<Arc<Announcement>>>,
 }
 
@@ -68,6 +76,43 @@ const IDLE: u64 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State(u64);
 
+/// Groups of a domain's tables whose changes are told apart.
+pub const GROUPS: usize = 64;
+
+/// Groups of a domain's tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Groups(u64);
+
+impl Groups {
+    /// Those of one group.
+    ///
+    /// # Panics
+    ///
+    /// Unless it is below [`GROUPS`].
+    pub fn of(group: usize) -> Groups {
+        assert!(group < GROUPS, "there are {GROUPS} groups");
+        Groups(1 << group)
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn or(self, other: Groups) -> Groups {
+        Groups(self.0 | other.0)
+    }
+
+    /// Their numbers.
+    fn numbers(self) -> impl Iterator<Item = usize> {
+        (0..GROUPS).filter(move |group| self.0 >> group & 1 == 1)
+    }
+}
+
+/// What the tables of a group are: as long as it is the same, look-ups in them find the same, in the same places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version(u64);
+
+/// The bits of a group's word that count writers in the midst of a change.
+const WRITERS_BITS: u32 = 16;
+
 /// States so far, of all domains.
 static STATES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
@@ -77,10 +122,14 @@ fn next_state() -> u64 {
 
 /// A change of tables, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Change(Arc<Domain>);
+pub(crate) struct Change(Arc<Domain>, Groups);
 
 impl Drop for Change {
     fn drop(&mut self) {
+        for group in self.1.numbers() {
+            // One writer less, and another version.
+            self.0.groups[group].fetch_add((1 << WRITERS_BITS) - 1, Ordering::Release);
+        }
         // Who reads this has seen the changes of all whose states it replaced, too.
         self.0.state.swap(next_state(), Ordering::AcqRel);
         self.0.changing.fetch_sub(1, Ordering::Release);
@@ -106,6 +155,8 @@ impl Domain {
             versions: AtomicU64::new(1),
             changing: AtomicU64::new(0),
             state: AtomicU64::new(next_state()),
+            groups: std::array::from_fn(|_| AtomicU64::new(0)),
+            tables: AtomicU64::new(0),
             readers: Mutex::new(Vec::new()),
         })
     }
@@ -135,10 +186,26 @@ impl Domain {
         }
     }
 
-    /// A change of what readers find begins: nothing is published or taken away but between this and the end of the result.
-    pub(crate) fn begin_change(self: &Arc<Domain>) -> Change {
+    /// The group of the next table.
+    pub(crate) fn next_group(&self) -> usize {
+        self.tables.fetch_add(1, Ordering::Relaxed) as usize % GROUPS
+    }
+
+    /// A change of what readers find in tables of these groups begins: nothing is published or taken away but between this and the end of
+    /// the result.
+    pub(crate) fn begin_change(self: &Arc<Domain>, groups: Groups) -> Change {
         self.changing.fetch_add(1, Ordering::Relaxed);
-        Change(Arc::clone(self))
+        for group in groups.numbers() {
+            self.groups[group].fetch_add(1, Ordering::Relaxed);
+        }
+        Change(Arc::clone(self), groups)
+    }
+
+    /// The version of a group, unless one of its tables is being changed.
+    fn version(&self, group: usize) -> Option<Version> {
+        let word = self.groups[group].load(Ordering::Acquire);
+        let rests = word & ((1 << WRITERS_BITS) - 1) == 0;
+        rests.then_some(Version(word))
     }
 
     /// The state of the tables, unless one is being changed. What a reader looks up that has pinned before belongs to this state or a
@@ -274,6 +341,12 @@ impl Pin<'_> {
     #[inline]
     pub fn state(&self) -> Option<State> {
         self.state
+    }
+
+    /// The version of a group of tables now; nothing if one of them is being changed, and for the writer's own. What was found in them
+    /// under a pin, after this was read, may be used under another one of the reader's for which it is the same.
+    pub fn version(&self, group: usize) -> Option<Version> {
+        self.reader?.domain.version(group)
     }
 
     /// Ends, but the reader still counts as pinned until [`Reader::unpin`], or another pin ends: nothing that it could have
@@ -425,10 +498,13 @@ impl<T> Published<T> {
         self.present.load(pin)
     }
 
-    /// Replaces the value. Readers that are pinned may keep the old one until they unpin.
-    pub fn publish(&self, value: Arc<T>) {
+    /// Replaces the value. Readers that are pinned may keep the old one until they unpin. `changed` says, by the value before, in which
+    /// groups of tables readers find something else now.
+    pub fn publish(&self, value: Arc<T>, changed: impl FnOnce(&T) -> Groups) {
         let mut former = self.former.lock().unwrap_or_else(PoisonError::into_inner);
-        let _change = self.domain.begin_change();
+        // SAFETY: values are replaced only here, under the lock.
+        let groups = changed(unsafe { self.present.load_as_writer() });
+        let _change = self.domain.begin_change(groups);
         let old = self.present.replace(value);
         former.retire(&self.domain, old);
         former.collect(&self.domain, drop);
@@ -443,6 +519,24 @@ unsafe impl<T: Send + Sync> Send for Shared<T> {}
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_version_of_one_group_is_none_of_others() {
+        let domain = Domain::new();
+        let mut reader = domain.reader();
+        let mut versions = || [0, 1, 63].map(|group| reader.pin().version(group));
+        let before = versions();
+        assert!(before.iter().all(Option::is_some), "{before:?}");
+        let change = domain.begin_change(Groups::of(0).or(Groups::of(63)));
+        let another = domain.begin_change(Groups::of(63));
+        assert_eq!(versions(), [None, before[1], None]);
+        drop(another);
+        assert_eq!(versions(), [None, before[1], None], "one writer is left");
+        drop(change);
+        let after = versions();
+        assert!(after.iter().all(Option::is_some), "{after:?}");
+        assert!(after[0] != before[0] && after[1] == before[1] && after[2] != before[2]);
+    }
 
     #[test]
     fn a_session_lasts_while_the_reader_stays_pinned_and_nothing_is_taken_away() {
@@ -476,14 +570,34 @@ mod publication {
         free: [AtomicU64; 3],
     }
 
-    /// Bursts of a reader that remembers where it found something, as long as the state is the same. It may stay pinned between
+    /// What is the same as long as nothing changes: a state, or the version of a group.
+    trait Mark: Copy + PartialEq {
+        fn of(pin: &Pin<'_>) -> Option<Self>;
+    }
+
+    impl Mark for State {
+        fn of(pin: &Pin<'_>) -> Option<State> {
+            pin.state()
+        }
+    }
+
+    impl Mark for Version {
+        fn of(pin: &Pin<'_>) -> Option<Version> {
+            pin.version(GROUP)
+        }
+    }
+
+    /// The group of the place.
+    const GROUP: usize = 5;
+
+    /// Bursts of a reader that remembers where it found something, as long as the mark is the same. It may stay pinned between
     /// bursts.
-    fn read(places: &Places, bursts: usize, stays_pinned: bool) {
+    fn read<M: Mark>(places: &Places, bursts: usize, stays_pinned: bool) {
         let mut reader = places.domain.reader();
-        let mut remembered: Option<(State, u64)> = None;
+        let mut remembered: Option<(M, u64)> = None;
         for _ in 0..bursts {
             let pin = reader.pin_again();
-            let state = pin.state();
+            let state = M::of(&pin);
             let place = match remembered {
                 Some((then, place)) if Some(then) == state => place,
                 _ => places.present.load(Ordering::Acquire),
@@ -505,7 +619,7 @@ mod publication {
     /// Has another place be the present one; the one before is free when nobody can have it.
     fn write(places: &Places, place: u64) -> Limbo<u64> {
         let mut limbo = Limbo::default();
-        let _change = places.domain.begin_change();
+        let _change = places.domain.begin_change(Groups::of(GROUP));
         let before = places.present.swap(place, Ordering::AcqRel);
         limbo.retire(&places.domain, before);
         limbo
@@ -525,22 +639,22 @@ mod publication {
         })
     }
 
-    fn one_writer(stays_pinned: bool) {
+    fn one_writer<M: Mark>(stays_pinned: bool) {
         loom::model(move || {
             let places = places();
             let its = Arc::clone(&places);
-            let reader = loom::thread::spawn(move || read(&its, 3, stays_pinned));
+            let reader = loom::thread::spawn(move || read::<M>(&its, 3, stays_pinned));
             let limbo = write(&places, 1);
             free(&places, limbo);
             reader.join().unwrap();
         });
     }
 
-    fn two_writers(stays_pinned: bool) {
+    fn two_writers<M: Mark>(stays_pinned: bool) {
         loom::model(move || {
             let places = places();
             let (its, anothers) = (Arc::clone(&places), Arc::clone(&places));
-            let reader = loom::thread::spawn(move || read(&its, 2, stays_pinned));
+            let reader = loom::thread::spawn(move || read::<M>(&its, 2, stays_pinned));
             let writer = loom::thread::spawn(move || {
                 let limbo = write(&anothers, 1);
                 free(&anothers, limbo);
@@ -554,22 +668,37 @@ mod publication {
 
     #[test]
     fn what_is_remembered_is_there_while_the_state_is_the_same() {
-        one_writer(false);
+        one_writer::<State>(false);
     }
 
     #[test]
     fn the_same_for_a_reader_that_stays_pinned() {
-        one_writer(true);
+        one_writer::<State>(true);
+    }
+
+    #[test]
+    fn and_while_the_version_of_its_group_is() {
+        one_writer::<Version>(false);
+    }
+
+    #[test]
+    fn and_while_that_is_for_a_reader_that_stays_pinned() {
+        one_writer::<Version>(true);
     }
 
     #[test]
     fn the_same_beside_two_writers() {
-        two_writers(false);
+        two_writers::<State>(false);
     }
 
     #[test]
     fn the_same_beside_two_writers_for_a_reader_that_stays_pinned() {
-        two_writers(true);
+        two_writers::<State>(true);
+    }
+
+    #[test]
+    fn versions_beside_two_writers() {
+        two_writers::<Version>(true);
     }
 
     /// Who waits for readers that stay pinned sees what they have done before, and they see what he has published.

@@ -107,7 +107,7 @@ pub mod view;
 pub use batch_lookup::{Found, LookUp, OnePlace, TOGETHER_MAX, ahead, ask_together, find_together};
 pub use counter::{CounterArray, CounterKind, CounterValue};
 pub use entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, GroupId, MemberId, NewEntry};
-pub use epoch::{Domain, Pin, Published, Reader, Session, State};
+pub use epoch::{Domain, Groups, Pin, Published, Reader, Session, State, Version};
 pub use hash::HashAlgorithm;
 pub use key::{KeyError, KeyMatch, KeySpec, MatchKind};
 pub use layout::{Key, KeyLayout, NO_SLOT, Placement, Record, RecordLayout, SLOT_BITS};

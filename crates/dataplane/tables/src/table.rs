@@ -304,11 +304,11 @@ impl Table {
 
     /// An empty table whose readers are those of `domain`.
     pub fn in_domain(spec: TableSpec, domain: &Arc<Domain>) -> Table {
-        Table::of_shared_spec(Arc::new(spec), domain)
+        Table::of_shared_spec(Arc::new(spec), domain, domain.next_group())
     }
 
-    fn of_shared_spec(spec: Arc<TableSpec>, domain: &Arc<Domain>) -> Table {
-        let (view, writer) = TableView::new(Arc::clone(&spec), domain);
+    fn of_shared_spec(spec: Arc<TableSpec>, domain: &Arc<Domain>, group: usize) -> Table {
+        let (view, writer) = TableView::new(Arc::clone(&spec), domain, group);
         Table {
             view: Arc::new(view),
             writer,
@@ -381,7 +381,7 @@ impl Table {
         let action = self.shared(&new.action);
         let entry = Arc::new(Entry::new(id, slot, &new, action));
         prepare(slot as usize);
-        let change = self.view.domain().begin_change();
+        let change = self.view.begin_change();
         self.publish(&entry, &new.key);
         drop(change);
         let named = Named::new(slot, name_hash(&self.hasher, entry.packed_key(), entry.priority()));
@@ -444,7 +444,7 @@ impl Table {
         let Some(slot) = self.slots[modified.slot()].as_mut() else {
             return Err(TableError::NotFound);
         };
-        let _change = self.view.domain().begin_change();
+        let _change = self.view.begin_change();
         if let Some(old) = self.view.set_entry(&modified) {
             self.gone.retire(self.view.domain(), Gone::Modified(old));
         }
@@ -465,7 +465,7 @@ impl Table {
             found.remove();
         }
         let key = entry.key(&self.spec().keys);
-        let _change = self.view.domain().begin_change();
+        let _change = self.view.begin_change();
         let (engine, layout) = (self.view.engine(), self.view.key_layout());
         self.writer
             .remove(engine, layout, engine_entry(&entry, &key, &[]), record);
@@ -538,7 +538,7 @@ impl Table {
     }
 
     fn publish_default(&mut self, action: ActionCall) {
-        let _change = self.view.domain().begin_change();
+        let _change = self.view.begin_change();
         let old = self.view.set_default(action.clone());
         self.defaults.retire(self.view.domain(), old);
         self.default_action = action;
@@ -682,7 +682,7 @@ impl Clone for Table {
     /// A table with readers of the same domain, and engines and entries of its own, but for the times of the last hits,
     /// which both share. It costs as much as inserting all entries.
     fn clone(&self) -> Table {
-        let mut copy = Table::of_shared_spec(Arc::clone(self.view.spec()), self.view.domain());
+        let mut copy = Table::of_shared_spec(Arc::clone(self.view.spec()), self.view.domain(), self.view.group());
         copy.publish_default(self.default_action.clone());
         copy.sealed = self.sealed;
         copy.slots = vec![None; self.slots.len()];

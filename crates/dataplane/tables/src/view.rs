@@ -44,7 +44,7 @@ use crate::arena::Rows;
 use crate::batch_lookup::OnePlace;
 use crate::engine::{Engine, EngineWriter};
 use crate::entry::{ActionCall, ActionRef, Entry, EntryAction};
-use crate::epoch::{Domain, Pin, Shared};
+use crate::epoch::{Change, Domain, Groups, Pin, Shared};
 use crate::hash;
 use crate::key::{KeySpec, MatchKind};
 use crate::layout::{KeyLayout, NO_SLOT, Record, RecordLayout};
@@ -63,6 +63,8 @@ pub(crate) struct DefaultAction {
 #[derive(Debug)]
 pub struct TableView {
     domain: Arc<Domain>,
+    /// See [`TableView::group`].
+    group: usize,
     spec: Arc<TableSpec>,
     keys: KeyLayout,
     records: RecordLayout,
@@ -74,7 +76,7 @@ pub struct TableView {
 
 impl TableView {
     /// The view of an empty table, and its engine's writer.
-    pub(crate) fn new(spec: Arc<TableSpec>, domain: &Arc<Domain>) -> (TableView, EngineWriter) {
+    pub(crate) fn new(spec: Arc<TableSpec>, domain: &Arc<Domain>, group: usize) -> (TableView, EngineWriter) {
         let matched = spec.keys.iter().filter(|key| key.kind != MatchKind::Selector);
         let fields: Vec<KeySpec> = matched.copied().collect();
         let keys = KeyLayout::new(&spec.keys);
@@ -83,6 +85,7 @@ impl TableView {
         let default = default_action(&spec, &records, spec.default_action.clone());
         let view = TableView {
             domain: Arc::clone(domain),
+            group,
             keys,
             records,
             engine,
@@ -96,6 +99,16 @@ impl TableView {
     /// Readers and writers that the table knows of.
     pub fn domain(&self) -> &Arc<Domain> {
         &self.domain
+    }
+
+    /// The group of the domain's tables in which it is: see [`Version`](crate::Version). A clone of the table is in the same one.
+    pub fn group(&self) -> usize {
+        self.group
+    }
+
+    /// A change of what readers find begins: see [`Domain::begin_change`].
+    pub(crate) fn begin_change(&self) -> Change {
+        self.domain.begin_change(Groups::of(self.group))
     }
 
     /// What the program says about the table.

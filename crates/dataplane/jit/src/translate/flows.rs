@@ -164,7 +164,13 @@ impl<'a> Translator<'_, 'a, '_> {
         let offset = self.shifted_left(entry, 1);
         let place = self.builder.ins().iadd(index, offset);
         let number = self.builder.ins().uload16(types::I64, within_bounds(), place, 0);
-        let offset = self.shifted_left(number, layout.bytes.ilog2());
+        let offset = match layout.bytes.is_power_of_two() {
+            true => self.shifted_left(number, layout.bytes.ilog2()),
+            false => {
+                let bytes = self.number(layout.bytes as i64);
+                self.builder.ins().imul(number, bytes)
+            }
+        };
         self.builder.ins().iadd(index, offset)
     }
 

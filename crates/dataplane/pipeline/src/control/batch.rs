@@ -251,7 +251,9 @@ impl Batch<'_> {
     }
 
     fn publish(&self) {
-        self.pipeline.published.publish(Arc::clone(&self.control.snapshot));
+        let (program, present) = (&self.pipeline.program, &self.control.snapshot);
+        let changed = |former: &Snapshot| present.changed_since(former, program);
+        self.pipeline.published.publish(Arc::clone(present), changed);
         // An entry that is inserted later and names what is new now must find it in every burst.
         self.pipeline.readers.synchronize();
     }

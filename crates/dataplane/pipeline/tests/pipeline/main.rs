@@ -5,6 +5,7 @@ mod bursts;
 mod common;
 mod control;
 mod direct;
+mod flow_cache;
 mod memory;
 mod memos;
 mod readiness;
