@@ -9,15 +9,16 @@
 //! cargo xtask figures                  the tables of the documents, from the newest recorded benchmark run
 //! cargo xtask release --version X.Y.Z  an archive with manual pages, completions and checksums
 //! ```
+//!
+//! No command here needs a crate of Forebay, so all can be used before anything else is compiled. Those that do are in
+//! `crates/testing/conformance`, which is compiled and started for them.
 
 #![forbid(unsafe_code)]
 
 mod bless;
-mod bmv2;
 mod check;
-mod conformance;
 mod figures;
-mod metamorphic;
+mod forward;
 mod release;
 
 use clap::{Parser, Subcommand};
@@ -33,14 +34,14 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Run p4c's own programs and compare with what docs/conformance.json records
-    Conformance(conformance::Arguments),
-    /// One program, as the conformance runner's child process
-    #[command(hide = true)]
-    ConformanceWorker(conformance::WorkerArguments),
+    #[command(disable_help_flag = true)]
+    Conformance(forward::Arguments),
     /// Read a folder of JSON that p4c has written for BMv2, and compare what each does with its source
-    Bmv2(bmv2::Arguments),
+    #[command(disable_help_flag = true)]
+    Bmv2(forward::Arguments),
     /// Rewrite programs without a change of meaning, and compare what they do with their packets
-    Metamorphic(metamorphic::Arguments),
+    #[command(disable_help_flag = true)]
+    Metamorphic(forward::Arguments),
     /// Rewrite the golden diagnostics of tests/errors
     Bless,
     /// Check the crates that differ from the main branch: format, lints, unit tests
@@ -53,10 +54,9 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
-        Command::Conformance(arguments) => conformance::run(&arguments),
-        Command::ConformanceWorker(arguments) => conformance::run_worker(&arguments),
-        Command::Bmv2(arguments) => bmv2::run(&arguments),
-        Command::Metamorphic(arguments) => metamorphic::run(&arguments),
+        Command::Conformance(arguments) => forward::run("conformance", &arguments),
+        Command::Bmv2(arguments) => forward::run("bmv2", &arguments),
+        Command::Metamorphic(arguments) => forward::run("metamorphic", &arguments),
         Command::Bless => bless::run(),
         Command::Check(arguments) => check::run(&arguments),
         Command::Figures(arguments) => figures::run(&arguments),

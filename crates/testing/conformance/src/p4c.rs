@@ -109,7 +109,8 @@ fn finish(record: &Record, whole: bool, write: bool) -> Result<ExitCode> {
 /// The folder of the repository.
 pub fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask stands in the repository")
+        .ancestors()
+        .nth(3)
+        .expect("the crate is in a room of the repository")
         .to_path_buf()
 }

@@ -3,7 +3,7 @@
 //! The programs are those of `tests/stf` and, with `--p4c DIR`, those of p4c's samples that have an STF test. What differs is
 //! printed with the rewritten program.
 
-use crate::conformance::{Category, collect, repository_root, sources};
+use crate::p4c::{Category, collect, repository_root, sources};
 use anyhow::{Context, Result};
 use forebay_differential::rewrite::{Setup, check};
 use forebay_driver::FileSources;

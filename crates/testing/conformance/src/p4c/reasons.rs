@@ -59,8 +59,8 @@ const REASONS: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::record::Record;
-    use crate::conformance::repository_root;
+    use crate::p4c::record::Record;
+    use crate::p4c::repository_root;
 
     #[test]
     fn each_program_that_is_recorded_as_not_fine_has_a_reason() {
