@@ -2,8 +2,8 @@
 
 use crate::bytestring;
 use crate::status::Error;
+use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::RECIRCULATION_PORT;
-use forebay_pipeline::v1model::DROP_PORT;
 use std::collections::BTreeMap;
 
 /// `SDN_PORT_CPU`: however the switch numbers the controller's port, a controller may write it so.

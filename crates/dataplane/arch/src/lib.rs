@@ -17,7 +17,7 @@
 mod build;
 pub mod pna;
 pub mod psa;
-mod v1model;
+pub mod v1model;
 
 use forebay_ir::{Architecture, Program};
 use std::fmt;

@@ -14,6 +14,29 @@
 //!
 //! `packet_length` is the length that the frame would have if it were deparsed: that of the received frame, less the
 //! headers that were valid behind the parser, and the headers that are valid now.
+//!
+//! # Order
+//!
+//! After ingress, as in simple_switch: clone, digests, then the first that applies of resubmit, multicast
+//! (`mcast_grp` is not 0), drop (`egress_spec` is [`DROP_PORT`]), unicast. After egress: clone, then the first that
+//! applies of drop, recirculate, transmit. A parser error drops nothing: ingress runs and reads `parser_error`.
+//!
+//! # What a copy contains
+//!
+//! | copy | headers | metadata | payload |
+//! |---|---|---|---|
+//! | multicast replica | as ingress left them | as ingress left it, `egress_rid` of the member | same |
+//! | clone from ingress | parsed again from the frame that entered ingress | zero, but for the field list | same |
+//! | clone from egress | as egress left them | zero, but for the field list | same |
+//! | resubmitted | parsed again from the same frame | zero, but for the field list and the switch's arguments | same |
+//! | recirculated | parsed again from the deparsed frame | the same | same |
+//!
+//! # Where simple_switch and its documentation differ
+//!
+//! simple_switch loses `ingress_port` and the timestamp of resubmitted and recirculated packets, though v1model says that
+//! resubmission changes nothing but `instance_type`. Here they stay. It also forgets `truncate` in replicas and recirculated
+//! packets; here the limit holds wherever the packet is deparsed. `docs/simple-switch-behaviour.md` has every behaviour with
+//! its test.
 
 use crate::BuildError;
 use crate::build::{Builder, is_set, least, number, resized, same, set, slot, sum_less, take};
@@ -24,7 +47,7 @@ use forebay_ir::{BinaryOp, Expr, Op, Program, Role, SlotId, build};
 use std::collections::BTreeSet;
 
 /// `egress_spec` of a packet that is to be dropped.
-const DROP_PORT: u64 = 511;
+pub const DROP_PORT: u32 = 511;
 
 /// Width of limits: bytes and 1, 0 for none.
 const LIMIT_WIDTH: u32 = 33;
@@ -344,7 +367,7 @@ impl V1model<'_> {
     }
 
     fn is_drop_port(&self, spec: SlotId) -> Expr {
-        build::equal(resized(self.builder.program, spec, 32), number(32, DROP_PORT))
+        build::equal(resized(self.builder.program, spec, 32), number(32, DROP_PORT.into()))
     }
 
     /// A clone from ingress is the frame that entered ingress, parsed again. The parser sees of the metadata only
@@ -467,7 +490,7 @@ impl V1model<'_> {
         let mut ops = vec![
             take(port, Argument::EgressPort),
             take(egress_port, Argument::EgressPort),
-            set(spec, number(builder.width(spec), DROP_PORT + 1)),
+            set(spec, number(builder.width(spec), u64::from(DROP_PORT) + 1)),
         ];
         let told = [
             ("egress_global_timestamp", Argument::TimeUs),

@@ -9,7 +9,7 @@
 //! * [`Pipeline::load`] turns a [`forebay_ir::Program`] into tables, objects and replication state.
 //! * A [`Worker`] processes bursts of packets; each thread has its own, all share one [`Pipeline`].
 //! * What an architecture does between and after the bodies is a graph ([`forebay_ir::pipeline`]), which `graph/` follows, with the
-//!   interpreter or with machine code. Specialised code has that built in, for programs with one parser and one deparser ([`v1model`]),
+//!   interpreter or with machine code. Specialised code has that built in, for programs with one parser and one deparser,
 //!   which `straight/` makes of those with more.
 //!
 //! A pipeline does no input or output and reads no clock: see [`IngressArguments`] and [`EgressArguments`].
@@ -35,13 +35,15 @@ mod scratch;
 mod sections;
 mod storage;
 mod straight;
-pub mod v1model;
+mod worker;
 
 pub use control::LearningCounters;
 pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};
 pub use error::{ControlError, LoadError, ObjectKind};
 /// `PSA_PORT_RECIRCULATE`: copies may have this port in programs for PSA.
 pub use forebay_arch::psa::PORT_RECIRCULATE as RECIRCULATION_PORT;
+/// `egress_spec` of a v1model packet that is to be dropped.
+pub use forebay_arch::v1model::DROP_PORT;
 pub use forebay_exec::{Event, NoTrace, Tracer};
 pub use forebay_jit::NotedClone;
 pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Stops};
@@ -53,4 +55,4 @@ pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecisi
 pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};
 pub use paths::{FastForm, PathCounters, SlowReason};
 pub use replication::{CLASS_OF_SERVICE_MAX, CloneSession, Replica};
-pub use v1model::{Arrival, Copied, FlowKey, GoingOn, Leaving, Passage, Passed, PassedQueue, Session, Worker};
+pub use worker::{Arrival, Copied, FlowKey, GoingOn, Leaving, Passage, Passed, PassedQueue, Session, Worker};

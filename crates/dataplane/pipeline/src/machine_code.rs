@@ -17,8 +17,7 @@
 
 use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
-use crate::straight::{Straight, straight};
-use crate::v1model;
+use crate::straight::{self, Straight, straight};
 use forebay_ir::{Location, Program};
 use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops, WayId};
@@ -105,7 +104,7 @@ impl MachineCode {
             return Ok(None);
         }
         let straight = match layout {
-            Some(layout) => Ok((Cow::Borrowed(program), v1model::route(program, layout))),
+            Some(layout) => Ok((Cow::Borrowed(program), straight::v1model::route(program, layout))),
             None => straight(program).map(|Straight { program, route }| (Cow::Owned(program), route)),
         };
         let (straight, route) = match straight {

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Sent};
 use crate::runner::Observer;
 use forebay_chip::{ChipConfig, ChipSpec, Loss, Network, Picos, Place, PortConfig, QueueConfig, Service};
-use forebay_pipeline::v1model::DROP_PORT;
+use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::{DigestMessage, Pipeline};
 use forebay_switch::{Config, QUEUES_MAX, Settled, Switch};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use crate::stream::Stream;
 use crate::tag::{TAG_BYTES, Tag};
 use forebay_packet::{Burst, MemoryPort, Port};
-use forebay_pipeline::v1model::DROP_PORT;
+use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_switch::{Config, Settled, Switch};
 use std::sync::Arc;

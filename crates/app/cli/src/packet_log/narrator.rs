@@ -116,7 +116,7 @@ impl Narrator {
         match words.as_slice() {
             ["enqueue", "for", "port", port] => self.debug(format_args!("Egress port is {port}")),
             ["drop:", "ingress_drop"] => {
-                self.debug(format_args!("Egress port is {}", forebay_pipeline::v1model::DROP_PORT));
+                self.debug(format_args!("Egress port is {}", forebay_pipeline::DROP_PORT));
                 self.debug(format_args!("Dropping packet at the end of ingress"));
             }
             ["drop:", "egress_drop"] => self.debug(format_args!("Dropping packet at the end of egress")),

@@ -3,7 +3,7 @@
 use super::{Kind, Lines, Note};
 use anyhow::{Result, bail};
 use clap::Parser;
-use forebay_pipeline::v1model::DROP_PORT;
+use forebay_pipeline::DROP_PORT;
 use forebay_server::Address;
 use forebay_switch::QUEUES_MAX;
 use std::path::PathBuf;

@@ -12,7 +12,7 @@ use crate::outcome::{DropReason, EgressDecision, IngressDecision};
 use crate::packet::{Contents, EgressArguments, IngressArguments, InstanceType, Passes};
 use crate::paths::FastForm;
 use crate::scratch::Scratch;
-use crate::v1model::{Arrival, Burst, Leaving, Passage, Passed, PassedQueue, Worker, WorkerScratch, end_burst};
+use crate::worker::{Arrival, Burst, Leaving, Passage, Passed, PassedQueue, Worker, WorkerScratch, end_burst};
 use forebay_exec::{PacketFacts, Random, State, Tracer};
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, Graph};
 use forebay_jit::Seed;

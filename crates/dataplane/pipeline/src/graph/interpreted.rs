@@ -5,7 +5,7 @@ use crate::objects::View;
 use crate::outcome::DropReason;
 use crate::packet::Contents;
 use crate::scratch::Scratch;
-use crate::v1model::Burst;
+use crate::worker::Burst;
 use forebay_exec::{Ended, Input, PacketFacts, Random, State, Tracer, eval};
 use forebay_interp::Execution;
 use forebay_ir::pipeline::{Argument, Clear, End, GlueOp};

@@ -19,6 +19,7 @@ mod deparsed;
 mod pna;
 mod psa;
 mod reparse;
+pub(crate) mod v1model;
 
 use forebay_ir::{
     Architecture, Block, BlockId, Body, BodyId, BodyKind, Expr, Location, Op, Program, Role, Slot, SlotId, SlotKind,

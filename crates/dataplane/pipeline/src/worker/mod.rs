@@ -1,43 +1,8 @@
-//! Workers, which take packets through a pipeline, and the specialised code of v1model. What v1model does before, between and
-//! after the controls, with the meaning of BMv2's simple_switch:
+//! Workers, which take packets through a pipeline.
 //!
-//! ```text
-//!              ┌────────────── resubmit: the frame as it came ──────────────┐
-//!              ▼                                                            │
-//!  frame ─► parser ─► verify checksum ─► ingress ─► clones, digests ─► resubmit? ─► multicast? ─► drop? ─► unicast
-//!              ▲                                       │                                │                    │
-//!              │                              parsed again, metadata reset              └──► traffic manager ◄┘
-//!              │                                       └───────────────────────────────────────►  │
-//!              │                                        ┌──── clones: headers and payload ────────►│
-//!              │                                        │                                          ▼
-//!              └── recirculate: the new frame ◄── deparser ◄── compute checksum ◄── drop? ◄── clones ◄── egress
-//! ```
-//!
-//! [`Worker::ingress`] is everything from the frame to the traffic manager, [`Worker::egress`] everything behind it.
-//! They decide and count; queues, ports and time are the switch's.
-//!
-//! # Order
-//!
-//! After ingress, as in simple_switch: clone, digests, then the first that applies of resubmit, multicast
-//! (`mcast_grp` is not 0), drop (`egress_spec` is [`DROP_PORT`]), unicast. After egress: clone, then the first that
-//! applies of drop, recirculate, transmit. A parser error drops nothing: ingress runs and reads `parser_error`.
-//!
-//! # What a copy contains
-//!
-//! | copy | headers | metadata | payload |
-//! |---|---|---|---|
-//! | multicast replica | as ingress left them | as ingress left it, `egress_rid` of the member | same |
-//! | clone from ingress | parsed again from the frame that entered ingress | zero, but for the field list | same |
-//! | clone from egress | as egress left them | zero, but for the field list | same |
-//! | resubmitted | parsed again from the same frame | zero, but for the field list and the switch's arguments | same |
-//! | recirculated | parsed again from the deparsed frame | the same | same |
-//!
-//! # Where simple_switch and its documentation differ
-//!
-//! simple_switch loses `ingress_port` and the timestamp of resubmitted and recirculated packets, though v1model says that
-//! resubmission changes nothing but `instance_type`. Here they stay. It also forgets `truncate` in replicas and recirculated
-//! packets; here the limit holds wherever the packet is deparsed. `docs/simple-switch-behaviour.md` has every behaviour with
-//! its test.
+//! [`Worker::ingress`] is everything from the frame to the traffic manager, [`Worker::egress`] everything behind it: the slow path.
+//! [`Worker::pass`] is both for packets of a burst that meet nobody in a queue: the fast path, in specialised code (`fast_path.rs`)
+//! or in general code. They decide and count; queues, ports and time are the switch's.
 
 mod copies;
 mod fast_path;
@@ -63,7 +28,6 @@ use crate::pool::Pool;
 use crate::scratch::Scratch;
 pub use copies::Copied;
 use copies::Copies;
-pub(crate) use fast_path::route;
 pub use fast_path::{Arrival, Leaving, Passage, Passed, PassedQueue};
 pub use flow::FlowKey;
 use forebay_exec::{DigestRequest, Event, Tracer};
@@ -75,9 +39,6 @@ use left_out::LeftOut;
 use std::sync::Arc;
 use steady::SteadyPorts;
 use usefulness::Usefulness;
-
-/// `egress_spec` of a packet that is to be dropped.
-pub const DROP_PORT: u32 = 511;
 
 /// Runs packets through a shared pipeline. Each thread has its own, with its own buffers.
 #[derive(Debug)]

@@ -1,0 +1,115 @@
+//! The route of a v1model program, which is straight as it is.
+
+use crate::layout::{Layout, field_list};
+use crate::packet::InstanceType;
+use forebay_arch::v1model::DROP_PORT;
+use forebay_exec::Preserve;
+use forebay_ir::{Op, Program, SlotId, SlotKind};
+use forebay_jit::route::{Argument, DropWhen, Replication, Route, Source};
+use std::collections::BTreeSet;
+
+/// What v1model does with a packet that takes the fast path.
+pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
+    let (blocks, slots) = (&layout.blocks, &layout.slots);
+    let mut before_parser = vec![(slots.ingress_port, Source::Argument(Argument::IngressPort))];
+    let mut before_egress = vec![
+        (slots.egress_port, Source::EgressPort),
+        (slots.egress_spec, Source::Number(u64::from(DROP_PORT) + 1)),
+    ];
+    let set = |list: &mut Vec<(SlotId, Source)>, slot: Option<SlotId>, source| {
+        list.extend(slot.map(|slot| (slot, source)));
+    };
+    let timestamp = Source::Argument(Argument::Timestamp);
+    let length = Source::Argument(Argument::PacketLength);
+    set(&mut before_parser, slots.packet_length, length);
+    set(&mut before_parser, slots.ingress_global_timestamp, timestamp);
+    set(&mut before_egress, slots.egress_global_timestamp, timestamp);
+    set(&mut before_egress, slots.enq_timestamp, timestamp);
+    set(&mut before_egress, slots.instance_type, Source::Number(0));
+    set(&mut before_egress, slots.deq_timedelta, Source::Number(0));
+    set(&mut before_egress, slots.enq_qdepth, Source::Number(0));
+    set(&mut before_egress, slots.deq_qdepth, Source::Number(0));
+    set(
+        &mut before_egress,
+        slots.qid,
+        slots.priority.map_or(Source::Number(0), Source::Queue),
+    );
+    let new_length = if changes_lengths(program) {
+        Source::NewLength
+    } else {
+        length
+    };
+    set(&mut before_egress, slots.packet_length, new_length);
+    let dropped = DropWhen {
+        slot: slots.egress_spec,
+        value: DROP_PORT.into(),
+    };
+    Route {
+        parser: blocks.parser,
+        verify_checksum: blocks.verify_checksum,
+        ingress: blocks.ingress,
+        egress: blocks.egress,
+        compute_checksum: blocks.compute_checksum,
+        deparser: blocks.deparser,
+        checksum_error: slots.checksum_error,
+        egress_spec: slots.egress_spec,
+        ingress_drop: dropped,
+        egress_drop: dropped,
+        copying: Vec::new(),
+        misses: None,
+        replication: slots.mcast_grp.map(|group| Replication {
+            group,
+            before_copy: before_copy(layout, &before_egress),
+        }),
+        before_parser,
+        before_egress,
+        fixed: slots.parser_error.into_iter().collect(),
+        preserved: preserved_by_clones(program),
+    }
+}
+
+/// The slots of all field lists, if clones preserve fields.
+fn preserved_by_clones(program: &Program) -> Vec<SlotId> {
+    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
+    let mut statements = blocks.flat_map(|block| &block.statements);
+    let preserves = |op: &Op| {
+        matches!(
+            op,
+            Op::Clone {
+                field_list: Some(_),
+                ..
+            }
+        )
+    };
+    if !statements.any(|statement| preserves(&statement.op)) {
+        return Vec::new();
+    }
+    let lists = program.field_lists.keys().map(|number| Preserve {
+        field_list: Some(*number),
+    });
+    let slots: BTreeSet<SlotId> = lists.flat_map(|list| field_list(program, list)).copied().collect();
+    slots.into_iter().collect()
+}
+
+/// What differs for copies: their origin, and who they are.
+fn before_copy(layout: &Layout, before_egress: &[(SlotId, Source)]) -> Vec<(SlotId, Source)> {
+    let slots = &layout.slots;
+    let origin = Source::Number(InstanceType::Replicated as u64);
+    let of_copy = |&(slot, source): &(SlotId, Source)| {
+        let is_origin = Some(slot) == slots.instance_type;
+        (slot, if is_origin { origin } else { source })
+    };
+    let instance = slots.egress_rid.map(|slot| (slot, Source::Instance));
+    before_egress.iter().map(of_copy).chain(instance).collect()
+}
+
+/// Whether anything but the parser adds headers, removes them or changes their lengths.
+fn changes_lengths(program: &Program) -> bool {
+    let bodies = program
+        .bodies
+        .iter()
+        .filter(|body| body.kind != forebay_ir::BodyKind::Parser);
+    let mut statements = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
+    let is_length = |slot| matches!(program.slot(slot).kind, SlotKind::Valid(_) | SlotKind::VarbitLength(_));
+    statements.any(|statement| statement.op.target().is_some_and(is_length))
+}
