@@ -6,7 +6,7 @@
 //!
 //! | file | what it translates |
 //! |---|---|
-//! | `value.rs`, `homes.rs` | values in registers and in memory, and where slots are |
+//! | `value.rs`, `value_locations.rs` | values in registers and in memory, and where slots are |
 //! | `access.rs` | loads and stores |
 //! | `known.rs` | what is known of words, so that nothing is computed in vain |
 //! | `expression.rs`, `word.rs`, `double.rs` | expressions; of up to 64 bits; of up to 128 bits |
@@ -101,7 +101,7 @@ use indexed_stores::ChosenWrite;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
 use value::Value;
-use value_locations::Homes;
+use value_locations::{Homes, Registers};
 pub(crate) use wide_loads::machine_shuffles;
 
 /// What is the same for all bodies of a program.
@@ -211,8 +211,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     homes: Homes,
     /// The value of a slot that the next statement writes again, and which nobody but this statement sees.
     deferred: Option<(SlotId, Value)>,
-    /// The registers of slots that have one.
-    variables: HashMap<SlotId, Variable>,
+    /// The registers of slots.
+    registers: Registers,
     /// Where the errors of a parser lead when the function goes on behind it.
     on_reject: Option<ir::Block>,
     /// Where `exit` leads when the function goes on behind the control.
@@ -363,7 +363,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             signatures: HashMap::new(),
             homes: Homes::default(),
             deferred: None,
-            variables: HashMap::new(),
+            registers: Registers::default(),
             on_reject: None,
             on_exit: None,
             checksum_failed: None,

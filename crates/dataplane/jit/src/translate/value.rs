@@ -288,19 +288,16 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Gives a slot a register, or words of the state if it is too wide; its value is not defined then.
+    /// Gives a slot a register, or words of the state if it is too wide or there are too many; its value is not defined then.
     pub(super) fn move_to_register(&mut self, slot: SlotId) {
-        let home = match self.program.slot(slot).width {
-            1..=64 => Home::Register(self.variable(slot, types::I64)),
-            65..=128 => Home::Register(self.variable(slot, types::I128)),
-            _ => Home::State,
+        let kind = match self.program.slot(slot).width {
+            1..=64 => Some(types::I64),
+            65..=128 => Some(types::I128),
+            _ => None,
         };
-        self.homes.set(slot, home);
-    }
-
-    fn variable(&mut self, slot: SlotId, kind: ir::Type) -> Variable {
         let builder = &mut self.builder;
-        *self.variables.entry(slot).or_insert_with(|| builder.declare_var(kind))
+        let register = kind.and_then(|kind| self.registers.of(slot, || builder.declare_var(kind)));
+        self.homes.set(slot, register.map_or(Home::State, Home::Register));
     }
 
     /// The address of a slot's words, which are in the state.
