@@ -253,7 +253,7 @@ fn custom(what: &WhatArguments, path: &Path) -> Result<Custom> {
         _ => bail!("--entries: one STF file for a program of your own"),
     };
     let compilation = program::compile_file(path, &what.compile)?;
-    compilation.report.print();
+    program::print(&compilation.report);
     let program = compilation.program.ok_or(HasErrors)?;
     Ok(Custom {
         name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),

@@ -1,6 +1,5 @@
 //! P4Runtime beside a running switch: options, and the program to begin with.
 
-use crate::compiled;
 use crate::limits::{MemoryOptions, ServerLimits};
 use crate::output;
 use crate::program::{self, CompileOptions};
@@ -119,7 +118,7 @@ pub fn load(
         return Ok(Some(Start::new(start.pipeline, None)));
     };
     let compilation = program::compile_file(path, options)?;
-    compilation.report.print();
+    program::print(&compilation.report);
     let Some(program) = compilation.program else {
         return Ok(None);
     };
@@ -134,7 +133,7 @@ pub fn load(
 
 /// What a controller that asks for the program gets, and may push again.
 fn blob(path: &Path, program: &Program) -> Result<Vec<u8>> {
-    match compiled::is_bmv2(path)? {
+    match forebay_files::is_bmv2(path)? {
         true => std::fs::read(path).with_context(|| format!("cannot read {}", path.display())),
         false => Ok(forebay_ir::text::write(program).into_bytes()),
     }
@@ -142,7 +141,7 @@ fn blob(path: &Path, program: &Program) -> Result<Vec<u8>> {
 
 /// The P4Info beside a compiled program.
 fn p4info_of(path: &Path) -> Result<P4Info> {
-    let beside = compiled::p4info_beside(path)?;
+    let beside = forebay_files::p4info_beside(path)?;
     beside.with_context(|| {
         format!(
             "there is no p4info.txtpb beside {}, as `forebay build` writes it",

@@ -1,9 +1,7 @@
 //! The `forebay` command.
 //!
-//! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`files`,
-//! `numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding functions (`functions`) and tests (`test_suite`) and telling
-//! how they went (`test_report`, `junit`), showing a packet's way (`trace_printer`, `trace_groups`, `event_words`, `value_words`, `source_lines`),
-//! bringing what scenarios name (`library`), showing how far simulations and tests are (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`),
+//! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding functions (`functions`) and tests (`test_suite`) and telling
+//! how they went (`test_report`, `junit`), showing how far simulations and tests are (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`),
 //! speaking with switches (`ctl`),
 //! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`), what a switch
 //! spends at most (`limits`) and gives up (`sandbox`). What the commands *do* is in the other crates.
@@ -15,15 +13,11 @@
 
 mod bench_rows;
 mod commands;
-mod compiled;
 mod control_plane;
 mod ctl;
 mod entries;
-mod event_words;
-mod files;
 mod functions;
 mod junit;
-mod library;
 mod limits;
 mod live_view;
 mod numbers;
@@ -40,19 +34,16 @@ mod saved_state;
 mod simple_switch;
 mod simulation_progress;
 mod slow_path;
-mod source_lines;
 mod statistics;
 mod stf_file;
 mod switch_options;
 mod test_report;
 mod test_suite;
 mod tester_progress;
-mod trace_groups;
-mod trace_printer;
-mod value_words;
 mod version;
 
 use clap::{CommandFactory, Parser};
+use forebay_files as files;
 use output::LogLevel;
 use std::ffi::OsString;
 use std::process::ExitCode;

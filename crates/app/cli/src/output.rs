@@ -50,11 +50,6 @@ pub fn info(text: &str) {
     }
 }
 
-/// A message about a program, as [`error`] says one.
-pub fn painted_error(text: &str) -> String {
-    painted("error", "\x1b[1;31m", text)
-}
-
 fn labelled(level: LogLevel, label: &str, paint: &str, text: &str) {
     if !says(level) {
         return;

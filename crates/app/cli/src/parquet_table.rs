@@ -7,9 +7,10 @@
 //! | `sample` | for series, which sample, from 0; null otherwise |
 //! | `value` | the number |
 //!
-//! A row for each number. Elements of lists are told apart by their name, or by their port, else by their place.
+//! The rows are those of [`forebay_sim::rows`].
 
 use anyhow::Result;
+use forebay_sim::Row;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -45,41 +46,21 @@ pub fn file(cases: &Value) -> Result<Vec<u8>> {
     for case in cases.as_array().into_iter().flatten() {
         let name = case["case"].as_str().unwrap_or_default();
         for part in ["results", "search"] {
-            table.add(name, part, &case[part]);
+            forebay_sim::rows(part, &case[part])
+                .into_iter()
+                .for_each(|row| table.row(name, row));
         }
     }
     table.write()
 }
 
 impl Table {
-    fn add(&mut self, case: &str, path: &str, value: &Value) {
-        match value {
-            Value::Number(number) => self.row(case, path, None, number.as_f64()),
-            Value::Bool(truth) => self.row(case, path, None, Some(f64::from(u8::from(*truth)))),
-            Value::Object(fields) => {
-                for (name, field) in fields {
-                    self.add(case, &format!("{path}.{name}"), field);
-                }
-            }
-            Value::Array(elements) => {
-                for (index, element) in elements.iter().enumerate() {
-                    match element.as_f64() {
-                        Some(number) => self.row(case, path, Some(index as i64), Some(number)),
-                        None => self.add(case, &format!("{path}.{}", name_of(element, index)), element),
-                    }
-                }
-            }
-            Value::Null | Value::String(_) => {}
-        }
-    }
-
-    fn row(&mut self, case: &str, measure: &str, sample: Option<i64>, value: Option<f64>) {
-        let Some(value) = value else { return };
+    fn row(&mut self, case: &str, row: Row) {
         self.case.push(case.into());
-        self.measure.push(measure.into());
-        self.sample.extend(sample);
-        self.has_sample.push(i16::from(sample.is_some()));
-        self.value.push(value);
+        self.measure.push(row.measure.as_str().into());
+        self.sample.extend(row.sample);
+        self.has_sample.push(i16::from(row.sample.is_some()));
+        self.value.push(row.value);
     }
 
     fn write(&self) -> Result<Vec<u8>> {
@@ -106,20 +87,6 @@ impl Table {
         group.close()?;
         file.close()?;
         Ok(bytes)
-    }
-}
-
-/// What an element of a list is known by.
-fn name_of(element: &Value, index: usize) -> String {
-    let text = |key: &str| match &element[key] {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    };
-    match (text("name").or_else(|| text("port")), text("queue")) {
-        (Some(name), Some(queue)) => format!("{name}.{queue}"),
-        (Some(name), None) => name,
-        (None, _) => index.to_string(),
     }
 }
 

@@ -1,19 +1,14 @@
 //! From the command line to a program.
 
-use crate::compiled::read_compiled;
-use crate::files;
 use crate::output::{self, LogLevel};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use forebay_driver::{Checked, Compiled, FileSources, Options};
+use forebay_driver::Checked;
+pub use forebay_files::Compilation;
+use forebay_files::{Report, read_compiled, with_options};
 use forebay_ir::Program;
-use forebay_p4info::model::P4Info;
 use forebay_p4runtime::Bundle;
 use forebay_pipeline::{FastPath, Pipeline};
-use forebay_syntax::diagnostic::Diagnostics;
-use forebay_syntax::render;
-use forebay_syntax::source::SourceMap;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -82,16 +77,6 @@ pub fn load(program: Program, options: forebay_pipeline::Options) -> Result<Arc<
     Ok(Arc::new(pipeline))
 }
 
-/// What there is to say of a program.
-pub struct Report {
-    /// Whether the program has no errors.
-    pub good: bool,
-    /// For people; empty when there is nothing to say.
-    pub messages: String,
-    /// The messages as JSON.
-    pub json: Value,
-}
-
 impl ProgramArguments {
     /// The program's file.
     pub fn path(&self) -> &Path {
@@ -104,21 +89,22 @@ impl ProgramArguments {
     }
 }
 
-impl Report {
-    fn new(good: bool, sources: &SourceMap, diagnostics: &Diagnostics) -> Report {
-        let messages = render::render_all(diagnostics, sources, output::colour());
-        Report {
-            good,
-            messages,
-            json: render::to_json(diagnostics, sources),
+impl CompileOptions {
+    /// As the library of files takes them.
+    fn of_files(&self) -> forebay_files::CompileOptions {
+        forebay_files::CompileOptions {
+            include: self.include.clone(),
+            define: self.define.clone(),
+            strict: self.strict,
+            colour: output::colour(),
         }
     }
+}
 
-    /// Writes the messages to the standard error; of a program without errors they are warnings.
-    pub fn print(&self) {
-        if !self.good || output::says(LogLevel::Warning) {
-            output::message(&self.messages);
-        }
+/// Writes the messages of a report to the standard error; of a program without errors they are warnings.
+pub fn print(report: &Report) {
+    if !report.good || output::says(LogLevel::Warning) {
+        output::message(&report.messages);
     }
 }
 
@@ -129,10 +115,10 @@ impl Report {
 /// When the program cannot be read; what is wrong *with* it is in the report.
 pub fn check(arguments: &ProgramArguments, portability: bool) -> Result<Report> {
     let path = &arguments.program;
-    if let Some(compiled) = read_compiled(path)? {
+    if let Some(compiled) = read_compiled(path, output::colour())? {
         return Ok(compiled.report);
     }
-    let checked = with_options(path, &arguments.options, forebay_driver::check)?;
+    let checked = with_options(path, &arguments.options.of_files(), forebay_driver::check)?;
     let checked = if portability {
         checked.with_portability()
     } else {
@@ -147,18 +133,7 @@ pub fn check(arguments: &ProgramArguments, portability: bool) -> Result<Report> 
     } else {
         checked
     };
-    Ok(Report::new(typed.is_some(), &sources, &diagnostics))
-}
-
-/// A program that was compiled.
-pub struct Compilation {
-    /// What executes; none when there is an error.
-    pub program: Option<Program>,
-    /// What the control plane knows of it; none also for a program that was compiled before and has its P4Info in a file
-    /// beside it.
-    pub p4info: Option<P4Info>,
-    /// What there is to say.
-    pub report: Report,
+    Ok(Report::new(typed.is_some(), &sources, &diagnostics, output::colour()))
 }
 
 /// Compiles the program of a command line.
@@ -174,22 +149,7 @@ pub fn compilation(arguments: &ProgramArguments) -> Result<Compilation> {
 /// # Errors
 /// When the program cannot be read.
 pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation> {
-    if let Some(compiled) = read_compiled(path)? {
-        return Ok(compiled);
-    }
-    let compiled = with_options(path, options, forebay_driver::compile)?;
-    let Compiled {
-        sources,
-        program,
-        p4info,
-        diagnostics,
-    } = if options.strict { compiled.strict() } else { compiled };
-    let report = Report::new(program.is_some(), &sources, &diagnostics);
-    Ok(Compilation {
-        program,
-        p4info,
-        report,
-    })
+    Ok(forebay_files::compile_file(path, &options.of_files())?)
 }
 
 /// A program with all files that it includes, as it is pushed to a switch. It is compiled too, and the messages are printed;
@@ -198,19 +158,15 @@ pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation
 /// # Errors
 /// When the program cannot be read.
 pub fn bundle(path: &Path, options: &CompileOptions) -> Result<Option<Bundle>> {
-    let compiled = with_options(path, options, forebay_driver::compile)?;
-    Report::new(compiled.program.is_some(), &compiled.sources, &compiled.diagnostics).print();
+    let options_of_files = options.of_files();
+    let compiled = with_options(path, &options_of_files, forebay_driver::compile)?;
+    let is_good = compiled.program.is_some();
+    print(&Report::new(
+        is_good,
+        &compiled.sources,
+        &compiled.diagnostics,
+        options_of_files.colour,
+    ));
     let bundle = || Bundle::of_sources(&compiled.sources, &options.define, &options.include);
     Ok(compiled.program.is_some().then(bundle))
-}
-
-fn with_options<T>(path: &Path, options: &CompileOptions, front_end: impl Fn(&str, &Options) -> T) -> Result<T> {
-    files::check_program(path)?;
-    let provider = FileSources::new();
-    let options = Options {
-        provider: &provider,
-        include_paths: &options.include,
-        defines: &options.define,
-    };
-    Ok(front_end(&path.to_string_lossy(), &options))
 }

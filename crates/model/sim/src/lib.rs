@@ -28,6 +28,7 @@ mod parameters;
 pub mod plot;
 mod reordering;
 mod results;
+mod rows;
 mod rules;
 mod run;
 mod scenario;
@@ -45,6 +46,7 @@ pub use results::{
     ChipResults, LatencyResults, Lifted, MessageResults, OutputResults, PortResults, QueueResults, ReorderingResults,
     Results, SourceResults,
 };
+pub use rows::{Row, rows};
 pub use run::{Progress, Run, Silent};
 pub use scenario::{Measures, Problem, Scenario, line_of};
 pub use search::{Search, SearchResults, Trial, find_max};

@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         p4info,
         report,
     } = program::compilation(&arguments.program)?;
-    report.print();
+    program::print(&report);
     let Some(program) = program else {
         return Ok(Status::Bad);
     };

@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             arguments.program.path().display()
         ))?;
     } else {
-        report.print();
+        program::print(&report);
     }
     Ok(if report.good { Status::Good } else { Status::Bad })
 }

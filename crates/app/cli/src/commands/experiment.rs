@@ -1,12 +1,12 @@
 //! `forebay experiment`: published tables and figures beside what the timed model says.
 
 use super::Status;
-use crate::library::Folder;
 use crate::simulation_progress::Simulations;
 use crate::{files, output, parallel};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Subcommand;
 use forebay_experiments::{Definition, Experiment, Report};
+use forebay_files::Folder;
 use forebay_sim::Library;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -176,5 +176,5 @@ fn write(folder: &Path, report: &Report, command: &str) -> Result<()> {
     }
     files::write(&folder.join("result.md"), text)?;
     let json = serde_json::to_string_pretty(&report.json())?;
-    files::write(&folder.join("result.json"), format!("{json}\n"))
+    Ok(files::write(&folder.join("result.json"), format!("{json}\n"))?)
 }

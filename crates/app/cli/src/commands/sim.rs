@@ -1,10 +1,10 @@
 //! `forebay sim`: scenarios on the timed model of switch silicon.
 
 use super::Status;
-use crate::library::Folder;
 use crate::simulation_progress::Simulations;
 use crate::{files, output, parallel, parquet_table};
 use anyhow::{Context, Result, anyhow, bail};
+use forebay_files::Folder;
 use forebay_sim::{Case, Results, Run, Search, SearchResults, Setup};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -7,7 +7,6 @@ use crate::program::{self, Compilation, CompileOptions, Engine};
 use crate::stf_file;
 use crate::test_report::{Detail, Ran};
 use crate::test_suite::{self, Suite};
-use crate::trace_printer::TracePrinter;
 use crate::{output, parallel};
 use anyhow::{Context, Result, bail};
 use forebay_chip::ChipSpec;
@@ -15,6 +14,7 @@ use forebay_entries::{Test, UnnamedPorts};
 use forebay_ir::Program;
 use forebay_pipeline::{FastPath, NoTrace};
 use forebay_stf::Outcome;
+use forebay_trace::TracePrinter;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -2,11 +2,11 @@
 
 use super::Status;
 use super::run::stop_on_signals;
-use crate::library::Folder;
 use crate::tester_progress::TestProgress;
 use crate::{files, output};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Subcommand;
+use forebay_files::Folder;
 use forebay_tester::results::FORMAT;
 use forebay_tester::search::LimitedBy;
 use forebay_tester::{Overrides, Progress, Results, Session, Test, report};

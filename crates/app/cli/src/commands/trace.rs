@@ -6,11 +6,11 @@ use crate::entries::Entries;
 use crate::numbers;
 use crate::output;
 use crate::program::ProgramArguments;
-use crate::trace_printer::TracePrinter;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_entries::{Command, Located, Test, UnnamedPorts};
 use forebay_packet::pcap;
 use forebay_pipeline::Options;
+use forebay_trace::TracePrinter;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -90,7 +90,7 @@ fn compile_options(defines: &[String]) -> CompileOptions {
 
 fn compiled(path: &Path, defines: &[String]) -> Result<(P4Info, Vec<u8>)> {
     let compilation = program::compile_file(path, &compile_options(defines))?;
-    compilation.report.print();
+    program::print(&compilation.report);
     let (Some(program), Some(info)) = (compilation.program, compilation.p4info) else {
         bail!("{} cannot be compiled", path.display());
     };

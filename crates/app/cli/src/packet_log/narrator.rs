@@ -1,10 +1,10 @@
 //! Steps of a packet as lines of BMv2's log.
 
 use super::{Level, PacketLog, hex};
-use crate::source_lines::SourceLines;
 use forebay_bits::Bits;
 use forebay_ir::{BodyKind, HeaderId, Location, Program, Role, TableId};
 use forebay_pipeline::{Event, Pipeline, Tracer};
+use forebay_trace::SourceLines;
 use std::sync::Arc;
 
 /// Writes a line for each step.

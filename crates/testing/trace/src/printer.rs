@@ -1,8 +1,8 @@
 //! A packet's way through a program, for people and as JSON.
 
 use crate::event_words::{Words, describe};
+use crate::groups::{self, Assignment, Group, Kind, Shown};
 use crate::source_lines::{SourceLines, place};
-use crate::trace_groups::{self, Assignment, Group, Kind, Shown};
 use crate::value_words::dump;
 use forebay_entries::hex;
 use forebay_ir::Location;
@@ -65,23 +65,25 @@ impl TracePrinter {
 
     /// The steps since the last call, each with its place in the source to its left.
     pub fn take_text(&mut self) -> String {
-        self.end_group();
-        let places = self.steps.iter().filter_map(|step| step.place.as_ref());
-        let gutter = places.map(|place| place.len() + 2).max().unwrap_or(0);
-        let mut text = String::new();
-        for step in self.steps.drain(..) {
-            step.write(gutter, &mut text);
-        }
-        if self.left_out > 0 {
-            let _ = writeln!(text, "({} more steps)", self.left_out);
-        }
-        text
+        self.take().0
     }
 
     /// The steps since the last call, an object each.
     pub fn take_json(&mut self) -> Vec<Value> {
+        self.take().1
+    }
+
+    /// The steps since the last call, in both forms.
+    pub fn take(&mut self) -> (String, Vec<Value>) {
         self.end_group();
-        self.steps.drain(..).map(|step| step.json).collect()
+        let places = self.steps.iter().filter_map(|step| step.place.as_ref());
+        let gutter = places.map(|place| place.len() + 2).max().unwrap_or(0);
+        let mut text = String::new();
+        self.steps.iter().for_each(|step| step.write(gutter, &mut text));
+        if self.left_out > 0 {
+            let _ = writeln!(text, "({} more steps)", self.left_out);
+        }
+        (text, self.steps.drain(..).map(|step| step.json).collect())
     }
 
     fn push(&mut self, words: Words) {
@@ -204,10 +206,10 @@ impl TracePrinter {
             Kind::Assignments(all) => {
                 let pipeline = self.pipeline.clone();
                 let statement = self.source.statement(pipeline.program(), location);
-                trace_groups::assignments(&all, statement)
+                groups::assignments(&all, statement)
             }
             Kind::NotEmitted { first, more } => Shown {
-                text: Some(trace_groups::not_emitted(&first, more)),
+                text: Some(groups::not_emitted(&first, more)),
                 details: Vec::new(),
             },
             Kind::Branches { .. } => return,

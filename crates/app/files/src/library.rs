@@ -1,7 +1,6 @@
 //! What scenarios name, from the file system.
 
-use crate::files;
-use crate::program::{self, CompileOptions};
+use crate::{CompileOptions, compile_file, text};
 use forebay_ir::Program;
 use forebay_sim::Library;
 use std::collections::HashMap;
@@ -28,12 +27,10 @@ impl Folder {
 
     fn compile(&self, path: &str, defines: &[String]) -> Result<Program, String> {
         let options = CompileOptions {
-            include: Vec::new(),
             define: defines.to_vec(),
-            strict: false,
+            ..CompileOptions::default()
         };
-        let compiled =
-            program::compile_file(&self.folder.join(path), &options).map_err(|error| format!("{error:#}"))?;
+        let compiled = compile_file(&self.folder.join(path), &options).map_err(|error| error.to_string())?;
         compiled.program.ok_or(compiled.report.messages)
     }
 }
@@ -51,7 +48,7 @@ impl Library for Folder {
     }
 
     fn text(&self, path: &str) -> Result<String, String> {
-        files::text(&self.folder.join(path), "scenario").map_err(|error| format!("{error:#}"))
+        text(&self.folder.join(path), "scenario").map_err(|error| error.to_string())
     }
 
     fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {

@@ -1,0 +1,52 @@
+//! What can be wrong with a file.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a file cannot be used. Each message names it.
+#[derive(Debug)]
+pub enum Error {
+    /// The system does not let it be read.
+    Read(PathBuf, io::Error),
+    /// The system does not let it be written.
+    Write(PathBuf, io::Error),
+    /// The system does not let the folder be made.
+    MakeFolder(PathBuf, io::Error),
+    /// It is a folder, and not what is named.
+    IsFolder(PathBuf, String),
+    /// It is a file where a folder is to be written to.
+    IsFile(PathBuf),
+    /// It is a device or a pipe.
+    NotRegular(PathBuf),
+    /// It is not text; what it should be the text of is named.
+    Binary(PathBuf, String),
+    /// It is no P4Info, for this reason.
+    P4Info(PathBuf, String),
+}
+
+impl Error {
+    /// For `map_err`.
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Error {
+        move |error| Error::Read(path.to_path_buf(), error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+            Error::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
+            Error::MakeFolder(path, error) => write!(f, "cannot make the folder {}: {error}", path.display()),
+            Error::IsFolder(path, wanted) => write!(f, "{} is a folder; name the {wanted} in it", path.display()),
+            Error::IsFile(path) => write!(f, "{} is a file; name a folder to write to", path.display()),
+            Error::NotRegular(path) => write!(f, "{} is no regular file", path.display()),
+            Error::Binary(path, wanted) => {
+                write!(f, "{} is a binary file, not the text of a {wanted}", path.display())
+            }
+            Error::P4Info(path, message) => write!(f, "{}: {message}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,157 @@
+//! From a file to a program.
+
+use crate::{Error, check_program};
+use forebay_driver::{Compiled, FileSources, Format, Options, Precompiled, read_compiled};
+use forebay_ir::Program;
+use forebay_p4info::model::P4Info;
+use forebay_syntax::diagnostic::Diagnostics;
+use forebay_syntax::render;
+use forebay_syntax::source::{SourceMap, SourceProvider};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What is said to the preprocessor, and what is done with messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// Folders in which `#include` looks (`-I`).
+    pub include: Vec<String>,
+    /// Macros, as `NAME` or `NAME=VALUE` (`-D`).
+    pub define: Vec<String>,
+    /// Takes warnings for errors.
+    pub strict: bool,
+    /// Paints the messages, for terminals.
+    pub colour: bool,
+}
+
+/// What there is to say of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Whether the program has no errors.
+    pub good: bool,
+    /// For people; empty when there is nothing to say.
+    pub messages: String,
+    /// The messages as JSON.
+    pub json: Value,
+}
+
+/// A program that was compiled.
+pub struct Compilation {
+    /// What executes; none when there is an error.
+    pub program: Option<Program>,
+    /// What the control plane knows of it; none also for a program that was compiled before and has its P4Info in a file
+    /// beside it.
+    pub p4info: Option<P4Info>,
+    /// What there is to say.
+    pub report: Report,
+}
+
+impl Report {
+    /// The messages of the compiler.
+    pub fn new(good: bool, sources: &SourceMap, diagnostics: &Diagnostics, colour: bool) -> Report {
+        let messages = render::render_all(diagnostics, sources, colour);
+        Report {
+            good,
+            messages,
+            json: render::to_json(diagnostics, sources),
+        }
+    }
+
+    /// Problems of a program without P4 source; good when there is none.
+    pub(crate) fn of_problems(problems: &[String], colour: bool) -> Report {
+        let diagnostics: Vec<Value> = problems
+            .iter()
+            .map(|problem| json!({ "severity": "error", "message": problem }))
+            .collect();
+        let line = |problem: &String| match colour {
+            true => format!("\x1b[1;31merror\x1b[0m: {problem}\n"),
+            false => format!("error: {problem}\n"),
+        };
+        Report {
+            good: problems.is_empty(),
+            messages: problems.iter().map(line).collect(),
+            json: json!({ "errors": diagnostics.len(), "warnings": 0, "suppressed": 0, "diagnostics": diagnostics }),
+        }
+    }
+}
+
+/// Compiles a program: P4 source, IR text, or JSON that p4c has compiled for BMv2.
+///
+/// # Errors
+/// When the program cannot be read; what is wrong *with* it is in the report.
+pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation, Error> {
+    if let Some(compiled) = crate::read_compiled(path, options.colour)? {
+        return Ok(compiled);
+    }
+    let compiled = with_options(path, options, forebay_driver::compile)?;
+    Ok(Compilation::of_compiler(compiled, options))
+}
+
+/// Compiles a program that is given as text, in any of the formats. `name` stands for its file: in messages, and for what it
+/// includes from beside it.
+pub fn compile_text(text: &str, name: &Path, options: &CompileOptions) -> Compilation {
+    let name = name.to_string_lossy();
+    let format = Format::of_text(text);
+    if format != Format::P4 {
+        return Compilation::of_precompiled(read_compiled(&name, format, text, None), options.colour);
+    }
+    let files = FileSources::new();
+    let provider = |path: &str| match path == name {
+        true => Some(text.to_string()),
+        false => files.read(path),
+    };
+    let of_driver = Options {
+        provider: &provider,
+        include_paths: &options.include,
+        defines: &options.define,
+    };
+    Compilation::of_compiler(forebay_driver::compile(&name, &of_driver), options)
+}
+
+impl Compilation {
+    fn of_compiler(compiled: Compiled, options: &CompileOptions) -> Compilation {
+        let Compiled {
+            sources,
+            program,
+            p4info,
+            diagnostics,
+        } = if options.strict { compiled.strict() } else { compiled };
+        Compilation {
+            report: Report::new(program.is_some(), &sources, &diagnostics, options.colour),
+            program,
+            p4info,
+        }
+    }
+
+    /// A program that was compiled before, or what is wrong with it.
+    pub(crate) fn of_precompiled(read: Result<Precompiled, Vec<String>>, colour: bool) -> Compilation {
+        let (read, problems) = match read {
+            Ok(read) => (Some(read), Vec::new()),
+            Err(problems) => (None, problems),
+        };
+        let (program, p4info) = read.map_or((None, None), |read| (Some(read.program), read.p4info));
+        Compilation {
+            program,
+            p4info,
+            report: Report::of_problems(&problems, colour),
+        }
+    }
+}
+
+/// Runs a front end on P4 source that is read from the file system.
+///
+/// # Errors
+/// When the program cannot be read.
+pub fn with_options<T>(
+    path: &Path,
+    options: &CompileOptions,
+    front_end: impl Fn(&str, &Options) -> T,
+) -> Result<T, Error> {
+    check_program(path)?;
+    let provider = FileSources::new();
+    let options = Options {
+        provider: &provider,
+        include_paths: &options.include,
+        defines: &options.define,
+    };
+    Ok(front_end(&path.to_string_lossy(), &options))
+}

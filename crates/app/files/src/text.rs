@@ -1,0 +1,67 @@
+//! Files that a user names: what is wrong with them, in words that say what to do.
+
+use crate::Error;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+/// Where a byte of zero tells a binary file.
+const BEGINNING_BYTES: u64 = 1024;
+
+/// Reads a file of text; `what` it should be stands in the message when it cannot.
+///
+/// # Errors
+/// When it cannot be read, or is no text.
+pub fn text(path: &Path, what: &str) -> Result<String, Error> {
+    if path.is_dir() {
+        return Err(Error::IsFolder(path.to_path_buf(), what.to_string()));
+    }
+    let bytes = fs::read(path).map_err(Error::read(path))?;
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text),
+        _ => Err(Error::Binary(path.to_path_buf(), what.to_string())),
+    }
+}
+
+/// Whether a program can be read: the front end asks for files by name and gets none for whatever reason, so only here the
+/// reason can be said.
+///
+/// # Errors
+/// When it cannot.
+pub fn check_program(path: &Path) -> Result<(), Error> {
+    let file = File::open(path).map_err(Error::read(path))?;
+    let metadata = file.metadata().map_err(Error::read(path))?;
+    if metadata.is_dir() {
+        return Err(Error::IsFolder(path.to_path_buf(), "program".to_string()));
+    }
+    if !metadata.is_file() {
+        return Err(Error::NotRegular(path.to_path_buf()));
+    }
+    let mut beginning = Vec::new();
+    file.take(BEGINNING_BYTES)
+        .read_to_end(&mut beginning)
+        .map_err(Error::read(path))?;
+    if beginning.contains(&0) {
+        return Err(Error::Binary(path.to_path_buf(), "program".to_string()));
+    }
+    Ok(())
+}
+
+/// Makes a folder, and those around it, unless it exists.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_folder(path: &Path) -> Result<(), Error> {
+    if path.is_file() {
+        return Err(Error::IsFile(path.to_path_buf()));
+    }
+    fs::create_dir_all(path).map_err(|error| Error::MakeFolder(path.to_path_buf(), error))
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Error> {
+    fs::write(path, contents).map_err(|error| Error::Write(path.to_path_buf(), error))
+}
