@@ -8,22 +8,28 @@ use num_bigint::BigUint;
 
 /// The key of an entry: what identifies it to the control plane.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct EntryKey {
+pub struct EntryKey {
     /// Index into the program's tables.
-    pub(crate) table: usize,
+    pub table: usize,
     /// One for each key field that is not of kind `selector`.
-    pub(crate) matches: Vec<EntryMatch>,
+    pub matches: Vec<EntryMatch>,
     /// The larger wins.
-    pub(crate) priority: i64,
+    pub priority: i64,
 }
 
-/// The table that a test means.
-pub(crate) fn table_index(program: &Program, name: &str) -> Result<usize, String> {
+/// The index of the table that a name, or an unambiguous end of one, means.
+///
+/// # Errors
+/// When no table or several are meant; the names are listed.
+pub fn table_index(program: &Program, name: &str) -> Result<usize, String> {
     resolve("table", name, program.tables.iter().map(|table| table.name.as_str()))
 }
 
-/// What the entry matches.
-pub(crate) fn entry_key(program: &Program, entry: &EntryName) -> Result<EntryKey, String> {
+/// What an entry matches.
+///
+/// # Errors
+/// When a name means nothing, a value does not fit its field, or an exact field is not written.
+pub fn entry_key(program: &Program, entry: &EntryName) -> Result<EntryKey, String> {
     let index = table_index(program, &entry.table)?;
     let table = &program.tables[index];
     let keys: Vec<&TableKey> = table
@@ -65,7 +71,10 @@ fn all_written(table: &Table, keys: &[&TableKey], matches: Vec<Option<EntryMatch
 }
 
 /// The action's full name and its arguments in order of its parameters.
-pub(crate) fn action_call(program: &Program, table: &Table, call: &ActionCall) -> Result<(String, Vec<Bits>), String> {
+///
+/// # Errors
+/// When a name means nothing, or an argument is missing or does not fit.
+pub fn action_call(program: &Program, table: &Table, call: &ActionCall) -> Result<(String, Vec<Bits>), String> {
     let actions: Vec<&Action> = table
         .actions
         .iter()
@@ -233,8 +242,11 @@ fn exact(literal: &Literal, width: u32) -> Result<Bits, String> {
     fitting(&literal.value, width)
 }
 
-/// The value in `width` bits, if it fits.
-pub(crate) fn fitting(value: &BigUint, width: u32) -> Result<Bits, String> {
+/// The value in `width` bits.
+///
+/// # Errors
+/// When it does not fit.
+pub fn fitting(value: &BigUint, width: u32) -> Result<Bits, String> {
     if value.bits() > u64::from(width) {
         return Err(format!("the value needs {} bits, there are {width}", value.bits()));
     }

@@ -32,6 +32,7 @@ mod replication;
 
 pub use command::*;
 pub use controller::{Applied, Controller};
+pub use entry::{EntryKey, action_call, entry_key, fitting, table_index};
 pub use expected::{ExpectedPacket, hex};
 pub use literal::Literal;
 pub use parse::{ParseError, options, parse};

@@ -45,7 +45,7 @@ impl Drops {
 }
 
 /// Adds packets to the count with this label, behind the others if there is none; nothing for no packets.
-fn add_by_label(counts: &mut Vec<(String, u64)>, label: &str, packets: u64) {
+pub(crate) fn add_by_label(counts: &mut Vec<(String, u64)>, label: &str, packets: u64) {
     match counts.iter_mut().find(|(own, _)| own == label) {
         Some((_, count)) => *count += packets,
         None if packets > 0 => counts.push((label.to_string(), packets)),

@@ -26,6 +26,7 @@
 
 mod counters;
 mod fast_path;
+mod in_memory;
 mod lanes;
 mod passes;
 mod port_table;
@@ -36,6 +37,7 @@ mod switch;
 mod traffic_manager;
 
 pub use counters::{Counters, PortReport};
+pub use in_memory::{Frames, MemorySwitch, SendError};
 pub use lanes::{Lane, LaneConfig, LaneStatus, lanes};
 pub use port_table::Presence;
 pub use rss::{Spread, five_tuple_hash};

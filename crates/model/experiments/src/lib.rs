@@ -213,6 +213,7 @@ impl Experiment {
 }
 
 /// What a simulation or a search has found.
+#[derive(Clone)]
 pub struct Outcome(Found);
 
 fn prepare(

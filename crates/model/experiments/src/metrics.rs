@@ -3,6 +3,7 @@
 use forebay_sim::{Measures, QueueResults, Results, SearchResults, SourceResults, suggestion};
 
 /// What a simulation or a search has found.
+#[derive(Clone)]
 pub(crate) struct Found {
     /// What was searched, if it was.
     pub(crate) search: Option<SearchResults>,

@@ -6,11 +6,22 @@ use crate::control::{CrcParameters, CustomCrc, MeterRates};
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
 use forebay_bits::Bits;
+use forebay_ir::{Counter, Register};
 use forebay_tables::crc::Crc;
 use forebay_tables::{ColorCounts, CounterValue, MeterConfig, MeterError, RegisterArray};
 use std::sync::Arc;
 
 impl Pipeline {
+    /// The register array that a name means.
+    pub fn register(&self, name: &str) -> Result<&Register, ControlError> {
+        Ok(&self.program.registers[self.register_index(name)?])
+    }
+
+    /// The counter array or direct counter that a name means.
+    pub fn counter(&self, name: &str) -> Result<&Counter, ControlError> {
+        Ok(&self.program.counters[self.counter_id(name)?])
+    }
+
     /// An element of a register array.
     pub fn read_register(&self, register: &str, index: u64) -> Result<Bits, ControlError> {
         let id = self.register_index(register)?;
@@ -127,9 +138,13 @@ impl Pipeline {
         check_index(&declared.name, index, Some(declared.size))
     }
 
-    fn counter_index(&self, name: &str, index: u64) -> Result<usize, ControlError> {
+    fn counter_id(&self, name: &str) -> Result<usize, ControlError> {
         let names = self.program.counters.iter().map(|counter| counter.name.as_str());
-        let id = resolve(ObjectKind::Counter, name, names)?;
+        resolve(ObjectKind::Counter, name, names)
+    }
+
+    fn counter_index(&self, name: &str, index: u64) -> Result<usize, ControlError> {
+        let id = self.counter_id(name)?;
         let declared = &self.program.counters[id];
         check_index(&declared.name, index, declared.size).map(|()| id)
     }

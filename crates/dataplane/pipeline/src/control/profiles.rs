@@ -11,6 +11,11 @@ use forebay_tables::{ActionCall, ActionProfile, GroupId, MemberId, ProfileError}
 use std::sync::Arc;
 
 impl Pipeline {
+    /// The action profile that a name means.
+    pub fn action_profile(&self, name: &str) -> Result<&forebay_ir::ActionProfile, ControlError> {
+        Ok(&self.program.action_profiles[self.profile_id(name)?.index()])
+    }
+
     /// Adds a member to an action profile.
     pub fn insert_member(&self, profile: &str, member: u32, action: &str, args: &[Bits]) -> Result<(), ControlError> {
         self.batch(|batch| batch.insert_member(profile, member, action, args))
