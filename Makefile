@@ -11,7 +11,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build demo lint doc check test book release conformance clients functions soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible clean
+.PHONY: help system build demo lint doc check test book release conformance clients functions soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -34,7 +34,8 @@ help:
 	@echo "make concurrency   what threads see of each other: every interleaving (loom), and a million writes beside packets"
 	@echo "make bench         benchmarks"
 	@echo "make baselines     aggregation by SDN controllers and by server software beside Forebay, and the path over a long link: 40 minutes; needs root"
-	@echo "make python        the Python package's tests, in an environment of their own (packages from PyPI)"
+	@echo "make python        the Python package: its wheel, and its tests in an environment of their own (packages from PyPI)"
+	@echo "make wheel         the Python package for users, in $(TARGET)/wheels"
 
 # What the build links with, and what the tests of real interfaces make namespaces with.
 system:
@@ -140,21 +141,32 @@ fuzz:
 	cd fuzz && for target in source_text stf_text ir_text packets; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done
 
-# The environment stands beside what cargo builds. PYTHON_FLAGS=--durations=10, for example, goes to pytest.
+# The wheel for users, for CPython 3.10 and later: pip install target/wheels/forebay-*.whl
+wheel: system
+	python3 -m venv $(TARGET)/python-build
+	$(TARGET)/python-build/bin/pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+	cd python && $(TARGET)/python-build/bin/maturin build --release --quiet --out $(TARGET)/wheels
+
+# The wheel, quickly built, in an environment of its own. PYTHON_FLAGS=--durations=10, for example, goes to pytest.
 PYTHON_ENVIRONMENT = $(TARGET)/python
-python:
-	python3 -m venv $(PYTHON_ENVIRONMENT)
-	$(PYTHON_ENVIRONMENT)/bin/pip install --quiet --disable-pip-version-check --editable "python[test]"
-	cd python && $(PYTHON_ENVIRONMENT)/bin/ruff check --quiet . && $(PYTHON_ENVIRONMENT)/bin/ruff format --quiet --check . && \
-		$(PYTHON_ENVIRONMENT)/bin/mypy && $(PYTHON_ENVIRONMENT)/bin/python -m pytest $(PYTHON_FLAGS)
+PIP = $(PYTHON_ENVIRONMENT)/bin/pip --quiet --disable-pip-version-check
+python: system
+	python3 -m venv --clear $(PYTHON_ENVIRONMENT)
+	$(PIP) install 'maturin>=1.9,<2'
+	rm -rf $(TARGET)/python-wheel
+	cd python && $(PYTHON_ENVIRONMENT)/bin/maturin build --profile dev --quiet --out $(TARGET)/python-wheel
+	$(PIP) install "$$(echo $(TARGET)/python-wheel/*.whl)[test]"
+	cd python && $(PYTHON_ENVIRONMENT)/bin/ruff check --quiet . ../docs/notebooks && \
+		$(PYTHON_ENVIRONMENT)/bin/ruff format --quiet --check . ../docs/notebooks && \
+		$(PYTHON_ENVIRONMENT)/bin/mypy && $(PYTHON_ENVIRONMENT)/bin/python -m pytest ./tests --pyargs forebay $(PYTHON_FLAGS)
 
 # For make test: without a virtual environment or PyPI it is said that nothing was tested.
 python-if-possible:
-	@if python3 -m venv $(PYTHON_ENVIRONMENT) >/dev/null 2>&1 && $(PYTHON_ENVIRONMENT)/bin/pip install --quiet \
-		--disable-pip-version-check --timeout 20 --retries 1 --editable "python[test]" >/dev/null 2>&1; then \
+	@if python3 -m venv --clear $(PYTHON_ENVIRONMENT) >/dev/null 2>&1 && \
+		$(PIP) install --timeout 20 --retries 1 'maturin>=1.9,<2' >/dev/null 2>&1; then \
 		$(MAKE) --no-print-directory python; \
 	else \
-		echo "python: not tested, since the packages of python/pyproject.toml cannot be installed (python3-venv, PyPI)"; \
+		echo "python: not tested, since packages cannot be installed (python3-venv, PyPI)"; \
 	fi
 
 bench: build

@@ -31,12 +31,22 @@ def test_public_names_are_sorted_and_documented() -> None:
         assert inspect.getdoc(getattr(queueing, name)), name
 
 
+def test_names_of_the_package_are_sorted_and_documented() -> None:
+    assert forebay.__all__ == sorted(forebay.__all__)
+    for name in set(forebay.__all__) - {"__version__"}:
+        assert inspect.getdoc(getattr(forebay, name)), name
+
+
 def test_the_package_is_typed() -> None:
     assert (Path(forebay.__file__).parent / "py.typed").exists()
 
 
-def test_the_readmes_examples_run() -> None:
-    assert doctest.testfile(str(ROOT / "README.md"), module_relative=False).failed == 0
+@pytest.mark.parametrize("page", ["README.md", "../README.md", "../docs/python.md"])
+def test_the_examples_of_documents_run(page: str) -> None:
+    if not (ROOT / page).exists():
+        pytest.skip("not in a checkout of the repository")
+    tested = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert tested.failed == 0 and tested.attempted > 0
 
 
 @pytest.fixture(scope="module")

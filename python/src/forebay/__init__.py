@@ -1,6 +1,72 @@
-"""Forebay from Python.
+"""Forebay from Python: P4 programs compiled, run on packets, and timed on a model of switch silicon.
 
-`forebay.queueing` is the queueing analysis of packet aggregation and disaggregation in switches.
+| name | what it does |
+|---|---|
+| `compile` | a P4 program, with what it declares: a `Program` |
+| `Switch` | packets in, packets out; tables, counters, registers, meters by P4 name; traces |
+| `Batch` | many packets in NumPy arrays |
+| `Simulation` | a scenario on the timed model |
+| `sweep` | a scenario at many points, by processes or a Dask cluster |
+| `experiment` | a published table or figure beside the model |
+| `forebay.packets` | packets of a program's own headers |
+| `forebay.testing` | what tests of programs need; a plugin of pytest |
+| `forebay.queueing` | the queueing analysis of packet aggregation and disaggregation in switches |
+| `forebay.examples` | small programs and a scenario |
 """
 
-__all__: list[str] = []
+from forebay._batch import Batch, Packet
+from forebay._errors import (
+    CompileError,
+    ControlError,
+    EndlessError,
+    FileError,
+    ForebayError,
+    LoadError,
+    ScenarioError,
+    StfError,
+)
+from forebay._experiment import Report, experiment
+from forebay._native import VERSION as __version__
+from forebay._program import Program, compile
+from forebay._simulation import Results, SearchResults, Simulation
+from forebay._state import Count, Entry, Group, Member, Rates
+from forebay._sweep import Point, Sweep, sweep
+from forebay._switch import Books, Digest, Switch, Trace
+from forebay._values import Masked, Prefix, Range, number
+
+__all__ = [
+    "Batch",
+    "Books",
+    "CompileError",
+    "ControlError",
+    "Count",
+    "Digest",
+    "EndlessError",
+    "Entry",
+    "FileError",
+    "ForebayError",
+    "Group",
+    "LoadError",
+    "Masked",
+    "Member",
+    "Packet",
+    "Point",
+    "Prefix",
+    "Program",
+    "Range",
+    "Rates",
+    "Report",
+    "Results",
+    "ScenarioError",
+    "SearchResults",
+    "Simulation",
+    "StfError",
+    "Sweep",
+    "Switch",
+    "Trace",
+    "__version__",
+    "compile",
+    "experiment",
+    "number",
+    "sweep",
+]

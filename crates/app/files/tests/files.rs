@@ -1,0 +1,69 @@
+//! Programs from files and texts, and what is wrong with files.
+
+use forebay_files::{CompileOptions, Error, Folder, compile_file, compile_text, make_folder, text, write};
+use forebay_sim::Library;
+use std::path::{Path, PathBuf};
+
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../programs")
+}
+
+#[test]
+fn a_program_is_the_same_from_a_file_from_a_text_and_from_its_ir() {
+    let options = CompileOptions::default();
+    let path = programs().join("portfwd/portfwd.p4");
+    let compiled = compile_file(&path, &options).expect("it can be read");
+    let source = text(&path, "program").expect("it can be read");
+    let from_text = compile_text(&source, &path, &options);
+    assert_eq!(from_text.program, compiled.program);
+    let ir = forebay_ir::text::write(&compiled.program.expect("it has no errors"));
+    let from_ir = compile_text(&ir, Path::new("out/ir.txt"), &options);
+    let again = from_ir.program.map(|program| forebay_ir::text::write(&program));
+    assert_eq!(again, Some(ir));
+    assert!(from_ir.p4info.is_none() && from_ir.report.good);
+}
+
+#[test]
+fn mistakes_of_a_text_have_its_name() {
+    let mistaken = "control c() {\n    apply { x = 1; }\n}\n";
+    let compiled = compile_text(mistaken, Path::new("here.p4"), &CompileOptions::default());
+    assert!(!compiled.report.good);
+    assert!(
+        compiled.report.messages.contains("here.p4:2:13"),
+        "{}",
+        compiled.report.messages
+    );
+    let compiled = compile_text("program nothing\n", Path::new("ir.txt"), &CompileOptions::default());
+    assert!(
+        compiled.report.messages.starts_with("error: ir.txt:"),
+        "{}",
+        compiled.report.messages
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_used_says_why() {
+    let missing = compile_file(Path::new("/no/such.p4"), &CompileOptions::default()).err();
+    let message = missing.expect("it does not exist").to_string();
+    assert!(
+        message.starts_with("cannot read /no/such.p4: No such file"),
+        "{message}"
+    );
+    let folder = compile_file(&programs(), &CompileOptions::default()).err();
+    assert!(matches!(folder, Some(Error::IsFolder(_, wanted)) if wanted == "program"));
+    let this = Path::new(file!()).file_name().expect("a name");
+    let this = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(this);
+    assert!(matches!(make_folder(&this), Err(Error::IsFile(_))));
+    assert!(matches!(
+        write(Path::new("/no/such/folder"), "x"),
+        Err(Error::Write(..))
+    ));
+}
+
+#[test]
+fn a_folder_compiles_a_program_once_for_the_same_macros() {
+    let folder = Folder::new(programs());
+    let first = folder.program("portfwd/portfwd.p4", &[]).expect("a program");
+    assert_eq!(folder.program("portfwd/portfwd.p4", &[]), Ok(first));
+    assert!(folder.program("portfwd/missing.p4", &[]).is_err());
+}

@@ -1,0 +1,50 @@
+//! `forebay._native`: what the Python package `forebay` (in `python/`) calls.
+//!
+//! ```text
+//!  python/src/forebay/*.py ─► _native ─┬► files ─► driver          Program
+//!  classes with types,                 ├► switch, pipeline, trace  Switch
+//!  documentation and defaults          ├► stf                      run_stf
+//!                                      ├► sim                      Setup
+//!                                      └► experiments              Experiment
+//! ```
+//!
+//! Nothing is computed here: values are converted, library crates are called, and their errors become the exceptions of
+//! `forebay._errors` with the text that the command prints. Calls that take long release the interpreter's lock. Structured values
+//! cross as JSON, arrays as NumPy arrays.
+
+#![deny(unsafe_code)]
+
+mod describe;
+mod errors;
+mod experiment;
+mod objects;
+mod program;
+mod simulation;
+mod stf;
+mod switch;
+mod tables;
+mod values;
+
+use pyo3::prelude::*;
+
+/// The Rust part of the package. Everything that is public is in the modules beside it.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::experiment::{Experiment, Outcome};
+    #[pymodule_export]
+    use crate::program::{Program, compile_file, compile_text};
+    #[pymodule_export]
+    use crate::simulation::{Setup, expand, rows};
+    #[pymodule_export]
+    use crate::stf::run_stf;
+    #[pymodule_export]
+    use crate::switch::Switch;
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("VERSION", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,98 @@
+//! Registers, counters and meters as arrays.
+
+use crate::errors;
+use forebay_bits::Bits;
+use forebay_entries::fitting;
+use forebay_pipeline::{CounterValue, MeterRates, Pipeline};
+use num_bigint::BigUint;
+use numpy::{PyArray1, ToPyArray};
+use pyo3::prelude::*;
+use std::ops::Range;
+
+/// Elements of a register array: unsigned integers of 64 bits, or Python's own when elements are wider.
+pub(crate) fn read_register(
+    py: Python<'_>,
+    pipeline: &Pipeline,
+    name: &str,
+    first: u64,
+    count: Option<u64>,
+) -> PyResult<Py<PyAny>> {
+    let declared = pipeline.register(name).map_err(errors::control)?;
+    let elements = elements(first, count, declared.size);
+    let read = |index| pipeline.read_register(&declared.name, index);
+    let values: Vec<Bits> = py.detach(|| elements.map(read).collect::<Result<_, _>>().map_err(errors::control))?;
+    Ok(match declared.width {
+        ..=64 => {
+            let narrow: Vec<u64> = values.iter().map(Bits::to_u64).collect();
+            narrow.to_pyarray(py).into_any().unbind()
+        }
+        _ => {
+            let wide: Vec<BigUint> = values.iter().map(Bits::to_biguint).collect();
+            wide.into_pyobject(py)?.unbind()
+        }
+    })
+}
+
+/// From `first` on, `count` elements or all.
+fn elements(first: u64, count: Option<u64>, size: u64) -> Range<u64> {
+    let last = count.map_or(size, |count| first.saturating_add(count));
+    first..last.max(first)
+}
+
+/// Writes elements of a register array from `first` on.
+pub(crate) fn write_register(pipeline: &Pipeline, name: &str, first: u64, values: Vec<BigUint>) -> PyResult<()> {
+    let declared = pipeline.register(name).map_err(errors::control)?;
+    for (index, value) in (first..).zip(&values) {
+        let wrong = |problem: String| errors::control(format!("register `{}`: {problem}", declared.name));
+        let value = fitting(value, declared.width).map_err(wrong)?;
+        let written = pipeline.write_register(&declared.name, index, &value);
+        written.map_err(errors::control)?;
+    }
+    Ok(())
+}
+
+/// Packets of each element of a counter array, and bytes of each.
+pub(crate) type Counted<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>);
+
+/// Elements of a counter array.
+pub(crate) fn read_counter<'py>(
+    py: Python<'py>,
+    pipeline: &Pipeline,
+    name: &str,
+    first: u64,
+    count: Option<u64>,
+) -> PyResult<Counted<'py>> {
+    let declared = pipeline.counter(name).map_err(errors::control)?;
+    let elements = elements(first, count, declared.size.unwrap_or(1));
+    let read = |index| pipeline.read_counter(&declared.name, index);
+    let values: Vec<CounterValue> =
+        py.detach(|| elements.map(read).collect::<Result<_, _>>().map_err(errors::control))?;
+    let packets: Vec<u64> = values.iter().map(|value| value.packets).collect();
+    let bytes: Vec<u64> = values.iter().map(|value| value.bytes).collect();
+    Ok((packets.to_pyarray(py), bytes.to_pyarray(py)))
+}
+
+/// Rates of a meter: committed rate and burst, peak rate and burst.
+pub(crate) type Rates = (u64, u64, u64, u64);
+
+pub(crate) fn rates((committed_rate, committed_burst, peak_rate, peak_burst): Rates) -> MeterRates {
+    MeterRates {
+        committed_rate,
+        committed_burst,
+        peak_rate,
+        peak_burst,
+    }
+}
+
+/// The rates of an element of a meter array.
+pub(crate) fn read_meter(pipeline: &Pipeline, name: &str, index: u64) -> PyResult<Option<Rates>> {
+    let rates = pipeline.meter_rates(name, index).map_err(errors::control)?;
+    Ok(rates.map(|rates| {
+        (
+            rates.committed_rate,
+            rates.committed_burst,
+            rates.peak_rate,
+            rates.peak_burst,
+        )
+    }))
+}

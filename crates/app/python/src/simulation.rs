@@ -1,0 +1,103 @@
+//! Scenarios on the timed model.
+
+use crate::errors;
+use forebay_files::Folder;
+use forebay_sim::{Case, Problem, Run, Search, Silent, find_max};
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A scenario with one value for each parameter, read and checked.
+#[pyclass(frozen, module = "forebay._native")]
+pub(crate) struct Setup {
+    setup: forebay_sim::Setup,
+}
+
+/// Every combination of a scenario's parameters: values by name, and the scenario's text. `given` replaces what the text says.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub(crate) fn expand(
+    text: &str,
+    name: &str,
+    given: Vec<(String, String)>,
+) -> PyResult<Vec<(BTreeMap<String, String>, String)>> {
+    let cases = forebay_sim::expand(text, &given);
+    let cases = cases.map_err(|problem| errors::scenario(format!("{name}:{problem}")))?;
+    Ok(cases.into_iter().map(|case| (case.values, case.text)).collect())
+}
+
+#[pymethods]
+impl Setup {
+    /// Reads a scenario of which each parameter has one value; what it names lies relative to `folder`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        name: &str,
+        folder: PathBuf,
+        given: Vec<(String, String)>,
+        ignore_fit: Option<&str>,
+    ) -> PyResult<Setup> {
+        let wrong = |problem: Problem| errors::scenario(format!("{name}:{problem}"));
+        let cases = forebay_sim::expand(text, &given).map_err(wrong)?;
+        let [case] = &cases[..] else {
+            let message = format!(
+                "{name}: its parameters have {} combinations of values; choose one",
+                cases.len()
+            );
+            return Err(errors::scenario(message));
+        };
+        py.detach(|| read(case, name, folder, ignore_fit))
+    }
+
+    /// Simulates; the results as JSON.
+    fn run(&self, py: Python<'_>, seed: Option<u64>, gbps: Option<f64>) -> String {
+        py.detach(|| {
+            let seed = seed.unwrap_or(self.setup.scenario().seed);
+            json(&self.setup.run(Run { seed, gbps }, &mut Silent))
+        })
+    }
+
+    /// Searches the highest load without loss; the results as JSON.
+    fn find_max(&self, py: Python<'_>, seed: Option<u64>) -> PyResult<String> {
+        let seed = seed.unwrap_or(self.setup.scenario().seed);
+        let found = py.detach(|| find_max(&self.setup, Search { seed }, &mut Silent).map(|found| json(&found)));
+        found.ok_or_else(|| errors::scenario("the scenario has no table [search], which says what loads to try"))
+    }
+
+    /// Microseconds between samples.
+    fn sample_us(&self) -> f64 {
+        self.setup.scenario().sample_us()
+    }
+}
+
+fn read(case: &Case, name: &str, folder: PathBuf, ignore_fit: Option<&str>) -> PyResult<Setup> {
+    let library = Folder::new(folder);
+    let setup = forebay_sim::Setup::of_case(case, &library, ignore_fit).map_err(|problems| {
+        let lines = problems.iter().map(|problem| format!("{name}:{problem}"));
+        errors::scenario(lines.collect::<Vec<_>>().join("\n"))
+    })?;
+    Ok(Setup { setup })
+}
+
+fn json(results: &impl serde::Serialize) -> String {
+    serde_json::to_string(results).expect("results are numbers and names")
+}
+
+/// Every number of some results in JSON: its place, which sample (-1 for none), and its value.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub(crate) fn rows<'py>(
+    py: Python<'py>,
+    path: &str,
+    json: &str,
+) -> PyResult<(Vec<String>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
+    let value: Value = serde_json::from_str(json).map_err(errors::scenario)?;
+    let rows = forebay_sim::rows(path, &value);
+    let samples: Vec<i64> = rows.iter().map(|row| row.sample.unwrap_or(-1)).collect();
+    let values: Vec<f64> = rows.iter().map(|row| row.value).collect();
+    let measures = rows.into_iter().map(|row| row.measure).collect();
+    Ok((measures, samples.into_pyarray(py), values.into_pyarray(py)))
+}

@@ -1,0 +1,60 @@
+"""Exceptions. Their text is what the command `forebay` prints."""
+
+import json
+from typing import Any
+
+__all__ = [
+    "CompileError",
+    "ControlError",
+    "EndlessError",
+    "FileError",
+    "ForebayError",
+    "LoadError",
+    "ScenarioError",
+    "StfError",
+]
+
+
+class ForebayError(Exception):
+    """What Forebay refuses; every exception of the package is one of these, but for `ValueError` and `TypeError` of wrong arguments."""
+
+
+class CompileError(ForebayError):
+    """A program has mistakes.
+
+    `str()` is what `forebay check` prints; `diagnostics` holds the messages one by one, as `forebay check --json` does: each with
+    `severity`, `code`, `message`, and `spans` with places.
+    """
+
+    diagnostics: list[dict[str, Any]]
+
+    def __init__(self, text: str, report: str = "{}") -> None:
+        super().__init__(text)
+        self.diagnostics = json.loads(report).get("diagnostics", [])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), json.dumps({"diagnostics": self.diagnostics}))
+
+
+class LoadError(ForebayError):
+    """A correct program cannot be loaded: its state needs too much memory, say."""
+
+
+class ControlError(ForebayError):
+    """A program refuses what its tables or objects were asked for. Nothing was changed."""
+
+
+class EndlessError(ForebayError):
+    """A packet goes round in a switch without end."""
+
+
+class FileError(ForebayError, OSError):
+    """A file cannot be read or written."""
+
+
+class ScenarioError(ForebayError):
+    """A scenario or an experiment has mistakes; each is named with its line."""
+
+
+class StfError(ForebayError):
+    """A text is no STF; each mistake is named with its line."""

@@ -1,0 +1,68 @@
+"""Published tables and figures beside what the model says."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay import _native
+
+__all__ = ["Report", "experiment"]
+
+
+class Report:
+    """What was published beside what the model says."""
+
+    def __init__(self, title: str, source: str, data: dict[str, Any], markdown: str) -> None:
+        self.title = title
+        self.source = source
+        """Where it was published."""
+        self.data = data
+        """The report as `result.json` has it."""
+        self.markdown = markdown
+        """The report as `result.md` has it."""
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each published value: `parameters`, `metric`, `published`, `model`, ..."""
+        return list(self.data["rows"])
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """A number of every row, of shape `(rows,)`; not a number where a row has none."""
+        values = (row.get(name) for row in self.rows)
+        return np.array([value if isinstance(value, int | float) else np.nan for value in values], dtype=np.float64)
+
+    def __repr__(self) -> str:
+        return f"<Report {self.title!r}: {len(self.rows)} rows>"
+
+
+def experiment(
+    folder: str | os.PathLike[str],
+    *,
+    quick: bool = False,
+    ignore_fit: str | None = None,
+    threads: int | None = None,
+) -> Report:
+    """Runs an experiment: a folder with `experiment.toml`, `scenario.toml` and `cells.csv`, as those in `experiments/`. Nothing is
+    written.
+
+    Parameters
+    ----------
+    quick
+        Shorter trials and fewer cells.
+    ignore_fit
+        A reason to time programs that do not fit their chip.
+    threads
+        Simulations at a time; as many as there are processors if nothing is said.
+    """
+    native = _native.Experiment(folder, quick, ignore_fit)
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        outcomes = list(pool.map(native.simulate, range(native.runs())))
+    text, markdown = native.report(outcomes, f"forebay experiment run {Path(folder).name}")
+    return Report(*native.title(), json.loads(text), markdown)

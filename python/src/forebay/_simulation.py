@@ -1,0 +1,197 @@
+"""Scenarios on the timed model of switch silicon."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay import _native
+from forebay._errors import FileError, ScenarioError
+from forebay._toml import written
+
+__all__ = ["Results", "Scenario", "SearchResults", "Simulation"]
+
+Scenario = str | os.PathLike[str] | Mapping[str, Any]
+"""A file in TOML, or what would be in one as mappings and lists."""
+
+
+def read_scenario(scenario: Scenario, folder: str | os.PathLike[str] | None) -> tuple[str, str, str]:
+    """Text, name for messages, and folder of a scenario."""
+    if isinstance(scenario, Mapping):
+        return written(scenario), "scenario", os.fspath(folder or "")
+    path = Path(scenario)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise FileError(f"cannot read {path}: {reason}") from error
+    return text, os.fspath(path), os.fspath(path.parent if folder is None else folder)
+
+
+def as_given(parameters: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Values of parameters as the scenario's text would have them."""
+    return [(name, _one(value)) for name, value in parameters.items()]
+
+
+def _one(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, np.generic):
+        value = value.item()
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+class _Numbers:
+    """Results as the command's `results.json` has them, and every number of them by its place."""
+
+    _path: str
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        """The results as JSON: the same scenario and seed give the same bytes on every machine."""
+        self.data: dict[str, Any] = json.loads(text)
+        """The results as dictionaries and lists."""
+
+    @cached_property
+    def _rows(self) -> tuple[list[str], NDArray[np.int64], NDArray[np.float64]]:
+        return _native.rows(self._path, self.text)
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for index, measure in enumerate(self._rows[0]):
+            places.setdefault(measure[len(self._path) + 1 :], []).append(index)
+        return places
+
+    @property
+    def measures(self) -> list[str]:
+        """The places of all numbers: `sources.in.latency.mean_ns`, `outputs.switch:1.gbps`, ... Elements of lists are named by
+        their name, or by their port, else by their number."""
+        return list(self._places)
+
+    def __getitem__(self, measure: str) -> float:
+        """The number at a place."""
+        return float(self._rows[2][self._found(measure)[0]])
+
+    def series(self, measure: str) -> NDArray[np.float64]:
+        """The series at a place, of shape `(samples,)`: `outputs.switch:1.samples_gbps`."""
+        return self._rows[2][self._found(measure)]
+
+    def get(self, measure: str, default: float = float("nan")) -> float:
+        """The number at a place; `default` when there is none."""
+        return self[measure] if measure in self._places else default
+
+    def _found(self, measure: str) -> list[int]:
+        try:
+            return self._places[measure]
+        except KeyError:
+            last = measure.rsplit(".", 1)[-1]
+            near = [known for known in self._places if known.endswith(last)] or list(self._places)
+            raise KeyError(f"there is no number {measure!r}; there are {', '.join(near[:8])}") from None
+
+    def table(self) -> dict[str, NDArray[Any]]:
+        """Every number as columns: `measure`, `sample` (-1 for a number that is no series) and `value`, as in the Parquet file of
+        `forebay sim --parquet`."""
+        measures, samples, values = self._rows
+        return {"measure": np.array(measures, dtype=object), "sample": samples, "value": values}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.text == other.text
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Results(_Numbers):
+    """What a run has shown.
+
+    Numbers are found by their places: rates in Gbps on the wire, times in the unit of their names.
+    """
+
+    _path = "results"
+
+    @property
+    def lost(self) -> int:
+        """Packets that chips have lost, all reasons together."""
+        return sum(count for chip in self.data["chips"] for count in chip["lost"].values())
+
+    def __repr__(self) -> str:
+        return f"<Results of {self.data['description']!r}: {len(self.measures)} numbers>"
+
+
+class SearchResults(_Numbers):
+    """What a search for the highest load without loss has found."""
+
+    _path = "search"
+
+    @property
+    def max_gbps(self) -> float | None:
+        """The highest load of each stream without loss, in Gbps; `None` when even the least one loses."""
+        value: float | None = self.data["max_gbps"]
+        return value
+
+    @property
+    def at_least(self) -> bool:
+        """Whether the highest load that may be tried lost nothing, so that the limit is at or above it."""
+        return bool(self.data["at_least"])
+
+    def __repr__(self) -> str:
+        return f"<SearchResults: {self.max_gbps} Gbps>"
+
+
+class Simulation:
+    """A scenario, read and checked, with one value for each of its parameters.
+
+    Parameters
+    ----------
+    scenario
+        A TOML file, or what would be in one as mappings and lists. docs/scenarios.md has every key.
+    folder
+        What the scenario names lies relative to it; the scenario's own folder if nothing is said.
+    ignore_fit
+        A reason to time a program that does not fit its chip; it stands in the results.
+    parameters
+        Values in place of those in the file.
+
+    Raises
+    ------
+    ScenarioError
+        Everything that is wrong, with line numbers, before anything is simulated.
+
+    >>> from forebay import Simulation, examples
+    >>> results = Simulation(examples.path("queue.toml"), LOAD=30).run()
+    >>> results.lost, round(results["outputs.switch:1.gbps"])
+    (0, 30)
+    >>> Simulation(examples.path("queue.toml")).find_max().max_gbps > 30
+    True
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        ignore_fit: str | None = None,
+        **parameters: object,
+    ) -> None:
+        text, name, folder = read_scenario(scenario, folder)
+        self._setup = _native.Setup(text, name, folder, as_given(parameters), ignore_fit)
+
+    def run(self, *, seed: int | None = None, gbps: float | None = None) -> Results:
+        """Simulates; the interpreter's lock is released meanwhile.
+
+        `seed` begins the random numbers in place of the scenario's; `gbps` is the rate of each stream in place of the scenario's.
+        """
+        if gbps is not None and not gbps > 0:
+            raise ScenarioError(f"a rate of {gbps} Gbps sends nothing")
+        return Results(self._setup.run(seed, gbps))
+
+    def find_max(self, *, seed: int | None = None) -> SearchResults:
+        """Searches the highest load without loss, as `[search]` in the scenario says."""
+        return SearchResults(self._setup.find_max(seed))

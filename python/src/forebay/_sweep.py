@@ -1,0 +1,271 @@
+"""A scenario at many points: combinations of parameters, and seeds."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay import _native
+from forebay._simulation import Results, Scenario, SearchResults, as_given, read_scenario
+
+__all__ = ["Point", "Sweep", "sweep"]
+
+_QUOTED = re.compile(r'"([^"\n]+)"')
+
+
+@dataclass(frozen=True)
+class Point:
+    """A combination of parameters with a seed."""
+
+    parameters: Mapping[str, str]
+    """Every parameter of the scenario, those that are derived too, as it stands in the text."""
+    seed: int | None
+    """`None` for the scenario's own."""
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A point as a process simulates it."""
+
+    text: str
+    name: str
+    folder: str
+    given: tuple[tuple[str, str], ...]
+    seed: int | None
+    find_max: bool
+    ignore_fit: str | None
+    file: str | None
+    """Where what was found is kept."""
+
+    def do(self) -> str:
+        setup = _native.Setup(self.text, self.name, self.folder, list(self.given), self.ignore_fit)
+        found = setup.find_max(self.seed) if self.find_max else setup.run(self.seed, None)
+        if self.file is not None:
+            _write_whole(Path(self.file), found)
+        return found
+
+
+def _do(place: int, work: _Work) -> tuple[int, str]:
+    return place, work.do()
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Writes a file that is either there with all of the text or not at all."""
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False, encoding="utf-8") as file:
+        file.write(text)
+    os.replace(file.name, path)
+
+
+class Sweep:
+    """What a sweep has found, point by point in order: the first parameter changes slowest, then the next, the seed fastest."""
+
+    def __init__(self, points: Sequence[Point], found: Sequence[Results | SearchResults]) -> None:
+        self.points = points
+        self.results = found
+        """Results of each point."""
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[tuple[Point, Results | SearchResults]]:
+        return zip(self.points, self.results, strict=True)
+
+    def __getitem__(self, measure: str) -> NDArray[np.float64]:
+        """A number of every point, by its place in the results: shape `(points,)`; not a number where a point has none."""
+        if not any(measure in found._places for found in self.results):
+            self.results[0][measure]
+        return np.array([found.get(measure) for found in self.results], dtype=np.float64)
+
+    def parameter(self, name: str) -> NDArray[Any]:
+        """A parameter at every point, as numbers if all are, otherwise as texts: shape `(points,)`."""
+        texts = [point.parameters[name] for point in self.points]
+        try:
+            return np.array([float(text) for text in texts], dtype=np.float64)
+        except ValueError:
+            return np.array(texts, dtype=object)
+
+    @property
+    def seeds(self) -> NDArray[np.int64]:
+        """The seed of every point; -1 for the scenario's own: shape `(points,)`."""
+        return np.array([-1 if point.seed is None else point.seed for point in self.points], dtype=np.int64)
+
+    def table(self) -> dict[str, NDArray[Any]]:
+        """Every number of every point as columns: `point` (its place), `seed`, a column for each parameter, `measure`, `sample` (-1
+        for a number that is no series), `value`."""
+        parts = [found.table() for found in self.results]
+        lengths = [len(part["value"]) for part in parts]
+        columns: dict[str, NDArray[Any]] = {
+            "point": np.repeat(np.arange(len(self), dtype=np.int64), lengths),
+            "seed": np.repeat(self.seeds, lengths),
+        }
+        for name in self.points[0].parameters if self.points else ():
+            columns[name] = np.repeat(self.parameter(name), lengths)
+        for name in ("measure", "sample", "value"):
+            columns[name] = np.concatenate([part[name] for part in parts]) if parts else np.array([])
+        return columns
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes `table()` as a Parquet file; needs pyarrow (`pip install 'forebay[parquet]'`)."""
+        import pyarrow
+        import pyarrow.parquet
+
+        columns = {name: pyarrow.array(values) for name, values in self.table().items()}
+        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {len(self)} points>"
+
+
+def sweep(
+    scenario: Scenario,
+    parameters: Mapping[str, Iterable[object]] | None = None,
+    *,
+    seeds: int | Iterable[int] | None = None,
+    find_max: bool = False,
+    processes: int | None = None,
+    dask: str | object | None = None,
+    out: str | os.PathLike[str] | None = None,
+    retries: int = 2,
+    folder: str | os.PathLike[str] | None = None,
+    ignore_fit: str | None = None,
+) -> Sweep:
+    """Simulates a scenario at every combination of parameters and seeds. The results are the same, byte for byte, however many
+    processes or machines work.
+
+    Parameters
+    ----------
+    scenario
+        As of `Simulation`.
+    parameters
+        Values of parameters in place of those in the file. A parameter with several values in the file has them all.
+    seeds
+        How many seeds from 0 on, or which; the scenario's own if nothing is said.
+    find_max
+        Searches the highest load without loss at each point, in place of a run.
+    processes
+        How many work at a time (by joblib); as many as there are processors if nothing is said. 1 works in this process.
+    dask
+        The address of a Dask scheduler, or a client: its workers work in place of processes. They need this package, and the
+        scenario's files at the same paths.
+    out
+        A folder in which what a point has found is kept as soon as it is found. The same sweep with the same folder goes on where it
+        was interrupted. A point is known by scenario, parameters, seed, version of the package, and the contents of the files that the
+        scenario names; of files that programs include only the names count, so remove the folder when those change.
+    retries
+        How often work is given to new processes when one was killed, by the system for want of memory, say.
+
+    Raises
+    ------
+    ScenarioError
+        Everything that is wrong with the first point that has mistakes.
+
+    >>> from forebay import examples, sweep
+    >>> found = sweep(examples.path("queue.toml"), {"LOAD": [20, 60]}, seeds=2, processes=1)
+    >>> found.parameter("LOAD").tolist(), found.seeds.tolist()
+    ([20.0, 20.0, 60.0, 60.0], [0, 1, 0, 1])
+    >>> (found["outputs.switch:1.gbps"] > 45).tolist()
+    [False, False, True, True]
+    """
+    text, name, folder = read_scenario(scenario, folder)
+    points, given = _points(text, name, parameters or {}, seeds)
+    kept = None if out is None else Path(out)
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+    named = _named_files(text, Path(folder)) if kept is not None else ""
+    works = []
+    for point, values in zip(points, given, strict=True):
+        identity = json.dumps([_native.VERSION, text, values, point.seed, find_max, ignore_fit, named])
+        file = None if kept is None else str(kept / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.json")
+        works.append(_Work(text, name, folder, values, point.seed, find_max, ignore_fit, file))
+    found = _kept(works)
+    missing = {place: work for place, work in enumerate(works) if place not in found}
+    doing = _by_dask(missing, dask) if dask is not None else _by_processes(missing, processes, retries)
+    for place, text_found in doing:
+        found[place] = text_found
+    made = SearchResults if find_max else Results
+    return Sweep(points, [made(found[place]) for place in range(len(works))])
+
+
+def _points(
+    text: str, name: str, parameters: Mapping[str, Iterable[object]], seeds: int | Iterable[int] | None
+) -> tuple[list[Point], list[tuple[tuple[str, str], ...]]]:
+    """Every point, and the values that make it."""
+    each_seed: list[int | None]
+    each_seed = [None] if seeds is None else list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    values = {key: [values] if isinstance(values, str) else list(values) for key, values in parameters.items()}
+    points, given = [], []
+    for chosen in itertools.product(*values.values()):
+        said = as_given(dict(zip(values, chosen, strict=True)))
+        for case, _ in _native.expand(text, name, said):
+            for seed in each_seed:
+                points.append(Point(case, seed))
+                given.append(tuple(case.items()))
+    return points, given
+
+
+def _named_files(text: str, folder: Path) -> str:
+    """A digest of the files that the scenario names."""
+    digest = hashlib.sha256()
+    for path in sorted(set(_QUOTED.findall(text))):
+        file = folder / path
+        try:
+            contents = file.read_bytes()
+        except (OSError, ValueError):
+            continue
+        digest.update(json.dumps([path, hashlib.sha256(contents).hexdigest()]).encode())
+    return digest.hexdigest()
+
+
+def _kept(works: Sequence[_Work]) -> dict[int, str]:
+    """What was found before, by place."""
+    found = {}
+    for place, work in enumerate(works):
+        if work.file is not None and os.path.exists(work.file):
+            found[place] = Path(work.file).read_text(encoding="utf-8")
+    return found
+
+
+def _by_processes(missing: dict[int, _Work], processes: int | None, retries: int) -> Iterator[tuple[int, str]]:
+    import joblib
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    if processes == 1 or len(missing) <= 1:
+        yield from (_do(place, work) for place, work in missing.items())
+        return
+    missing = dict(missing)
+    for attempt in range(retries + 1):
+        parallel = joblib.Parallel(
+            n_jobs=processes or -1, return_as="generator_unordered", pre_dispatch="all", batch_size=1
+        )
+        try:
+            for place, text in parallel(joblib.delayed(_do)(place, work) for place, work in missing.copy().items()):
+                del missing[place]
+                yield place, text
+            return
+        except TerminatedWorkerError:
+            if attempt == retries:
+                raise
+
+
+def _by_dask(missing: dict[int, _Work], dask: str | object) -> Iterator[tuple[int, str]]:
+    from dask.distributed import Client, as_completed
+
+    client: Any = Client(dask) if isinstance(dask, str) else dask  # type: ignore[no-untyped-call]
+    try:
+        futures = [client.submit(_do, place, work, pure=False) for place, work in missing.items()]
+        for future in as_completed(futures):  # type: ignore[no-untyped-call]
+            yield future.result()
+    finally:
+        if isinstance(dask, str):
+            client.close()

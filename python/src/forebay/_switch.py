@@ -1,0 +1,268 @@
+"""A program in a switch in memory: packets in, packets out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forebay import _native
+from forebay._batch import Batch, Packet
+from forebay._program import Program, compile
+from forebay._state import ActionProfileArray, CounterArray, MeterArray, RegisterArray, Table
+
+__all__ = ["Books", "Digest", "Switch", "Trace"]
+
+PORTS = 511
+"""Ports that a program of v1model can name: 0 to 510."""
+
+_PACKET_NS = 1_000
+"""Time from one call of `send` to the next."""
+
+
+class Books(NamedTuple):
+    """Packets since the switch was made. `received + copies == transmitted + dropped` while none is inside."""
+
+    received: int
+    copies: int
+    """Multicast replicas beyond the first, and clones."""
+    transmitted: int
+    dropped: int
+
+
+class Digest(NamedTuple):
+    """A message of the program to the control plane."""
+
+    name: str
+    fields: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A packet's way through a program."""
+
+    text: str
+    """For people: a step a line, with its place in the source, as `forebay trace` prints it."""
+    events: list[dict[str, Any]]
+    """The steps one by one, as `forebay trace --json` prints them: each with `event`, and numbers in hexadecimal."""
+    outputs: list[Packet]
+    """What left the switch."""
+
+    def of(self, event: str) -> list[dict[str, Any]]:
+        """The steps of one kind: `lookup`, `extract`, `assign`, `verdict`, ..."""
+        return [step for step in self.events if step["event"] == event]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Switch:
+    """A program in a switch whose ports are in memory.
+
+    Time stands still but for calls: each `send` is one microsecond after the one before, and `advance` lets time pass. So the same
+    calls give the same bytes.
+
+    Parameters
+    ----------
+    program
+        A program, or what `compile` takes.
+    ports
+        How many ports there are, or their numbers; every number that a v1model program can name if nothing is said. What would
+        leave by another port is dropped as `no_such_port`. A switch of few ports takes less time for a packet.
+    engine
+        `jit`, machine code, or `interp`, the reference.
+    seed
+        Begins the random numbers that the program sees.
+    memory_limit_bytes
+        What tables, registers, counters and meters may need together.
+
+    Raises
+    ------
+    LoadError
+        The program needs more, or is not complete for its architecture.
+
+    >>> from forebay import Switch, examples
+    >>> switch = Switch(examples.path("router.p4"), ports=4)
+    >>> switch.table("ipv4_lpm").add({"dst_addr": "10.1.0.0/16"}, "forward", {"port": 3, "mac": "02:00:00:00:00:03"})
+    >>> packet = switch.program.packets.build(
+    ...     ethernet={"ether_type": 0x0800}, ipv4={"version": 4, "ihl": 5, "ttl": 64, "dst_addr": "10.1.2.3"})
+    >>> [left] = switch.send(bytes(packet), port=1)
+    >>> left.port, switch.program.packets.parse(left.data).ipv4.ttl
+    (3, 63)
+    >>> switch.send(bytes(packet)[:20], port=1), switch.drops
+    ([], {'parser_error.PacketTooShort': 1})
+    """
+
+    def __init__(
+        self,
+        program: Program | str | os.PathLike[str],
+        *,
+        ports: int | Iterable[int] | None = None,
+        engine: Literal["jit", "interp"] = "jit",
+        seed: int = 0,
+        memory_limit_bytes: int | None = None,
+    ) -> None:
+        if engine not in ("jit", "interp"):
+            raise ValueError(f"there is no engine {engine!r}; there are 'jit' and 'interp'")
+        self.program = program if isinstance(program, Program) else compile(program)
+        """The program."""
+        numbers = range(PORTS) if ports is None else range(ports) if isinstance(ports, int) else ports
+        self.ports: tuple[int, ...] = tuple(sorted(set(numbers)))
+        """Numbers of the ports."""
+        interpreted = engine == "interp"
+        self._native = _native.Switch(self.program._native, list(self.ports), interpreted, seed, memory_limit_bytes)
+        self._now_ns = 0
+
+    # Packets
+
+    def send(self, packet: bytes, port: int = 0) -> list[Packet]:
+        """Lets a packet arrive at a port, and returns what leaves until nothing moves any more: by port, in order.
+
+        Raises
+        ------
+        EndlessError
+            The packet goes round without end.
+        """
+        self._now_ns += _PACKET_NS
+        return [Packet(*left) for left in self._native.send_one(bytes(packet), port, self._now_ns)]
+
+    def send_batch(self, packets: Batch | Iterable[bytes], ports: int | ArrayLike | None = None) -> Batch:
+        """Lets many packets arrive at the same time, in order, and returns what leaves in the order of leaving.
+
+        Parameters
+        ----------
+        packets
+            A batch, or packets one by one.
+        ports
+            Where they arrive: one port for all, or an array of shape `(n,)`. Of a batch its own ports if nothing is said.
+
+        The interpreter's lock is released meanwhile: other Python threads run.
+
+        >>> import numpy as np
+        >>> from forebay import Batch, Switch, examples
+        >>> switch = Switch(examples.path("reflector.p4"), ports=2)
+        >>> frames = np.zeros((100_000, 64), dtype=np.uint8)
+        >>> left = switch.send_batch(Batch.of_matrix(frames), ports=np.arange(100_000) % 2)
+        >>> left.matrix().shape, left.ports[:4].tolist(), bool((left.origins == np.arange(100_000)).all())
+        ((100000, 64), [0, 1, 0, 1], True)
+        """
+        batch = packets if isinstance(packets, Batch) else Batch.of(packets)
+        if ports is not None:
+            batch = Batch._with(batch.data, batch.offsets, ports)
+        self._now_ns += _PACKET_NS
+        arrays = (
+            np.ascontiguousarray(batch.data),
+            np.ascontiguousarray(batch.offsets),
+            np.ascontiguousarray(batch.ports),
+        )
+        return Batch(*self._native.send(*arrays, self._now_ns))
+
+    def trace(self, packet: bytes, port: int = 0) -> Trace:
+        """Lets a packet arrive, and says what the program does with it, step by step. Registers and counters change as by `send`.
+
+        >>> from forebay import Switch, examples
+        >>> print(Switch(examples.path("reflector.p4")).trace(bytes(14), port=5).text)  # doctest: +ELLIPSIS
+        packet 1 enters port 5, 14 bytes
+        ...
+        packet leaves port 5, 14 bytes
+        ...
+        """
+        self._now_ns += _PACKET_NS
+        left, text, events = self._native.trace(bytes(packet), port, self._now_ns)
+        return Trace(text, json.loads(events), [Packet(*packet) for packet in left])
+
+    def advance(self, seconds: float) -> None:
+        """Lets time pass without a packet: meters fill, and idle entries of tables with time-outs expire."""
+        if not seconds >= 0:
+            raise ValueError(f"time does not go back: {seconds} seconds")
+        self._now_ns += round(seconds * 1e9)
+        self._native.pass_time(self._now_ns)
+
+    @property
+    def now(self) -> float:
+        """The switch's time in seconds since it was made."""
+        return self._now_ns * 1e-9
+
+    # What happened
+
+    @property
+    def drops(self) -> dict[str, int]:
+        """Packets dropped by reason: `ingress_drop`, `parser_error.PacketTooShort`, `no_such_port`, ..."""
+        return dict(self._native.drops())
+
+    @property
+    def books(self) -> Books:
+        """Packets received, copied, transmitted and dropped."""
+        return Books(*self._native.books())
+
+    def digests(self) -> list[Digest]:
+        """Messages to the control plane since the last call, at most 1024 of them."""
+        messages, _ = self._native.take_digests()
+        return [Digest(name, dict(fields)) for name, fields in messages]
+
+    # State
+
+    def table(self, name: str) -> Table:
+        """The table that a P4 name means: `MyIngress.ipv4_lpm`, or its end `ipv4_lpm` if that is not ambiguous."""
+        return Table(self._native, self.program, name)
+
+    def register(self, name: str) -> RegisterArray:
+        """A register array by its P4 name."""
+        return RegisterArray(self._native, name)
+
+    def counter(self, name: str) -> CounterArray:
+        """A counter array by its P4 name."""
+        return CounterArray(self._native, name)
+
+    def meter(self, name: str) -> MeterArray:
+        """A meter array by its P4 name."""
+        return MeterArray(self._native, name)
+
+    def action_profile(self, name: str) -> ActionProfileArray:
+        """An action profile or selector by its P4 name."""
+        return ActionProfileArray(self._native, name)
+
+    def multicast_group(self, group: int, replicas: Sequence[int | tuple[int, int]] | None) -> None:
+        """Sets what a multicast group copies to: ports, or pairs of port and instance (`egress_rid`). `None` removes it."""
+        self._native.set_multicast_group(group, _replicas(replicas))
+
+    def clone_session(
+        self,
+        session: int,
+        replicas: Sequence[int | tuple[int, int]] | None,
+        *,
+        packet_length_bytes: int | None = None,
+        class_of_service: int = 0,
+    ) -> None:
+        """Sets where clones of a session go, as `multicast_group`, and to how many bytes they are cut. `None` removes it."""
+        self._native.set_clone_session(session, _replicas(replicas), packet_length_bytes, class_of_service)
+
+    def apply(self, commands: str, *, name: str = "commands") -> list[str]:
+        """Applies commands of STF that configure (`add`, `setdefault`, `mirroring_add`, `register_write`, ...), and returns what they
+        have to say, such as the value of a register. Those about packets are passed over.
+
+        >>> from forebay import Switch, examples
+        >>> switch = Switch(examples.path("router.p4"))
+        >>> switch.apply("register_write seen 2 7\\nregister_read seen 2")
+        ['Routing.seen[2] = 7']
+        """
+        return self._native.apply(commands, name)
+
+    def apply_file(self, path: str | os.PathLike[str]) -> list[str]:
+        """Applies the commands of an STF file that configure: what `forebay run --entries` does."""
+        return self._native.apply(Path(path).read_text(encoding="utf-8"), os.fspath(path))
+
+    def __repr__(self) -> str:
+        return f"<Switch of {self.program!r}, {len(self.ports)} ports>"
+
+
+def _replicas(replicas: Sequence[int | tuple[int, int]] | None) -> list[tuple[int, int]] | None:
+    if replicas is None:
+        return None
+    return [(replica, 0) if isinstance(replica, int) else replica for replica in replicas]

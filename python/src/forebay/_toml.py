@@ -1,0 +1,41 @@
+"""Mappings and lists as TOML."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+__all__ = ["written"]
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def written(table: Mapping[str, object]) -> str:
+    """The text of a TOML file with these keys.
+
+    >>> print(written({"description": "two", "chip": [{"name": "a", "port": [{"numbers": [1, 2], "loopback": True}]}]}), end="")
+    description = "two"
+    chip = [{name = "a", port = [{numbers = [1, 2], loopback = true}]}]
+    """
+    return "".join(f"{_key(key)} = {_value(value)}\n" for key, value in table.items())
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else json.dumps(key)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(_value(inner) for inner in value) + "]"
+    raise TypeError(f"a scenario holds numbers, texts, lists and mappings, not {type(value).__name__}")

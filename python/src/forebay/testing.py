@@ -1,0 +1,210 @@
+"""Help for tests of P4 programs, with pytest and without.
+
+`assert_output` says what a packet must become. `run_stf` runs a test in p4c's language. The plugin `forebay.pytest_plugin`, which pytest
+finds by itself, has fixtures and collects STF files.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from forebay import _native
+from forebay._batch import Packet
+from forebay._errors import FileError
+from forebay._program import Program, compile
+from forebay._switch import Switch
+from forebay.packets import PacketValue
+
+__all__ = ["Expected", "StfResult", "StfTest", "assert_output", "run_stf", "stf_tests"]
+
+Expected = bytes | PacketValue | None
+"""What must leave a port: these bytes, this packet, or any packet."""
+
+
+def assert_output(
+    switch: Switch,
+    packet: bytes | PacketValue,
+    expected: Mapping[int, Expected | Sequence[Expected]] | Iterable[tuple[int, Expected]],
+    *,
+    port: int = 0,
+) -> list[Packet]:
+    """Sends a packet and asserts what leaves: of each port these packets in this order, and none of other ports. Nothing expected is
+    a drop. Returns what has left.
+
+    A failure shows the difference field by field, and the packet's way through the program.
+
+    >>> from forebay import Switch, examples
+    >>> from forebay.testing import assert_output
+    >>> switch = Switch(examples.path("reflector.p4"))
+    >>> [left] = assert_output(switch, b"some packet", {4: b"some packet"}, port=4)
+    >>> assert_output(switch, b"some packet", {}, port=4)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    AssertionError: port 4 sent a packet that is not expected:
+      736f6d65207061636b6574
+    <BLANKLINE>
+    packet 1 enters port 4, 11 bytes
+    ...
+    """
+    wanted = _by_port(expected)
+    trace = switch.trace(bytes(packet), port)
+    left: dict[int, list[bytes]] = defaultdict(list)
+    for at, data in trace.outputs:
+        left[at].append(data)
+    problems = []
+    for at in sorted({*wanted, *left}):
+        problems += _differences(switch.program, at, wanted.get(at, []), left.get(at, []))
+    if problems:
+        raise AssertionError("\n".join([*problems, "", trace.text.rstrip()]))
+    return trace.outputs
+
+
+def _by_port(
+    expected: Mapping[int, Expected | Sequence[Expected]] | Iterable[tuple[int, Expected]],
+) -> dict[int, list[Expected]]:
+    wanted: dict[int, list[Expected]] = defaultdict(list)
+    pairs = expected.items() if isinstance(expected, Mapping) else expected
+    for port, packets in pairs:
+        if packets is None or isinstance(packets, bytes | PacketValue):
+            wanted[port].append(packets)
+        else:
+            wanted[port] += packets
+    return wanted
+
+
+def _differences(program: Program, port: int, wanted: list[Expected], left: list[bytes]) -> list[str]:
+    problems = []
+    for number, (expected, found) in enumerate(zip(wanted, left, strict=False), 1):
+        if expected is None or bytes(expected) == found:
+            continue
+        problems.append(f"port {port}, packet {number} differs:")
+        problems += [f"  {line}" for line in _fields(program, bytes(expected), found)]
+    for missing in wanted[len(left) :]:
+        problems.append(f"port {port} did not send:\n  {'any packet' if missing is None else bytes(missing).hex()}")
+    for found in left[len(wanted) :]:
+        problems.append(f"port {port} sent a packet that is not expected:\n  {found.hex()}")
+    return problems
+
+
+def _fields(program: Program, expected: bytes, found: bytes) -> list[str]:
+    """What differs by fields, expected first; bytes where fields do not show it."""
+    codec = program.packets
+    lines = codec.parse(expected).differences(codec.parse(found))
+    return [*lines, f"expected {expected.hex()}", f"found    {found.hex()}"]
+
+
+@dataclass(frozen=True)
+class StfResult:
+    """How an STF test went."""
+
+    failures: list[str]
+    """What failed, with file and line; empty when the test has passed."""
+    notes: list[str]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failures
+
+
+def run_stf(
+    program: Program,
+    test: str | os.PathLike[str],
+    *,
+    engine: Literal["both", "jit", "interp"] = "both",
+    lenient: bool = False,
+) -> StfResult:
+    """Runs a test in p4c's language (docs/stf.md) with a freshly loaded program: a file, or the test itself, which a string of several
+    lines is.
+
+    `both` engines must do the same. `lenient` permits packets out of ports that the test does not name.
+
+    >>> from forebay import compile, examples
+    >>> from forebay.testing import run_stf
+    >>> print(run_stf(compile(examples.path("reflector.p4")), "packet 1 0102\\nexpect 1 0103").failures[0])
+    test.stf:2: the packet from port 1 (because of line 1) differs: 2 bytes; differing hexadecimal digits: 1
+        0: expected 01 03
+           received 01 02
+                        ^
+    """
+    if engine not in ("both", "jit", "interp"):
+        raise ValueError(f"there is no engine {engine!r}; there are 'both', 'jit' and 'interp'")
+    if isinstance(test, str) and "\n" in test:
+        text, name = test, "test.stf"
+    else:
+        text, name = _read(Path(test)), os.fspath(test)
+    return StfResult(*_native.run_stf(program._native, text, name, engine, lenient))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class StfTest:
+    """An STF file with its program."""
+
+    path: Path
+    program: Path
+
+    def __str__(self) -> str:
+        return self.path.stem
+
+    def run(self, *, engine: Literal["both", "jit", "interp"] = "both") -> StfResult:
+        """Compiles the program as the comments `# forebay: -D N=2 -I DIR` of the file say, and runs the test."""
+        include, define, lenient = _options(_read(self.path), self.path.parent)
+        program = compile(self.program, include=include, define=define)
+        return run_stf(program, self.path, engine=engine, lenient=lenient)
+
+
+def stf_tests(folder: str | os.PathLike[str]) -> list[StfTest]:
+    """The STF files of a folder that have a program: one of the same name, or the only one that lies beside them. Files named
+    `entries.stf` hold entries and are no tests.
+
+    For `@pytest.mark.parametrize("test", stf_tests("programs"), ids=str)`.
+    """
+    found = []
+    for path in sorted(Path(folder).rglob("*.stf")):
+        program = program_of(path)
+        if program is not None:
+            found.append(StfTest(path, program))
+    return found
+
+
+def program_of(path: Path) -> Path | None:
+    """The program of an STF file; `None` when it has none."""
+    if path.stem == "entries":
+        return None
+    if path.with_suffix(".p4").exists():
+        return path.with_suffix(".p4")
+    beside = list(path.parent.glob("*.p4"))
+    return beside[0] if len(beside) == 1 else None
+
+
+def _options(text: str, folder: Path) -> tuple[list[str], list[str], bool]:
+    """What comments of an STF file say to the compilation: folders, macros, and whether other ports are permitted."""
+    include: list[str] = []
+    define: list[str] = []
+    lenient = False
+    for line in text.splitlines():
+        if not line.startswith("# forebay:"):
+            continue
+        words = iter(shlex.split(line.removeprefix("# forebay:")))
+        for word in words:
+            if word == "--lenient":
+                lenient = True
+            elif word[:2] in ("-D", "-I"):
+                value = word[2:] or next(words, "")
+                if word[:2] == "-D":
+                    define.append(value)
+                else:
+                    include.append(str(folder / value))
+    return include, define, lenient

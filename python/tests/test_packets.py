@@ -1,0 +1,82 @@
+"""Packets of a program's own headers."""
+
+import pytest
+
+from forebay import Switch, compile, examples
+
+STACK = """
+#include <core.p4>
+#include <v1model.p4>
+header label_t { bit<20> label; bit<3> tc; bit<1> bottom; bit<8> ttl; }
+header options_t { bit<8> words; varbit<64> data; }
+struct headers_t { label_t[3] mpls; options_t options; }
+struct metadata_t {}
+parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    state start {
+        packet.extract(hdr.mpls.next);
+        transition select(hdr.mpls.last.bottom) { 0: start; 1: options; }
+    }
+    state options {
+        bit<8> words = packet.lookahead<bit<8>>();
+        packet.extract(hdr.options, (bit<32>) words * 16);
+        transition accept;
+    }
+}
+control Nothing(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    apply { standard_metadata.egress_spec = 1; }
+}
+control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) { apply {} }
+control D(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr); } }
+V1Switch(P(), Nothing(), I(), E(), Nothing(), D()) main;
+"""
+
+
+def test_stacks_and_varbits() -> None:
+    program = compile(STACK)
+    codec = program.packets
+    packet = codec.build(
+        payload=b"rest",
+        **{"mpls[0]": {"label": 16, "ttl": 9}, "mpls[1]": {"label": 17, "bottom": 1}, "options": {"words": 2}},
+    )
+    packet["options"].set_varbit("data", b"abcd")
+    data = bytes(packet)
+    assert data.hex() == "0001000900011100" + "02" + b"abcdrest".hex()
+    again = codec.parse(data)
+    assert again == packet and bytes(again) == data
+    assert again["hdr.mpls[1]"].label == 17 and again.options.data == int.from_bytes(b"abcd", "big")
+    assert "mpls[2]" not in again
+    assert Switch(program).send(data)[0].data == data
+
+
+def test_a_packet_that_is_too_short_keeps_its_bytes() -> None:
+    codec = compile(examples.path("router.p4")).packets
+    cut = bytes(codec.build(ethernet={"ether_type": 0x800}, ipv4={"ttl": 1}))[:20]
+    packet = codec.parse(cut)
+    assert [header.name for header in packet.headers] == ["hdr.ethernet"]
+    assert packet.payload == cut[14:] and bytes(packet) == cut
+
+
+def test_differences_name_headers_fields_and_payload() -> None:
+    codec = compile(examples.path("router.p4")).packets
+    one = codec.build(ethernet={"ether_type": 1}, payload=b"a")
+    other = codec.build(ethernet={"ether_type": 2}, ipv4={}, payload=b"")
+    assert one.differences(other) == [
+        "hdr.ipv4 is only in the second",
+        "hdr.ethernet.ether_type: 0x0001 and 0x0002",
+        "payload: 61 and empty",
+    ]
+    assert one == bytes(one) and one != other
+
+
+def test_what_does_not_exist_is_said() -> None:
+    codec = compile(examples.path("router.p4")).packets
+    with pytest.raises(KeyError, match=r"no header 'ipv6'; it has hdr.ethernet, hdr.ipv4"):
+        codec.build(ipv6={})
+    with pytest.raises(AttributeError, match=r"hdr.ipv4 has no field 'tll'"):
+        codec.header("ipv4", {"tll": 1})
+    with pytest.raises(ValueError, match=r"hdr.ipv4.ttl has 8 bits, 0x100 needs 9"):
+        codec.header("ipv4", {"ttl": 256})
+    packet = codec.build(ethernet={})
+    with pytest.raises(AttributeError, match="the packet has no header 'ipv4'"):
+        _ = packet.ipv4
