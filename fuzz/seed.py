@@ -49,12 +49,14 @@ def seed_packets() -> None:
 
 
 def seed_ir(forebay: Path) -> None:
-    """IR of the STF corpus; needs the command, `make build`."""
+    """IR of the STF corpus, and with the graphs of architectures; needs the command, `make build`."""
     with tempfile.TemporaryDirectory() as output:
         for program in files("*.p4", "programs", "tests/stf"):
-            built = subprocess.run([forebay, "build", program, "-o", output], capture_output=True, check=False)
-            if built.returncode == 0:
-                write("ir_text", "-".join(program.relative_to(ROOT).parts), (Path(output) / "ir.txt").read_bytes())
+            command = [forebay, "build", program, "--emit", "pipeline", "-o", output]
+            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+                name = "-".join(program.relative_to(ROOT).parts)
+                write("ir_text", name, (Path(output) / "ir.txt").read_bytes())
+                write("pipeline_text", name, (Path(output) / "pipeline.txt").read_bytes())
 
 
 def main() -> None:
@@ -62,8 +64,9 @@ def main() -> None:
     copy("stf_text", files("*.stf", "programs", "tests/stf"))
     copy("ir_text", files("*.ir", "crates"))
     seed_packets()
-    forebay = ROOT / "target" / "release" / "forebay"
-    if forebay.is_file():
+    built = [ROOT / "target" / profile / "forebay" for profile in ("release", "debug")]
+    forebay = next((path for path in built if path.is_file()), None)
+    if forebay:
         seed_ir(forebay)
     else:
         print("target/release/forebay is not built; the IR of programs is left out", file=sys.stderr)
