@@ -3,7 +3,7 @@
 use super::boundaries::Destination;
 use super::burst::Way;
 use super::counting::Counted;
-use super::value_locations::{Address, Field, Home, Homes, Registers};
+use super::value_locations::{Address, Field, Home, Homes};
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
 use crate::flow_slots::{SlotLayout, Wanting};
@@ -67,8 +67,6 @@ impl Position {
 impl<'a> Translator<'_, 'a, '_> {
     /// All of it, in a loop over a burst.
     pub(super) fn route(&mut self, route: &'a Route, plan: &'a Plan, order: Order) -> Shape {
-        let blocks = plan.leaves.iter().map(|leaf| leaf.flow.blocks.len());
-        self.registers = Registers::for_blocks(blocks.max().unwrap_or(0));
         let tables = (0..self.program.tables.len() as u32).map(TableId);
         let words = tables.map(|table| match self.layout_on_fast_path(table) {
             TableLayout {

@@ -6,34 +6,20 @@ use forebay_bits::Bits;
 use forebay_ir::SlotId;
 use std::collections::HashMap;
 
-/// Slots that have a register, times blocks of the longest way through the program. Register allocation takes time in proportion to this
-/// product, and the machine has sixteen registers.
-const SLOTS_TIMES_BLOCKS_MAX: usize = 1 << 16;
-
-/// Slots that have a register in a function of any size, and in a small one.
-const SLOTS: std::ops::RangeInclusive<usize> = 32..=256;
+/// Slots that have a register. Register allocation takes time in proportion to them and to the blocks of a program, and the machine has
+/// sixteen registers; with fewer, real programs wait for memory.
+const SLOTS_MAX: usize = 256;
 
 /// The registers of slots that have one, or had one on another way through the parser. The other slots are in the state.
 #[derive(Default)]
 pub(super) struct Registers {
     of_slots: HashMap<SlotId, Variable>,
-    /// Slots that may have one.
-    slots_max: usize,
 }
 
 impl Registers {
-    /// For ways through a program that have at most so many blocks.
-    pub(super) fn for_blocks(blocks: usize) -> Registers {
-        let slots_max = SLOTS_TIMES_BLOCKS_MAX / blocks.max(1);
-        Registers {
-            of_slots: HashMap::new(),
-            slots_max: slots_max.clamp(*SLOTS.start(), *SLOTS.end()),
-        }
-    }
-
     /// The register of a slot. A slot that gets none gets none later.
     pub(super) fn of(&mut self, slot: SlotId, declare: impl FnOnce() -> Variable) -> Option<Variable> {
-        if self.of_slots.len() >= self.slots_max {
+        if self.of_slots.len() >= SLOTS_MAX {
             return self.of_slots.get(&slot).copied();
         }
         Some(*self.of_slots.entry(slot).or_insert_with(declare))
@@ -126,25 +112,13 @@ impl Homes {
 mod tests {
     use super::*;
 
-    /// Slots with a register among many, in a function of so many blocks.
-    fn slots_with_register(blocks: usize) -> u32 {
-        let mut registers = Registers::for_blocks(blocks);
-        let mut found: Vec<Vec<u32>> = Vec::new();
+    #[test]
+    fn the_first_slots_have_registers_and_keep_them() {
+        let mut registers = Registers::default();
         for _ in 0..2 {
             let all = (0..10_000).map(|slot| registers.of(SlotId(slot), || Variable::from_u32(slot)));
-            found.push(all.flatten().map(Variable::as_u32).collect());
+            let found: Vec<u32> = all.flatten().map(Variable::as_u32).collect();
+            assert!(found.iter().copied().eq(0..SLOTS_MAX as u32));
         }
-        assert_eq!(
-            found[0], found[1],
-            "what has a register keeps it, and nothing else gets one"
-        );
-        assert!(found[0].iter().copied().eq(0..found[0].len() as u32), "the first ones");
-        found[0].len() as u32
-    }
-
-    #[test]
-    fn large_functions_have_fewer_slots_in_registers() {
-        assert_eq!([0, 100, 256].map(slots_with_register), [256; 3]);
-        assert_eq!([1_000, 5_000, 1_000_000].map(slots_with_register), [65, 32, 32]);
     }
 }
