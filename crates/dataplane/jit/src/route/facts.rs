@@ -36,6 +36,20 @@ impl Facts {
         }
     }
 
+    /// A slot gets the value of another one: what is known of that is known of it.
+    pub(super) fn copy(&mut self, to: SlotId, from: SlotId) {
+        if to == from {
+            return;
+        }
+        self.forget(to);
+        if let Some(value) = self.value(from) {
+            self.is.insert(to, value);
+        }
+        let not = self.is_not.iter().filter(|(slot, _)| *slot == from);
+        let not: Vec<(SlotId, u64)> = not.map(|(_, value)| (to, *value)).collect();
+        self.is_not.extend(not);
+    }
+
     /// Nothing is known of a slot any more.
     pub(super) fn forget(&mut self, slot: SlotId) {
         self.is.remove(&slot);

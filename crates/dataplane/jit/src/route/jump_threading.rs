@@ -18,7 +18,9 @@ use super::flow::{Flow, FlowBlock, Joint, slots_of, slots_of_decision};
 use super::{DropWhen, Route, Source};
 use crate::analysis::action_body;
 use forebay_bits::Bits;
-use forebay_ir::{BlockId, Expr, HeaderId, KeySet, Op, Program, SelectCase, SlotId, TableId, Terminator};
+use forebay_ir::{
+    BlockId, Expr, HeaderId, KeySet, Op, Program, SelectCase, SlotId, SlotKind, TableId, Terminator, build,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An expression that reads more slots says little about any of them.
@@ -220,10 +222,28 @@ impl Threader<'_> {
                 *condition = simpler;
             }
             Terminator::Select { keys, cases, default } => {
-                for case in cases {
-                    case.target = self.block_of(case.target, copies, in_case(keys, case, &facts));
+                let (listed, mut possible) = (std::mem::take(cases), Vec::new());
+                for mut case in listed {
+                    let condition = condition_of(keys, &case).map(|condition| facts.simplified(&condition, program));
+                    match &condition {
+                        Some(Expr::Const(value)) if value.is_zero() => continue,
+                        Some(Expr::Const(_)) => {
+                            *default = case.target;
+                            facts = in_case(keys, &case, &facts);
+                            break;
+                        }
+                        _ => {}
+                    }
+                    case.target = self.block_of(case.target, copies, in_case(keys, &case, &facts));
+                    condition.iter().for_each(|condition| facts.learn(condition, false));
+                    possible.push(case);
                 }
-                *default = self.block_of(*default, copies, facts);
+                let otherwise = self.block_of(*default, copies, facts);
+                if possible.is_empty() {
+                    made.block.terminator = Terminator::Jump(otherwise);
+                } else {
+                    (*cases, *default) = (possible, otherwise);
+                }
             }
             Terminator::Apply {
                 table,
@@ -291,6 +311,8 @@ pub(super) fn simplify(op: &mut Op, facts: &Facts, program: &Program) {
         Op::VerifyChecksum { condition, .. } | Op::UpdateChecksum { condition, .. } => {
             *condition = facts.simplified(condition, program);
         }
+        // Headers that are copied may become one: see [`super::coalescing`].
+        op if is_copy_of_field(op, program) => {}
         Op::Hash { .. } => {}
         _ => {
             for expr in op.exprs_mut() {
@@ -306,8 +328,35 @@ pub(super) fn learn_from(op: &Op, facts: &mut Facts) {
             slot,
             value: Expr::Const(value),
         } => facts.becomes(*slot, Some(value)),
+        Op::Assign {
+            slot,
+            value: Expr::Slot(from),
+        } => facts.copy(*slot, *from),
         _ => op.target().into_iter().for_each(|slot| facts.forget(slot)),
     }
+}
+
+/// Whether a field of a header gets the value of another one.
+fn is_copy_of_field(op: &Op, program: &Program) -> bool {
+    let is_field = |slot: &SlotId| matches!(program.slot(*slot).kind, SlotKind::Field(_));
+    match op {
+        Op::Assign {
+            slot,
+            value: Expr::Slot(from),
+        } => is_field(slot) && is_field(from),
+        _ => false,
+    }
+}
+
+/// When a case of a selection is chosen that none before it was, if its keysets are single values.
+fn condition_of(keys: &[Expr], case: &SelectCase) -> Option<Expr> {
+    let equals = keys.iter().zip(&case.keysets).map(|(key, keyset)| match keyset {
+        KeySet::Exact(value) => Some(build::equal(key.clone(), Expr::Const(value.clone()))),
+        KeySet::Any => Some(build::boolean(true)),
+        _ => None,
+    });
+    let equals = equals.collect::<Option<Vec<_>>>()?;
+    Some(equals.into_iter().fold(build::boolean(true), build::and))
 }
 
 /// What is certain where a case of a selection leads.
