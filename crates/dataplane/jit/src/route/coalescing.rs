@@ -243,6 +243,7 @@ mod tests {
             egress_drop: dropped,
             copying: Vec::new(),
             misses: None,
+            counted_length: None,
             before_parser: Vec::new(),
             before_egress: Vec::new(),
             replication: None,

@@ -74,7 +74,8 @@ impl Origins {
         for (slot, source) in route.before_parser.iter().chain(&route.before_egress) {
             if let Source::Argument(Argument::PacketLength | Argument::Timestamp)
             | Source::Queue(_)
-            | Source::NewLength = source
+            | Source::NewLength
+            | Source::Payload(_) = source
             {
                 origins.changing.insert(*slot);
             }
@@ -214,6 +215,7 @@ mod tests {
             egress_drop: dropped,
             copying: Vec::new(),
             misses: None,
+            counted_length: None,
             before_parser: vec![(slot("now"), Source::Argument(Argument::Timestamp))],
             before_egress: Vec::new(),
             replication: None,

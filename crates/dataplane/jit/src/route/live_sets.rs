@@ -157,13 +157,27 @@ impl<'a> FlowLiveness<'a> {
                 wanted.iter().for_each(|slot| live.insert(slot.index()));
                 route.group().iter().for_each(|slot| live.insert(slot.index()));
             }
-            Joint::Left => live.insert(route.egress_drop.slot.index()),
-            Joint::Deparse => self.before_deparser(block, live),
+            Joint::Left => {
+                live.insert(route.egress_drop.slot.index());
+                self.counted(live);
+            }
+            Joint::Deparse => {
+                self.before_deparser(block, live);
+                self.counted(live);
+            }
         }
     }
 }
 
 impl FlowLiveness<'_> {
+    /// Whatever counts behind ingress reads the length.
+    fn counted(&self, live: &mut IndexSet) {
+        self.route
+            .counted_length
+            .iter()
+            .for_each(|slot| live.insert(slot.index()));
+    }
+
     /// Headers that are certainly invalid are not emitted.
     fn before_deparser(&self, block: &FlowBlock, live: &mut IndexSet) {
         let Some(emitted) = &self.emitted else {

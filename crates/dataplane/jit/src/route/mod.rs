@@ -82,6 +82,8 @@ pub struct Route {
     /// A slot that ingress sets where this route does not know the rest of a packet's way; such packets bail out. A way through the
     /// parser on which that may come after a change of state is not compiled.
     pub misses: Option<SlotId>,
+    /// The length in bytes that counters and meters behind ingress count; without it they count that of the frame as received.
+    pub counted_length: Option<SlotId>,
     /// Values before the parser; all other slots are 0.
     pub before_parser: Vec<(SlotId, Source)>,
     /// Values between ingress and egress.
@@ -138,13 +140,15 @@ pub enum Source {
     /// Behind ingress: the frame's length in bytes without the headers that were valid behind the parser, and with those that are
     /// valid now.
     NewLength,
+    /// Behind ingress: bytes that the parser has left of the frame, and as many more as a slot says there.
+    Payload(SlotId),
 }
 
 impl Source {
     /// The slots that the value depends on.
     pub(crate) fn slots_read(self, program: &Program) -> Vec<SlotId> {
         match self {
-            Source::Queue(slot) => vec![slot],
+            Source::Queue(slot) | Source::Payload(slot) => vec![slot],
             Source::NewLength => {
                 let headers = program.headers.iter();
                 let lengths = headers.flat_map(|header| {
@@ -215,7 +219,12 @@ impl Route {
                 Source::Number(number) => {
                     known.insert(*slot, Bits::new(program.slot(*slot).width, (*number).into()));
                 }
-                Source::Argument(_) | Source::EgressPort | Source::Instance | Source::Queue(_) | Source::NewLength => {
+                Source::Argument(_)
+                | Source::EgressPort
+                | Source::Instance
+                | Source::Queue(_)
+                | Source::NewLength
+                | Source::Payload(_) => {
                     known.remove(slot);
                 }
             }
@@ -232,6 +241,7 @@ impl Route {
                 .iter()
                 .copied()
                 .chain(self.misses)
+                .chain(self.counted_length)
                 .chain([self.egress_spec, self.ingress_drop.slot, self.egress_drop.slot])
                 .chain(self.group()),
         );
@@ -268,7 +278,7 @@ impl Route {
         let is_constant = |source: &Source| match source {
             Source::Argument(Argument::IngressPort | Argument::Timestamp) => true,
             Source::Argument(Argument::PacketLength) | Source::Number(_) => false,
-            Source::EgressPort | Source::Instance | Source::Queue(_) | Source::NewLength => false,
+            Source::EgressPort | Source::Instance | Source::Queue(_) | Source::NewLength | Source::Payload(_) => false,
         };
         let arguments = self.before_parser.iter().copied();
         let arguments = arguments.filter(|(slot, source)| is_constant(source) && !written.contains(slot));

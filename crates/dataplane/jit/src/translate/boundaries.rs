@@ -8,7 +8,7 @@ use super::value_locations::Home;
 use crate::analysis::truncates;
 use crate::packet_context::{Lane, fate};
 use crate::route::facts::Facts;
-use crate::route::flow::{Flow, FlowBlock, Joint};
+use crate::route::flow::{Flow, FlowBlock, Joint, Stage};
 use crate::route::plan::Leaf;
 use crate::route::{BailOut, DropWhen, Route, Source};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -44,6 +44,8 @@ impl<'a> Translator<'_, 'a, '_> {
             self.enter(region.block(id));
             self.carry(leaf, parsed, stages[id.index()]);
             self.count_in_block(id.index());
+            let is_behind = stages[id.index()] == Stage::Egress;
+            self.counted_length = route.counted_length.filter(|_| is_behind);
             self.on_exit = block.exit.map(|exit| region.block(exit));
             let copies = block.copies.map(|replicate| &loops[&replicate]);
             self.copy_loop = copies.map(|(copies, _)| *copies);
@@ -89,6 +91,7 @@ impl<'a> Translator<'_, 'a, '_> {
             }
         }
         self.on_exit = None;
+        self.counted_length = None;
         self.copy_loop = None;
         self.packet_rests = false;
     }

@@ -711,13 +711,26 @@ impl Translator<'_, '_, '_> {
         if self.burst.is_none() {
             return;
         }
-        let bits = self.packet_bits();
-        let bytes = self.shifted_right(bits, 3);
+        let bytes = self.counted_bytes();
         let offset = offset_of!(Context<'_>, facts) + offset_of!(PacketFacts, length_bytes);
         let context = self.context;
         self.builder
             .ins()
             .istore32(super::within_bounds(), bytes, context, offset as i32);
+    }
+
+    /// The length that counters and meters count.
+    pub(super) fn counted_bytes(&mut self) -> ir::Value {
+        match self.counted_length {
+            Some(slot) => {
+                let length = self.read_slot(slot);
+                self.low_word(length)
+            }
+            None => {
+                let bits = self.packet_bits();
+                self.shifted_right(bits, 3)
+            }
+        }
     }
 
     /// Tells functions of the runtime which packet they shall look into.

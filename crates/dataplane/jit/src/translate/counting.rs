@@ -157,14 +157,9 @@ impl<'a> Translator<'_, 'a, '_> {
             self.add_to(element, 0, one);
         }
         if unit != Unit::Packets {
-            let bytes = self.packet_bytes();
+            let bytes = self.counted_bytes();
             self.add_to(element, 8, bytes);
         }
-    }
-
-    fn packet_bytes(&mut self) -> ir::Value {
-        let bits = self.packet_bits();
-        self.shifted_right(bits, 3)
     }
 
     fn add_to(&mut self, address: ir::Value, offset: i32, amount: ir::Value) {
@@ -225,7 +220,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.add_to(counted, 0, less);
         }
         if unit != Unit::Packets {
-            let bytes = self.packet_bytes();
+            let bytes = self.counted_bytes();
             let less = self.builder.ins().ineg(bytes);
             self.add_to(counted, 8, less);
         }

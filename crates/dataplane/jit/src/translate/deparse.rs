@@ -165,7 +165,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Where the parser stands behind the last header.
-    fn position_behind(&self, leaf: &Leaf) -> Position {
+    pub(super) fn position_behind(&self, leaf: &Leaf) -> Position {
         Position::of(leaf.cursor, self.cursor_variable)
     }
 

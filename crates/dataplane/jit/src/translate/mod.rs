@@ -221,6 +221,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     checksum_failed: Option<Variable>,
     /// On the fast path, behind ingress: where the packet leaves.
     egress_port: Option<Variable>,
+    /// What is counted in the present block, if it is not the frame's length: see [`crate::route::Route::counted_length`].
+    counted_length: Option<SlotId>,
     /// On the fast path: bits of the headers that were valid behind the parser, if that is asked for.
     parsed_bits: Option<Variable>,
     /// The fast path's loop.
@@ -368,6 +370,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             on_exit: None,
             checksum_failed: None,
             egress_port: None,
+            counted_length: None,
             parsed_bits: None,
             burst: None,
             cursor_variable,

@@ -1,6 +1,7 @@
 //! How long a packet is behind ingress, on the fast path.
 
 use super::Translator;
+use super::route::Position;
 use super::value_locations::Home;
 use crate::analysis::header_bits;
 use crate::route::Route;
@@ -32,6 +33,21 @@ impl Translator<'_, '_, '_> {
         let length = self.builder.ins().isub(sum, parsed);
         let zero = self.number(0);
         self.builder.ins().smax(length, zero)
+    }
+
+    /// Bytes that the parser has left, and as many more as a slot says.
+    pub(super) fn payload_and(&mut self, slot: SlotId) -> ir::Value {
+        let leaf = self.leaf.expect("it is asked for behind the parser");
+        let parsed = match self.position_behind(leaf) {
+            Position::At(bits) => self.number(bits as i64),
+            Position::Behind { variable, .. } => self.builder.use_var(variable),
+        };
+        let frame = self.packet_bits();
+        let left = self.builder.ins().isub(frame, parsed);
+        let left = self.shifted_right(left, 3);
+        let more = self.read_slot(slot);
+        let more = self.low_word(more);
+        self.builder.ins().iadd(left, more)
     }
 
     /// Bits of all headers that are valid.

@@ -201,6 +201,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.builder.ins().umin(wanted, last)
             }
             Source::NewLength => self.new_length(facts),
+            Source::Payload(slot) => self.payload_and(slot),
             Source::Number(number) => self.number(number as i64),
             Source::Argument(Argument::IngressPort) => self.load_ingress_port(),
             Source::Argument(Argument::Timestamp) => self.load_timestamp(),

@@ -38,6 +38,7 @@ fn route() -> Route {
         egress_drop: DROPPED,
         copying: Vec::new(),
         misses: None,
+        counted_length: None,
         before_parser: vec![(generate::EGRESS_SPEC, Source::Argument(Argument::IngressPort))],
         before_egress: Vec::new(),
         replication: Some(Replication {

@@ -19,6 +19,7 @@ mod deparsed;
 mod pna;
 mod psa;
 mod reparse;
+mod sides;
 pub(crate) mod v1model;
 
 use forebay_ir::{

@@ -61,6 +61,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         egress_drop: dropped,
         copying,
         misses: None,
+        counted_length: None,
         before_parser,
         before_egress: Vec::new(),
         replication: None,

@@ -2,22 +2,22 @@
 
 use super::deparsed::Deparsed;
 use super::reparse::Reparse;
-use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot, with_actions};
+use super::sides::Sides;
+use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot};
 use forebay_arch::psa;
 use forebay_bits::Bits;
 use forebay_ir::{
-    Block, BlockId, Body, BodyId, BodyKind, Expr, HeaderId, Location, Op, Program, Role, SlotId, Statement, Terminator,
-    Unit, build,
+    BinaryOp, Block, BlockId, Body, BodyKind, Expr, HeaderId, Location, Op, Program, Role, SlotId, Statement,
+    Terminator, build,
 };
 use forebay_jit::route::{Argument, DropWhen, Replication, Route, Source};
-use std::collections::BTreeSet;
 
 /// Members of `PSA_PacketPath_t`.
 const NORMAL_UNICAST: u64 = 1;
 const NORMAL_MULTICAST: u64 = 2;
 
 /// The fields of the intrinsic metadata that the architecture reads and writes around the blocks.
-struct Fields {
+pub(super) struct Fields {
     drop: SlotId,
     clone: SlotId,
     resubmit: SlotId,
@@ -25,7 +25,7 @@ struct Fields {
     egress_port: SlotId,
     class: SlotId,
     egress_drop: SlotId,
-    egress_clone: SlotId,
+    pub(super) egress_clone: SlotId,
     egress_class: SlotId,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     };
     let sides = Sides::of(program);
     sides.refuse_what_differs(program, &fields)?;
-    let [before_parser, before_egress, before_copy] = sources(program, &fields)?;
+    let [before_parser, mut before_egress, mut before_copy] = sources(program, &fields)?;
     let first = Deparsed::of(program, stage(program, Role::IngressDeparser))?;
     let last = Deparsed::of(program, stage(program, Role::EgressDeparser))?;
     let misses = new_slot(program, "the egress parser's need for more than headers", 1);
@@ -59,7 +59,21 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         misses,
     };
     let parsed = reparse.blocks()?;
-    let zeroed = sides.zeroed(program, &first.emitted)?;
+    let counted = sides.counts_bytes(program)?;
+    let lengths = counted
+        .map(|location| Lengths::of(program, &first.emitted, location))
+        .transpose()?;
+    let mut zeroed = sides.zeroed(program, &first.emitted)?;
+    zeroed.extend(lengths.as_ref().map(|lengths| lengths.emit.clone()));
+    let set_length = |list: &mut Vec<(SlotId, Source)>| {
+        list.extend(
+            lengths
+                .as_ref()
+                .map(|lengths| (lengths.frame, Source::Payload(lengths.emitted))),
+        );
+    };
+    set_length(&mut before_egress);
+    set_length(&mut before_copy);
     let hand_over = hand_over(program, &fields, recirculates, first.blocks, parsed, zeroed);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
     let end = new_body(program, "end", BodyKind::Control, last.blocks);
@@ -87,6 +101,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
             .chain(recirculates)
             .collect(),
         misses: Some(misses),
+        counted_length: lengths.map(|lengths| lengths.frame),
         before_parser,
         before_egress,
         replication: Some(Replication {
@@ -114,7 +129,7 @@ fn keeps_metadata(program: &Program) -> bool {
     kept.is_some_and(|slots| !slots.is_empty())
 }
 
-fn stage(program: &Program, role: Role) -> &Body {
+pub(super) fn stage(program: &Program, role: Role) -> &Body {
     program.stage(role).expect("the graph runs it")
 }
 
@@ -202,147 +217,39 @@ fn hand_over(
     blocks
 }
 
-/// What the blocks before the queue do, and those behind it.
-struct Sides {
-    read_behind: BTreeSet<SlotId>,
-    written_before: BTreeSet<SlotId>,
-    bodies_behind: Vec<BodyId>,
+/// Slots with lengths in bytes: of the headers that the first deparser has emitted, and of the frame of which they are the front.
+struct Lengths {
+    emitted: SlotId,
+    frame: SlotId,
+    /// Computes the former.
+    emit: Statement,
 }
 
-impl Sides {
-    fn of(program: &Program) -> Sides {
-        let before = [Role::IngressParser, Role::Ingress, Role::IngressDeparser];
-        let behind = [Role::EgressParser, Role::Egress, Role::EgressDeparser];
-        let bodies_before = with_actions(program, &before);
-        let bodies_behind = with_actions(program, &behind);
-        let mut read_behind = BTreeSet::new();
-        for id in &bodies_behind {
-            read(program, &program.bodies[id.index()], &mut read_behind);
-        }
-        let mut written_before = BTreeSet::new();
-        for id in &bodies_before {
-            written(program, &program.bodies[id.index()], &mut written_before);
-        }
-        Sides {
-            read_behind,
-            written_before,
-            bodies_behind,
-        }
-    }
-
-    /// Slots that both sides have and that begin with 0 behind the queue, as assignments.
-    fn zeroed(&self, program: &Program, emitted: &[HeaderId]) -> Result<Vec<Statement>, Refusal> {
-        let come_along = [psa::NORMAL, psa::CLONE_I2E, psa::CLONE_E2E];
-        let come_along: BTreeSet<SlotId> = come_along
-            .iter()
-            .filter_map(|list| program.field_lists.get(list))
-            .flatten()
-            .copied()
-            .collect();
-        let shared = self.read_behind.intersection(&self.written_before);
-        let begins: BTreeSet<SlotId> = shared.copied().filter(|slot| !come_along.contains(slot)).collect();
-        let mut in_frame = emitted
-            .iter()
-            .flat_map(|header| program.headers[header.index()].slots());
-        if let Some(slot) = in_frame.find(|slot| begins.contains(slot)) {
-            let name = &program.slot(slot).name;
-            return Err(Refusal::new(
-                Location::default(),
-                format!("has `{name}` on both sides of the queue"),
-            ));
-        }
-        let zero = |slot: SlotId| assign(slot, build::constant(program.slot(slot).width, 0));
-        Ok(begins.into_iter().map(zero).collect())
-    }
-
-    /// What only the graph does.
-    fn refuse_what_differs(&self, program: &Program, fields: &Fields) -> Result<(), Refusal> {
-        let parser = stage(program, Role::EgressParser);
-        let mut read_by_parser = BTreeSet::new();
-        read(program, parser, &mut read_by_parser);
-        for name in ["egress_port", "packet_path"] {
-            let slot = intrinsic(program, &format!("psa_egress_parser_input_metadata.{name}"))?;
-            if read_by_parser.contains(&slot) {
-                let location = parser.blocks[0].location;
-                return Err(Refusal::new(
-                    location,
-                    format!("begins a parser that reads `{name}` behind the queue"),
-                ));
+impl Lengths {
+    fn of(program: &mut Program, emitted: &[HeaderId], counting: Location) -> Result<Lengths, Refusal> {
+        let mut sum = build::constant(32, 0);
+        for header in emitted.iter().map(|id| &program.headers[id.index()]) {
+            let fixed = header.fields.iter().filter(|field| field.length.is_none());
+            let bits: u32 = fixed.map(|field| program.slot(field.slot).width).sum();
+            if !bits.is_multiple_of(8) {
+                let text = "counts bytes behind the queue, in a frame whose headers are no whole bytes";
+                return Err(Refusal::new(counting, text));
             }
-        }
-        for id in &self.bodies_behind {
-            for block in &program.bodies[id.index()].blocks {
-                self.refuse_block(program, fields, block)?;
+            let mut bytes = build::constant(32, (bits / 8).into());
+            for length in header.fields.iter().filter_map(|field| field.length) {
+                let eight = build::constant(32, 8);
+                let varbit = build::binary(BinaryOp::Div, Expr::Slot(length), eight);
+                bytes = build::binary(BinaryOp::Add, bytes, varbit);
             }
+            let bytes = build::mux(Expr::Slot(header.valid), bytes, build::constant(32, 0));
+            sum = build::binary(BinaryOp::Add, sum, bytes);
         }
-        Ok(())
-    }
-
-    fn refuse_block(&self, program: &Program, fields: &Fields, block: &Block) -> Result<(), Refusal> {
-        const BYTES: &str = "counts bytes behind the queue, where frames may have another length";
-        let counts_bytes = |unit: Unit| unit != Unit::Packets;
-        for statement in &block.statements {
-            let refuse = |text: &str| Err(Refusal::new(statement.location, text));
-            match &statement.op {
-                Op::Count { counter, .. } if counts_bytes(program.counters[counter.index()].unit) => {
-                    return refuse(BYTES);
-                }
-                Op::ExecuteMeter { meter, .. } if counts_bytes(program.meters[meter.index()].unit) => {
-                    return refuse(BYTES);
-                }
-                Op::Assign {
-                    slot,
-                    value: Expr::Const(value),
-                } if *slot == fields.egress_clone && value.is_zero() => {}
-                op if op.target() == Some(fields.egress_clone) => return refuse("clones the packet behind the queue"),
-                _ => {}
-            }
-        }
-        if let Terminator::Apply { table, .. } = block.terminator {
-            let table = &program.tables[table.index()];
-            let counter = table.direct_counter.map(|id| program.counters[id.index()].unit);
-            let meter = table.direct_meter.map(|meter| program.meters[meter.meter.index()].unit);
-            if counter.into_iter().chain(meter).any(counts_bytes) {
-                return Err(Refusal::new(block.location, BYTES));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The slots that a body reads, with the keys of its tables and the headers that it emits.
-fn read(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
-    let of_header = |header: &HeaderId| program.headers[header.index()].slots();
-    for block in &body.blocks {
-        for statement in &block.statements {
-            statement.op.for_each_slot_read(&mut |slot| _ = slots.insert(slot));
-            if let Op::Emit { header } = &statement.op {
-                slots.extend(of_header(header));
-            }
-        }
-        for expr in block.terminator.exprs() {
-            expr.for_each_slot(&mut |slot| _ = slots.insert(slot));
-        }
-        if let Terminator::Apply { table, .. } = block.terminator {
-            for key in &program.tables[table.index()].keys {
-                key.expr.for_each_slot(&mut |slot| _ = slots.insert(slot));
-            }
-        }
-    }
-}
-
-/// The slots that a body writes.
-fn written(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
-    for block in &body.blocks {
-        for statement in &block.statements {
-            slots.extend(statement.op.slots_written(program));
-        }
-        if let Terminator::Apply {
-            table, hit, action_run, ..
-        } = block.terminator
-        {
-            slots.extend([hit, action_run].into_iter().flatten());
-            slots.extend(program.tables[table.index()].direct_meter.and_then(|meter| meter.slot));
-        }
+        let frame = new_slot(program, "length.frame", 32);
+        let emitted = new_slot(program, "length.emitted", 32);
+        Ok(Lengths {
+            emitted,
+            frame,
+            emit: assign(emitted, sum),
+        })
     }
 }

@@ -57,6 +57,7 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         egress_drop: dropped,
         copying: Vec::new(),
         misses: None,
+        counted_length: None,
         replication: slots.mcast_grp.map(|group| Replication {
             group,
             before_copy: before_copy(layout, &before_egress),

@@ -1,0 +1,173 @@
+//! What the blocks of a PSA program before its queue do, and those behind it.
+
+use super::psa::{Fields, stage};
+use super::{Refusal, assign, intrinsic, with_actions};
+use forebay_arch::psa;
+use forebay_ir::{
+    Block, Body, BodyId, Expr, HeaderId, Location, Op, Program, Role, SlotId, Statement, Terminator, Unit, build,
+};
+use std::collections::BTreeSet;
+
+/// What the blocks before the queue do, and those behind it.
+pub(super) struct Sides {
+    read_behind: BTreeSet<SlotId>,
+    written_before: BTreeSet<SlotId>,
+    bodies_behind: Vec<BodyId>,
+}
+
+impl Sides {
+    pub(super) fn of(program: &Program) -> Sides {
+        let before = [Role::IngressParser, Role::Ingress, Role::IngressDeparser];
+        let behind = [Role::EgressParser, Role::Egress, Role::EgressDeparser];
+        let bodies_before = with_actions(program, &before);
+        let bodies_behind = with_actions(program, &behind);
+        let mut read_behind = BTreeSet::new();
+        for id in &bodies_behind {
+            read(program, &program.bodies[id.index()], &mut read_behind);
+        }
+        let mut written_before = BTreeSet::new();
+        for id in &bodies_before {
+            written(program, &program.bodies[id.index()], &mut written_before);
+        }
+        Sides {
+            read_behind,
+            written_before,
+            bodies_behind,
+        }
+    }
+
+    /// Slots that both sides have and that begin with 0 behind the queue, as assignments.
+    pub(super) fn zeroed(&self, program: &Program, emitted: &[HeaderId]) -> Result<Vec<Statement>, Refusal> {
+        let come_along = [psa::NORMAL, psa::CLONE_I2E, psa::CLONE_E2E];
+        let come_along: BTreeSet<SlotId> = come_along
+            .iter()
+            .filter_map(|list| program.field_lists.get(list))
+            .flatten()
+            .copied()
+            .collect();
+        let shared = self.read_behind.intersection(&self.written_before);
+        let begins: BTreeSet<SlotId> = shared.copied().filter(|slot| !come_along.contains(slot)).collect();
+        let mut in_frame = emitted
+            .iter()
+            .flat_map(|header| program.headers[header.index()].slots());
+        if let Some(slot) = in_frame.find(|slot| begins.contains(slot)) {
+            let name = &program.slot(slot).name;
+            return Err(Refusal::new(
+                Location::default(),
+                format!("has `{name}` on both sides of the queue"),
+            ));
+        }
+        let zero = |slot: SlotId| assign(slot, build::constant(program.slot(slot).width, 0));
+        Ok(begins.into_iter().map(zero).collect())
+    }
+
+    /// What only the graph does.
+    pub(super) fn refuse_what_differs(&self, program: &Program, fields: &Fields) -> Result<(), Refusal> {
+        let parser = stage(program, Role::EgressParser);
+        let mut read_by_parser = BTreeSet::new();
+        read(program, parser, &mut read_by_parser);
+        for name in ["egress_port", "packet_path"] {
+            let slot = intrinsic(program, &format!("psa_egress_parser_input_metadata.{name}"))?;
+            if read_by_parser.contains(&slot) {
+                let location = parser.blocks[0].location;
+                return Err(Refusal::new(
+                    location,
+                    format!("begins a parser that reads `{name}` behind the queue"),
+                ));
+            }
+        }
+        for id in &self.bodies_behind {
+            for block in &program.bodies[id.index()].blocks {
+                self.refuse_block(fields, block)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_block(&self, fields: &Fields, block: &Block) -> Result<(), Refusal> {
+        for statement in &block.statements {
+            let refuse = |text: &str| Err(Refusal::new(statement.location, text));
+            match &statement.op {
+                Op::Assign {
+                    slot,
+                    value: Expr::Const(value),
+                } if *slot == fields.egress_clone && value.is_zero() => {}
+                op if op.target() == Some(fields.egress_clone) => return refuse("clones the packet behind the queue"),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Where bytes are counted behind the queue, if they are.
+    pub(super) fn counts_bytes(&self, program: &Program) -> Result<Option<Location>, Refusal> {
+        let blocks = || {
+            self.bodies_behind
+                .iter()
+                .flat_map(|id| &program.bodies[id.index()].blocks)
+        };
+        let mut counting = None;
+        for block in blocks() {
+            let counts = |statement: &&Statement| match &statement.op {
+                Op::Count { counter, .. } => program.counters[counter.index()].unit != Unit::Packets,
+                Op::ExecuteMeter { meter, .. } => program.meters[meter.index()].unit != Unit::Packets,
+                _ => false,
+            };
+            counting = counting.or(block.statements.iter().find(counts).map(|statement| statement.location));
+            if let Terminator::Apply { table, .. } = block.terminator {
+                let table = &program.tables[table.index()];
+                let counter = table.direct_counter.map(|id| program.counters[id.index()].unit);
+                let meter = table.direct_meter.map(|meter| program.meters[meter.meter.index()].unit);
+                let counts = counter.into_iter().chain(meter).any(|unit| unit != Unit::Packets);
+                counting = counting.or(counts.then_some(block.location));
+            }
+        }
+        // A packet that bails out is taken back from counters by the length with which it came.
+        let mut statements = blocks().flat_map(|block| &block.statements);
+        let digest = statements.find(|statement| matches!(statement.op, Op::Digest { .. }));
+        match (counting, digest) {
+            (Some(_), Some(digest)) => Err(Refusal::new(
+                digest.location,
+                "sends a digest behind the queue, in a program that counts bytes there",
+            )),
+            _ => Ok(counting),
+        }
+    }
+}
+
+/// The slots that a body reads, with the keys of its tables and the headers that it emits.
+fn read(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
+    let of_header = |header: &HeaderId| program.headers[header.index()].slots();
+    for block in &body.blocks {
+        for statement in &block.statements {
+            statement.op.for_each_slot_read(&mut |slot| _ = slots.insert(slot));
+            if let Op::Emit { header } = &statement.op {
+                slots.extend(of_header(header));
+            }
+        }
+        for expr in block.terminator.exprs() {
+            expr.for_each_slot(&mut |slot| _ = slots.insert(slot));
+        }
+        if let Terminator::Apply { table, .. } = block.terminator {
+            for key in &program.tables[table.index()].keys {
+                key.expr.for_each_slot(&mut |slot| _ = slots.insert(slot));
+            }
+        }
+    }
+}
+
+/// The slots that a body writes.
+fn written(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
+    for block in &body.blocks {
+        for statement in &block.statements {
+            slots.extend(statement.op.slots_written(program));
+        }
+        if let Terminator::Apply {
+            table, hit, action_run, ..
+        } = block.terminator
+        {
+            slots.extend([hit, action_run].into_iter().flatten());
+            slots.extend(program.tables[table.index()].direct_meter.and_then(|meter| meter.slot));
+        }
+    }
+}
