@@ -3,17 +3,17 @@
 import struct
 
 CONNECT, CONNACK, PUBLISH, PUBACK, SUBSCRIBE, SUBACK = 1, 2, 3, 4, 8, 9
-QOS_1 = 0x02
+QOS_1, DUP = 0x02, 0x08
 
 
-def connect(client_id):
-    """CONNECT with a clean session and without keep-alive."""
-    return _packet(CONNECT, 0, _text("MQTT") + struct.pack("!BBH", 4, 0x02, 0) + _text(client_id))
+def connect(client_id, clean=True):
+    """CONNECT without keep-alive, with a clean session or one that the broker keeps."""
+    return _packet(CONNECT, 0, _text("MQTT") + struct.pack("!BBH", 4, 0x02 if clean else 0, 0) + _text(client_id))
 
 
-def publish(topic, payload, identifier):
-    """PUBLISH with QoS 1."""
-    return _packet(PUBLISH, QOS_1, _text(topic) + struct.pack("!H", identifier) + payload)
+def publish(topic, payload, identifier, again=False):
+    """PUBLISH with QoS 1, for the first time or again."""
+    return _packet(PUBLISH, QOS_1 | (DUP if again else 0), _text(topic) + struct.pack("!H", identifier) + payload)
 
 
 def puback(identifier):

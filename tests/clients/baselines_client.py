@@ -1,6 +1,7 @@
 """The baselines of benches/baselines: every contender aggregates and disaggregates, and nothing is lost at a low rate.
 
-Then the path over a long link that loses frames: the messages that are missing are those of the frames that the link has counted.
+Then the path over a long link that loses frames: the messages that are missing are those of the frames that the link has counted. At last the
+IoT platform behind it, whose broker and server are killed meanwhile: what is lost is what counters name.
 """
 
 import json
@@ -65,10 +66,40 @@ def a_broker_gets_every_message():
             expect(not any(faults.values()), f"{point['way']}, {point['loss_percent']} % lost: all arrive: {faults}")
 
 
+def nothing_is_lost_without_a_counter():
+    if not shutil.which("mosquitto") or not shutil.which("curl"):
+        print("  skipped: mosquitto or curl is not installed")
+        return
+    for way in ("bridge", "server"):
+        script = ROOT / "benches/iot_platform/endurance.py"
+        words = [
+            "--forebay",
+            FOREBAY,
+            "--way",
+            way,
+            "--sensors",
+            "300",
+            "--rate",
+            "500",
+            "--seconds",
+            "25",
+            "--loss",
+            "1",
+        ]
+        done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True)
+        expect(
+            done.returncode == 0,
+            f"{way}: what is lost was counted {(done.stdout + done.stderr) if done.returncode else ''}",
+        )
+        outcome = json.loads(done.stdout)
+        expect(outcome["lost"] > 0, f"{way}: the long link loses readings: {outcome['counted']}")
+
+
 def main():
     contenders_lose_nothing()
     what_is_missing_was_counted()
     a_broker_gets_every_message()
+    nothing_is_lost_without_a_counter()
     left = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
     expect(not [name for name in left if name.endswith("-sensors")], "no namespace is left")
 

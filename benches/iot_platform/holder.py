@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Holds a UDP socket for a server, and starts the server again when it ends: holder.py HOST:PORT SECONDS -- COMMAND...
+
+The command inherits the socket as descriptor 3 (`--udp-descriptor 3`). While the server is gone, datagrams wait in the socket; those for
+which it has no room are counted by the kernel. So no datagram is lost without a counter, whenever the server is killed.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+DESCRIPTOR = 3
+BUFFER_BYTES = 1 << 20
+
+
+def main():
+    address, pause, _, *command = sys.argv[1:]
+    host, _, port = address.rpartition(":")
+    held = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
+    held.bind((host, int(port)))
+    if held.fileno() != DESCRIPTOR:
+        os.dup2(held.fileno(), DESCRIPTOR)
+    os.set_inheritable(DESCRIPTOR, True)
+    ended = False
+    server = None
+
+    def stop(*_):
+        nonlocal ended
+        ended = True
+        if server is not None:
+            server.terminate()
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+    while not ended:
+        server = subprocess.Popen(command, pass_fds=[DESCRIPTOR])
+        print(server.pid, flush=True)
+        server.wait()
+        if not ended:
+            time.sleep(float(pause))
+
+
+if __name__ == "__main__":
+    main()
