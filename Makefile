@@ -11,7 +11,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build demo lint doc check test book release conformance clients functions soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
+.PHONY: help system build install packages test-packages demo lint doc check test book release conformance clients functions soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -20,7 +20,10 @@ help:
 	@echo "make build         $(FOREBAY)"
 	@echo "make doc           the crates' documentation; a warning is an error"
 	@echo "make book          docs/ as a site in $(TARGET)/book (needs mdbook)"
-	@echo "make release VERSION=X.Y.Z  an archive of $(FOREBAY) with manual pages, completions and checksums"
+	@echo "make install       executable, manual pages, completions, functions; PREFIX=/usr/local, DESTDIR="
+	@echo "make packages      in $(DIST): archive, Debian package, bill of materials"
+	@echo "make test-packages  the packages in fresh systems; needs root, mmdebstrap, lintian"
+	@echo "make release VERSION=X.Y.Z  the archive of a tagged version, with its checksum"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
 	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
 	@echo "make functions     the network functions of functions/ between hosts in network namespaces; needs root"
@@ -92,6 +95,21 @@ book:
 	@mdbook --version >/dev/null 2>&1 || { \
 		echo "mdbook is missing: cargo install mdbook --version 0.4.52 --locked"; exit 2; }
 	mdbook build docs --dest-dir $(TARGET)/book
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+install: build
+	python3 packaging/tree.py --binary $(FOREBAY) --prefix $(PREFIX) $(if $(DESTDIR),--destdir $(DESTDIR))
+
+DIST = $(TARGET)/dist
+VERSION_NOW = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+packages: build
+	$(CARGO) xtask release --dry-run --version $(VERSION_NOW) --binary $(FOREBAY) --out $(DIST)
+	python3 packaging/sbom.py > $(DIST)/forebay-$(VERSION_NOW).cdx.json
+	python3 packaging/deb.py --binary $(FOREBAY) --out $(DIST)
+
+test-packages:
+	python3 tests/packages/test_deb.py $(DIST)/forebay_$(VERSION_NOW)_*.deb
 
 release: build
 	@test -n "$(VERSION)" || { echo "say which: make release VERSION=0.1.0"; exit 2; }

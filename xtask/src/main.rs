@@ -7,7 +7,7 @@
 //! cargo xtask bless                    rewrite the golden diagnostics of tests/errors
 //! cargo xtask check                    format, lints and unit tests of what was changed
 //! cargo xtask figures                  the tables of the documents, from the newest recorded benchmark run
-//! cargo xtask release --version X.Y.Z  an archive with manual pages, completions and checksums
+//! cargo xtask release --version X.Y.Z  an archive of what `make install` installs, with its checksum
 //! ```
 //!
 //! No command here needs a crate of Forebay, so all can be used before anything else is compiled. Those that do are in

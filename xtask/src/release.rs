@@ -1,4 +1,4 @@
-//! `cargo xtask release`: an archive of the executable with manual pages, completions, network functions and checksums.
+//! `cargo xtask release`: an archive of what `make install` installs, with its checksum.
 //!
 //! It refuses to build one when the version differs from that of the workspace, when CHANGELOG.md has no finished section
 //! for it, when the tag names another commit, or when files differ from the commit.
@@ -8,18 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Documents that go into the archive.
-const DOCUMENTS: &[&str] = &[
-    "README.md",
-    "CHANGELOG.md",
-    "LICENSE",
-    "LIMITATIONS.md",
-    "DEVIATIONS.md",
-    "SECURITY.md",
-];
-
-/// Shells, and the files of their completions.
-const COMPLETIONS: &[(&str, &str)] = &[("bash", "forebay.bash"), ("zsh", "_forebay"), ("fish", "forebay.fish")];
+/// Where the archive is meant to be unpacked: the unit of systemd in it names the executable there.
+const UNPACKED_IN: &str = "/usr/local";
 
 /// Arguments of `cargo xtask release`.
 #[derive(clap::Args)]
@@ -71,31 +61,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Puts everything into the folder that becomes the archive.
+/// Puts everything that is installed into the folder that becomes the archive.
 fn fill(folder: &Path, binary: &Path) -> Result<()> {
-    for part in ["bin", "share/man/man1", "share/completions"] {
-        let part = folder.join(part);
-        fs::create_dir_all(&part).with_context(|| format!("cannot make {}", part.display()))?;
-    }
-    let forebay = folder.join("bin/forebay");
-    fs::copy(binary, &forebay).with_context(|| format!("cannot copy {}; run `make build` first", binary.display()))?;
-    output(Command::new(&forebay).arg("man").arg(folder.join("share/man/man1")))?;
-    for (shell, file) in COMPLETIONS {
-        let script = output(Command::new(&forebay).args(["completions", shell]))?;
-        fs::write(folder.join("share/completions").join(file), script)?;
-    }
-    for document in DOCUMENTS {
-        fs::copy(document, folder.join(document)).with_context(|| format!("cannot copy {document}"))?;
-    }
-    // `forebay function` finds them there.
-    let functions = output(Command::new("git").args(["ls-files", "functions"]))?;
-    for file in functions.lines() {
-        let copy = folder.join("share/forebay").join(file);
-        let parent = copy.parent().context("a file is in a folder")?;
-        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
-        fs::copy(file, &copy).with_context(|| format!("cannot copy {file}"))?;
-    }
-    Ok(())
+    ensure!(
+        binary.is_file(),
+        "there is no {}; run `make build` first",
+        binary.display()
+    );
+    let mut install = Command::new("python3");
+    install.arg("packaging/tree.py").arg("--binary").arg(binary);
+    install.args(["--prefix", "/", "--unit-prefix", UNPACKED_IN, "--destdir"]);
+    output(install.arg(folder)).map(drop)
 }
 
 fn read(path: &str) -> Result<String> {

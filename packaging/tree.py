@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Installs Forebay: the executable, manual pages, completions, network functions, documents. `make install` calls it, and so does
+everything that is packed.
+
+    packaging/tree.py --binary target/release/forebay [--prefix /usr/local] [--destdir DIR]
+
+Under the prefix:
+
+    bin/forebay
+    share/man/man1, share/bash-completion, share/zsh, share/fish
+    share/forebay/{functions,programs,p4include}     where `forebay function` finds them
+    share/doc/forebay
+    lib/systemd/system/forebay@.service
+
+Tests and what makes them stay in the repository.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+DOCUMENTS = [
+    "README.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "LIMITATIONS.md",
+    "DEVIATIONS.md",
+    "SECURITY.md",
+    "docs/install.md",
+    "docs/run.md",
+    "docs/ports.md",
+]
+DATA = ["functions", "programs", "p4include"]
+# Only tests use these. STF files are tests too, but users run them (`forebay test --all`), and entries are in this form.
+NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "bed.py", "stf.py", "many_connections.py"]
+COMPLETIONS = {
+    "bash": "share/bash-completion/completions/forebay",
+    "zsh": "share/zsh/site-functions/_forebay",
+    "fish": "share/fish/vendor_completions.d/forebay.fish",
+}
+
+
+def version():
+    """The version of the workspace."""
+    return tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+
+
+def data_files():
+    """Files of the data folders that users need, relative to the repository: those of git, or in an archive of sources all there are."""
+    listed = subprocess.run(["git", "ls-files", "-z", *DATA], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode == 0 and listed.stdout:
+        paths = [pathlib.Path(name) for name in listed.stdout.split("\0") if name]
+    else:
+        found = (path for folder in DATA for path in (ROOT / folder).rglob("*") if path.is_file())
+        paths = [path.relative_to(ROOT) for path in found if path.suffix != ".pyc"]
+    return sorted(path for path in paths if not any(path.match(pattern) for pattern in NOT_INSTALLED))
+
+
+def put(source, target, mode=0o644):
+    """Copies a file and makes its folders; whatever the umask is, others may read."""
+    make_folder(target.parent)
+    shutil.copyfile(source, target)
+    target.chmod(mode)
+
+
+def make_folder(folder):
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir()
+        folder.chmod(0o755)
+
+
+def install_unit(place, prefix):
+    """The unit for an executable under `prefix`."""
+    text = (ROOT / "packaging/systemd/forebay@.service").read_text()
+    make_folder(place.parent)
+    place.write_text(text.replace("/usr/bin/", f"{prefix.rstrip('/')}/bin/"))
+    place.chmod(0o644)
+
+
+def install(binary, destdir, prefix, unit_prefix=None):
+    """Puts everything under `destdir` for the prefix `prefix`. `unit_prefix`: where the unit finds the executable, if that is elsewhere."""
+    top = pathlib.Path(f"{destdir}/{prefix.strip('/')}") if destdir else pathlib.Path(prefix)
+    forebay = top / "bin/forebay"
+    put(binary, forebay, 0o755)
+    pages = top / "share/man/man1"
+    make_folder(pages)
+    subprocess.run([forebay, "man", pages], check=True, stdout=subprocess.DEVNULL)
+    for page in pages.glob("forebay*.1"):
+        page.chmod(0o644)
+    for shell, place in COMPLETIONS.items():
+        script = subprocess.run([forebay, "completions", shell], check=True, capture_output=True).stdout
+        make_folder((top / place).parent)
+        (top / place).write_bytes(script)
+        (top / place).chmod(0o644)
+    for path in data_files():
+        executable = os.access(ROOT / path, os.X_OK)
+        put(ROOT / path, top / "share/forebay" / path, 0o755 if executable else 0o644)
+    for document in DOCUMENTS:
+        put(ROOT / document, top / "share/doc/forebay" / pathlib.Path(document).name)
+    for example in sorted((ROOT / "packaging/examples").glob("*")):
+        put(example, top / "share/doc/forebay/examples" / example.name)
+    install_unit(top / "lib/systemd/system/forebay@.service", unit_prefix or prefix)
+    return top
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument(
+        "--binary", type=pathlib.Path, required=True, help="the executable, which `make build` has made"
+    )
+    parser.add_argument("--prefix", default="/usr/local")
+    parser.add_argument("--destdir", default="", help="the folder that stands for /")
+    parser.add_argument(
+        "--unit-prefix", help="the prefix for the unit, if another one: that of an archive which is yet to be unpacked"
+    )
+    options = parser.parse_args()
+    print(install(options.binary, options.destdir, options.prefix, options.unit_prefix))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""The Debian package in a fresh Debian 12: it is installed, a function runs as its unit says and passes traffic, an upgrade keeps its
+state, and purging leaves nothing. Needs root, mmdebstrap, lintian.
+
+    tests/packages/test_deb.py PACKAGE.deb
+
+    h1 10.0.0.1 -- 1 [portfwd, in the fresh system] 2 -- h2 10.0.0.2
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+from bed import Failed, check, main, stop, wait_until
+from tree import Tree, Unit
+
+NAME = "portfwd"
+SOCKET = f"unix:/run/forebay-{NAME}/grpc"
+CONFIGURATION = f"""
+program = "/usr/share/forebay/programs/portfwd/portfwd.p4"
+interfaces = ["1@p1", "2@p2"]
+grpc = "{SOCKET}"
+save-state = "/var/lib/forebay/{NAME}"
+"""
+
+
+def check_lintian(package):
+    done = subprocess.run(
+        ["lintian", "--allow-root", "--fail-on", "error,warning", package], capture_output=True, text=True
+    )
+    check(done.returncode == 0, f"lintian has no errors and no warnings {done.stdout.strip()[-500:]}".rstrip())
+
+
+def check_exposure(tree):
+    """How much a service may do, by systemd's own measure from 0 to 10."""
+    unit = tree.folder / "lib/systemd/system/forebay@.service"
+    done = subprocess.run(["systemd-analyze", "security", "--offline=true", unit], capture_output=True, text=True)
+    found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout)
+    check(found and float(found[1]) < 2.5, f"systemd-analyze security: {found[1] if found else done.stderr}, below 2.5")
+
+
+def newer(package, folder):
+    """The same package with a higher version."""
+    contents, made = folder / "contents", folder / "newer.deb"
+    subprocess.run(["dpkg-deb", "-R", package, contents], check=True)
+    control = contents / "DEBIAN/control"
+    version = re.search(r"^Version: (.*)$", control.read_text(), re.M)[1]
+    control.write_text(control.read_text().replace(f"Version: {version}\n", f"Version: {version}+upgrade\n"))
+    words = ["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", contents, made]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    shutil.rmtree(contents)
+    return made
+
+
+def start(tree, unit, namespace):
+    """Starts the function by the words of its unit."""
+    words = unit.words()
+    process = namespace.start(*tree.words(*words), name="forebay")
+    socket = tree.folder / "run" / f"forebay-{NAME}" / "grpc"
+    wait_until(lambda: process.poll() is not None or socket.exists(), "the function starts")
+    if process.poll() is not None:
+        raise Failed(f"the function ends: {process.output.read_text()[-800:]}")
+    return process
+
+
+def process_status(process):
+    """Lines of /proc/PID/status by their names."""
+    lines = pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+
+
+def ctl(tree, *words):
+    return tree.run("forebay", "ctl", "--grpc", SOCKET, *words)
+
+
+def test(bed):
+    package = pathlib.Path(sys.argv[1]).resolve()
+    check_lintian(package)
+    switch = bed.namespace("switch")
+    one = bed.host("h1", "eth0", switch, "p1", "10.0.0.1/24")
+    bed.host("h2", "eth0", switch, "p2", "10.0.0.2/24")
+    with Tree(bed.folder) as tree:
+        before = tree.files()
+        tree.install(package)
+        check_exposure(tree)
+        for words in (
+            ["forebay", "--version"],
+            ["forebay", "function", "list"],
+            ["forebay", "test", "--quiet", "--all", "/usr/share/forebay/programs/portfwd"],
+        ):
+            tree.run(*words)
+            check(True, f"`{' '.join(words)}` in the fresh system")
+        (tree.folder / f"etc/forebay/{NAME}.toml").write_text(CONFIGURATION)
+        unit = Unit(tree, NAME)
+        unit.make_folders()
+        process = start(tree, unit, switch)
+        check_rights(process)
+        check(not one.succeeds("ping", "-c", "1", "-W", "1", "10.0.0.2"), "without entries nothing passes")
+        for port, other in ((1, 2), (2, 1)):
+            ctl(
+                tree,
+                "table",
+                "add",
+                "ports",
+                f"standard_metadata.ingress_port={port}",
+                "do",
+                "forward",
+                f"port={other}",
+            )
+        one.run("ping", "-c", "3", "-i", "0.2", "10.0.0.2")
+        check(True, "pings pass the function that runs as its unit says")
+        stop(process)
+        tree.install(newer(package, bed.folder))
+        (tree.folder / "run" / f"forebay-{NAME}" / "grpc").unlink(missing_ok=True)
+        process = start(tree, unit, switch)
+        one.run("ping", "-c", "3", "-i", "0.2", "10.0.0.2")
+        check(True, "after an upgrade the entries are there again")
+        stop(process)
+        tree.apt("purge", "forebay")
+        check_nothing_stays(before, tree.files())
+
+
+def check_rights(process):
+    status = process_status(process)
+    user = status["Uid"].split()[0]
+    check(user != "0", f"it is user {user}, not root")
+    allowed = 1 << 12 | 1 << 13 | 1 << 39
+    effective = int(status["CapEff"], 16)
+    check(
+        effective & ~allowed == 0 and effective,
+        f"its capabilities are {effective:#x}: NET_ADMIN, NET_RAW, BPF and no other",
+    )
+    check(status["NoNewPrivs"] == "1" and status["Seccomp"] == "2", "no new privileges, system calls are filtered")
+
+
+def check_nothing_stays(before, after):
+    more = sorted(after.keys() - before.keys())
+    less = sorted(before.keys() - after.keys())
+    different = sorted(name for name in before.keys() & after.keys() if before[name] != after[name])
+    check(
+        not more and not less and not different,
+        f"purging leaves no trace {(more, less, different) if more or less or different else ''}".rstrip(),
+    )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    sys.exit(main(test, "mmdebstrap", "lintian", "setpriv"))
