@@ -5,7 +5,7 @@
 //! words are it reads from [`Arrays`], which were compared with the program when they were made.
 
 use crate::register_groups::RegisterBanks;
-use forebay_ir::{CounterId, Program, RegisterId, Table};
+use forebay_ir::{CounterId, Program, RegisterId, Table, TableId};
 use forebay_tables::RegisterArray;
 use std::sync::atomic::AtomicU64;
 
@@ -16,6 +16,8 @@ pub struct Arrays {
     registers: Box<[u64]>,
     /// By [`CounterId`]; 0 where the runtime counts. Direct counters have an element for each slot of their tables.
     counters: Box<[u64]>,
+    /// By [`TableId`]: a time for each slot; 0 for tables whose entries cannot be idle.
+    hit_times: Box<[u64]>,
     shape: ArraysShape,
 }
 
@@ -47,6 +49,7 @@ impl Arrays {
         program: &Program,
         register: impl Fn(RegisterId) -> &'a RegisterArray,
         counter: impl Fn(CounterId) -> Option<&'a [AtomicU64]>,
+        hit_times: impl Fn(TableId) -> Option<&'a [AtomicU64]>,
     ) -> Arrays {
         let banks = RegisterBanks::of(program);
         let registers = banks.iter().map(|bank| {
@@ -67,9 +70,19 @@ impl Arrays {
             let size = declared.size.unwrap_or_else(|| direct_size(program, id));
             counter(id).map_or(0, |array| address(array, size * COUNTER_WORDS))
         });
+        let hit_times = program.tables.iter().zip(0..).map(|(declared, id)| {
+            let times = hit_times(TableId(id));
+            assert_eq!(
+                times.is_some(),
+                declared.supports_timeout,
+                "times of hits are kept as declared"
+            );
+            times.map_or(0, |times| times.as_ptr().expose_provenance() as u64)
+        });
         Arrays {
             registers: registers.collect(),
             counters: counters.collect(),
+            hit_times: hit_times.collect(),
             shape: ArraysShape::of(program),
         }
     }
@@ -80,6 +93,10 @@ impl Arrays {
 
     pub(crate) fn counters(&self) -> *const u64 {
         self.counters.as_ptr()
+    }
+
+    pub(crate) fn hit_times(&self) -> *const u64 {
+        self.hit_times.as_ptr()
     }
 
     /// Whether there is an address for each object of a program.

@@ -67,6 +67,8 @@ pub(crate) struct Context<'a> {
     pub(crate) registers: *const u64,
     /// The same of counters.
     pub(crate) counters: *const u64,
+    /// And of the times of hits.
+    pub(crate) hit_times: *const u64,
     /// See [`TableObjects::held_lock`].
     pub(crate) held_lock: *mut *const AtomicU64,
     /// On the fast path and in the function of a graph: where the tables are that compiled code searches itself, in the
@@ -168,6 +170,7 @@ impl<'a> Context<'a> {
             lane_words: Later::uninit(),
             registers: ptr::null(),
             counters: ptr::null(),
+            hit_times: ptr::null(),
             held_lock: ptr::null_mut(),
             locations: Later::uninit(),
             flow_index: Later::uninit(),

@@ -319,6 +319,7 @@ impl<'a> FastPath<'a> {
         assert!(arrays.are_of(code.needs.arrays), "the arrays are those of the program");
         context.registers = arrays.registers();
         context.counters = arrays.counters();
+        context.hit_times = arrays.hit_times();
         context.held_lock = objects.held_lock();
         if let Some(layout) = &code.needs.slots {
             let (index, tag) = memory

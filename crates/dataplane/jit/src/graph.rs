@@ -367,6 +367,7 @@ impl<'a> GraphPass<'a> {
         let context = Context {
             registers: arrays.registers(),
             counters: arrays.counters(),
+            hit_times: arrays.hit_times(),
             held_lock: objects.held_lock(),
             locations: Later::new(locations.first()),
             temporaries: memory.temporaries.as_mut_ptr(),

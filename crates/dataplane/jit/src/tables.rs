@@ -42,7 +42,7 @@ pub trait TableObjects: Objects {
     /// else can be in one at the same time.
     fn held_lock(&self) -> *mut *const AtomicU64;
 
-    /// What a hit changes besides the direct counter: meters it, and notes its time; the colour of the direct meter, if there is one.
+    /// What a hit changes besides the direct counter and the time of the hit: meters it; the colour of the direct meter, if there is one.
     fn hit(&self, table: TableId, slot: u32, packet: PacketFacts) -> Option<u8>;
 
     /// The same for a miss, which the default entry meters.

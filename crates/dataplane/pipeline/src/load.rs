@@ -16,8 +16,8 @@ use forebay_ir::pipeline::{End, Finish};
 use forebay_ir::{Architecture, MatchKind, Op, Program, TableId, Unit};
 use forebay_jit::{RegisterBanks, default_slot};
 use forebay_tables::{
-    ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, Implementation, KeySpec, MeterArray,
-    MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
+    ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, HitTimes, Implementation, KeySpec,
+    MeterArray, MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -232,9 +232,12 @@ fn new_profile(profile: &forebay_ir::ActionProfile) -> ActionProfile {
 
 /// Entries that a table holds: those of the program are never too many.
 fn table_size(table: &forebay_ir::Table) -> usize {
-    usize::try_from(table.size)
-        .unwrap_or(usize::MAX)
-        .max(table.entries.len())
+    let declared = usize::try_from(table.size).unwrap_or(usize::MAX);
+    let most = match table.supports_timeout {
+        true => HitTimes::LEN_MAX,
+        false => usize::MAX,
+    };
+    declared.min(most).max(table.entries.len())
 }
 
 fn load_table(program: &Program, index: usize, memo: bool, readers: &Arc<Domain>) -> Result<Table, LoadError> {
@@ -329,10 +332,12 @@ fn load_stateful(program: &Program, register_locks: RegisterLocks) -> Result<Sta
     let registers = load_registers(program)?;
     let counters = (0..program.counters.len()).map(|index| load_counter(program, index));
     let meters = (0..program.meters.len()).map(|index| load_meter(program, index));
+    let hit_times = program.tables.iter().map(load_hit_times);
     Ok(Stateful::new(
         registers,
         counters.collect::<Result<_, _>>()?,
         meters.collect::<Result<_, _>>()?,
+        hit_times.collect::<Result<_, _>>()?,
         register_locks,
     ))
 }
@@ -387,6 +392,14 @@ fn load_meter(program: &Program, index: usize) -> Result<MeterArray, LoadError> 
     };
     let size = meter_size(program, index);
     sized(&meter.name, size, |size| MeterArray::new(kind, size).ok())
+}
+
+fn load_hit_times(table: &forebay_ir::Table) -> Result<Option<HitTimes>, LoadError> {
+    let size = table_size(table) as u64;
+    let times = table
+        .supports_timeout
+        .then(|| sized(&table.name, size, |size| HitTimes::new(size).ok()));
+    times.transpose()
 }
 
 /// Elements of a meter.

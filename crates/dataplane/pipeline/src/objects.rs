@@ -17,8 +17,8 @@ use forebay_jit::{Arrays, Members, default_slot};
 use forebay_tables::counter::SHARDS;
 use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::{
-    ActionProfile, ActionRef, CounterArray, Domain, Groups, KeyMatch, Lock, LookupResult, MeterArray, MeterColor,
-    NO_SLOT, Pin, RegisterArray, SectionLocks, Table, TableView,
+    ActionProfile, ActionRef, CounterArray, Domain, Groups, HitTimes, KeyMatch, Lock, LookupResult, MeterArray,
+    MeterColor, NO_SLOT, Pin, RegisterArray, SectionLocks, Table, TableView,
 };
 use std::cell::Cell;
 use std::ptr;
@@ -97,6 +97,8 @@ pub(crate) struct Stateful {
     pub(crate) counters: Vec<CounterArray>,
     /// By [`MeterId`]; a direct meter has an element for each slot of its table.
     pub(crate) meters: Vec<MeterArray>,
+    /// By [`TableId`]; for those alone whose entries may be idle.
+    pub(crate) hit_times: Vec<Option<HitTimes>>,
     /// What keeps packets of different workers apart that access the same registers.
     pub(crate) sections: SectionLocks,
     pub(crate) register_locks: RegisterLocks,
@@ -109,12 +111,14 @@ impl Stateful {
         registers: Vec<RegisterArray>,
         counters: Vec<CounterArray>,
         meters: Vec<MeterArray>,
+        hit_times: Vec<Option<HitTimes>>,
         register_locks: RegisterLocks,
     ) -> Stateful {
         Stateful {
             registers,
             counters,
             meters,
+            hit_times,
             sections: SectionLocks::default(),
             register_locks,
             shards_taken: AtomicU64::new(0),
@@ -137,8 +141,29 @@ impl Stateful {
     pub(crate) fn arrays(&self, program: &Program, shard: usize) -> Arrays {
         let register = |id: RegisterId| &self.registers[id.index()];
         let counter = |id: CounterId| self.counters[id.index()].shard_words(shard);
+        let hit_times = |id: TableId| self.hit_times[id.index()].as_ref().map(HitTimes::words);
         // SAFETY: arrays and shards are never replaced while the pipeline lives, which every worker holds.
-        unsafe { Arrays::new(program, register, counter) }
+        unsafe { Arrays::new(program, register, counter, hit_times) }
+    }
+
+    /// The time from which an entry counts as idle begins.
+    pub(crate) fn begin_time(&self, table: TableId, slot: usize, now_ns: u64) {
+        if let Some(times) = &self.hit_times[table.index()] {
+            times.begin(slot, now_ns);
+        }
+    }
+
+    /// When a packet last hit the entry of this slot, or when it was inserted; 0 for tables whose entries cannot be idle.
+    pub(crate) fn last_hit_ns(&self, table: TableId, slot: usize) -> u64 {
+        let times = self.hit_times[table.index()].as_ref();
+        times.map_or(0, |times| times.last_ns(slot))
+    }
+
+    /// Notes that a packet hit the entry of this slot, if the table's entries may be idle.
+    fn note_hit(&self, table: TableId, slot: usize, now_ns: u64) {
+        if let Some(times) = &self.hit_times[table.index()] {
+            times.note(slot, now_ns);
+        }
     }
 
     /// Gives a shard back; what was counted in it stays.
@@ -373,12 +398,9 @@ impl<'a> View<'a> {
         hash: impl FnOnce() -> u64,
         packet: PacketFacts,
     ) -> Lookup<'v> {
-        let table = &self.program.tables[table_id.index()];
         let color = match &found.hit {
             Some(entry) => {
-                if table.supports_timeout {
-                    entry.record_hit(nanoseconds(packet));
-                }
+                self.stateful.note_hit(table_id, entry.slot(), nanoseconds(packet));
                 self.hit_side_effects(table_id, entry.slot() as u64, packet)
             }
             None => self.miss_side_effects(table_id, packet),
@@ -460,10 +482,6 @@ impl forebay_jit::TableObjects for View<'_> {
     }
 
     fn hit(&self, table_id: TableId, slot: u32, packet: PacketFacts) -> Option<u8> {
-        if self.program.tables[table_id.index()].supports_timeout {
-            let entry = self.snapshot.tables[table_id.index()].entry(slot, self.pin);
-            entry.record_hit(nanoseconds(packet));
-        }
         self.meter_hit(table_id, slot.into(), packet)
     }
 

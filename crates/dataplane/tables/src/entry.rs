@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_bits::Bits;
 
@@ -94,11 +93,8 @@ pub struct NewEntry {
     pub action: EntryAction,
     /// Whether the entry stands in the program as `const`, and can be neither changed nor deleted.
     pub is_const: bool,
-    /// Nanoseconds without a hit after which the entry is idle; 0 for never.
+    /// Nanoseconds without a hit after which the entry is idle; 0 for never. [`HitTimes`](crate::HitTimes) has the hits.
     pub idle_timeout_ns: u64,
-    /// The time of the insertion, from which idleness is counted at first. When it is 0 and there is no timeout, hits are not
-    /// noted.
-    pub inserted_ns: u64,
 }
 
 impl NewEntry {
@@ -110,43 +106,21 @@ impl NewEntry {
             action,
             is_const: false,
             idle_timeout_ns: 0,
-            inserted_ns: 0,
         }
     }
 }
 
-/// An entry in a table. All snapshots of the table share it, and so its time of the last hit. There may be millions: what
-/// few entries have is apart.
+/// An entry in a table, which all snapshots of the table share.
 #[derive(Debug)]
 pub struct Entry {
     id: EntryId,
     key: PackedKey,
     /// Shared by entries that do the same.
     action: Arc<EntryAction>,
-    /// None when nobody asks for the time.
-    hits: Option<Box<Hits>>,
+    idle_timeout_ns: u64,
     slot: u32,
     priority: i32,
     is_const: bool,
-}
-
-/// When packets have hit an entry.
-#[derive(Debug)]
-struct Hits {
-    idle_timeout_ns: u64,
-    last_ns: AtomicU64,
-}
-
-impl Hits {
-    /// For entries that may become idle, or whose insertion had a time.
-    fn new(idle_timeout_ns: u64, last_ns: u64) -> Option<Box<Hits>> {
-        (idle_timeout_ns > 0 || last_ns > 0).then(|| {
-            Box::new(Hits {
-                idle_timeout_ns,
-                last_ns: AtomicU64::new(last_ns),
-            })
-        })
-    }
 }
 
 impl Entry {
@@ -159,13 +133,12 @@ impl Entry {
             priority: new.priority,
             action,
             is_const: new.is_const,
-            hits: Hits::new(new.idle_timeout_ns, new.inserted_ns),
+            idle_timeout_ns: new.idle_timeout_ns,
         }
     }
 
-    /// This entry with another action, and with another idle timeout that is counted from a given time.
-    pub(crate) fn with_action(&self, action: Arc<EntryAction>, timeout: Option<(u64, u64)>) -> Entry {
-        let (idle_timeout_ns, last_ns) = timeout.unwrap_or((self.idle_timeout_ns(), self.last_hit_ns()));
+    /// This entry with another action and another idle timeout.
+    pub(crate) fn with_action(&self, action: Arc<EntryAction>, idle_timeout_ns: u64) -> Entry {
         Entry {
             id: self.id,
             slot: self.slot,
@@ -173,7 +146,7 @@ impl Entry {
             priority: self.priority,
             action,
             is_const: self.is_const,
-            hits: Hits::new(idle_timeout_ns, last_ns),
+            idle_timeout_ns,
         }
     }
 
@@ -217,25 +190,6 @@ impl Entry {
 
     /// Nanoseconds without a hit after which the entry is idle; 0 for never.
     pub fn idle_timeout_ns(&self) -> u64 {
-        self.hits.as_ref().map_or(0, |hits| hits.idle_timeout_ns)
-    }
-
-    /// The time of the latest [`Entry::record_hit`], or of the insertion; 0 when it is not kept.
-    pub fn last_hit_ns(&self) -> u64 {
-        self.hits
-            .as_ref()
-            .map_or(0, |hits| hits.last_ns.load(Ordering::Relaxed))
-    }
-
-    /// Notes that a packet matched the entry at `now_ns`, if it was inserted with a time or a timeout. Time does not go back.
-    pub fn record_hit(&self, now_ns: u64) {
-        if let Some(hits) = &self.hits {
-            hits.last_ns.fetch_max(now_ns, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether the entry has an idle timeout and saw no packet for that long.
-    pub fn is_idle(&self, now_ns: u64) -> bool {
-        self.idle_timeout_ns() > 0 && now_ns.saturating_sub(self.last_hit_ns()) >= self.idle_timeout_ns()
+        self.idle_timeout_ns
     }
 }

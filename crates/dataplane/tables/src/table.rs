@@ -420,24 +420,23 @@ impl Table {
         self.until_sweep = SHARED_ACTIONS_MAX;
     }
 
-    /// Gives an entry another action; its key, slot and idle time stay.
+    /// Gives an entry another action; its key, slot and idle timeout stay.
     pub fn modify(&mut self, id: EntryId, action: EntryAction) -> Result<(), TableError> {
         self.modify_with_timeout(id, action, None)
     }
 
-    /// The same; with `timeout`, the entry has from then on this idle timeout, counted from this time on (both in
-    /// nanoseconds).
+    /// The same; with `timeout_ns`, another idle timeout too.
     pub fn modify_with_timeout(
         &mut self,
         id: EntryId,
         action: EntryAction,
-        timeout: Option<(u64, u64)>,
+        timeout_ns: Option<u64>,
     ) -> Result<(), TableError> {
         let entry = Arc::clone(self.changeable(id)?);
         self.check_entry_action(&action)?;
         self.collect();
         let action = self.shared(&action);
-        let modified = Arc::new(entry.with_action(action, timeout));
+        let modified = Arc::new(entry.with_action(action, timeout_ns.unwrap_or(entry.idle_timeout_ns())));
         let record = self.encode(&modified);
         let key = modified.key(&self.spec().keys);
         let entry_of_engine = engine_entry(&modified, &key, &record);
@@ -679,8 +678,7 @@ impl Table {
 }
 
 impl Clone for Table {
-    /// A table with readers of the same domain, and engines and entries of its own, but for the times of the last hits,
-    /// which both share. It costs as much as inserting all entries.
+    /// A table with readers of the same domain, and engines and entries of its own. It costs as much as inserting all entries.
     fn clone(&self) -> Table {
         let mut copy = Table::of_shared_spec(Arc::clone(self.view.spec()), self.view.domain(), self.view.group());
         copy.publish_default(self.default_action.clone());

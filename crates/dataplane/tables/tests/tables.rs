@@ -285,26 +285,19 @@ fn implementations_take_their_own_actions() {
 }
 
 #[test]
-fn idleness_is_counted_from_the_last_hit_in_any_snapshot() {
+fn a_modified_entry_keeps_its_timeout_unless_it_gets_another() {
     let mut table = exact();
     let idle = NewEntry {
         idle_timeout_ns: 100,
-        inserted_ns: 50,
         ..entry(1)
     };
     let id = table.insert(idle).unwrap();
-    let never = table.insert(entry(2)).unwrap();
-    let snapshot = table.clone();
-    let is_idle = |now| table.get(id).unwrap().is_idle(now);
-    assert!(!is_idle(149));
-    assert!(is_idle(150));
-    let hit = snapshot.lookup(&[Bits::new(8, 1)]).hit.unwrap();
-    hit.record_hit(200);
-    hit.record_hit(120);
-    assert_eq!(table.get(id).unwrap().last_hit_ns(), 200);
-    assert!(!is_idle(299));
-    assert!(is_idle(300));
-    assert!(!table.get(never).unwrap().is_idle(u64::MAX));
+    let timeout = |table: &Table| table.get(id).unwrap().idle_timeout_ns();
+    let action = table.get(id).unwrap().action().clone();
+    table.modify(id, action.clone()).unwrap();
+    assert_eq!(timeout(&table), 100);
+    table.modify_with_timeout(id, action, Some(7)).unwrap();
+    assert_eq!(timeout(&table), 7);
 }
 
 /// A look-up of some keys, which begin at all words behind one another, and what was found.

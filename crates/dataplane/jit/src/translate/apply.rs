@@ -5,14 +5,16 @@
 
 use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
-use crate::context::{NO_COLOR, ending};
+use crate::context::{Context, NO_COLOR, ending};
 use crate::runtime::{self, Function, TableShape};
 use crate::tables::{Members, TableLayout, key_layout};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
+use forebay_exec::PacketFacts;
 use forebay_ir::{ActionId, BlockId, SlotId, TableId, TableKey};
 use forebay_tables::{KeyLayout, SLOT_BITS};
+use std::mem::offset_of;
 
 /// Among so many actions, one is chosen by comparisons.
 const COMPARED_MAX: usize = 4;
@@ -235,17 +237,33 @@ impl Translator<'_, '_, '_> {
     fn note_hit(&mut self, id: TableId, hit: ir::Value, first_word: ir::Value) {
         let table = &self.program.tables[id.index()];
         self.count_directly(id, hit, first_word);
-        if table.direct_meter.is_some() || table.supports_timeout {
+        if table.supports_timeout {
+            self.when(hit, |translator| translator.note_time_of_hit(id, first_word));
+        }
+        if table.direct_meter.is_some() {
             self.when(hit, |translator| {
                 let slot = translator.masked(SLOT_BITS, first_word);
                 translator.call_for_color(id, runtime::HIT, Some(slot));
             });
-        }
-        if table.direct_meter.is_some() {
             let zero = self.number(0);
             let missed = self.builder.ins().icmp(IntCC::Equal, hit, zero);
             self.when(missed, |translator| translator.call_for_color(id, runtime::MISS, None));
         }
+    }
+
+    /// Notes that the entry of a record was hit when the packet arrived, unless it was later.
+    fn note_time_of_hit(&mut self, id: TableId, first_word: ir::Value) {
+        let tables = self.load_hit_times();
+        let times = self.load(tables, 8 * id.0 as i32);
+        let slot = self.masked(SLOT_BITS, first_word);
+        let time = self.place_of(times, slot, 1);
+        let facts = offset_of!(Context<'_>, facts) + offset_of!(PacketFacts, timestamp_us);
+        let microseconds = self.load(self.context, facts as i32);
+        let thousand = self.number(1000);
+        let now = self.builder.ins().imul(microseconds, thousand);
+        let last = self.load(time, 0);
+        let latest = self.builder.ins().umax(last, now);
+        self.store(latest, time, 0);
     }
 
     /// Calls a function that gives the colour of a table's direct meter.

@@ -329,6 +329,7 @@ context_fields! {
     load_flow_tag, none: flow_tag;
     load_flow_shift, none: flow_shift;
     load_counters, none: counters;
+    load_hit_times, none: hit_times;
     load_held_lock, none: held_lock;
     load_output_next, store_output_next: output_next;
     load_output_end, none: output_end;

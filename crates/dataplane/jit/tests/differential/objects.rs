@@ -7,12 +7,15 @@ use forebay_jit::route::Replica;
 use forebay_jit::{Arrays, Members, RegisterBanks, TableObjects};
 use forebay_tables::{
     ActionCall, ActionId, ActionRef, ActionScope, ActionSpec, CounterArray, CounterKind, CounterValue, Domain,
-    EntryAction, Implementation, KeyMatch, KeySpec, MatchKind, NewEntry, Pin, RegisterArray, Table, TableSpec,
-    TableView,
+    EntryAction, HitTimes, Implementation, KeyMatch, KeySpec, MatchKind, NewEntry, Pin, RegisterArray, Table,
+    TableSpec, TableView,
 };
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+
+/// Entries of a table at most.
+const SIZE: usize = 1000;
 
 /// Tables of a program.
 pub struct Tables {
@@ -38,7 +41,7 @@ impl Tables {
             let default = &table.default_action;
             let spec = TableSpec {
                 keys: table.keys.iter().map(key).collect(),
-                size: 1000,
+                size: SIZE,
                 actions: actions.collect(),
                 default_action: ActionCall::new(ActionId(default.action), default.args.clone()),
                 const_default: false,
@@ -81,6 +84,7 @@ pub struct Recorder<'a> {
     calls: RefCell<Vec<String>>,
     registers: Vec<RegisterArray>,
     counters: Vec<CounterArray>,
+    _hit_times: Vec<Option<HitTimes>>,
     /// Where compiled code finds them.
     arrays: Arrays,
     tables: &'a Tables,
@@ -107,14 +111,22 @@ impl<'a> Recorder<'a> {
     pub fn new(program: &Program, tables: &'a Tables, pin: &'a Pin<'a>) -> Self {
         let registers = registers(program);
         let counters: Vec<CounterArray> = program.counters.iter().map(counter).collect();
+        let times = |table: &forebay_ir::Table| {
+            table
+                .supports_timeout
+                .then(|| HitTimes::new(SIZE).expect("few entries"))
+        };
+        let hit_times: Vec<Option<HitTimes>> = program.tables.iter().map(times).collect();
         // SAFETY: whoever looks for the arrays has borrowed the recorder that holds them.
         let arrays = unsafe {
             let counter = |id: CounterId| counters[id.index()].shard_words(SHARD);
-            Arrays::new(program, |id: RegisterId| &registers[id.index()], counter)
+            let hit_times = |id: TableId| hit_times[id.index()].as_ref().map(HitTimes::words);
+            Arrays::new(program, |id: RegisterId| &registers[id.index()], counter, hit_times)
         };
         Recorder {
             registers,
             counters,
+            _hit_times: hit_times,
             arrays,
             calls: RefCell::default(),
             tables,

@@ -58,8 +58,9 @@ struct Draft {
     tables: Vec<Option<Table>>,
     /// See [`Control::state_bytes`].
     state_bytes: u64,
-    /// Slots that held another entry before the batch: their direct objects begin anew when it is published.
-    reused_slots: Vec<(TableId, usize)>,
+    /// Slots that held another entry before the batch: their direct objects, and the time of the last hit, begin anew when it is
+    /// published.
+    reused_slots: Vec<(TableId, usize, u64)>,
     /// Entries that the batch has removed, one of each pair, and the dates of those that it has added.
     removed: Vec<(TableId, EntryId)>,
     dates: Vec<Date>,
@@ -132,8 +133,21 @@ impl Batch<'_> {
         };
         match &mut self.draft {
             Some(draft) => draft.dates.push(date),
-            None => self.watch(table, entry, timeout_ns, from_ns),
+            None => self.begin_date(date),
         }
+    }
+
+    fn begin_date(&mut self, date: Date) {
+        let Date {
+            table,
+            entry,
+            timeout_ns,
+            from_ns,
+        } = date;
+        if let Some(entry) = self.table(table).get(entry) {
+            self.pipeline.stateful.begin_time(table, entry.slot(), from_ns);
+        }
+        self.watch(table, entry, timeout_ns, from_ns);
     }
 
     /// Notes that an entry is gone. Returns its partner, which is to go with it.
@@ -199,18 +213,20 @@ impl Batch<'_> {
         result
     }
 
-    /// Adds an entry whose direct objects begin anew.
-    pub(super) fn insert(&mut self, id: TableId, new: NewEntry) -> Result<EntryId, TableError> {
+    /// Adds an entry whose direct objects begin anew. `from_ns`: as the time of its last hit.
+    pub(super) fn insert(&mut self, id: TableId, new: NewEntry, from_ns: u64) -> Result<EntryId, TableError> {
         let pipeline = self.pipeline;
         if self.draft.is_none() {
-            let reset = |slot| pipeline.reset_direct_objects(id, slot as u64);
+            let reset = |slot| pipeline.reset_direct_objects(id, slot, from_ns);
             return self.table_mut(id).insert_prepared(new, reset);
         }
         let mut taken = 0;
         let entry = self.table_mut(id).insert_prepared(new, |slot| taken = slot)?;
         match &mut self.draft {
-            Some(draft) if self.control.tables[id.index()].uses_slot(taken) => draft.reused_slots.push((id, taken)),
-            _ => pipeline.reset_direct_objects(id, taken as u64),
+            Some(draft) if self.control.tables[id.index()].uses_slot(taken) => {
+                draft.reused_slots.push((id, taken, from_ns))
+            }
+            _ => pipeline.reset_direct_objects(id, taken, from_ns),
         }
         Ok(entry)
     }
@@ -268,8 +284,8 @@ impl Batch<'_> {
             snapshot.tables[index] = Arc::clone(table.view());
             replaced.push(std::mem::replace(&mut self.control.tables[index], table));
         }
-        for (table, slot) in draft.reused_slots {
-            self.pipeline.reset_direct_objects(table, slot as u64);
+        for (table, slot, from_ns) in draft.reused_slots {
+            self.pipeline.reset_direct_objects(table, slot, from_ns);
         }
         self.control.snapshot = draft.snapshot;
         self.control.state_bytes = draft.state_bytes;
@@ -278,7 +294,7 @@ impl Batch<'_> {
             self.control.book.forget(entry, &mut self.released);
         }
         for date in draft.dates {
-            self.watch(date.table, date.entry, date.timeout_ns, date.from_ns);
+            self.begin_date(date);
         }
         self.give_released_back();
     }

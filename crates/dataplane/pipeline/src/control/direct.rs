@@ -57,7 +57,10 @@ impl Pipeline {
         Ok(self.stateful.meters[meter.index()].config(slot).map(rates_from_tables))
     }
 
-    pub(super) fn reset_direct_objects(&self, table: TableId, slot: u64) {
+    /// What belongs to the entry of this slot alone begins anew; `from_ns`: as the time of its last hit.
+    pub(super) fn reset_direct_objects(&self, table: TableId, slot: usize, from_ns: u64) {
+        self.stateful.begin_time(table, slot, from_ns);
+        let slot = slot as u64;
         let declared = &self.program.tables[table.index()];
         if let Some(counter) = declared.direct_counter {
             self.stateful.counters[counter.index()].write(slot, CounterValue::default());

@@ -66,14 +66,14 @@ impl Pipeline {
     /// When an entry is idle, by its [`Record::id`].
     pub fn idle_time(&self, table: TableId, id: u64) -> Option<IdleTime> {
         let control = self.control();
-        Some(idle_time(control.tables[table.index()].get(EntryId(id))?))
+        Some(self.idle_time_of(table, control.tables[table.index()].get(EntryId(id))?))
     }
 
     /// Each entry that may become idle, by its [`Record::id`].
     pub fn idle_times(&self, table: TableId) -> Vec<(u64, IdleTime)> {
         let control = self.control();
         let entries = control.tables[table.index()].entries();
-        let times = entries.map(|entry| (entry.id().0, idle_time(entry)));
+        let times = entries.map(|entry| (entry.id().0, self.idle_time_of(table, entry)));
         times.filter(|(_, idle)| idle.timeout_ns > 0).collect()
     }
 
@@ -141,15 +141,15 @@ impl Pipeline {
             slot: entry.slot() as u64,
             entry: convert::entry_to_control(&self.program, declared, entry),
             is_const: entry.is_const() || declared.entries_are_const,
-            idle: idle_time(entry),
+            idle: self.idle_time_of(table, entry),
         }
     }
-}
 
-fn idle_time(entry: &forebay_tables::Entry) -> IdleTime {
-    IdleTime {
-        timeout_ns: entry.idle_timeout_ns(),
-        last_hit_ns: entry.last_hit_ns(),
+    fn idle_time_of(&self, table: TableId, entry: &forebay_tables::Entry) -> IdleTime {
+        IdleTime {
+            timeout_ns: entry.idle_timeout_ns(),
+            last_hit_ns: self.stateful.last_hit_ns(table, entry.slot()),
+        }
     }
 }
 
@@ -165,8 +165,7 @@ impl Batch<'_> {
         let action = convert::action_from_control(&self.pipeline.program, declared, &entry.action)?;
         let mut new = NewEntry::new(key, priority, action);
         new.idle_timeout_ns = idle.timeout_ns;
-        new.inserted_ns = idle.last_hit_ns;
-        let inserted = self.add(table, new)?;
+        let inserted = self.add(table, new, idle.last_hit_ns)?;
         let slot = self.table(table).get(inserted).map_or(0, |entry| entry.slot() as u64);
         Ok((inserted.0, slot))
     }
@@ -183,14 +182,14 @@ impl Batch<'_> {
             .pipeline
             .find(self.table(table), table, &entry.matches, entry.priority)?;
         self.acquire(table, action.as_ref())?;
-        let timeout = (found.idle_timeout_ns() != idle.timeout_ns).then_some((idle.timeout_ns, idle.last_hit_ns));
+        let timeout = (found.idle_timeout_ns() != idle.timeout_ns).then_some(idle.timeout_ns);
         let modified = self
             .table_mut(table)
             .modify_with_timeout(found.id(), action.clone(), timeout);
         let unused = if modified.is_ok() { found.action() } else { &action };
         self.release(table, unused.as_ref());
-        if let (Ok(()), Some((timeout_ns, from_ns))) = (&modified, timeout) {
-            self.note_date(table, found.id(), timeout_ns, from_ns);
+        if let (Ok(()), Some(timeout_ns)) = (&modified, timeout) {
+            self.note_date(table, found.id(), timeout_ns, idle.last_hit_ns);
         }
         modified.map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
     }

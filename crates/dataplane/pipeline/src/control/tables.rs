@@ -121,29 +121,24 @@ impl Batch<'_> {
         let priority = convert::priority(declared, entry.priority)?;
         let action = convert::action_from_control(&self.pipeline.program, declared, &entry.action)?;
         let new = NewEntry::new(key, priority, action);
-        self.add(id, new).map(drop)
+        self.add(id, new, 0).map(drop)
     }
 
-    /// Adds an entry, and notes what it uses.
-    pub(super) fn add(&mut self, id: TableId, mut new: NewEntry) -> Result<EntryId, ControlError> {
+    /// Adds an entry at this time, and notes what it uses.
+    pub(super) fn add(&mut self, id: TableId, new: NewEntry, now_ns: u64) -> Result<EntryId, ControlError> {
         let declared = &self.pipeline.program.tables[id.index()];
-        // Times of hits are kept where a controller may ask for them.
-        new.inserted_ns = match declared.supports_timeout {
-            true => new.inserted_ns.max(1),
-            false => 0,
-        };
-        let (timeout_ns, from_ns) = (new.idle_timeout_ns, new.inserted_ns);
+        let timeout_ns = new.idle_timeout_ns;
         let action = new.action.clone();
         self.acquire(id, action.as_ref())?;
         let claimed = self.claim_entry(id);
         let inserted = claimed.and_then(|()| {
-            self.insert(id, new).map_err(|error| {
+            self.insert(id, new, now_ns).map_err(|error| {
                 self.disclaim_entry(id);
                 convert::table_error(&self.pipeline.program, declared, error)
             })
         });
         match inserted {
-            Ok(entry) if timeout_ns > 0 => self.note_date(id, entry, timeout_ns, from_ns),
+            Ok(entry) if timeout_ns > 0 => self.note_date(id, entry, timeout_ns, now_ns),
             Ok(_) => {}
             Err(_) => self.release(id, action.as_ref()),
         }

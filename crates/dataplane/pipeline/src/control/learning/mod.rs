@@ -213,8 +213,8 @@ impl Batch<'_> {
             }
             Recipient::NewTimeout { table } => self.change_timeout(table, values, now_ns),
             Recipient::NewEntry { table, action } => {
-                if let Some((new, _)) = self.new_entry((table, action), values, None, now_ns) {
-                    let added = self.add_noted((table, new), None);
+                if let Some((new, _)) = self.new_entry((table, action), values, None) {
+                    let added = self.add_noted((table, new), None, now_ns);
                     self.conclude(added, held);
                 }
             }
@@ -224,13 +224,13 @@ impl Batch<'_> {
                 reverse,
                 reverse_action,
             } => {
-                let Some((new, rest)) = self.new_entry((table, action), values, values.last(), now_ns) else {
+                let Some((new, rest)) = self.new_entry((table, action), values, values.last()) else {
                     return;
                 };
-                let Some((other, _)) = self.new_entry((reverse, reverse_action), rest, values.last(), now_ns) else {
+                let Some((other, _)) = self.new_entry((reverse, reverse_action), rest, values.last()) else {
                     return;
                 };
-                let added = self.add_noted((table, new), Some((reverse, other)));
+                let added = self.add_noted((table, new), Some((reverse, other)), now_ns);
                 self.conclude(added, held);
             }
         }
@@ -242,7 +242,6 @@ impl Batch<'_> {
         (table, action): (TableId, u32),
         values: &'v [Bits],
         profile: Option<&Bits>,
-        now_ns: u64,
     ) -> Option<(NewEntry, &'v [Bits])> {
         let program = &self.pipeline.program;
         let declared = &program.tables[table.index()];
@@ -254,7 +253,6 @@ impl Batch<'_> {
         let call = ActionCall::new(ActionId(listed.0), args.to_vec());
         let mut new = NewEntry::new(key, 0, EntryAction::Call(call));
         new.idle_timeout_ns = self.pipeline.learning.timeout_ns(table, profile);
-        new.inserted_ns = now_ns;
         Some((new, rest))
     }
 
@@ -263,12 +261,13 @@ impl Batch<'_> {
         &mut self,
         (table, new): (TableId, NewEntry),
         other: Option<(TableId, NewEntry)>,
+        now_ns: u64,
     ) -> Result<(EntryKey, Option<EntryKey>), ControlError> {
-        let entry = (table, self.add(table, new)?);
+        let entry = (table, self.add(table, new, now_ns)?);
         let Some((reverse, new)) = other else {
             return Ok((entry, None));
         };
-        match self.add(reverse, new) {
+        match self.add(reverse, new, now_ns) {
             Ok(other) => Ok((entry, Some((reverse, other)))),
             Err(error) => {
                 self.remove_alone(entry)?;
@@ -322,10 +321,8 @@ impl Batch<'_> {
         if entry.idle_timeout_ns() != timeout_ns {
             let action = entry.action().clone();
             // A constant entry keeps its time.
-            let _ = self
-                .table_mut(table)
-                .modify_with_timeout(id, action, Some((timeout_ns, now_ns)));
-            self.watch(table, id, timeout_ns, now_ns);
+            let _ = self.table_mut(table).modify_with_timeout(id, action, Some(timeout_ns));
+            self.note_date(table, id, timeout_ns, now_ns);
         }
     }
 
@@ -378,7 +375,8 @@ impl Batch<'_> {
         let partner = self.control_mut().book.partner(entry);
         let end = |(table, id): EntryKey| {
             let entry = self.table(table).get(id)?;
-            (entry.idle_timeout_ns() > 0).then(|| entry.last_hit_ns().saturating_add(entry.idle_timeout_ns()))
+            let last_hit_ns = self.pipeline.stateful.last_hit_ns(table, entry.slot());
+            (entry.idle_timeout_ns() > 0).then(|| last_hit_ns.saturating_add(entry.idle_timeout_ns()))
         };
         let own = end(entry)?;
         match partner {
