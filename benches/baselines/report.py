@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/baselines.md, and docs/baselines/controllers.csv, from the records: report.py [--check]
+"""Writes the tables of docs/baselines.md, and docs/baselines/controllers.csv and forebay.csv, from the records: report.py [--check]
 
 A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`.
 """
@@ -32,13 +32,13 @@ def curves(record):
     return found
 
 
-def machine_line(record):
+def machine_line(record, when="before it began"):
     """Where and when a record was made."""
     machine, versions = record["machine"], record["versions"]
     known = ", ".join(str(version) for version in versions.values() if version)
     return (
         f"Measured on {record['date']}: {machine['processor']}, {machine['processors']} processors (virtual), Linux {machine['kernel']}, "
-        f"load average {machine['load_average']:.1f} before it began; {known}."
+        f"load average {machine['load_average']:.1f} {when}; {known}."
     )
 
 
@@ -217,10 +217,45 @@ def waiting_table(record):
     return markdown(["messages/s", "way", "delay, ms", "95 %, ms", "bytes/message"], rows)
 
 
+def endurance_table(record):
+    """The long runs with kills: what was lost, and what has counted it."""
+    rows = [
+        [
+            row["way"],
+            f"{row['sensors']:,}",
+            f"{row['seconds']:.0f}",
+            f"{sum(kill != 'server' for kill in row['kills']) if row['way'] == 'bridge' else 0}",
+            f"{sum(kill != 'broker' for kill in row['kills']) if row['way'] == 'bridge' else len(row['kills'])}",
+            f"{row['sent']:,}",
+            f"{row['lost']:,}",
+            "; ".join(f"{count:,} {name}" for name, count in row["counted"].items() if count),
+            f"{row['duplicates']:,}",
+            f"{row['server_us_per_reading']:.1f}",
+            "yes" if row["exact"] else "no",
+        ]
+        for row in record["points"]
+    ]
+    header = [
+        "way",
+        "sensors",
+        "s",
+        "broker killed",
+        "server killed",
+        "readings sent",
+        "lost",
+        "counted as",
+        "duplicates",
+        "server, us/reading",
+        "exact",
+    ]
+    return markdown(header, rows)
+
+
 def tables():
     """All tables by name."""
     baselines = json.loads((RECORDS / "record.json").read_text())
     path = json.loads((RECORDS / "path.json").read_text())
+    endurance = json.loads((RECORDS / "endurance.json").read_text())
     return {
         "machine": machine_line(baselines),
         "goodput": goodput_table(baselines),
@@ -233,14 +268,16 @@ def tables():
         "waiting confirmed": confirmed_table(path, "timeouts"),
         "sensors": sensors_table(path),
         "mqtt": mqtt_table(path),
+        "endurance machine": machine_line(endurance, "at the end"),
+        "endurance": endurance_table(endurance),
     }
 
 
-def controllers_csv(record):
-    """Goodput of both controllers, as `python -m forebay.queueing figures --controllers` reads it: Mpps and Gbps."""
+def goodput_csv(record, wanted):
+    """Goodput of both stages of a contender, as `python -m forebay.queueing figures` reads it: Mpps and Gbps."""
     lines = ["n,arrival_rate,goodput"]
     for (stages, n, contender), points in curves(record).items():
-        if (stages, contender) == ("both", "controllers"):
+        if (stages, contender) == ("both", wanted):
             lines += [f"{n},{row['arrival_per_s'] / 1e6:.6f},{row['goodput_mbps'] / 1e3:.7f}" for row in points]
     return "\n".join(lines) + "\n"
 
@@ -260,7 +297,9 @@ def main():
     if "--check" in sys.argv[1:]:
         return int(new != page)
     PAGE.write_text(new)
-    (RECORDS / "controllers.csv").write_text(controllers_csv(json.loads((RECORDS / "record.json").read_text())))
+    record = json.loads((RECORDS / "record.json").read_text())
+    for contender in ("controllers", "forebay"):
+        (RECORDS / f"{contender}.csv").write_text(goodput_csv(record, contender))
     return 0
 
 

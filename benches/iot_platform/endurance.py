@@ -169,6 +169,9 @@ def run(options):
         begin = time.monotonic()
         for share, what in KILLS:
             time.sleep(max(0, begin + share * options.seconds - time.monotonic()))
+            chain.check()
+            if not platform.wait()["unique readings"]:
+                raise SystemExit(f"no reading comes through; {chain.logs()}")
             print(f"{time.monotonic() - begin:6.1f} s: {what} killed", file=sys.stderr, flush=True)
             platform.kill(what)
         sending.wait()
@@ -195,7 +198,7 @@ def outcome(platform, chain, sensors, first, options):
     link = json.loads(next(chain.folder.glob("*/wan.log")).read_text())
     sent, received = sent_of(first, options.sensors, sensors), received_of(platform.node.folder / "state/receipts.log")
     named = {(device, sequence) for device, _, low, high in missing for sequence in range(low, high + 1)}
-    fillers = bridge["fillers"] if bridge else server["fillers"]
+    fillers = (bridge or server).get("fillers", 0)
     frames, on_the_wan = lost_on_the_wan(link, sensors, fillers)
     counted = {"lost by the WAN": on_the_wan}
     if bridge:
@@ -250,7 +253,11 @@ def main():
     if options.record:
         record = json.loads(options.record.read_text()) if options.record.exists() else {"points": []}
         record["date"] = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-        record |= {"machine": measure.machine(), "forebay": measure.first_line(options.forebay, "--version")}
+        versions = {
+            "forebay": measure.first_line(options.forebay, "--version"),
+            "mosquitto": measure.first_line("mosquitto", "-h"),
+        }
+        record |= {"machine": measure.machine(), "versions": versions}
         record["points"] = [point for point in record["points"] if point["way"] != row["way"]] + [row]
         options.record.write_text(json.dumps(record, indent=1) + "\n")
     return 0 if row["exact"] else 1

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import endurance
 import messages
 import pytest
 import readings
@@ -243,3 +244,12 @@ def test_a_device_application_by_mqtt(tmp_path: Path) -> None:
         finally:
             serving.terminate()
             running.terminate()
+
+
+def test_fillers_in_lost_packets_are_no_lost_readings() -> None:
+    link = {"to_server": {"lost": 2, "dropped": 1}}
+    sensors = {"by_gateway": [375_000, 5], "fillers": 7}
+    # The first gateway ends with a full N-packet: its fillers stay behind. The second one needs three.
+    assert endurance.lost_on_the_wan(link, sensors, fillers_received=3) == (3, 24)
+    assert endurance.lost_on_the_wan(link, sensors, fillers_received=0) == (3, 21)
+    assert endurance.sent_of(10, 2, {"rounds": 1, "more": 1}) == {(10, 0), (10, 1), (11, 0)}
