@@ -9,85 +9,34 @@
 //!
 //! The rows are those of [`forebay_sim::rows`].
 
+use crate::parquet_columns::{self, Values};
 use anyhow::Result;
-use forebay_sim::Row;
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
-use std::sync::Arc;
-
-const SCHEMA: &str = "message results {
-    required binary case (UTF8);
-    required binary measure (UTF8);
-    optional int64 sample;
-    required double value;
-}";
-
-/// The table, column by column.
-#[derive(Default)]
-struct Table {
-    case: Vec<ByteArray>,
-    measure: Vec<ByteArray>,
-    /// Those that are not null.
-    sample: Vec<i64>,
-    /// 1 for a row that has a sample, 0 for one that has none.
-    has_sample: Vec<i16>,
-    value: Vec<f64>,
-}
 
 /// The bytes of a file; `cases` is what goes into results.json.
 ///
 /// # Errors
 /// When the writer does not take the table, which would be a mistake of ours.
 pub fn file(cases: &Value) -> Result<Vec<u8>> {
-    let mut table = Table::default();
+    let (mut names, mut measures, mut samples, mut values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for case in cases.as_array().into_iter().flatten() {
         let name = case["case"].as_str().unwrap_or_default();
-        for part in ["results", "search"] {
-            forebay_sim::rows(part, &case[part])
-                .into_iter()
-                .for_each(|row| table.row(name, row));
+        for row in ["results", "search"]
+            .iter()
+            .flat_map(|part| forebay_sim::rows(part, &case[part]))
+        {
+            names.push(Some(name.to_string()));
+            measures.push(Some(row.measure));
+            samples.push(row.sample);
+            values.push(Some(row.value));
         }
     }
-    table.write()
-}
-
-impl Table {
-    fn row(&mut self, case: &str, row: Row) {
-        self.case.push(case.into());
-        self.measure.push(row.measure.as_str().into());
-        self.sample.extend(row.sample);
-        self.has_sample.push(i16::from(row.sample.is_some()));
-        self.value.push(row.value);
-    }
-
-    fn write(&self) -> Result<Vec<u8>> {
-        let schema = Arc::new(parse_message_type(SCHEMA)?);
-        let properties = Arc::new(WriterProperties::builder().build());
-        let mut bytes = Vec::new();
-        let mut file = SerializedFileWriter::new(&mut bytes, schema, properties)?;
-        let mut group = file.next_row_group()?;
-        for texts in [&self.case, &self.measure] {
-            if let Some(mut column) = group.next_column()? {
-                column.typed::<ByteArrayType>().write_batch(texts, None, None)?;
-                column.close()?;
-            }
-        }
-        if let Some(mut column) = group.next_column()? {
-            let writer = column.typed::<Int64Type>();
-            writer.write_batch(&self.sample, Some(&self.has_sample), None)?;
-            column.close()?;
-        }
-        if let Some(mut column) = group.next_column()? {
-            column.typed::<DoubleType>().write_batch(&self.value, None, None)?;
-            column.close()?;
-        }
-        group.close()?;
-        file.close()?;
-        Ok(bytes)
-    }
+    parquet_columns::file(&[
+        ("case", true, Values::Text(names)),
+        ("measure", true, Values::Text(measures)),
+        ("sample", false, Values::Integers(samples)),
+        ("value", true, Values::Numbers(values)),
+    ])
 }
 
 #[cfg(test)]

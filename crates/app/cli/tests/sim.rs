@@ -65,6 +65,40 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_processors() {
 }
 
 #[test]
+fn each_frame_that_leaves_is_a_line() {
+    let out = folder();
+    let scenario = repository("experiments/table-3/scenario.toml");
+    let file = out.path().join("departures.csv");
+    let departures = file.to_string_lossy();
+    let given = [
+        "sim",
+        &scenario,
+        "--set",
+        "N=2,4",
+        "--set",
+        "TRIAL=20",
+        "--json",
+        "--departures",
+        &departures,
+    ];
+    let ran = forebay(&given);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let results: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let text = std::fs::read_to_string(&file).expect("departures.csv");
+    for case in results.as_array().expect("a list") {
+        let outputs = case["results"]["outputs"].as_array().expect("a list");
+        let frames: u64 = outputs.iter().filter_map(|output| output["frames"].as_u64()).sum();
+        let name = format!("{},", case["case"].as_str().expect("text"));
+        assert_eq!(
+            text.lines().filter(|line| line.starts_with(&name)).count() as u64,
+            frames
+        );
+    }
+    let ran = forebay(&["sim", &scenario, "--find-max", "--departures", &departures]);
+    assert_eq!(ran.code, 2, "{}", ran.stdout);
+}
+
+#[test]
 fn a_mistake_in_a_scenario_has_its_line() {
     let out = folder();
     let scenario = write(

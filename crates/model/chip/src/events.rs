@@ -232,6 +232,28 @@ impl EventQueue {
         Some(event)
     }
 
+    /// When the next event is.
+    pub(crate) fn next_time(&self) -> Option<Picos> {
+        let present = self.present as usize % BUCKETS;
+        let (word, bit) = (present / 64, present % 64);
+        // The first word twice: from the present bucket on, and up to it.
+        let mut words = (0..=WORDS).map(|ahead| {
+            let index = (word + ahead) % WORDS;
+            let mask = match ahead {
+                0 => u64::MAX << bit,
+                WORDS => !(u64::MAX << bit),
+                _ => u64::MAX,
+            };
+            (index, self.occupied[index] & mask)
+        });
+        let near = words.find(|(_, bits)| *bits != 0).map(|(index, bits)| {
+            let bucket = 64 * index + bits.trailing_zeros() as usize;
+            self.waiting[self.first[bucket] as usize].time
+        });
+        let later = self.later.peek().map(|Reverse(event)| event.time);
+        near.into_iter().chain(later).min()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.occupied == [0; WORDS] && self.later.is_empty()
     }
@@ -397,6 +419,11 @@ mod tests {
                 heap.push(Reverse((time, kind, queue.scheduled())));
                 queue.schedule(time, kind, subject(0));
             }
+            assert_eq!(
+                queue.next_time(),
+                heap.peek().map(|Reverse((time, ..))| *time),
+                "round {round}"
+            );
             let until = now + span();
             let due = heap.peek().is_some_and(|Reverse((time, ..))| *time <= until);
             let expected = if due { heap.pop() } else { None };

@@ -173,6 +173,11 @@ impl Network {
         self.events.is_empty()
     }
 
+    /// When something happens next, if nothing comes from outside before.
+    pub fn next_event(&self) -> Option<Picos> {
+        self.events.next_time()
+    }
+
     /// Asks for [`Stop::Wake`] with this number at a time that is not past.
     pub fn wake_at(&mut self, time: Picos, number: u16) {
         let subject = Subject { chip: 0, index: number };

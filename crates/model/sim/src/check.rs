@@ -60,10 +60,15 @@ pub(crate) fn numbers(scenario: &Scenario, reader: &mut Reader<'_>) {
             message: "there is no chip; a scenario has at least one [[chip]]".to_string(),
         });
     }
-    if scenario.traffic.is_empty() && scenario.timer.is_empty() {
+    let is_silent = scenario.traffic.is_empty() && scenario.timer.is_empty();
+    if is_silent != reader.is_cosimulation {
+        let message = match is_silent {
+            true => "there is no traffic; a scenario has at least one [[traffic]] or [[timer]]",
+            false => "in a co-simulation frames come from outside; remove [[traffic]] and [[timer]]",
+        };
         reader.problems.push(crate::Problem {
             line: None,
-            message: "there is no traffic; a scenario has at least one [[traffic]] or [[timer]]".to_string(),
+            message: message.to_string(),
         });
     }
     let messages = &scenario.measure.messages;

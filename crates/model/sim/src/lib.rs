@@ -11,6 +11,8 @@
 //! * [`expand`] gives a text for each combination of parameters; [`Setup::new`] reads one and finds whatever is wrong before
 //!   any time is simulated.
 //! * [`Setup::run`] simulates once. The same setup and seed give the same [`Results`], byte for byte, on any machine.
+//! * [`Setup::run_with_departures`] records every frame that leaves, too.
+//! * [`CoSimulation`] is the network of a scenario without traffic: another simulator submits frames and says how far time goes.
 //! * [`find_max`] searches by halving for the highest load without loss.
 //!
 //! Files, clocks and threads are the caller's: programs and files come through a [`Library`], and a run tells its
@@ -20,6 +22,8 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod cosimulation;
+mod departures;
 mod expression;
 mod frames;
 mod measure;
@@ -40,7 +44,9 @@ mod table;
 mod timer;
 mod words;
 
-pub use forebay_chip::{ChipSpec, Constant};
+pub use cosimulation::{CoSimulation, Left, Past};
+pub use departures::Departure;
+pub use forebay_chip::{ChipSpec, Constant, Picos, Place};
 pub use parameters::{Case, Put, expand};
 pub use results::{
     ChipResults, LatencyResults, Lifted, MessageResults, OutputResults, PortResults, QueueResults, ReorderingResults,

@@ -1,5 +1,6 @@
 //! What is looked at while a simulation runs.
 
+use crate::departures::Record;
 use crate::messages::Messages;
 use crate::reordering::Reordering;
 use crate::results::{LatencyResults, ReorderingResults};
@@ -59,6 +60,8 @@ pub(crate) struct Meter {
     pub(crate) lost: BTreeMap<(Place, Loss), u64>,
     /// Messages one by one, when they are followed.
     pub(crate) messages: Option<Messages>,
+    /// Frames that left, one by one, when they are recorded.
+    pub(crate) departures: Option<Vec<Record>>,
     /// When measurement begins and ends.
     begins: Picos,
     ends: Picos,
@@ -85,6 +88,7 @@ impl Meter {
             outputs: BTreeMap::new(),
             lost: BTreeMap::new(),
             messages: None,
+            departures: None,
             begins: window.0,
             ends: window.1,
             sample,
@@ -160,6 +164,11 @@ impl Meter {
 }
 
 impl StreamMeter {
+    /// When a frame came in, unless that is forgotten.
+    fn arrival(&self, sequence: u64) -> Option<Picos> {
+        (self.next - sequence <= REMEMBERED as u64).then(|| self.arrived[sequence as usize % REMEMBERED])
+    }
+
     /// Where it is noted that a frame of a sequence number has come out.
     fn seen_bit(&self, sequence: u64) -> (usize, u64) {
         let place = sequence as usize % REMEMBERED;
@@ -232,6 +241,16 @@ impl Observer for Meter {
         }
         let stream = (tag >> SEQUENCE_BITS) as usize;
         let sequence = tag & ((1 << SEQUENCE_BITS) - 1);
+        if let Some(departures) = &mut self.departures {
+            departures.push(Record {
+                place,
+                stream,
+                sequence,
+                arrived: self.streams.get(stream).and_then(|meter| meter.arrival(sequence)),
+                departed: time,
+                bytes: frame.len(),
+            });
+        }
         // What a timer has begun belongs to no stream.
         let Some(meter) = self.streams.get_mut(stream) else {
             return;
@@ -241,9 +260,8 @@ impl Observer for Meter {
             return;
         }
         meter.reordering.arrive(sequence);
-        if meter.next - sequence <= REMEMBERED as u64 {
-            let since = time - meter.arrived[sequence as usize % REMEMBERED];
-            meter.latency.saturating_record((since / 1_000).max(1));
+        if let Some(arrived) = meter.arrival(sequence) {
+            meter.latency.saturating_record(((time - arrived) / 1_000).max(1));
         }
     }
 

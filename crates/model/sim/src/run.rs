@@ -1,5 +1,6 @@
 //! A simulation from the first packet to the last.
 
+use crate::departures::Departure;
 use crate::measure::Meter;
 use crate::messages::Messages;
 use crate::results::{ChipResults, OutputResults, PortResults, QueueResults, Results, SourceResults};
@@ -70,6 +71,15 @@ impl Setup {
         let mut simulation = Simulation::new(self, run);
         simulation.pass_time(progress);
         simulation.results(run.seed)
+    }
+
+    /// Simulates the scenario, and records every frame that leaves, in the order of leaving.
+    pub fn run_with_departures(&self, run: Run, progress: &mut dyn Progress) -> (Results, Vec<Departure>) {
+        let mut simulation = Simulation::new(self, run);
+        simulation.meter.departures = Some(Vec::new());
+        simulation.pass_time(progress);
+        let departures = simulation.departures();
+        (simulation.results(run.seed), departures)
     }
 }
 
@@ -238,7 +248,7 @@ impl<'a> Simulation<'a> {
         bits as f64 / (self.measured_us() * 1e3)
     }
 
-    fn name(&self, place: Place) -> String {
+    pub(crate) fn name(&self, place: Place) -> String {
         format!("{}:{}", self.setup.chips[usize::from(place.chip)].name, place.port)
     }
 

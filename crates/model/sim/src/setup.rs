@@ -66,6 +66,8 @@ pub(crate) struct Reader<'a> {
     text: &'a str,
     library: &'a dyn Library,
     ignore_fit: Option<&'a str>,
+    /// Whether frames come from outside, not from the scenario.
+    pub(crate) is_cosimulation: bool,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -83,7 +85,15 @@ impl Setup {
     /// # Errors
     /// Everything that is wrong, in the order of the text as far as possible.
     pub fn new(text: &str, library: &dyn Library) -> Result<Setup, Vec<Problem>> {
-        Setup::read(text, library, None)
+        Setup::read(text, library, None, false)
+    }
+
+    /// Reads a scenario without traffic, for a [`CoSimulation`](crate::CoSimulation).
+    ///
+    /// # Errors
+    /// Everything that is wrong, in the order of the text as far as possible.
+    pub(crate) fn of_cosimulation(case: &Case, library: &dyn Library) -> Result<Setup, Vec<Problem>> {
+        Setup::read(&case.text, library, None, true)
     }
 
     /// Reads a scenario with one value for each parameter, as [`Setup::new`] does. `ignore_fit` is a reason to run
@@ -92,18 +102,24 @@ impl Setup {
     /// # Errors
     /// Everything that is wrong; where a parameter was put in, its value is said too.
     pub fn of_case(case: &Case, library: &dyn Library, ignore_fit: Option<&str>) -> Result<Setup, Vec<Problem>> {
-        Setup::read(&case.text, library, ignore_fit).map_err(|mut problems| {
+        Setup::read(&case.text, library, ignore_fit, false).map_err(|mut problems| {
             problems.iter_mut().for_each(|problem| problem.say_values(&case.put));
             problems
         })
     }
 
-    fn read(text: &str, library: &dyn Library, ignore_fit: Option<&str>) -> Result<Setup, Vec<Problem>> {
+    fn read(
+        text: &str,
+        library: &dyn Library,
+        ignore_fit: Option<&str>,
+        is_cosimulation: bool,
+    ) -> Result<Setup, Vec<Problem>> {
         let scenario: Scenario = toml::from_str(text).map_err(|error| vec![Problem::of_toml(text, &error)])?;
         let mut reader = Reader {
             text,
             library,
             ignore_fit,
+            is_cosimulation,
             problems: Vec::new(),
         };
         check::numbers(&scenario, &mut reader);
@@ -356,7 +372,8 @@ impl Reader<'_> {
     }
 }
 
-fn find_place(chips: &[ChipSetup], text: &str) -> Result<Place, String> {
+/// The port with this name: `chip:port`.
+pub(crate) fn find_place(chips: &[ChipSetup], text: &str) -> Result<Place, String> {
     let (name, port) = text
         .split_once(':')
         .ok_or_else(|| format!("{text:?} is no port; write chip:port, as in \"{}:1\"", chips[0].name))?;

@@ -2,10 +2,10 @@
 
 use super::Status;
 use crate::simulation_progress::Simulations;
-use crate::{files, output, parallel, parquet_table};
+use crate::{departures_table, files, output, parallel, parquet_table};
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_files::Folder;
-use forebay_sim::{Case, Results, Run, Search, SearchResults, Setup};
+use forebay_sim::{Case, Departure, Results, Run, Search, SearchResults, Setup};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,9 @@ pub struct Arguments {
     /// Write every number to a Parquet file: case, measure, sample, value
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
+    /// Write when each frame came and left: Parquet, or CSV if the name ends with .csv
+    #[arg(long, value_name = "FILE", conflicts_with = "find_max")]
+    departures: Option<PathBuf>,
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
@@ -74,14 +77,15 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     if arguments.find_max && setups.iter().any(|(_, setup)| setup.scenario().search_is_missing()) {
         bail!("{}: --find-max needs a table [search] in the scenario", path.display());
     }
-    let mut found = Vec::new();
+    let (mut found, mut departures) = (Vec::new(), Vec::new());
     let progress = Simulations::new(setups.len());
     let work = |(_, setup): &(&Case, Setup)| simulate(setup, arguments, &progress);
-    parallel::in_order(&setups, work, |(case, _), result| {
+    parallel::in_order(&setups, work, |(case, _), (result, left)| {
         if !arguments.json {
             progress.suspend(|| print(case, &result))?;
         }
         found.push((case.name(), result));
+        departures.push((case.name(), left));
         Ok(())
     })?;
     let json = as_json(&found);
@@ -90,6 +94,9 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     }
     if let Some(path) = &arguments.parquet {
         files::write(path, parquet_table::file(&json)?)?;
+    }
+    if let Some(path) = &arguments.departures {
+        files::write(path, departures_table::file(path, &departures)?)?;
     }
     if let Some(folder) = &arguments.out {
         let sample_us = setups.iter().map(|(_, setup)| setup.scenario().sample_us());
@@ -112,14 +119,20 @@ fn prepare<'a>(path: &Path, case: &'a Case, library: &Folder, arguments: &Argume
     Ok((case, setup))
 }
 
-fn simulate(setup: &Setup, arguments: &Arguments, progress: &Simulations) -> Found {
+/// What is found, and the frames that left if they are asked for.
+fn simulate(setup: &Setup, arguments: &Arguments, progress: &Simulations) -> (Found, Vec<Departure>) {
     let seed = arguments.seed.unwrap_or(setup.scenario().seed);
     let mut one = progress.one();
+    let run = Run { seed, gbps: None };
     let found = if arguments.find_max {
         let found = forebay_sim::find_max(setup, Search { seed }, &mut one);
-        Found::Search(Box::new(found.expect("every scenario says how to search")))
+        let found = found.expect("every scenario says how to search");
+        (Found::Search(Box::new(found)), Vec::new())
+    } else if arguments.departures.is_some() {
+        let (results, departures) = setup.run_with_departures(run, &mut one);
+        (Found::Run(Box::new(results)), departures)
     } else {
-        Found::Run(Box::new(setup.run(Run { seed, gbps: None }, &mut one)))
+        (Found::Run(Box::new(setup.run(run, &mut one))), Vec::new())
     };
     progress.finish_one();
     found

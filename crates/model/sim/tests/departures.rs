@@ -1,0 +1,98 @@
+//! Frames that leave, one by one.
+
+use forebay_driver::FileSources;
+use forebay_ir::Program;
+use forebay_sim::{Departure, Library, Results, Run, Setup, Silent};
+
+/// Programs of the repository by their names.
+struct Programs;
+
+impl Library for Programs {
+    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
+        let path = format!("{}/../../../programs/{path}/{path}.p4", env!("CARGO_MANIFEST_DIR"));
+        let provider = FileSources::new();
+        let options = forebay_driver::Options {
+            provider: &provider,
+            include_paths: &[],
+            defines,
+        };
+        let compiled = forebay_driver::compile(&path, &options);
+        compiled.program.ok_or_else(|| format!("cannot compile {path}"))
+    }
+
+    fn text(&self, path: &str) -> Result<String, String> {
+        Err(format!("there is no {path}"))
+    }
+
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+        Err(format!("there is no {path}"))
+    }
+}
+
+const SCENARIO: &str = r#"
+description = "Two streams through one port"
+duration_us = 100
+[[chip]]
+name = "switch"
+spec = "v1model-ideal"
+program = "portfwd"
+commands = """
+add ports ingress_port:1 forward(port:3)
+add ports ingress_port:2 forward(port:3)
+"""
+[[traffic]]
+name = "large"
+to = ["switch:1"]
+gbps = 20
+arrivals = "poisson"
+frame = { udp = { bytes = 1000 } }
+[[traffic]]
+name = "small"
+to = ["switch:2"]
+gbps = 10
+frame = { udp = { bytes = 100 } }
+"#;
+
+fn simulated() -> (Results, Vec<Departure>) {
+    let setup = Setup::new(SCENARIO, &Programs).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let run = Run { seed: 5, gbps: None };
+    let (results, departures) = setup.run_with_departures(run, &mut Silent);
+    assert_eq!(results, setup.run(run, &mut Silent), "recording changes nothing");
+    (results, departures)
+}
+
+#[test]
+fn each_frame_that_leaves_is_recorded_in_order() {
+    let (results, departures) = simulated();
+    assert_eq!(departures.len() as u64, results.outputs[0].frames);
+    assert!(departures.iter().all(|departure| departure.port == "switch:3"));
+    assert!(departures.is_sorted_by_key(|departure| departure.departed_ps));
+    for source in &results.sources {
+        let own = departures
+            .iter()
+            .filter(|departure| departure.source.as_ref() == Some(&source.name));
+        let sequence: Vec<u64> = own.map(|departure| departure.sequence).collect();
+        assert_eq!(sequence, (0..source.sent).collect::<Vec<_>>(), "{}", source.name);
+    }
+}
+
+/// The report's latencies come from a histogram of three digits, of whole nanoseconds, of frames that leave while traffic is sent.
+#[test]
+fn times_are_those_of_the_report() {
+    let (results, departures) = simulated();
+    for (source, bytes) in results.sources.iter().zip([1000, 100]) {
+        let measured = departures
+            .iter()
+            .filter(|departure| departure.source.as_ref() == Some(&source.name) && departure.departed_ps < 100_000_000)
+            .inspect(|departure| assert_eq!(departure.bytes, bytes));
+        let delay = |departure: &Departure| departure.departed_ps - departure.arrived_ps.expect("is remembered");
+        let delays: Vec<f64> = measured.map(|departure| delay(departure) as f64 / 1e3).collect();
+        assert_eq!(delays.len() as u64, source.latency.count);
+        let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+        assert!(
+            (mean - source.latency.mean_ns).abs() < 1.0 + 0.01 * mean,
+            "{mean} ns and {} ns",
+            source.latency.mean_ns
+        );
+    }
+}
