@@ -62,9 +62,11 @@ from ._loss import (
 from ._m_g_1 import m_d_1_waiting_time, m_g_1_waiting_time, m_m_1_waiting_time
 from ._measured import (
     GoodputCurve,
+    MeasuredDistance,
     MeasuredWait,
     departure_distance,
     measured_waiting_time,
+    read_distances,
     read_goodput_curves,
     read_timestamps,
     read_waits,
@@ -80,6 +82,7 @@ __all__ = [
     "Estimate",
     "GoodputCurve",
     "Grouping",
+    "MeasuredDistance",
     "MeasuredWait",
     "Service",
     "UnstableQueueError",
@@ -115,6 +118,7 @@ __all__ = [
     "packet_bytes",
     "payload_ratio",
     "places_for_loss",
+    "read_distances",
     "read_goodput_curves",
     "read_timestamps",
     "read_waits",

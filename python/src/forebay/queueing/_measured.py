@@ -1,9 +1,10 @@
 """What a chip, a switch or a controller has measured, from CSV files, for comparison with the formulas.
 
-Three kinds of file, each with a header line; further columns are ignored, and lines that begin with `#` are comments:
+Four kinds of file, each with a header line; further columns are ignored, and lines that begin with `#` are comments:
 
 * timestamps, a line for each N-packet in the order of arrival: `arrival_s` and `departure_s`, or one of them;
 * waits: `n`, `message_rate`, `service_rate`, `service`, `mean_wait`, and if known `half_width`, in one unit of time;
+* distances of departures: `grouping`, `n`, `service_rate`, `packets`, `distance`, with the rate in units of lambda;
 * goodput curves: `n`, `arrival_rate`, `goodput`.
 """
 
@@ -22,9 +23,11 @@ from ._estimate import Estimate, batch_means
 
 __all__ = [
     "GoodputCurve",
+    "MeasuredDistance",
     "MeasuredWait",
     "departure_distance",
     "measured_waiting_time",
+    "read_distances",
     "read_goodput_curves",
     "read_timestamps",
     "read_waits",
@@ -41,6 +44,17 @@ class MeasuredWait:
     service: str
     mean_wait: float
     half_width: float | None
+
+
+@dataclass(frozen=True)
+class MeasuredDistance:
+    """A Kolmogorov-Smirnov distance from Erlang-N of N-packets that left something else than this package's simulation, with fixed service."""
+
+    grouping: str
+    n: int
+    service_rate: float
+    packets: int
+    distance: float
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,16 @@ def read_waits(path: str | Path) -> list[MeasuredWait]:
         half = _number(path, line, row, "half_width") if row.get("half_width") else None
         waits.append(MeasuredWait(_integer(path, line, row, "n"), rate, mu, row["service"], mean, half))
     return waits
+
+
+def read_distances(path: str | Path) -> list[MeasuredDistance]:
+    """The lines of a file of distances."""
+    distances = []
+    for line, row in _rows(path, ("grouping", "n", "service_rate", "packets", "distance")):
+        rate, distance = (_number(path, line, row, name) for name in ("service_rate", "distance"))
+        n, packets = (_integer(path, line, row, name) for name in ("n", "packets"))
+        distances.append(MeasuredDistance(row["grouping"], n, rate, packets, distance))
+    return distances
 
 
 def read_goodput_curves(path: str | Path) -> dict[int, GoodputCurve]:

@@ -6,8 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._measured import GoodputCurve, MeasuredWait, read_goodput_curves, read_waits
-from . import buffers, claims, figure_7, figure_9, figure_10, figure_12, payload, superposition, waits
+from .._measured import (
+    GoodputCurve,
+    MeasuredDistance,
+    MeasuredWait,
+    read_distances,
+    read_goodput_curves,
+    read_waits,
+)
+from . import buffers, claims, experiments, figure_7, figure_9, figure_10, figure_12, payload, superposition, waits
 from ._effort import NORMAL, Effort
 from ._table import Table
 from .claims import Tables
@@ -22,10 +29,13 @@ class Options:
     chip_waits: Path | None = None
     chip_multicast_waits: Path | None = None
     switch_waits: Path | None = None
+    chip_departures: Path | None = None
+    switch_departures: Path | None = None
     chip_goodput: Path | None = None
     switch_goodput: Path | None = None
     controllers: Path | None = None
     repository: Path | None = None
+    experiments: Path | None = None
     seconds: float | None = None
     charts: bool = True
     png: bool = False
@@ -46,6 +56,8 @@ def write_figures(out: Path, effort: Effort = NORMAL, options: Options = Options
     claims.write_markdown(tables["claims"], out / "claims.md")
     if options.charts:
         _draw(tables, out, options.png)
+    if options.experiments is not None:
+        experiments.write(tables, out, options.experiments)
     return tables, cache.left
 
 
@@ -57,9 +69,9 @@ def _tables(cache: waits.Cache, effort: Effort, options: Options) -> Tables:
     tables = [
         payload.table(),
         superposition.table(effort),
-        figure_7.table(effort),
+        figure_7.table(effort, _distances(options.chip_departures), _distances(options.switch_departures)),
         figure_7.histogram(effort),
-        figure_9.table(effort, _curves(options.chip_goodput), _curves(options.switch_goodput)),
+        figure_9.table(effort, _curves(options.chip_goodput)),
         figure_9.ratios(options.repository),
         figure_9.inversion(effort),
         waits.roots(),
@@ -85,7 +97,7 @@ def _tables(cache: waits.Cache, effort: Effort, options: Options) -> Tables:
             )
         )
     if options.controllers is not None:
-        tables.append(figure_12.table(_curves(options.controllers)))
+        tables.append(figure_12.table(_curves(options.controllers), _curves(options.switch_goodput)))
     return {table.name: table for table in tables}
 
 
@@ -109,6 +121,10 @@ def _draw(tables: Tables, out: Path, png: bool) -> None:
 
 def _waits(file: Path | None) -> list[MeasuredWait]:
     return [] if file is None else read_waits(file)
+
+
+def _distances(file: Path | None) -> list[MeasuredDistance]:
+    return [] if file is None else read_distances(file)
 
 
 def _curves(file: Path | None) -> dict[int, GoodputCurve]:

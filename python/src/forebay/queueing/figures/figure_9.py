@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._buffer import loss_with_buffer
 from .._goodput import FRAMING_BYTES, PAYLOAD_BYTES, packet_bytes
 from .._loss import (
     accepted_rate,
@@ -25,14 +26,14 @@ from ._chart import COLOURS, axes, finish, shade
 from ._effort import Effort
 from ._table import Cell, Table
 
-__all__ = ["LINE_RATE_MPPS", "draw", "inversion", "ratios", "table"]
+__all__ = ["ARRIVALS", "LINE_RATE_MPPS", "PAYLOAD_GBPS", "at", "draw", "inversion", "ratios", "table"]
 
 LINE_GBPS = 100.0
 LINE_RATE_MPPS = LINE_GBPS * 1e3 / (8 * packet_bytes(1, framing_bytes=FRAMING_BYTES))
 """Messages a second, in millions, that fill a port: mu_1."""
 
-_PAYLOAD_GBPS = 8 * PAYLOAD_BYTES / 1e3
-_ARRIVALS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+PAYLOAD_GBPS = 8 * PAYLOAD_BYTES / 1e3
+ARRIVALS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 
 # Table 3 (resubmission) and Table 4 (multicast) of Wang et al., JNCA 142, 2019, S = 22: Gbps of N-packets on the wire, the
 # same authors' switch; and Table 2, what the output port allows.
@@ -44,19 +45,20 @@ _LOSS_FREE_GBPS = {
 _EXPERIMENTS = {"resubmission": "table-3", "multicast": "table-4"}
 
 
-def table(effort: Effort, chip: dict[int, GoodputCurve], switch: dict[int, GoodputCurve]) -> Table:
+def table(effort: Effort, chip: dict[int, GoodputCurve]) -> Table:
     """A row for each N = 1 ... 8 and arrival rate."""
     result = Table(
         "figure-9",
         "Goodput of the second switch without a buffer, G/D/1/1",
         "arrival_mpps: messages; load: over mu_1, the line rate; goodput in Gbps of payload. formula: Poisson messages, "
         "(lambda / N) / (1 + m(D)) N-packets, Delta_N = 1; simulation: the same by simulation; constant: a tester that sends at "
-        "a constant rate, which loses nothing below mu_1. The paper shows its curves as a picture without figures.",
+        "a constant rate, which loses nothing below mu_1; one_place: formula for Poisson messages and a port with room for one "
+        "N-packet that waits; chip: the timed model with such a port. The software switch is in figure-12: its rates are others. The paper shows its curves as a picture without figures.",
     )
     for n in range(1, 9):
-        for load in _ARRIVALS:
+        for load in ARRIVALS:
             rate = load * LINE_RATE_MPPS
-            formula = n * _PAYLOAD_GBPS * float(accepted_rate(n, rate, n / LINE_RATE_MPPS))
+            formula = n * PAYLOAD_GBPS * float(accepted_rate(n, rate, n / LINE_RATE_MPPS))
             result.rows.append(
                 {
                     "n": n,
@@ -64,10 +66,13 @@ def table(effort: Effort, chip: dict[int, GoodputCurve], switch: dict[int, Goodp
                     "arrival_mpps": rate,
                     "published": None,
                     "formula": formula,
-                    "simulation": n * _PAYLOAD_GBPS * _simulate(n, rate, n / LINE_RATE_MPPS, effort.loss),
+                    "simulation": n * PAYLOAD_GBPS * _simulate(n, rate, n / LINE_RATE_MPPS, effort.loss),
                     "constant": _constant(load),
-                    "chip": _at(chip, n, rate),
-                    "switch": _at(switch, n, rate),
+                    "one_place": n
+                    * PAYLOAD_GBPS
+                    * (rate / n)
+                    * (1 - loss_with_buffer(n, rate, LINE_RATE_MPPS / n, 1, "fixed")),
+                    "chip": at(chip, n, rate),
                 }
             )
     return result
@@ -127,10 +132,13 @@ def draw(rows: Table, delta: Table, folder: Path, png: bool = False) -> None:
         arrival = [row["arrival_mpps"] for row in chosen]
         left.plot(arrival, [row["formula"] for row in chosen], color=shade(n - 1, 8), label=f"N = {n}, formula")
         left.plot(arrival, [row["simulation"] for row in chosen], "x", color=shade(n - 1, 8))
-        for name, marker in (("chip", "s"), ("switch", "^")):
-            if any(row[name] is not None for row in chosen):
-                left.plot(arrival, [row[name] for row in chosen], marker, color=shade(n - 1, 8))
+        if any(row["chip"] is not None for row in chosen):
+            left.plot(arrival, [row["one_place"] for row in chosen], ":", color=shade(n - 1, 8), linewidth=0.8)
+            left.plot(arrival, [row["chip"] for row in chosen], "s", color=shade(n - 1, 8), markersize=3)
     left.plot([], [], "x", color="black", label="simulation")
+    if any(row["chip"] is not None for row in rows.rows):
+        left.plot([], [], ":", color="black", linewidth=0.8, label="one place, formula")
+        left.plot([], [], "s", color="black", markersize=3, label="one place, chip")
     loads = np.linspace(0.01, 3, 600)
     left.plot(
         loads * LINE_RATE_MPPS,
@@ -178,7 +186,7 @@ def _constant(load: float) -> float:
     """D/D/1/1: of N-packets that come each 1 / load service times, one is taken in the first multiple that is not shorter."""
     gap = 1 / load
     taken_every = gap * np.ceil(1 / gap - 1e-12) if gap < 1 else gap
-    return float(_PAYLOAD_GBPS * LINE_RATE_MPPS / taken_every)
+    return float(PAYLOAD_GBPS * LINE_RATE_MPPS / taken_every)
 
 
 def _ratio(n: int, gbps: float) -> float:
@@ -195,8 +203,15 @@ def _model_rates(repository: Path | None, method: str) -> dict[int, float]:
     return {int(row["parameters"]["N"]): float(row["model"]) for row in found}
 
 
-def _at(curves: dict[int, GoodputCurve], n: int, rate: float) -> Cell:
+def at(curves: dict[int, GoodputCurve], n: int, rate: float) -> Cell:
     if n not in curves:
         return None
-    value = float(curves[n].at(rate))
+    # The last digits of a file may put a measured point outside.
+    value = float(curves[n].at(float(np.clip(rate, *_ends(curves[n], rate)))))
     return None if np.isnan(value) else value
+
+
+def _ends(curve: GoodputCurve, rate: float) -> tuple[float, float]:
+    """The measured range, as far as `rate` is not outside of it by more than a millionth."""
+    first, last = float(curve.arrival_rate[0]), float(curve.arrival_rate[-1])
+    return (first, last) if first * (1 - 1e-6) <= rate <= last * (1 + 1e-6) else (rate, rate)

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from .._ciw import simulate_waiting_time_ciw
 from .._e_n_d_1 import e_n_d_1_waiting_time
 from .._e_n_m_1 import e_n_m_1_root, e_n_m_1_root_closed_form, e_n_m_1_waiting_time
@@ -168,14 +170,19 @@ def draw(rows: Table, folder: Path, png: bool = False) -> None:
 
 
 def draw_measured(rows: Table, folder: Path, png: bool = False) -> None:
-    """Waits over load: formula as a line, what was measured as markers of the same colour."""
+    """Waits over load: formula as a line, what was measured as markers of the same colour, one kind a source."""
     figure, chart = axes()
+    sources = list(dict.fromkeys(str(row["source"]) for row in rows.rows))
     for colour, n in zip(COLOURS, sorted({int(str(row["n"])) for row in rows.rows}), strict=False):
-        chosen = sorted(rows.select(n=n), key=lambda row: float(str(row["service_rate"])))
-        load = [1 / (n * float(str(row["service_rate"]))) for row in chosen]
-        for key, style, label in (("formula", "-", "formula"), ("measured", "o", str(chosen[0]["source"]))):
-            wait = [float(str(row[key])) * float(str(row["service_rate"])) for row in chosen]
-            chart.semilogy(load, wait, style, color=colour, label=f"N = {n}, {label}")
+        for index, source in enumerate(sources):
+            chosen = sorted(rows.select(n=n, source=source), key=lambda row: float(str(row["service_rate"])))
+            rates = np.array([row["service_rate"] for row in chosen], dtype=float)
+            formula, measured = (np.array([row[key] for row in chosen], dtype=float) for key in ("formula", "measured"))
+            label = f"N = {n}, formula" if index == 0 else None
+            chart.semilogy(1 / (n * rates), formula * rates, color=colour, label=label)
+            chart.semilogy(1 / (n * rates), measured * rates, "os^"[index], color=colour)
+    for marker, source in zip("os^", sources, strict=False):
+        chart.plot([], [], marker, color="black", label=source)
     chart.set_xlabel("load of the second switch, $\\lambda / (N \\mu_N)$")
     chart.set_ylabel("mean wait (service times)")
     legend(figure, chart)
