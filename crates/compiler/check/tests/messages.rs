@@ -56,7 +56,7 @@ const SAMPLES: &[(&str, &str)] = &[
         "W0707",
         "control c(in bool b, out bit<8> y) { apply { if (b) { y = 1; } } }",
     ),
-    ("E0214", "@field_list(1) typedef bit<8> t;"),
+    ("W0203", "@field_list(1) typedef bit<8> t;"),
     ("W0202", "struct S { @field_lists(1) bit<8> x; }"),
     ("E0301", "const bit<8> a = true;"),
     ("E0302", "const bool a = 1 && true;"),

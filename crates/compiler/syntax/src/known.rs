@@ -145,6 +145,13 @@ pub struct Known {
     pub places: &'static [Place],
 }
 
+impl Known {
+    /// Whether it has an effect there.
+    pub fn belongs_on(&self, place: Place) -> bool {
+        self.places.is_empty() || self.places.contains(&place)
+    }
+}
+
 const MAX_SIZE: i64 = i32::MAX as i64;
 
 /// Keys of `@pkginfo` (P4Runtime specification, "PkgInfo").

@@ -18,25 +18,39 @@ impl Checker {
         for (index, annotation) in annotations.iter().enumerate() {
             let mut annotation = annotation.clone();
             self.evaluate_structured(&mut annotation);
-            match known::find(&annotation.name.name) {
-                Some(known) => self.check_known(known, place, &mut annotation),
+            let has_effect = match known::find(&annotation.name.name) {
+                Some(known) if !known.belongs_on(place) => self.warn_misplaced(known, place, &annotation),
+                Some(known) => self.check_known(known, &mut annotation),
                 None => self.warn_misspelt(&annotation),
-            }
+            };
             self.check_repetition(&annotation, &annotations[..index]);
-            evaluated.push(annotation);
+            if has_effect {
+                evaluated.push(annotation);
+            }
         }
         self.check_package_keys("pkginfo", annotations);
         self.check_package_keys("platform_property", annotations);
         evaluated
     }
 
-    fn warn_misspelt(&mut self, annotation: &Annotation) {
+    /// Compilers ignore an annotation at a place where it means nothing, and programs that have one are in use. It has no effect.
+    fn warn_misplaced(&mut self, known: &Known, place: Place, annotation: &Annotation) -> bool {
+        let places: Vec<String> = known.places.iter().map(Place::to_string).collect();
+        let message = format!("@{} has no effect on {place}", known.name);
+        let warning = Diagnostic::warning(codes::MISPLACED_ANNOTATION, annotation.span, message);
+        self.report(warning.hint(format!("it belongs on {}", places.join(", "))));
+        false
+    }
+
+    /// Other annotations may mean something to somebody else.
+    fn warn_misspelt(&mut self, annotation: &Annotation) -> bool {
         let name = &annotation.name.name;
         if let Some(meant) = known::probably_meant(name) {
             let message = format!("the annotation @{name} is not known, and has no effect");
             let warning = Diagnostic::warning(codes::UNKNOWN_ANNOTATION, annotation.name.span, message);
             self.report(warning.hint(format!("did you mean `@{meant}`?")));
         }
+        true
     }
 
     /// A program may be described by several annotations of a name, but each key stands once (P4Runtime §6.2).
@@ -121,13 +135,7 @@ impl Checker {
 
     // ---- Known annotations
 
-    fn check_known(&mut self, known: &Known, place: Place, annotation: &mut Annotation) {
-        if !known.places.is_empty() && !known.places.contains(&place) {
-            let places: Vec<String> = known.places.iter().map(Place::to_string).collect();
-            let message = format!("@{} has no effect on {place}", known.name);
-            let error = Diagnostic::error(codes::MISPLACED_ANNOTATION, annotation.span, message);
-            return self.report(error.hint(format!("it belongs on {}", places.join(", "))));
-        }
+    fn check_known(&mut self, known: &Known, annotation: &mut Annotation) -> bool {
         if let AnnotationBody::ExpressionList(expressions) = &annotation.body {
             annotation.arguments = expressions.iter().cloned().map(AnnotationArgument::Value).collect();
         }
@@ -148,6 +156,7 @@ impl Checker {
         if !is_good {
             annotation.arguments.clear();
         }
+        true
     }
 
     fn invalid_annotation(&mut self, span: Span, message: String) -> bool {

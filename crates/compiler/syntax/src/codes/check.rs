@@ -29,8 +29,8 @@ codes! {
         "The values in an annotation that has a meaning, and in one with square brackets, must be compile-time constants of type int, string or bool: literals, names of constants and of enum members, and operations on these. The message says what the annotation takes.";
     E0213 HIDDEN_PARAMETER: "variable hides a parameter",
         "A variable in a block has the name of a parameter around it, which could not be used any more. Choose another name.";
-    E0214 MISPLACED_ANNOTATION: "annotation at a place where it has no effect",
-        "The annotation has a meaning, but not on a declaration of this kind, so it would do nothing. The message lists where it belongs.";
+    W0203 MISPLACED_ANNOTATION: "annotation at a place where it has no effect",
+        "The annotation has a meaning, but not on a declaration of this kind, so it does nothing. The message lists where it belongs.";
     W0202 UNKNOWN_ANNOTATION: "annotation probably misspelt",
         "Annotations that are not known are allowed and have no effect. The name of this one, or of a key in it, is so close to one that has a meaning that it is probably a mistake.";
     W0201 SHADOWED_NAME: "declaration hides another",
