@@ -40,6 +40,8 @@ losses! {
     QueueThreshold = "queue_threshold",
     /// The packet buffer was full.
     BufferFull = "buffer_full",
+    /// Neither the pool nor the headroom of the packet's port and queue had room for it.
+    HeadroomFull = "headroom_full",
     /// The egress port does not exist.
     NoSuchPort = "no_such_port",
     /// A link lost the frame, as its specification asks.

@@ -7,6 +7,7 @@ use crate::ingress::IngressLine;
 use crate::network::{Observer, Place};
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::Origin;
+use crate::pfc::{Pfc, PfcConfig};
 use crate::port::{Port, PortConfig};
 use crate::sharing::ingress_and_egress_share_state;
 use crate::spec::ChipSpec;
@@ -26,13 +27,18 @@ const DIGESTS_MAX: usize = 1024;
 pub struct ChipConfig {
     /// What kind of chip it is.
     pub spec: ChipSpec,
-    /// The program, with its tables.
+    /// The program, with its tables and its state: registers and meters.
     pub pipeline: Arc<Pipeline>,
+    /// The same program for the second and each further of the chip's pipelines, when each has registers and meters of its
+    /// own; none when all share those of [`ChipConfig::pipeline`].
+    pub of_other_pipes: Vec<Arc<Pipeline>>,
     /// The ports that are not as the specification has them.
     pub ports: Vec<PortConfig>,
     /// How many groups of ports there are that carry what these carry, of which one is simulated: what their queues hold is
     /// taken so often from the packet buffer. Usually 1.
     pub alike: u32,
+    /// Priority flow control, if there is any.
+    pub pfc: Option<PfcConfig>,
     /// Begins the sequence of random numbers that programs see.
     pub seed: u64,
 }
@@ -86,11 +92,14 @@ pub(crate) struct Chip {
     pub(crate) number: u16,
     pub(crate) spec: ChipSpec,
     pub(crate) timing: Timing,
-    pub(crate) worker: Worker,
+    /// One for all pipelines, or one for each when registers and meters belong to a pipeline: [`Port::state`] says which.
+    workers: Vec<Worker>,
     pub(crate) ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) buffer: PacketBuffer,
-    pub(crate) line: IngressLine,
+    pub(crate) pfc: Option<Box<Pfc>>,
+    /// Packets in ingress, by worker.
+    pub(crate) lines: Vec<IngressLine>,
     /// Clones from egress on their way to the traffic manager, with their time, the port that they come from and what the
     /// egress parser takes for them.
     pub(crate) clones: VecDeque<(Picos, u16, QueuedPacket, u32)>,
@@ -122,11 +131,19 @@ impl<O> Context<'_, O> {
 
 impl Chip {
     pub(crate) fn new(number: u16, config: ChipConfig) -> Chip {
-        let ChipConfig { spec, pipeline, .. } = config;
+        let ChipConfig {
+            spec,
+            pipeline,
+            of_other_pipes,
+            ..
+        } = config;
         let timing = Timing::new(&spec, pipeline.program(), pipeline.resubmits());
+        let in_bursts = !ingress_and_egress_share_state(pipeline.program());
+        let draws_random_numbers = pipeline.program().draws_random_numbers();
+        let workers: Vec<Worker> = [pipeline].into_iter().chain(of_other_pipes).map(Worker::new).collect();
         let ports_of_pipe = spec.ports.count.div_ceil(spec.pipelines.count);
         let mut ports: Vec<Port> = (0..spec.ports.count)
-            .map(|port| Port::new(&spec, &timing, port / ports_of_pipe))
+            .map(|port| Port::new(&spec, &timing, port / ports_of_pipe, workers.len()))
             .collect();
         for port in &config.ports {
             ports[usize::from(port.number)].configure(port);
@@ -140,18 +157,43 @@ impl Chip {
             pipes: (0..spec.pipelines.count).map(pipe).collect(),
             ports,
             buffer: PacketBuffer::new(&spec.buffer, config.alike),
+            pfc: config.pfc.map(|pfc| Box::new(Pfc::new(pfc, spec.ports.count))),
             timing,
-            line: IngressLine::new(!ingress_and_egress_share_state(pipeline.program())),
+            lines: workers.iter().map(|_| IngressLine::new(in_bursts)).collect(),
             clones: VecDeque::new(),
             late: Vec::new(),
-            seeds: Seeds((pipeline.program().draws_random_numbers()).then(|| SplitMix64::new(config.seed))),
+            seeds: Seeds(draws_random_numbers.then(|| SplitMix64::new(config.seed))),
             books: Books::default(),
             digests: Vec::new(),
             digests_lost: 0,
             egress_decisions: Vec::new(),
-            worker: Worker::new(pipeline),
+            workers,
             spec,
         }
+    }
+
+    /// What executes the program for packets of a port.
+    #[inline]
+    pub(crate) fn worker_of(&mut self, port: u16) -> &mut Worker {
+        let state = self.ports[usize::from(port)].state;
+        &mut self.workers[usize::from(state)]
+    }
+
+    /// The program with the tables and the state of the first pipeline.
+    pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
+        self.workers[0].pipeline()
+    }
+
+    /// Keeps tables pinned, or lets them go.
+    pub(crate) fn pin_tables(&mut self, pinned: bool) {
+        self.workers.iter_mut().for_each(|worker| worker.stay_pinned(pinned));
+    }
+
+    /// What executes ingress for packets of a pipeline, the packets that are in it, and how long everything takes.
+    #[inline]
+    pub(crate) fn of_ingress(&mut self, state: u16) -> (&mut Worker, &mut IngressLine, &Timing) {
+        let state = usize::from(state);
+        (&mut self.workers[state], &mut self.lines[state], &self.timing)
     }
 
     /// A packet comes to a port's parser.
@@ -178,7 +220,7 @@ impl Chip {
         context: &mut Context<'_, O>,
     ) {
         self.lose(port, packet.tag, loss, context);
-        self.worker.discard_arrived(packet);
+        self.worker_of(port).discard_arrived(packet);
     }
 
     /// A frame as the ingress pipeline wants it; the time is set when it enters.
@@ -187,7 +229,7 @@ impl Chip {
             ingress_port: ingress_port.into(),
             ..IngressArguments::default()
         };
-        let mut packet = self.worker.packet(bytes, arguments);
+        let mut packet = self.worker_of(ingress_port).packet(bytes, arguments);
         packet.tag = tag;
         packet
     }
@@ -229,6 +271,7 @@ impl Chip {
     /// Packets in all its parts, counted one by one.
     pub(crate) fn packets(&self) -> u64 {
         let ports: u64 = self.ports.iter().map(Port::packets).sum();
-        ports + self.line.packets() + (self.clones.len() + self.late.len()) as u64
+        let in_ingress: u64 = self.lines.iter().map(IngressLine::packets).sum();
+        ports + in_ingress + (self.clones.len() + self.late.len()) as u64
     }
 }

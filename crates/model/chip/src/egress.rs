@@ -38,7 +38,11 @@ impl Chip {
         let parse = port.egress_parser.take(parse_parts.into());
         let start = Start { begins, parse };
         let (length, tag) = (waiting.length, waiting.packet.tag);
-        let fate = self.execute_egress(waiting, depth_behind, start.begins);
+        if self.pfc.is_some() {
+            let (from, queue) = (waiting.from, usize::from(waiting.packet.priority));
+            self.release(from, queue, (length, waiting.in_headroom), context);
+        }
+        let fate = self.execute_egress(index, waiting, depth_behind, start.begins);
         if !self.egress_decisions.is_empty() {
             self.after_egress(index, start, parse_parts, context);
         }
@@ -60,7 +64,7 @@ impl Chip {
 
     /// What becomes of the packet itself; all other decisions are kept.
     #[inline]
-    fn execute_egress(&mut self, waiting: Waiting, depth_behind: u32, start: Picos) -> EgressDecision {
+    fn execute_egress(&mut self, index: u16, waiting: Waiting, depth_behind: u32, start: Picos) -> EgressDecision {
         self.books.egress_passes += 1;
         let arguments = EgressArguments {
             timestamp_us: microseconds(start),
@@ -69,10 +73,11 @@ impl Chip {
             deq_qdepth: depth_behind,
             random_seed: self.seeds.next(),
         };
-        let decisions = &mut self.egress_decisions;
+        let mut decisions = std::mem::take(&mut self.egress_decisions);
         let decide = |decision| decisions.push(decision);
-        self.worker
+        self.worker_of(index)
             .egress_of_one(waiting.packet, &arguments, decide, &mut NoTrace);
+        self.egress_decisions = decisions;
         self.egress_decisions.pop().expect("something becomes of every packet")
     }
 
@@ -129,7 +134,7 @@ impl Chip {
             port: index,
         };
         context.observer.departed(place, &bytes, tag, arrives);
-        self.worker.recycle(bytes);
+        self.worker_of(index).recycle(bytes);
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Kind {
     CloneDone,
     /// A frame that a fault has held up reaches the other end of its wire.
     Late,
+    /// A pause frame has reached the other end of a port's wire.
+    Pause,
     /// A port may take a packet from its queues.
     PortReady,
     /// Whoever runs the simulation wanted to be woken.
@@ -64,7 +66,8 @@ impl Event {
             2 => Kind::IngressDone,
             3 => Kind::CloneDone,
             4 => Kind::Late,
-            5 => Kind::PortReady,
+            5 => Kind::Pause,
+            6 => Kind::PortReady,
             _ => Kind::Wake,
         }
     }

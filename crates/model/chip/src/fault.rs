@@ -97,7 +97,7 @@ impl Chip {
             }
             Some(Mishap::Lost) => {
                 self.lose(index, frame.tag, Loss::InjectedFault, context);
-                self.worker.discard_arrived(frame);
+                self.worker_of(index).discard_arrived(frame);
                 [None, None]
             }
         }

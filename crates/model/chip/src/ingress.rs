@@ -52,7 +52,7 @@ impl Inside {
     }
 }
 
-/// Packets between parser and traffic manager, of all pipelines together in the order of their entry.
+/// Packets between parser and traffic manager, of all pipelines with the same registers in the order of their entry.
 pub(crate) struct IngressLine {
     inside: VecDeque<Inside>,
     /// What else the program decided about those for which it was executed.
@@ -89,13 +89,15 @@ impl Chip {
         }
         port.has_clock = false;
         let (packet, arrival) = port.channel.finish();
+        let state = port.state;
         let leaves = context.now + self.timing.ingress_latency;
-        context.schedule(leaves, Kind::IngressDone, 0);
+        context.schedule(leaves, Kind::IngressDone, state);
         if let Some(duration) = port.channel.begin(&self.timing) {
             context.schedule(context.now + duration, Kind::Parsed, index);
         }
         self.books.ingress_passes += 1;
-        self.line.inside.push_back(Inside {
+        let line = &mut self.lines[usize::from(state)];
+        line.inside.push_back(Inside {
             port: index,
             entered: context.now,
             random_seed: self.seeds.next(),
@@ -106,16 +108,17 @@ impl Chip {
             first: Cell::new(None),
             wanted: Cell::default(),
         });
-        if !self.line.in_bursts {
-            self.execute_ingress(self.line.inside.len() - 1);
+        if !line.in_bursts {
+            let last = line.inside.len() - 1;
+            self.execute_ingress(state, last);
         }
     }
 
-    /// Executes the program for packets from this place in the line on, where none has been before.
+    /// Executes the program for packets from this place in a line on, where none has been before.
     #[inline(never)]
-    fn execute_ingress(&mut self, place: usize) {
-        let IngressLine { inside, others, .. } = &mut self.line;
-        let timing = &self.timing;
+    fn execute_ingress(&mut self, state: u16, place: usize) {
+        let (worker, line, timing) = self.of_ingress(state);
+        let IngressLine { inside, others, .. } = line;
         let burst = place..inside.len().min(place + BURST);
         let packets = inside.range(burst).filter_map(Inside::take);
         let decide = |index, decision| {
@@ -136,16 +139,18 @@ impl Chip {
                 _ => others.push_back(decision),
             }
         };
-        self.worker.ingress_each(packets, decide, &mut NoTrace);
+        worker.ingress_each(packets, decide, &mut NoTrace);
     }
 
-    /// The first packet leaves ingress.
+    /// The first packet of a line leaves ingress.
     #[inline]
-    pub(crate) fn ingress_done<O: Observer>(&mut self, context: &mut Context<'_, O>) {
-        if self.line.inside.front().is_some_and(|first| first.decisions.get() == 0) {
-            self.execute_ingress(0);
+    pub(crate) fn ingress_done<O: Observer>(&mut self, state: u16, context: &mut Context<'_, O>) {
+        let first = self.lines[usize::from(state)].inside.front();
+        if first.is_some_and(|first| first.decisions.get() == 0) {
+            self.execute_ingress(state, 0);
         }
-        let leaves = self.line.inside.pop_front().expect("a packet leaves that is inside");
+        let line = &mut self.lines[usize::from(state)];
+        let leaves = line.inside.pop_front().expect("a packet leaves that is inside");
         let first = leaves.first.into_inner().expect("something was decided about it");
         let decisions = leaves.decisions.get();
         match first {
@@ -169,6 +174,7 @@ impl Chip {
         (port, tag, arrival): (u16, u64, Arrival),
         context: &mut Context<'_, O>,
     ) {
+        let state = usize::from(self.ports[usize::from(port)].state);
         let mut fates = 0;
         let mut next = Some(first);
         while let Some(decision) = next {
@@ -187,7 +193,7 @@ impl Chip {
             }
             next = match others {
                 0 => None,
-                _ => self.line.others.pop_front(),
+                _ => self.lines[state].others.pop_front(),
             };
             others = others.saturating_sub(1);
         }

@@ -27,8 +27,8 @@
 //! [`Network::audit`] counts those inside one by one and compares.
 //!
 //! # What is not modelled
-//! Bits on serial lanes, forward error correction, pause frames, cut-through (a frame is parsed when its last byte has
-//! come), the delay of table writes, headroom and pauses, and the sharing of buffer cells by copies of a packet (each copy is charged).
+//! Bits on serial lanes, forward error correction, cut-through (a frame is parsed when its last byte has come), the delay of
+//! table writes, the wire's time that pause frames take, and the sharing of buffer cells by copies of a packet (each copy is charged).
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
@@ -43,9 +43,11 @@ mod fault;
 mod ingress;
 mod link;
 mod network;
+mod outside;
 mod pacer;
 mod parse;
 mod parser_channel;
+mod pfc;
 mod port;
 mod scheduler;
 mod sharing;
@@ -58,7 +60,10 @@ pub use chip::ChipConfig;
 pub use fault::FaultSpec;
 pub use link::LinkSpec;
 pub use network::{Connection, Network, NetworkError, NoObserver, Observer, Place, Stop};
+pub use outside::HostEvent;
 pub use pacer::{Pacer, Picos};
+pub use parse::ParserNeeds;
+pub use pfc::PfcConfig;
 pub use port::{PortConfig, PortReport, QueueConfig, QueueSample};
 pub use scheduler::Service;
 pub use spec::{ChipSpec, Constant, Origin, SpecError};

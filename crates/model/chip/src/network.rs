@@ -5,9 +5,10 @@ use crate::chip::{Chip, ChipConfig, Context};
 use crate::events::{EventQueue, Kind, Subject};
 use crate::fault::{Fault, FaultSpec};
 use crate::link::{Link, LinkSpec};
+use crate::outside::{Peer, Upstream, Wires, pause, to_host};
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::Origin;
-use crate::port::{PortReport, QueueSample, WireEnd};
+use crate::port::{Port, PortReport, QueueSample, WireEnd};
 use forebay_pipeline::{DigestMessage, DropReason, FrameBuffer, IngressPacket, InstanceType, Pipeline};
 use std::fmt;
 use std::sync::Arc;
@@ -68,7 +69,7 @@ impl fmt::Display for NetworkError {
             NetworkError::PortTaken(Place { chip, port }) => {
                 write!(
                     f,
-                    "port {port} of chip {chip} is a loopback port, or has a link already"
+                    "port {port} of chip {chip} is a loopback port, or has a link or a host already"
                 )
             }
         }
@@ -82,6 +83,8 @@ impl std::error::Error for NetworkError {}
 pub enum Stop {
     /// It is the time that [`Network::wake_at`] named, with its number.
     Wake(u16),
+    /// Something has come to a host: [`Network::take_host_event`].
+    Host,
     /// Nothing is left to happen until then.
     Until,
 }
@@ -90,7 +93,7 @@ pub enum Stop {
 #[derive(Default)]
 pub struct Network {
     chips: Vec<Chip>,
-    links: Vec<Link>,
+    pub(crate) wires: Wires,
     events: EventQueue,
     now: Picos,
 }
@@ -122,20 +125,35 @@ impl Network {
     pub fn connect(&mut self, connection: &Connection) -> Result<(), NetworkError> {
         let Connection { from, to, link } = connection;
         self.check(*to)?;
-        self.check(*from)?;
-        let index = self.links.len() as u16;
+        let index = self.wires.links.len() as u16;
+        self.lead(*from, WireEnd::Link(index), link)?;
+        self.port_mut(*to).upstream = Some(Upstream {
+            peer: Peer::Port(*from),
+            delay: link.delay_ps,
+        });
+        self.wires.links.push(Link::new(link, to.chip, to.port));
+        Ok(())
+    }
+
+    /// Leads a port's wire somewhere.
+    pub(crate) fn lead(&mut self, from: Place, end: WireEnd, link: &LinkSpec) -> Result<(), NetworkError> {
+        self.check(from)?;
         let chip = &mut self.chips[usize::from(from.chip)];
         let port = &mut chip.ports[usize::from(from.port)];
         if port.wire_end != WireEnd::Outside {
-            return Err(NetworkError::PortTaken(*from));
+            return Err(NetworkError::PortTaken(from));
         }
-        port.wire_end = WireEnd::Link(index);
+        port.wire_end = end;
         port.link_delay = link.delay_ps;
         if link.bits_per_second > 0 && link.bits_per_second < chip.spec.ports.bits_per_second {
             port.wire = Pacer::new(link.bits_per_second);
         }
-        self.links.push(Link::new(link, to.chip, to.port));
         Ok(())
+    }
+
+    /// A port that exists.
+    pub(crate) fn port_mut(&mut self, place: Place) -> &mut Port {
+        &mut self.chips[usize::from(place.chip)].ports[usize::from(place.port)]
     }
 
     /// Lets things go wrong on a port's wire, for frames that do not leave the network.
@@ -188,7 +206,7 @@ impl Network {
     /// is made of it.
     pub fn arrive<O: Observer>(&mut self, place: Place, frame: &[u8], tag: u64, observer: &mut O) {
         let chip = &mut self.chips[usize::from(place.chip)];
-        let mut bytes = chip.worker.buffer();
+        let mut bytes = chip.worker_of(place.port).buffer();
         bytes.extend_from_slice(frame);
         let context = &mut Context {
             now: self.now,
@@ -209,9 +227,11 @@ impl Network {
     }
 
     /// Lets all happen that is still to happen, but no longer than until the given time; the time is then that of the last
-    /// event. Wake-up calls are lost.
+    /// event. Wake-up calls, and what comes to hosts, are lost.
     pub fn settle<O: Observer>(&mut self, until: Picos, observer: &mut O) {
-        while self.pass(until, observer) != Stop::Until {}
+        while self.pass(until, observer) != Stop::Until {
+            self.wires.for_hosts.clear();
+        }
     }
 
     /// Handles events. Nobody changes tables meanwhile.
@@ -223,7 +243,7 @@ impl Network {
             events: &mut self.events,
             observer,
         };
-        let (chips, links) = (&mut self.chips[..], &mut self.links[..]);
+        let (chips, wires) = (&mut self.chips[..], &mut self.wires);
         let stop = loop {
             let Some(event) = context.events.next_until(until) else {
                 break Stop::Until;
@@ -233,7 +253,10 @@ impl Network {
             if event.kind() == Kind::Wake {
                 break Stop::Wake(index);
             }
-            handle(chips, links, event.kind(), index, &mut context);
+            handle(chips, wires, event.kind(), index, &mut context);
+            if !wires.for_hosts.is_empty() {
+                break Stop::Host;
+            }
         };
         self.now = context.now;
         self.pin_tables(false);
@@ -241,7 +264,7 @@ impl Network {
     }
 
     fn pin_tables(&mut self, pinned: bool) {
-        self.chips.iter_mut().for_each(|chip| chip.worker.stay_pinned(pinned));
+        self.chips.iter_mut().for_each(|chip| chip.pin_tables(pinned));
     }
 
     /// How many chips there are; their indices are the numbers below.
@@ -271,9 +294,9 @@ impl Network {
         Ok(())
     }
 
-    /// The program of a chip with its tables.
+    /// The program of a chip with its tables, and with the state of its first pipeline.
     pub fn pipeline(&self, chip: u16) -> &Arc<Pipeline> {
-        self.chips[usize::from(chip)].worker.pipeline()
+        self.chips[usize::from(chip)].pipeline()
     }
 
     /// What a port that exists has carried.
@@ -300,6 +323,12 @@ impl Network {
         (buffer.used_bytes(), buffer.used_max_bytes())
     }
 
+    /// The most bytes that were in headroom at any time.
+    pub fn headroom_max_bytes(&self, chip: u16) -> u64 {
+        let pfc = &self.chips[usize::from(chip)].pfc;
+        pfc.as_ref().map_or(0, |pfc| pfc.headroom_max)
+    }
+
     /// Messages to the control plane since the last call, and how many more were lost since the beginning.
     pub fn take_digests(&mut self, chip: u16) -> (Vec<DigestMessage>, u64) {
         let chip = &mut self.chips[usize::from(chip)];
@@ -309,18 +338,18 @@ impl Network {
 
 /// Something happens to a part of the context's chip.
 #[inline(always)]
-fn handle<O: Observer>(chips: &mut [Chip], links: &mut [Link], kind: Kind, index: u16, context: &mut Context<'_, O>) {
+fn handle<O: Observer>(chips: &mut [Chip], wires: &mut Wires, kind: Kind, index: u16, context: &mut Context<'_, O>) {
     let chip = &mut chips[usize::from(context.chip)];
     match kind {
         Kind::Parsed => chip.parsed(index, context),
-        Kind::IngressDone => chip.ingress_done(context),
+        Kind::IngressDone => chip.ingress_done(index, context),
         Kind::CloneDone => chip.clone_done(context),
         Kind::PortReady => chip.port_ready(index, context),
         Kind::Delivered => {
             let port = &mut chip.ports[usize::from(index)];
             let frame = port.take_delivered(index, context);
-            if matches!(port.wire_end, WireEnd::Link(_)) || !port.faults.is_empty() {
-                return deliver_what_faults_leave(chips, links, index, frame.packet, context);
+            if matches!(port.wire_end, WireEnd::Link(_) | WireEnd::Host(_)) || !port.faults.is_empty() {
+                return deliver_what_faults_leave(chips, wires, index, frame.packet, context);
             }
             if let Err((loss, frame)) = port.arrive(index, Origin::Recirculated, frame, &chip.timing, context) {
                 chip.lose_arrived(index, frame, loss, context);
@@ -328,8 +357,9 @@ fn handle<O: Observer>(chips: &mut [Chip], links: &mut [Link], kind: Kind, index
         }
         Kind::Late => {
             let frame = chip.take_late(index, context.now);
-            deliver(chips, links, index, frame, context);
+            deliver(chips, wires, index, frame, context);
         }
+        Kind::Pause => pause(chips, wires, index, context),
         Kind::Wake => {}
     }
 }
@@ -337,32 +367,35 @@ fn handle<O: Observer>(chips: &mut [Chip], links: &mut [Link], kind: Kind, index
 #[inline(never)]
 fn deliver_what_faults_leave<O: Observer>(
     chips: &mut [Chip],
-    links: &mut [Link],
+    wires: &mut Wires,
     index: u16,
     frame: IngressPacket,
     context: &mut Context<'_, O>,
 ) {
     let frames = chips[usize::from(context.chip)].pass_faults(index, frame, context);
     for frame in frames.into_iter().flatten() {
-        deliver(chips, links, index, frame, context);
+        deliver(chips, wires, index, frame, context);
     }
 }
 
 /// A frame is at the other end of a port's wire. What was recirculated comes back into the port, wherever that leads.
 fn deliver<O: Observer>(
     chips: &mut [Chip],
-    links: &mut [Link],
+    wires: &mut Wires,
     index: u16,
     packet: IngressPacket,
     context: &mut Context<'_, O>,
 ) {
     let chip = &mut chips[usize::from(context.chip)];
-    if let WireEnd::Link(link) = chip.ports[usize::from(index)].wire_end
-        && packet.instance_type() == InstanceType::Normal
-    {
-        return cross(chips, &mut links[usize::from(link)], index, packet, context);
+    match chip.ports[usize::from(index)].wire_end {
+        WireEnd::Link(link) if packet.instance_type() == InstanceType::Normal => {
+            cross(chips, &mut wires.links[usize::from(link)], index, packet, context);
+        }
+        WireEnd::Host(host) if packet.instance_type() == InstanceType::Normal => {
+            to_host(chip, wires, (index, host), packet, context);
+        }
+        _ => chip.arrive(index, Origin::Recirculated, packet, context),
     }
-    chip.arrive(index, Origin::Recirculated, packet, context);
 }
 
 /// A frame at the end of a link comes into the other chip, unless it was lost.
@@ -376,11 +409,11 @@ fn cross<O: Observer>(
     let chip = &mut chips[usize::from(context.chip)];
     if link.loses() {
         chip.lose(from, packet.tag, Loss::LinkLoss, context);
-        return chip.worker.discard_arrived(packet);
+        return chip.worker_of(from).discard_arrived(packet);
     }
     chip.books.transmitted += 1;
     let tag = packet.tag;
-    let bytes = chip.worker.into_bytes(packet);
+    let bytes = chip.worker_of(from).into_bytes(packet);
     let sender = std::mem::replace(&mut context.chip, link.to_chip);
     receive(&mut chips[usize::from(link.to_chip)], link.to_port, bytes, tag, context);
     context.chip = sender;

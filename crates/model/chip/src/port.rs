@@ -1,6 +1,7 @@
 //! A port: its parsers, its queues and its wire.
 
 use crate::fault::Fault;
+use crate::outside::Upstream;
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::{Incoming, ParserChannel};
 use crate::scheduler::{Backlog, QUEUES_MAX, Scheduler, Service};
@@ -47,6 +48,8 @@ pub struct PortReport {
     pub wire_busy_ps: Picos,
     /// Time that the ingress parser was taken.
     pub parser_busy_ps: Picos,
+    /// Pauses that it has begun at the other end of its wire.
+    pub pauses_sent: u64,
 }
 
 /// What waits in a queue.
@@ -72,6 +75,9 @@ pub(crate) struct Waiting {
     pub(crate) parse_parts: u32,
     /// Packets before it when it came.
     pub(crate) depth: u32,
+    /// The port by which it came, and whether it is in that one's headroom.
+    pub(crate) from: u16,
+    pub(crate) in_headroom: bool,
 }
 
 #[derive(Default)]
@@ -130,6 +136,8 @@ pub(crate) struct Queues {
     count: usize,
     /// A bit for each that has a packet.
     busy: u32,
+    /// A bit for each that the other end of the wire has paused.
+    paused: u32,
 }
 
 impl Queues {
@@ -166,12 +174,15 @@ impl Queues {
 impl Backlog for Queues {
     #[inline]
     fn busy(&self) -> u32 {
-        self.busy
+        self.busy & !self.paused
     }
 
     #[inline]
     fn first_bytes(&self, queue: usize) -> Option<u32> {
-        self.get(queue).waiting.front().map(|waiting| waiting.length)
+        let first = self.get(queue).waiting.front();
+        first
+            .filter(|_| self.paused >> queue & 1 == 0)
+            .map(|waiting| waiting.length)
     }
 }
 
@@ -182,10 +193,14 @@ pub(crate) enum WireEnd {
     Loopback,
     /// Index of the link.
     Link(u16),
+    /// Number of the host.
+    Host(u16),
 }
 
 pub(crate) struct Port {
     pub(crate) pipe: u16,
+    /// Which of the chip's workers executes the program for its packets: that of its pipeline, when each has one.
+    pub(crate) state: u16,
     pub(crate) channel: ParserChannel,
     /// The packet that has been parsed waits for a clock of its pipeline.
     pub(crate) has_clock: bool,
@@ -195,6 +210,8 @@ pub(crate) struct Port {
     pub(crate) wire: Pacer,
     pub(crate) wire_end: WireEnd,
     pub(crate) link_delay: Picos,
+    /// Where its frames come from, when that is known.
+    pub(crate) upstream: Option<Upstream>,
     /// Frames on their way to another port or back to this one, which are recirculated packets or new ones to come.
     pub(crate) on_wire: VecDeque<(Picos, Incoming)>,
     /// What goes wrong on the wire.
@@ -209,9 +226,11 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    pub(crate) fn new(spec: &ChipSpec, timing: &Timing, pipe: u16) -> Port {
+    /// Of a chip with so many workers: one, or one for each pipeline.
+    pub(crate) fn new(spec: &ChipSpec, timing: &Timing, pipe: u16, workers: usize) -> Port {
         let mut port = Port {
             pipe,
+            state: pipe.min(workers as u16 - 1),
             channel: ParserChannel::new(spec, timing),
             has_clock: false,
             queues: Queues::default(),
@@ -220,6 +239,7 @@ impl Port {
             wire: Pacer::new(spec.ports.bits_per_second),
             wire_end: WireEnd::Outside,
             link_delay: 0,
+            upstream: None,
             on_wire: VecDeque::new(),
             faults: Vec::new(),
             free_at: 0,
@@ -253,6 +273,15 @@ impl Port {
             self.queues.count += 1;
         }
         self.scheduler = Scheduler::new(configs.iter().map(|config| config.service));
+    }
+
+    /// A queue is paused, or may go on; whether the port is to be told that it may take a packet.
+    pub(crate) fn pause(&mut self, queue: usize, is_paused: bool) -> bool {
+        let bit = 1 << queue;
+        self.queues.paused = self.queues.paused & !bit | if is_paused { bit } else { 0 };
+        let wakes = !self.is_scheduled && self.queues.busy() != 0;
+        self.is_scheduled |= wakes;
+        wakes
     }
 
     /// Packets in the port's buffers and queues, and those on its wire.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// A kind of chip. A rate of 0 means: without a limit.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChipSpec {
     /// Its name.
@@ -65,7 +65,7 @@ pub struct Constant {
 }
 
 /// Ports, numbered from 0, each pipeline's together.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ports {
     /// How many.
@@ -77,7 +77,7 @@ pub struct Ports {
 }
 
 /// What a frame takes on a wire beside its bytes (IEEE 802.3 §3.1, §4.4).
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Framing {
     /// Preamble and start frame delimiter.
@@ -91,18 +91,21 @@ pub struct Framing {
 }
 
 /// Pipelines. Each serves an equal share of the ports.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pipelines {
     /// How many.
     pub count: u16,
     /// Cycles a second of parsers and match-action stages. 0: none of them takes time.
     pub clock_hz: u64,
+    /// Whether each has registers and meters of its own, which packets of the others do not see.
+    #[serde(default)]
+    pub own_registers: bool,
 }
 
 /// The parsers of a port, one before ingress and one before egress: each takes one state a cycle. See the `parse` module
 /// for what a state is.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parser {
     /// States that the chip's compiler adds before those of an ingress parser.
@@ -127,10 +130,16 @@ pub struct Parser {
     /// limit.
     #[serde(default)]
     pub max_resubmissions: u32,
+    /// Rows of a parser's TCAM; 0: as many as a program needs.
+    #[serde(default)]
+    pub tcam_rows: u32,
+    /// Bytes of a packet that an egress parser can read; 0: all.
+    #[serde(default)]
+    pub max_egress_bytes: u32,
 }
 
 /// The time that a packet takes beside parsers, queues and wires. In cycles but for the last two.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
     /// Of the match-action stages of ingress or egress together.
@@ -159,7 +168,7 @@ pub struct Latency {
 }
 
 /// The packet buffer that all queues share.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Buffer {
     /// Cells in the pool of all queues.
@@ -173,7 +182,7 @@ pub struct Buffer {
 }
 
 /// How queues take turns.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scheduler {
     /// Bytes a turn for each unit of a queue's weight.
@@ -273,6 +282,21 @@ impl ChipSpec {
         self.framing.wire_bytes(frame_bytes)
     }
 
+    /// With a number, `table.key`, so many times as large, rounded to a whole one; none when there is no such number, or rounding
+    /// leaves it as it is.
+    pub fn scaled(&self, name: &str, factor: f64) -> Option<ChipSpec> {
+        let (table, key) = name.split_once('.')?;
+        let mut written = toml::Value::try_from(self).ok()?;
+        let value = written.get_mut(table)?.get_mut(key)?;
+        let before = value.as_integer()?;
+        let after = (before as f64 * factor).round() as i64;
+        *value = toml::Value::Integer(after);
+        let mut scaled: ChipSpec = written.try_into().ok()?;
+        scaled.values.clone_from(&self.values);
+        scaled.values.insert(name.to_string(), after.to_string());
+        (after != before && scaled.problem().is_none()).then_some(scaled)
+    }
+
     /// Values that were fitted to published results.
     pub fn fitted(&self) -> Vec<Constant> {
         self.constants(|origin| match origin {
@@ -369,6 +393,17 @@ mod tests {
             .replace("[from.parser]", "[from.parser]\nstates = { source = \"none\" }");
         let said = ChipSpec::from_toml(&wrong).unwrap_err().message;
         assert!(said.contains("there is no value parser.states"), "{said}");
+    }
+
+    #[test]
+    fn one_value_is_scaled_and_all_others_stay() {
+        let spec = ChipSpec::known("tofino").unwrap();
+        let scaled = spec.scaled("parser.register_state_bytes", 1.1).unwrap();
+        assert_eq!(scaled.parser.register_state_bytes, 9);
+        let back = scaled.scaled("parser.register_state_bytes", 8.0 / 9.0).unwrap();
+        assert_eq!(back, spec);
+        assert_eq!(spec.scaled("parser.register_state_bytes", 1.01), None, "rounded to 8");
+        assert_eq!(spec.scaled("parser.bytes", 1.1), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How long a program's packets take in a chip: what its parser and its stages say.
 
 use crate::pacer::Picos;
-use crate::parse::{Costs, EgressStates, PARTS, ParseTree, Parsed};
+use crate::parse::{Costs, EgressStates, PARTS, ParseTree, Parsed, ingress_parser};
 use crate::spec::{ChipSpec, Latency};
 use forebay_ir::{Program, Role};
 use forebay_pipeline::{IngressPacket, InstanceType, QueuedPacket};
@@ -84,8 +84,7 @@ impl Timing {
 }
 
 fn ingress_tree(spec: &ChipSpec, program: &Program, resubmits: bool) -> Option<ParseTree> {
-    let parsers = [Role::Parser, Role::IngressParser, Role::MainParser];
-    let body = parsers.into_iter().find_map(|role| program.stage(role))?;
+    let body = ingress_parser(program)?;
     let added = match resubmits {
         true => spec.parser.added_states_resubmit,
         false => spec.parser.added_states,

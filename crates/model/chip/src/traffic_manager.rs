@@ -69,6 +69,10 @@ impl Chip {
             true => self.buffer.take(cells, queue.cells),
             false => Err(Loss::QueueFull),
         };
+        let (room, in_headroom) = match (room, &mut self.pfc) {
+            (Err(loss), Some(pfc)) => (pfc.take_headroom(from, queue_index, length, loss), true),
+            (room, _) => (room, false),
+        };
         if let Err(loss) = room {
             return self.lose_queued(packet, index as u16, loss, context);
         }
@@ -76,15 +80,20 @@ impl Chip {
             depth: queue.len() as u32,
             packet,
             length,
-            cells,
+            cells: if in_headroom { 0 } else { cells },
             parse_parts,
             enqueued: context.now,
+            from,
+            in_headroom,
         };
         port.queues.push(queue_index, waiting);
         if !port.is_scheduled {
             port.is_scheduled = true;
             let time = context.now.max(port.free_at);
             context.schedule(time, Kind::PortReady, index as u16);
+        }
+        if self.pfc.is_some() {
+            self.hold(from, queue_index, length, context);
         }
     }
 
@@ -98,7 +107,7 @@ impl Chip {
         from: u16,
         context: &mut Context<'_, O>,
     ) {
-        let goes_round = self.worker.pipeline().recirculation_port() == Some(wanted.egress_port);
+        let goes_round = self.pipeline().recirculation_port() == Some(wanted.egress_port);
         let own = Wanted {
             egress_port: from.into(),
             ..wanted
@@ -112,7 +121,7 @@ impl Chip {
     #[cold]
     fn lose_queued<O: Observer>(&mut self, packet: QueuedPacket, port: u16, loss: Loss, context: &mut Context<'_, O>) {
         self.lose(port, packet.tag, loss, context);
-        self.worker.discard(packet);
+        self.worker_of(port).discard(packet);
     }
 }
 

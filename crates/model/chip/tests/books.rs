@@ -1,8 +1,8 @@
 //! Whatever the chip, the program and the load: nothing is lost without a name, and the same inputs give the same results.
 
 use forebay_chip::{
-    Books, ChipConfig, ChipSpec, Connection, LinkSpec, Loss, Network, NoObserver, Observer, Picos, Place, PortConfig,
-    QueueConfig, Service, Stop,
+    Books, ChipConfig, ChipSpec, Connection, FaultSpec, HostEvent, LinkSpec, Loss, Network, NoObserver, Observer,
+    PfcConfig, Picos, Place, PortConfig, QueueConfig, Service, Stop,
 };
 use forebay_driver::FileSources;
 use forebay_entries::Controller;
@@ -178,16 +178,74 @@ fn config(spec: &ChipSpec, subject: usize, engine: Engine, quantum: u32) -> Chip
         spec: spec.clone(),
         pipeline: pipeline(subject, engine),
         ports: vec![loopback(1), loopback(4)],
+        of_other_pipes: Vec::new(),
         alike: 1,
+        pfc: None,
         seed: 1,
     }
 }
 
+/// What is beside a chip's specification.
+#[derive(Clone, Debug)]
+struct Around {
+    quantum: u32,
+    /// Registers for each pipeline.
+    own_registers: bool,
+    pfc: Option<PfcConfig>,
+    fault: FaultSpec,
+    /// A host in place of the outside.
+    has_host: bool,
+}
+
+fn around() -> impl Strategy<Value = Around> {
+    let pfc =
+        (any::<u8>(), 0u64..3_000, 0u64..3_000, 0u64..6_000).prop_map(|(queues, above, below, headroom)| PfcConfig {
+            queues,
+            pause_above_bytes: above,
+            resume_below_bytes: below.min(above),
+            headroom_bytes: headroom,
+        });
+    let fault =
+        (0.0..0.2, 0.0..0.2, 0.0..0.2, 0u64..1_000_000).prop_map(|(loss, duplication, delay, late)| FaultSpec {
+            bytes: (0, 500),
+            loss,
+            duplication,
+            delay,
+            delay_ps: late,
+            seed: 3,
+        });
+    let pfc = proptest::option::of(pfc);
+    (1u32..5_000, any::<bool>(), pfc, fault, any::<bool>()).prop_map(
+        |(quantum, own_registers, pfc, fault, has_host)| Around {
+            quantum,
+            own_registers,
+            pfc,
+            fault,
+            has_host,
+        },
+    )
+}
+
 /// Sends frames at random times, audits every so often, and says what became of them.
-fn drive(spec: &ChipSpec, subject: usize, engine: Engine, seed: u64, quantum: u32) -> (Record, Vec<Books>) {
+fn drive(spec: &ChipSpec, subject: usize, engine: Engine, seed: u64, around: &Around) -> (Record, Vec<Books>) {
     let mut network = Network::new();
-    network.add_chip(config(spec, subject, engine, quantum)).unwrap();
-    network.add_chip(config(spec, subject, engine, quantum)).unwrap();
+    for _ in 0..2 {
+        let mut config = config(spec, subject, engine, around.quantum);
+        config.pfc = around.pfc;
+        if around.own_registers {
+            let others = 1..spec.pipelines.count;
+            config.of_other_pipes = others.map(|_| pipeline(subject, engine)).collect();
+        }
+        let chip = network.add_chip(config).unwrap();
+        network.add_fault(Place { chip, port: 1 }, &around.fault).unwrap();
+    }
+    if around.has_host {
+        let line = LinkSpec {
+            loss: 0.1,
+            ..LinkSpec::default()
+        };
+        assert_eq!(network.attach(Place { chip: 1, port: 2 }, &line), Ok(0));
+    }
     let link = LinkSpec {
         delay_ps: 1_000,
         loss: 0.1,
@@ -207,7 +265,12 @@ fn drive(spec: &ChipSpec, subject: usize, engine: Engine, seed: u64, quantum: u3
     let mut record = Record::default();
     for tag in 0..400 {
         let time = network.now() + random.next_u64() % 200_000;
-        assert_eq!(network.advance(time, &mut record), Stop::Until);
+        while network.advance(time, &mut record) != Stop::Until {
+            let event = network.take_host_event();
+            assert!(
+                event.is_some_and(|event| matches!(event, HostEvent::Frame { host: 0, .. } | HostEvent::Pause { .. }))
+            );
+        }
         let place = Place {
             chip: 0,
             port: (random.next_u64() % 2 * 5) as u16,
@@ -231,10 +294,10 @@ proptest! {
         spec in small_chip(),
         subject in 0..SUBJECTS.len(),
         seed in any::<u64>(),
-        quantum in 1u32..5_000,
+        around in around(),
     ) {
-        let (first, first_books) = drive(&spec, subject, Engine::Jit, seed, quantum);
-        let (second, second_books) = drive(&spec, subject, Engine::Interpreter, seed, quantum);
+        let (first, first_books) = drive(&spec, subject, Engine::Jit, seed, &around);
+        let (second, second_books) = drive(&spec, subject, Engine::Interpreter, seed, &around);
         prop_assert_eq!(first.0, second.0);
         prop_assert_eq!(first.1, second.1);
         prop_assert_eq!(first_books, second_books);

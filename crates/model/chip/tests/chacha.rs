@@ -110,7 +110,9 @@ fn encrypt(program: (&str, &str), passes: usize, secret: &Secret, packets: &[Vec
         spec: ChipSpec::known("tofino").expect("a known chip"),
         pipeline: pipeline(program.0, program.1, passes, secret),
         ports: vec![loopback(1), loopback(2)],
+        of_other_pipes: Vec::new(),
         alike: 1,
+        pfc: None,
         seed: 1,
     };
     network.add_chip(chip).expect("ports exist");

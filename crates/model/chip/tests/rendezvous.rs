@@ -114,7 +114,9 @@ fn run(load: Load, fault: Option<&FaultSpec>) -> Outcome {
         spec: ChipSpec::known("tofino").expect("a known chip"),
         pipeline: pipeline(load.keeps_order),
         ports: vec![loopback(1), loopback(2)],
+        of_other_pipes: Vec::new(),
         alike: 1,
+        pfc: None,
         seed: 1,
     };
     network.add_chip(chip).expect("ports exist");

@@ -1,9 +1,10 @@
 //! The published values: a file of comma-separated values.
 //!
-//! The columns `metric`, `published`, `bound`, `basis` and `quick` have a meaning of their own; every other column is a
+//! The columns `metric`, `published`, `bound`, `basis`, `quick` and `headline` have a meaning of their own; every other column is a
 //! parameter of the scenario. An empty `published` asks for the model's value alone; `quick` is `no` for cells left out in a
 //! quick run. `bound` is `about` when the value is published as a round one, `at-most` or `at-least` when it is published as
-//! a bound, which the model keeps or misses; a bound has no relative error.
+//! a bound, which the model keeps or misses; a bound has no relative error. `headline` is `yes` for values that are also shown
+//! with other arrivals, lengths of trials and fitted constants.
 
 use std::collections::BTreeMap;
 
@@ -82,6 +83,7 @@ pub struct Cell {
     /// How the model's value came about.
     pub basis: Basis,
     pub(crate) skipped_when_quick: bool,
+    pub(crate) is_headline: bool,
 }
 
 /// Reads `cells.csv`.
@@ -110,6 +112,7 @@ fn cell(columns: &[&str], line: &str) -> Result<Cell, String> {
         bound: Bound::Exact,
         basis: Basis::Predicted,
         skipped_when_quick: false,
+        is_headline: false,
     };
     for (column, field) in columns.iter().zip(fields) {
         match *column {
@@ -118,6 +121,7 @@ fn cell(columns: &[&str], line: &str) -> Result<Cell, String> {
             "published" => cell.published = Some(field.parse().map_err(|_| format!("{field:?} is no number"))?),
             "bound" => cell.bound = bound(field)?,
             "basis" => cell.basis = basis(field)?,
+            "headline" => cell.is_headline = field == "yes",
             "quick" => cell.skipped_when_quick = field == "no",
             parameter => {
                 cell.parameters.insert(parameter.to_string(), field.to_string());

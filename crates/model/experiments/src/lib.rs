@@ -23,6 +23,7 @@ mod losses;
 mod metrics;
 mod provenance;
 mod report;
+mod sensitivity;
 mod side_by_side;
 mod unit_model;
 
@@ -31,10 +32,12 @@ pub use definition::{Assumed, Definition, Fitted};
 pub use losses::{Counts, Losses, LowestLoss};
 pub use provenance::{LiftedRule, Provenance};
 pub use report::{Report, Row};
+pub use sensitivity::Sensitivity;
 
 use cells::Parameters;
 use forebay_sim::{Library, Problem, Progress, Run, Search, Setup, expand, find_max, suggestion};
 use metrics::{Found, Value};
+use sensitivity::{Varied, varied};
 
 /// An experiment that can be run.
 pub struct Experiment {
@@ -42,6 +45,8 @@ pub struct Experiment {
     cells: Vec<Cell>,
     /// What is simulated: one for each combination of parameters in the cells.
     runs: Vec<Prepared>,
+    /// Headlines with one thing changed, simulated after the others.
+    varied: Vec<Varied>,
 }
 
 /// What is simulated for a combination of parameters.
@@ -73,7 +78,15 @@ impl Experiment {
                 runs.push(prepare(&scenario, &definition, cell, quick, ignore_fit, library)?);
             }
         }
+        let headlines = cells.iter().enumerate().filter(|(_, cell)| cell.is_headline && !quick);
+        let of_headline = |(index, cell): (usize, &Cell)| {
+            let run = runs.iter().find(|run| run.parameters == cell.parameters);
+            run.into_iter()
+                .flat_map(move |run| varied(index, &run.setup))
+                .collect::<Vec<_>>()
+        };
         let experiment = Experiment {
+            varied: headlines.flat_map(of_headline).collect(),
             definition,
             cells,
             runs,
@@ -125,6 +138,11 @@ impl Experiment {
 
     /// How many simulations, or searches, it takes.
     pub fn runs(&self) -> usize {
+        self.main_runs() + self.varied.len()
+    }
+
+    /// Those with nothing changed.
+    fn main_runs(&self) -> usize {
         self.runs.len() * self.seeds()
     }
 
@@ -135,8 +153,11 @@ impl Experiment {
 
     /// Does one of them.
     pub fn simulate(&self, run: usize, progress: &mut dyn Progress) -> Outcome {
-        let setup = &self.runs[run / self.seeds()].setup;
-        let seed = setup.scenario().seed + (run % self.seeds()) as u64;
+        let (setup, seed) = match run.checked_sub(self.main_runs()) {
+            None => (&self.runs[run / self.seeds()].setup, (run % self.seeds()) as u64),
+            Some(varied) => (&self.varied[varied].setup, 0),
+        };
+        let seed = setup.scenario().seed + seed;
         let search = self
             .definition
             .search
@@ -151,7 +172,8 @@ impl Experiment {
 
     /// What was published beside what was found; `outcomes` are those of all runs, in order.
     pub fn report(&self, outcomes: &[Outcome]) -> Report {
-        let of_run: Vec<&[Outcome]> = outcomes.chunks(self.seeds()).collect();
+        let (main, varied) = outcomes.split_at(outcomes.len().min(self.main_runs()));
+        let of_run: Vec<&[Outcome]> = main.chunks(self.seeds()).collect();
         let rows = self.cells.iter().map(|cell| {
             let place = self.runs.iter().position(|run| run.parameters == cell.parameters);
             let place = place.expect("each cell has a run");
@@ -164,8 +186,14 @@ impl Experiment {
         });
         let first = outcomes.first().and_then(|outcome| outcome.0.results.as_ref());
         let over_time = first.filter(|_| self.definition.over_time);
+        let rows: Vec<Row> = rows.collect();
+        let sensitivities = self.varied.iter().zip(varied).map(|(varied, outcome)| {
+            let (cell, row) = (&self.cells[varied.cell], &rows[varied.cell]);
+            Sensitivity::of(varied, cell, row, &outcome.0, self.definition.scale)
+        });
         Report {
-            rows: rows.collect(),
+            sensitivities: sensitivities.collect(),
+            rows,
             losses: losses.collect(),
             provenance: self.provenance(),
             over_time: over_time
@@ -179,8 +207,9 @@ impl Experiment {
         let found = outcomes.iter().filter_map(|outcome| outcome.0.metric(&cell.metric));
         let found: Vec<Value> = found.collect();
         let values: Vec<f64> = found.iter().map(|found| found.value * scale).collect();
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let half_width = found.iter().map(|found| found.half_width * scale).fold(0.0, f64::max);
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min) - half_width;
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max) + half_width;
         // A seed for which nothing was found makes the mean of the others no result.
         let nothing_found = outcomes.iter().any(|outcome| outcome.0.nothing_found());
         let has_mean = !values.is_empty() && !nothing_found;
@@ -192,7 +221,7 @@ impl Experiment {
             published: cell.published,
             bound: cell.bound,
             model: has_mean.then(|| values.iter().sum::<f64>() / values.len() as f64),
-            range: (has_mean && self.seeds() > 1).then_some((least, most)),
+            range: (has_mean && (least < most || self.seeds() > 1)).then_some((least, most)),
             at_least: found.iter().any(|found| found.at_least),
             is_line_rate: found.iter().any(|found| found.is_line_rate),
             nothing_found,
@@ -246,7 +275,7 @@ fn prepare(
     Ok(Prepared {
         parameters: cell.parameters.clone(),
         values: case.values.clone(),
-        setup,
+        setup: if quick { setup.searching_once() } else { setup },
     })
 }
 

@@ -45,6 +45,9 @@ pub struct LowestLoss {
     pub lost: BTreeMap<String, u64>,
     /// Frames that should have come out and did not.
     pub missing: i64,
+    /// Packets of which no frame came out, and those of which only some did, when that is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole_and_in_part: Option<(u64, u64)>,
 }
 
 impl Losses {
@@ -64,6 +67,7 @@ impl Losses {
                 sent: trial.sent,
                 lost: search.lowest_loss.as_ref().map(Results::losses).unwrap_or_default(),
                 missing: trial.missing,
+                whole_and_in_part: search.lowest_loss.as_ref().and_then(Results::lost_whole_and_in_part),
             })
         });
         Losses {
@@ -133,8 +137,12 @@ fn lowest(loss: &LowestLoss) -> String {
         0 => String::new(),
         missing => format!(", {missing} frames missing"),
     };
+    let parts = match loss.whole_and_in_part {
+        Some((whole, part)) => format!(", {whole} packets lost as a whole, {part} in part"),
+        None => String::new(),
+    };
     format!(
-        "{:.2} Gbps: {} of {} sent{missing}",
+        "{:.2} Gbps: {} of {} sent{missing}{parts}",
         loss.gbps,
         reasons(&loss.lost),
         loss.sent
@@ -166,6 +174,7 @@ mod tests {
                 sent: 50,
                 lost: BTreeMap::new(),
                 missing: 7,
+                whole_and_in_part: Some((3, 2)),
             }),
             ..losses.clone()
         };
@@ -174,7 +183,7 @@ mod tests {
         assert_eq!(lines[2], "| 8 | 100 | 97 | 0 | 800 | 3 queue_full |  |");
         assert_eq!(
             lines[3],
-            "| 8 | nothing found |  |  |  |  | 1.00 Gbps: 0 of 50 sent, 7 frames missing |"
+            "| 8 | nothing found |  |  |  |  | 1.00 Gbps: 0 of 50 sent, 7 frames missing, 3 packets lost as a whole, 2 in part |"
         );
     }
 }

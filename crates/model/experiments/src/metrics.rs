@@ -19,6 +19,8 @@ pub(crate) struct Value {
     pub(crate) at_least: bool,
     /// That load is the rate of the port.
     pub(crate) is_line_rate: bool,
+    /// Half of the confidence interval's width, of searches that were repeated.
+    pub(crate) half_width: f64,
 }
 
 impl Found {
@@ -45,12 +47,14 @@ impl Found {
     pub(crate) fn metric(&self, name: &str) -> Option<Value> {
         let at_least = self.search.as_ref().is_some_and(|search| search.at_least);
         let is_line_rate = at_least && self.search.as_ref().is_some_and(|search| search.ceiling_is_line_rate);
+        let certainty = self.search.as_ref().and_then(|search| search.certainty.as_ref());
         if name == "max_gbps" {
             let value = self.search.as_ref()?.max_gbps?;
             return Some(Value {
                 value,
                 at_least,
                 is_line_rate,
+                half_width: certainty.map_or(0.0, |certainty| certainty.half_width_gbps),
             });
         }
         let results = self.results.as_ref()?;
@@ -59,6 +63,7 @@ impl Found {
             value,
             at_least: at_least && name == "output_gbps",
             is_line_rate,
+            half_width: 0.0,
         })
     }
 }
@@ -96,6 +101,50 @@ const FIXED: &[Fixed] = &[
     }),
     ("delivered_share", "packets delivered, of those sent", "", |results| {
         Some(results.delivered() as f64 / results.sent().max(1) as f64)
+    }),
+    (
+        "lost_whole_share",
+        "packets of which nothing came out, of those sent",
+        "",
+        |results| {
+            let (whole, _) = results.lost_whole_and_in_part()?;
+            Some(whole as f64 / results.sent().max(1) as f64)
+        },
+    ),
+    (
+        "lost_in_part_share",
+        "packets of which a part came out, of those sent",
+        "",
+        |results| {
+            let (_, part) = results.lost_whole_and_in_part()?;
+            Some(part as f64 / results.sent().max(1) as f64)
+        },
+    ),
+    ("goodput_gbps", "data that came, all flows", "Gbps", |results| {
+        let rates = results.flows.iter().map(|flow| flow.goodput_gbps);
+        (!results.flows.is_empty()).then(|| rates.sum())
+    }),
+    ("fairness", "Jain's index of the flows' rates", "", Results::fairness),
+    ("retransmitted_share", "packets of flows sent again", "", |results| {
+        let sent: u64 = results.flows.iter().map(|flow| flow.sent).sum();
+        let again: u64 = results.flows.iter().map(|flow| flow.retransmitted).sum();
+        (sent > 0).then(|| again as f64 / sent as f64)
+    }),
+    ("window_mean", "window of the first flow, mean", "segments", |results| {
+        results.flows.first().map(|flow| flow.window_mean)
+    }),
+    (
+        "round_trip_mean_us",
+        "round trip of the first flow, mean",
+        "µs",
+        |results| results.flows.first().map(|flow| flow.round_trip_mean_us),
+    ),
+    ("completed_us", "time of the first flow", "µs", |results| {
+        results.flows.first().and_then(|flow| flow.completed_us)
+    }),
+    ("pauses", "pauses", "", |results| {
+        let ports = results.chips.iter().flat_map(|chip| &chip.ports);
+        Some(ports.map(|port| port.pauses_sent).sum::<u64>() as f64)
     }),
     ("output_gbps", "rate of all outputs", "Gbps", |results| {
         Some(results.output_gbps())
@@ -200,6 +249,9 @@ pub(crate) fn check(name: &str, searched: bool, sampled: bool, measures: Measure
         Some(Named::Fixed((name, ..))) => match *name {
             "payload_recirculations" => needs(measures.queues, "queues in [measure]"),
             "settled_us" => needs(sampled, "sample_us in [measure]"),
+            "lost_whole_share" | "lost_in_part_share" => {
+                needs(measures.parts, "frames_per_packet in [measure], of 2 or more")
+            }
             _ if name.starts_with("messages_") || name.starts_with("wait_") => {
                 needs(measures.messages, "messages = true in [measure]")
             }
@@ -295,6 +347,7 @@ mod tests {
     fn check_run(name: &str) -> Result<(), String> {
         let measures = Measures {
             queues: false,
+            parts: false,
             messages: false,
             distances: &[50],
         };

@@ -4,6 +4,7 @@ use crate::cells::{Basis, Bound};
 use crate::definition::Definition;
 use crate::losses::{Losses, losses_table};
 use crate::provenance::Provenance;
+use crate::sensitivity::{Sensitivity, sensitivities_table};
 use crate::side_by_side::side_by_side;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -104,6 +105,7 @@ pub struct Report {
     pub(crate) definition: Definition,
     pub(crate) rows: Vec<Row>,
     pub(crate) losses: Vec<Losses>,
+    pub(crate) sensitivities: Vec<Sensitivity>,
     pub(crate) provenance: Provenance,
     /// The first run's rates over time.
     pub(crate) over_time: Option<forebay_sim::plot::Chart>,
@@ -122,6 +124,8 @@ struct JsonReport<'a> {
     bounds_missed: usize,
     rows: Vec<JsonRow<'a>>,
     losses: &'a [Losses],
+    #[serde(skip_serializing_if = "<[Sensitivity]>::is_empty")]
+    sensitivities: &'a [Sensitivity],
     provenance: &'a Provenance,
 }
 
@@ -198,6 +202,7 @@ impl Report {
             bounds_missed,
             rows: rows.collect(),
             losses: &self.losses,
+            sensitivities: &self.sensitivities,
             provenance: &self.provenance,
         }
     }
@@ -222,6 +227,10 @@ impl Report {
         }
         put(&mut text, &format!("\n{}", self.table()));
         put(&mut text, &self.summary());
+        if !self.sensitivities.is_empty() {
+            let table = sensitivities_table(&self.sensitivities);
+            put(&mut text, &format!("\n## With one thing changed\n\n{table}"));
+        }
         put(
             &mut text,
             &format!(

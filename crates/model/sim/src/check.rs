@@ -1,6 +1,7 @@
 //! What can be wrong with a scenario although it can be read.
 
-use crate::scenario::{ChipEntry, QueueEntry, Scenario, TrafficEntry};
+use crate::certainty::{LEVELS, SEARCHES_MAX};
+use crate::scenario::{ArrivalsEntry, ChipEntry, QueueEntry, Scenario, TrafficEntry};
 use crate::setup::{Reader, Setup, picos, queue_configs};
 use forebay_chip::{ChipSpec, Loss, Network, NoObserver, Picos, Place, PortConfig};
 use std::collections::BTreeSet;
@@ -60,11 +61,11 @@ pub(crate) fn numbers(scenario: &Scenario, reader: &mut Reader<'_>) {
             message: "there is no chip; a scenario has at least one [[chip]]".to_string(),
         });
     }
-    let is_silent = scenario.traffic.is_empty() && scenario.timer.is_empty();
+    let is_silent = scenario.traffic.is_empty() && scenario.timer.is_empty() && scenario.flow.is_empty();
     if is_silent != reader.is_cosimulation {
         let message = match is_silent {
-            true => "there is no traffic; a scenario has at least one [[traffic]] or [[timer]]",
-            false => "in a co-simulation frames come from outside; remove [[traffic]] and [[timer]]",
+            true => "there is no traffic; a scenario has at least one [[traffic]], [[timer]] or [[flow]]",
+            false => "in a co-simulation frames come from outside; remove [[traffic]], [[timer]] and [[flow]]",
         };
         reader.problems.push(crate::Problem {
             line: None,
@@ -148,6 +149,13 @@ fn links_and_traffic(scenario: &Scenario, reader: &mut Reader<'_>) {
         if !is_rate(*traffic.gbps.get_ref()) || traffic.steps.iter().any(|(_, gbps)| !is_rate(*gbps)) {
             reader.wrong(traffic.gbps.span(), format!("a rate is 0 to {RATE_MAX_GBPS} Gbps"));
         }
+        match traffic.arrivals {
+            ArrivalsEntry::Bursts { frames: 0 } => reader.wrong(traffic.gbps.span(), "a burst has at least a frame"),
+            ArrivalsEntry::OnOff { on_us } if !(on_us > 0.0 && on_us <= DURATION_MAX_US) => {
+                reader.wrong(traffic.gbps.span(), "on_us of arrivals is more than 0");
+            }
+            _ => {}
+        }
         let times: Vec<f64> = traffic.steps.iter().map(|(time, _)| *time).collect();
         if !times.is_sorted() || times.first().is_some_and(|first| *first < traffic.start_us) {
             reader.wrong(traffic.gbps.span(), "steps are in order of time, none before start_us");
@@ -166,6 +174,15 @@ fn search(scenario: &Scenario, reader: &mut Reader<'_>) {
         let tolerance = *search.tolerance_gbps.get_ref();
         if tolerance.is_nan() || tolerance <= 0.0 {
             reader.wrong(search.tolerance_gbps.span(), "tolerance_gbps is more than 0");
+        }
+        let Some(confidence) = &search.confidence else { return };
+        if !LEVELS.contains(confidence.get_ref()) {
+            let message = format!("confidence is {}; it is 0.9, 0.95 or 0.99", confidence.get_ref());
+            reader.wrong(confidence.span(), message);
+        }
+        if !(search.within > 0.0 && (3..=SEARCHES_MAX).contains(&search.searches_max)) {
+            let message = format!("within is more than 0, searches_max is 3 to {SEARCHES_MAX}");
+            reader.wrong(confidence.span(), message);
         }
     }
 }
@@ -245,7 +262,7 @@ pub(crate) fn trial(setup: &Setup, reader: &mut Reader<'_>) {
             let entry = chip.map(|chip| &setup.scenario.chip[chip].program);
             return match entry {
                 Some(program) => reader.wrong(program.span(), message),
-                None => reader.wrong(setup.scenario.link[0].from.span(), message),
+                None => reader.problems.push(crate::Problem { line: None, message }),
             };
         }
     };

@@ -17,7 +17,7 @@
 use crate::parameters::{Case, expand};
 use crate::scenario::Problem;
 use crate::setup::{Library, Setup, find_place};
-use forebay_chip::{Loss, Network, Observer, Picos, Place};
+use forebay_chip::{Loss, Network, Observer, Picos, Place, Stop};
 use forebay_pipeline::DropReason;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -144,12 +144,19 @@ impl CoSimulation {
             && next.time <= until
         {
             let time = next.time;
-            self.network.advance(time, &mut self.leaving);
+            self.pass_time(time);
             if let Some(Reverse(Timed { place, tag, frame, .. })) = self.coming.pop() {
                 self.network.arrive(place, &frame, tag, &mut self.leaving);
             }
         }
-        self.network.advance(until, &mut self.leaving);
+        self.pass_time(until);
+    }
+
+    /// Lets the network's time pass. Hosts of the scenario are silent here: what comes to them has left.
+    fn pass_time(&mut self, until: Picos) {
+        while self.network.advance(until, &mut self.leaving) == Stop::Host {
+            while self.network.take_host_event().is_some() {}
+        }
     }
 
     /// The next frame that has left up to now, in the order of leaving.

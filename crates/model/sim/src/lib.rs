@@ -13,7 +13,8 @@
 //! * [`Setup::run`] simulates once. The same setup and seed give the same [`Results`], byte for byte, on any machine.
 //! * [`Setup::run_with_departures`] records every frame that leaves, too.
 //! * [`CoSimulation`] is the network of a scenario without traffic: another simulator submits frames and says how far time goes.
-//! * [`find_max`] searches by halving for the highest load without loss.
+//! * [`find_max`] searches by halving for the highest load without loss, as often as the scenario wants to be sure.
+//! * [`Variation`] changes one thing of a setup, to see how much a result hangs on it.
 //!
 //! Files, clocks and threads are the caller's: programs and files come through a [`Library`], and a run tells its
 //! [`Progress`] how far it has come.
@@ -21,14 +22,17 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
 
+mod certainty;
 mod check;
 mod cosimulation;
 mod departures;
 mod expression;
 mod frames;
+mod hosts;
 mod measure;
 mod messages;
 mod parameters;
+mod parts;
 pub mod plot;
 mod reordering;
 mod results;
@@ -42,20 +46,23 @@ mod source;
 mod suggestion;
 mod table;
 mod timer;
+mod variation;
 mod words;
 
+pub use certainty::{Certainty, Repetition};
 pub use cosimulation::{CoSimulation, Left, Past};
 pub use departures::Departure;
 pub use forebay_chip::{ChipSpec, Constant, Picos, Place};
 pub use parameters::{Case, Put, expand};
 pub use results::{
-    ChipResults, LatencyResults, Lifted, MessageResults, OutputResults, PortResults, QueueResults, ReorderingResults,
-    Results, SourceResults,
+    ChipResults, FlowResults, LatencyResults, Lifted, MessageResults, OutputResults, PartsResults, PortResults,
+    QueueResults, ReorderingResults, Results, SourceResults,
 };
 pub use rows::{Row, rows};
 pub use run::{Progress, Run, Silent};
-pub use scenario::{Measures, Problem, Scenario, line_of};
+pub use scenario::{ArrivalsEntry as Arrivals, Measures, Problem, Scenario, line_of};
 pub use search::{Search, SearchResults, Trial, find_max};
 pub use setup::{Library, Setup};
 pub use suggestion::{nearest, suggestion};
 pub use table::{search_text, text as results_text};
+pub use variation::Variation;

@@ -2,8 +2,9 @@
 
 use crate::departures::Record;
 use crate::messages::Messages;
+use crate::parts::Parts;
 use crate::reordering::Reordering;
-use crate::results::{LatencyResults, ReorderingResults};
+use crate::results::{LatencyResults, PartsResults, ReorderingResults};
 use forebay_chip::{Loss, Observer, Picos, Place};
 use forebay_pipeline::DropReason;
 use hdrhistogram::Histogram;
@@ -27,6 +28,7 @@ struct StreamMeter {
     seen: Vec<u64>,
     delivered: u64,
     copies: u64,
+    parts: Option<Parts>,
     lost: Counts<Loss>,
     dropped: Counts<DropReason>,
     latency: Histogram<u64>,
@@ -77,6 +79,7 @@ impl Meter {
             seen: vec![0; REMEMBERED / 64],
             delivered: 0,
             copies: 0,
+            parts: None,
             lost: Vec::new(),
             dropped: Vec::new(),
             latency: histogram(),
@@ -101,6 +104,12 @@ impl Meter {
         self.messages = Some(Messages::new(histogram(), payload_bytes));
     }
 
+    /// From now on it is counted which packets are lost as a whole and which in part, of so many frames each.
+    pub(crate) fn follow_parts(&mut self, frames: u8) {
+        let streams = self.streams.iter_mut();
+        streams.for_each(|stream| stream.parts = Some(Parts::new(frames, REMEMBERED)));
+    }
+
     fn measures(&self, time: Picos) -> bool {
         (self.begins..self.ends).contains(&time)
     }
@@ -114,6 +123,9 @@ impl Meter {
         meter.arrived[sequence as usize % REMEMBERED] = now;
         let (word, bit) = meter.seen_bit(sequence);
         meter.seen[word] &= !bit;
+        if let Some(parts) = &mut meter.parts {
+            parts.sent(sequence);
+        }
         if measured {
             meter.sent_measured_bits += 8 * (self.wire_bytes)(bytes) as u64;
         }
@@ -134,6 +146,10 @@ impl Meter {
 
     pub(crate) fn copies(&self, stream: usize) -> u64 {
         self.streams[stream].copies
+    }
+
+    pub(crate) fn parts(&self, stream: usize) -> Option<PartsResults> {
+        self.streams[stream].parts.as_ref().map(Parts::results)
     }
 
     /// What chips lost of a stream.
@@ -179,6 +195,9 @@ impl StreamMeter {
     fn deliver(&mut self, sequence: u64) {
         let (word, bit) = self.seen_bit(sequence);
         let remembered = self.next - sequence <= REMEMBERED as u64;
+        if let Some(parts) = self.parts.as_mut().filter(|_| remembered) {
+            parts.delivered(sequence);
+        }
         if remembered && self.seen[word] & bit != 0 {
             self.copies += 1;
             return;

@@ -22,6 +22,9 @@ pub struct Results {
     pub packet_passes: u64,
     /// What was sent, by stream.
     pub sources: Vec<SourceResults>,
+    /// What hosts sent one another, by flow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowResults>,
     /// What came out, by port.
     pub outputs: Vec<OutputResults>,
     /// What happened inside, by chip.
@@ -52,6 +55,40 @@ pub struct MessageResults {
     pub wait: LatencyResults,
 }
 
+/// Data from one host to another. Bytes are those of data; goodput and window are about the time that is measured, everything else
+/// about the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FlowResults {
+    /// Its name.
+    pub name: String,
+    /// `newreno`, `cubic`, `dctcp` or `roce`.
+    pub transport: String,
+    /// Bytes that have come, in order.
+    pub delivered_bytes: u64,
+    /// Bits of these in a nanosecond.
+    pub goodput_gbps: f64,
+    /// Packets of data sent.
+    pub sent: u64,
+    /// Of them, those that had been sent before.
+    pub retransmitted: u64,
+    /// Deadlines that passed without an acknowledgement.
+    pub timeouts: u64,
+    /// Share of acknowledgements that echo a mark.
+    pub marked_share: f64,
+    /// From sending a packet to its acknowledgement.
+    pub round_trip_mean_us: f64,
+    /// Segments that might be under way, mean over acknowledgements.
+    pub window_mean: f64,
+    /// From the start until all was acknowledged; none for flows without an end, and those that had not ended.
+    pub completed_us: Option<f64>,
+    /// Gbps of data that came in each sample.
+    pub samples_gbps: Vec<f64>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// A stream into a port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SourceResults {
@@ -65,6 +102,9 @@ pub struct SourceResults {
     pub delivered: u64,
     /// Frames that came out of packets of which one had come out before: copies that the program makes.
     pub copies: u64,
+    /// Packets of which several frames must come out, when that is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<PartsResults>,
     /// Packets of this stream, copies included, that ended inside: where and why, and how many.
     pub ends: BTreeMap<String, u64>,
     /// The rate that was asked for: from when, in microseconds, and Gbps on the wire.
@@ -75,6 +115,17 @@ pub struct SourceResults {
     pub latency: LatencyResults,
     /// In the order of leaving.
     pub reordering: ReorderingResults,
+}
+
+/// Packets of a stream of which several frames must come out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PartsResults {
+    /// Frames that must come out for each.
+    pub frames_per_packet: u64,
+    /// Packets of which none came out.
+    pub lost_whole: u64,
+    /// Packets of which some came out and some did not.
+    pub lost_in_part: u64,
 }
 
 /// A distribution of delays, in nanoseconds; from a histogram of three digits.
@@ -154,6 +205,9 @@ pub struct ChipResults {
     pub dropped: BTreeMap<String, u64>,
     /// Ports that carried something.
     pub ports: Vec<PortResults>,
+    /// The most bytes that were in headroom at any time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub headroom_max_bytes: u64,
     /// The most bytes of the packet buffer that were taken at any time.
     pub buffer_max_bytes: u64,
     /// Bytes of the packet buffer in each sample.
@@ -171,6 +225,9 @@ pub struct PortResults {
     pub received_frames: u64,
     /// Frames out, those that come back included.
     pub sent_frames: u64,
+    /// Pauses that it has begun at the other end of its wire.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub pauses_sent: u64,
     /// Share of the time that the wire was taken.
     pub wire_utilisation: f64,
     /// Share of the time that the ingress parser was taken.
@@ -215,6 +272,21 @@ impl Results {
     /// Frames that came out, copies included.
     pub fn frames_out(&self) -> u64 {
         self.sources.iter().map(|source| source.delivered + source.copies).sum()
+    }
+
+    /// Packets of which no frame came out, and those of which only some did; none when that is not counted.
+    pub fn lost_whole_and_in_part(&self) -> Option<(u64, u64)> {
+        let parts = self.sources.iter().filter_map(|source| source.parts.as_ref());
+        parts
+            .map(|parts| (parts.lost_whole, parts.lost_in_part))
+            .reduce(|(whole, part), (more_whole, more_part)| (whole + more_whole, part + more_part))
+    }
+
+    /// How evenly flows share what they get: Jain's index, from one divided by their number to 1; none without flows.
+    pub fn fairness(&self) -> Option<f64> {
+        let rates = || self.flows.iter().map(|flow| flow.goodput_gbps);
+        let squares: f64 = rates().map(|rate| rate * rate).sum();
+        (squares > 0.0).then(|| rates().sum::<f64>().powi(2) / (self.flows.len() as f64 * squares))
     }
 
     /// What chips have lost, by reason.

@@ -1,6 +1,7 @@
 //! A simulation from the first packet to the last.
 
 use crate::departures::Departure;
+use crate::hosts::Hosts;
 use crate::measure::Meter;
 use crate::messages::Messages;
 use crate::results::{ChipResults, OutputResults, PortResults, QueueResults, Results, SourceResults};
@@ -55,6 +56,9 @@ pub(crate) struct Simulation<'a> {
     pub(crate) network: Network,
     pub(crate) meter: Meter,
     pub(crate) timers: Vec<Timer<'a>>,
+    hosts: Hosts<'a>,
+    /// The first number of hosts' wake-up calls.
+    first_host_call: u16,
     sources: Vec<(Source<'a>, Option<&'a [u8]>)>,
     scale: f64,
     watched: Vec<Watched>,
@@ -114,8 +118,14 @@ impl<'a> Simulation<'a> {
             let lengths = setup.streams.iter().map(|stream| stream.payload_bytes);
             meter.follow_messages(lengths.collect());
         }
+        if let Some(frames) = scenario.frames_per_packet() {
+            meter.follow_parts(frames);
+        }
+        let first_host_call = (setup.streams.len() + setup.timers.len()) as u16;
         Simulation {
             setup,
+            hosts: Hosts::new(&setup.hosts, &setup.flows, first_host_call, run.seed, end),
+            first_host_call,
             meter,
             timers: setup.timers.iter().map(Timer::new).collect(),
             sources: sources.collect(),
@@ -132,14 +142,19 @@ impl<'a> Simulation<'a> {
     fn pass_time(&mut self, progress: &mut dyn Progress) {
         (0..self.sources.len()).for_each(|index| self.schedule_next(index));
         self.schedule_timers();
+        self.hosts.start(&mut self.network);
         self.network.wake_at(picos(self.setup.scenario.warm_up_us), WARM);
         if self.sample > 0 {
             self.network.wake_at(self.sample, SAMPLE);
         }
         for report in 1..=REPORTS {
             let until = (self.end as u128 * u128::from(report) / u128::from(REPORTS)) as Picos;
-            while let Stop::Wake(number) = self.network.advance(until, &mut self.meter) {
-                self.wake(number);
+            loop {
+                match self.network.advance(until, &mut self.meter) {
+                    Stop::Wake(number) => self.wake(number),
+                    Stop::Host => self.hosts.take_events(&mut self.network),
+                    Stop::Until => break,
+                }
             }
             progress.at(until, self.end, self.network.events());
         }
@@ -157,6 +172,7 @@ impl<'a> Simulation<'a> {
         for watched in &mut self.watched {
             watched.at_end = self.network.queue(watched.place, watched.queue);
         }
+        self.hosts.note_end();
         self.ports[1] = self.ports_so_far();
     }
 
@@ -164,6 +180,7 @@ impl<'a> Simulation<'a> {
         for watched in &mut self.watched {
             watched.at_warm_up = self.network.queue(watched.place, watched.queue);
         }
+        self.hosts.note_warm_up();
         self.ports[0] = self.ports_so_far();
     }
 
@@ -181,6 +198,7 @@ impl<'a> Simulation<'a> {
             SAMPLE => self.take_samples(),
             WARM => self.note_warm_up(),
             call if usize::from(call) < self.sources.len() => self.send(usize::from(call)),
+            call if call >= self.first_host_call => self.hosts.wake(call, &mut self.network, &mut self.meter),
             call => self.tick(usize::from(call) - self.sources.len()),
         }
     }
@@ -217,6 +235,7 @@ impl<'a> Simulation<'a> {
         for (chip, samples) in (0..).zip(&mut self.buffer_samples) {
             samples.push(self.network.buffer_bytes(chip).0);
         }
+        self.hosts.take_samples(self.sample);
         let next = self.network.now() + self.sample;
         if next < self.end {
             self.network.wake_at(next, SAMPLE);
@@ -234,6 +253,7 @@ impl<'a> Simulation<'a> {
             events: self.network.events(),
             packet_passes: chips.clone().map(|chip| passes(self.network.books(chip))).sum(),
             sources: (0..self.sources.len()).map(|index| self.source(index)).collect(),
+            flows: self.hosts.results(self.measured_us()),
             outputs: self.outputs(),
             chips: chips.map(|chip| self.chip(chip)).collect(),
             messages: self.meter.messages.as_ref().map(Messages::results),
@@ -260,6 +280,7 @@ impl<'a> Simulation<'a> {
             sent: self.meter.sent_frames(index),
             delivered: self.meter.delivered(index),
             copies: self.meter.copies(index),
+            parts: self.meter.parts(index),
             ends: self.ends(index),
             rates_gbps: self.rates(index),
             offered_gbps: self.gbps(self.meter.sent_measured_bits(index)),
@@ -325,6 +346,7 @@ impl<'a> Simulation<'a> {
                 .collect(),
             dropped: dropped.map(|(reason, count)| (reason.label(errors), *count)).collect(),
             ports: self.ports(index),
+            headroom_max_bytes: self.network.headroom_max_bytes(index),
             buffer_max_bytes: self.network.buffer_bytes(index).1,
             buffer_samples_bytes: self.buffer_samples[usize::from(index)].clone(),
             queues: self.queues(index),
@@ -344,6 +366,7 @@ impl<'a> Simulation<'a> {
                 port,
                 received_frames: all.received_frames,
                 sent_frames: all.sent_frames,
+                pauses_sent: all.pauses_sent,
                 wire_utilisation: self.share(end.wire_busy_ps - warm.wire_busy_ps),
                 parser_utilisation: self.share(end.parser_busy_ps - warm.parser_busy_ps),
             })

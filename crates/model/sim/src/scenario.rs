@@ -1,5 +1,6 @@
 //! What stands in a scenario file.
 
+use crate::hosts::{FlowEntry, HostEntry, PfcEntry};
 use crate::parameters::Put;
 use forebay_chip::Service;
 use serde::Deserialize;
@@ -102,6 +103,11 @@ pub struct Scenario {
     /// What comes.
     #[serde(default)]
     pub(crate) traffic: Vec<TrafficEntry>,
+    /// Who sends and receives by a transport protocol.
+    #[serde(default)]
+    pub(crate) host: Vec<HostEntry>,
+    #[serde(default)]
+    pub(crate) flow: Vec<FlowEntry>,
     /// What goes wrong on purpose.
     #[serde(default)]
     pub(crate) fault: Vec<FaultEntry>,
@@ -125,9 +131,18 @@ impl Scenario {
     pub fn measures(&self) -> Measures<'_> {
         Measures {
             queues: !self.measure.queues.is_empty(),
+            parts: self.frames_per_packet().is_some(),
             messages: *self.measure.messages.get_ref(),
             distances: &self.measure.reordering_distances,
         }
+    }
+
+    /// Frames that must come out for each packet, when there are several.
+    pub(crate) fn frames_per_packet(&self) -> Option<u8> {
+        let own = self.measure.frames_per_packet.as_ref().map(|frames| *frames.get_ref());
+        let searched = self.search.as_ref().and_then(|search| search.delivered_per_sent);
+        let whole = searched.filter(|frames| frames.fract() == 0.0 && (2.0..=255.0).contains(frames));
+        own.or(whole.map(|frames| frames as u8)).filter(|frames| *frames > 1)
     }
 
     /// Whether the scenario does not say how to search.
@@ -141,6 +156,8 @@ impl Scenario {
 pub struct Measures<'a> {
     /// Whether queues are followed.
     pub queues: bool,
+    /// Whether packets that are lost as a whole and in part are counted.
+    pub parts: bool,
     /// Whether IoT messages are followed.
     pub messages: bool,
     /// Distances of flows that take turns.
@@ -176,8 +193,17 @@ pub(crate) struct ChipEntry {
     /// In place of the chip's own rule; 0: as often as the program likes.
     pub(crate) max_resubmissions: Option<Spanned<u32>>,
     pub(crate) max_resubmissions_reason: Option<Spanned<String>>,
+    /// In place of the chip's own rule, bytes that an egress parser can read; 0: all.
+    pub(crate) max_egress_bytes: Option<Spanned<u32>>,
+    pub(crate) max_egress_bytes_reason: Option<Spanned<String>>,
+    /// Registers and meters are those of the whole chip, for the reason that must be given.
+    #[serde(default)]
+    pub(crate) shared_registers: bool,
+    pub(crate) shared_registers_reason: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) port: Vec<PortEntry>,
+    /// Priority flow control.
+    pub(crate) pfc: Option<PfcEntry>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -300,19 +326,29 @@ fn yes() -> bool {
     true
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+/// How the frames of a stream are spaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum ArrivalsEntry {
+pub enum ArrivalsEntry {
     /// At the rate, each frame up to a frame's time early or late.
     #[default]
     Jittered,
     /// At the rate exactly.
     Constant,
+    /// At random.
     Poisson,
     /// So many frames back to back, then a pause.
     Bursts {
+        /// In a burst.
         frames: u32,
     },
+    /// Back to back for so long on average, then a pause that gives the rate; both of exponential distribution.
+    OnOff {
+        /// Mean of the times at line rate, in microseconds.
+        on_us: f64,
+    },
+    /// At the distances that the frames have in their capture file, all of them stretched alike to give the rate.
+    Capture,
 }
 
 /// What the frames of a stream are: exactly one of the first four.
@@ -424,6 +460,18 @@ fn one() -> u32 {
     1
 }
 
+fn three() -> u32 {
+    3
+}
+
+fn ten() -> u32 {
+    10
+}
+
+fn a_hundredth() -> f64 {
+    0.01
+}
+
 fn discard_port() -> u16 {
     9
 }
@@ -442,6 +490,7 @@ impl Default for MeasureEntry {
             sample_us: 0.0,
             queues: Vec::new(),
             reordering_distances: Vec::new(),
+            frames_per_packet: None,
             messages: not(),
         }
     }
@@ -459,6 +508,9 @@ pub(crate) struct MeasureEntry {
     /// Distances at which reordering within interleaved flows is counted: see `reordering`.
     #[serde(default)]
     pub(crate) reordering_distances: Vec<u32>,
+    /// Frames that must come out for each packet that goes in: which packets are lost as a whole and which in part is counted
+    /// when it is 2 or more. By default `delivered_per_sent` of the search, when that is a whole number.
+    pub(crate) frames_per_packet: Option<Spanned<u8>>,
     /// Whether IoT messages are followed one by one: see `messages`.
     #[serde(default = "not")]
     pub(crate) messages: Spanned<bool>,
@@ -480,4 +532,15 @@ pub(crate) struct SearchEntry {
     /// Runs of each load, with different seeds.
     #[serde(default = "one")]
     pub(crate) seeds: u32,
+    /// Searches are repeated until the mean is known with this probability; once when it is not there.
+    pub(crate) confidence: Option<Spanned<f64>>,
+    /// How well, as a share of the mean.
+    #[serde(default = "a_hundredth")]
+    pub(crate) within: f64,
+    /// The most searches with trials of one length.
+    #[serde(default = "ten")]
+    pub(crate) searches_max: u32,
+    /// Lengths of trials that are tried, each four times the one before, until the mean changes no more.
+    #[serde(default = "three")]
+    pub(crate) lengths_max: u32,
 }

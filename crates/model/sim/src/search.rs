@@ -8,8 +8,10 @@
 //! Two ends of a search are no results, and are marked as what they are: the highest load that may be tried is good, so
 //! the limit lies at or above it; or even the least load loses, so nothing was found.
 
+use crate::certainty::{Certainty, search_until_sure};
 use crate::results::Results;
 use crate::run::{Progress, Run};
+use crate::scenario::SearchEntry;
 use crate::setup::Setup;
 use serde::Serialize;
 
@@ -38,7 +40,8 @@ pub struct Trial {
 /// What a search has found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SearchResults {
-    /// The highest load without loss that was found, in Gbps of each stream; none when even the least one loses.
+    /// The highest load without loss that was found, in Gbps of each stream; none when even the least one loses. Of several
+    /// searches, the mean of those with the longest trials.
     pub max_gbps: Option<f64>,
     /// Whether any load was good.
     pub found: bool,
@@ -62,11 +65,27 @@ pub struct SearchResults {
     pub lowest_loss: Option<Results>,
     /// Passes of packets through pipelines in all trials.
     pub packet_passes: u64,
+    /// How sure that is, when the search was repeated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certainty: Option<Certainty>,
 }
 
 /// Searches as the scenario says; none when it says nothing about a search.
 pub fn find_max(setup: &Setup, search: Search, progress: &mut dyn Progress) -> Option<SearchResults> {
     let entry = setup.scenario.search.as_ref()?;
+    Some(match &entry.confidence {
+        Some(confidence) => search_until_sure(setup, entry, *confidence.get_ref(), search, progress),
+        None => search_once(setup, entry, search, progress),
+    })
+}
+
+/// Searches with trials of the scenario's length, and the seeds from one on.
+pub(crate) fn search_once(
+    setup: &Setup,
+    entry: &SearchEntry,
+    search: Search,
+    progress: &mut dyn Progress,
+) -> SearchResults {
     let (least, most) = (entry.from_gbps, *entry.to_gbps.get_ref());
     let tolerance = *entry.tolerance_gbps.get_ref();
     let mut results = SearchResults {
@@ -82,10 +101,11 @@ pub fn find_max(setup: &Setup, search: Search, progress: &mut dyn Progress) -> O
         best: None,
         lowest_loss: None,
         packet_passes: 0,
+        certainty: None,
     };
     if results.attempt(setup, most, search, progress) {
         results.at_least = true;
-        return Some(results);
+        return results;
     }
     let (mut good, mut bad) = (least, most);
     while bad - good > tolerance {
@@ -99,7 +119,7 @@ pub fn find_max(setup: &Setup, search: Search, progress: &mut dyn Progress) -> O
     if !results.found && bad > least {
         results.attempt(setup, least, search, progress);
     }
-    Some(results)
+    results
 }
 
 impl SearchResults {

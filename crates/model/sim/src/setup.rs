@@ -2,13 +2,18 @@
 
 use crate::check;
 use crate::frames;
+use crate::hosts::{self, FlowSetup, HostSetup};
 use crate::parameters::Case;
 use crate::results::Lifted;
 use crate::rules;
-use crate::scenario::{ChipEntry, EngineEntry, FaultEntry, LinkEntry, Problem, Scenario, TrafficEntry, line_of};
+use crate::scenario::{
+    ArrivalsEntry, ChipEntry, EngineEntry, FaultEntry, LinkEntry, Problem, Scenario, TrafficEntry, line_of,
+};
 use crate::source::{MICROSECOND, Stream};
 use crate::timer::TimerSetup;
-use forebay_chip::{ChipConfig, ChipSpec, Connection, FaultSpec, LinkSpec, Network, Place, PortConfig, QueueConfig};
+use forebay_chip::{
+    ChipConfig, ChipSpec, Connection, FaultSpec, LinkSpec, Network, PfcConfig, Place, PortConfig, QueueConfig,
+};
 use forebay_entries::{Applied, Controller, Test};
 use forebay_ir::Program;
 use forebay_pipeline::{Engine, FastPath, Options, Pipeline};
@@ -37,19 +42,22 @@ pub trait Library {
 }
 
 /// A chip with its program, before it is loaded.
+#[derive(Clone)]
 pub(crate) struct ChipSetup {
     pub(crate) name: String,
     pub(crate) spec: ChipSpec,
     pub(crate) program: Program,
     engine: Engine,
     entries: Vec<Test>,
-    ports: Vec<PortConfig>,
+    pub(crate) ports: Vec<PortConfig>,
     alike: u32,
+    pfc: Option<PfcConfig>,
     /// Rules of the chip that do not hold here.
     pub(crate) lifted: Vec<Lifted>,
 }
 
 /// A scenario that can be run.
+#[derive(Clone)]
 pub struct Setup {
     pub(crate) scenario: Scenario,
     pub(crate) chips: Vec<ChipSetup>,
@@ -57,6 +65,8 @@ pub struct Setup {
     faults: Vec<(Place, FaultSpec)>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) timers: Vec<TimerSetup>,
+    pub(crate) hosts: Vec<HostSetup>,
+    pub(crate) flows: Vec<FlowSetup>,
     /// Ports whose queues are followed.
     pub(crate) watched: Vec<Place>,
 }
@@ -132,6 +142,8 @@ impl Setup {
             faults: Vec::new(),
             streams: Vec::new(),
             timers: Vec::new(),
+            hosts: Vec::new(),
+            flows: Vec::new(),
             watched: Vec::new(),
             scenario,
             chips,
@@ -160,6 +172,14 @@ impl Setup {
     pub(crate) fn line_gbps(&self) -> Option<f64> {
         let stream = self.streams.first()?;
         Some(stream.line_bits_per_second as f64 / 1e9)
+    }
+
+    /// Without repeating searches to be sure of them.
+    pub fn searching_once(mut self) -> Setup {
+        if let Some(search) = &mut self.scenario.search {
+            search.confidence = None;
+        }
+        self
     }
 
     /// What the scenario says.
@@ -194,6 +214,8 @@ impl Setup {
                 last_round: entry.last_round,
             }));
         }
+        self.hosts = hosts::hosts(&self.scenario.host, &self.chips, self.scenario.seed, reader);
+        self.flows = hosts::flows(&self.scenario.flow, &self.hosts, reader);
         for entry in &self.scenario.measure.queues {
             self.watched
                 .extend(reader.place(&self.chips, entry.get_ref(), entry.span()));
@@ -205,18 +227,24 @@ impl Setup {
         let mut network = Network::new();
         for (index, chip) in self.chips.iter().enumerate() {
             let of_chip = |message: String| (Some(index), message);
-            let pipeline = chip.load().map_err(of_chip)?;
+            let load = || chip.load().map_err(of_chip);
             let config = ChipConfig {
                 spec: chip.spec.clone(),
-                pipeline,
+                pipeline: load()?,
+                of_other_pipes: (1..chip.states()).map(|_| load()).collect::<Result<_, _>>()?,
                 ports: chip.ports.clone(),
                 alike: chip.alike,
+                pfc: chip.pfc,
                 seed: seed.wrapping_add(index as u64),
             };
             network.add_chip(config).map_err(|error| of_chip(error.to_string()))?;
         }
         for connection in &self.connections {
             network.connect(connection).map_err(|error| (None, error.to_string()))?;
+        }
+        for host in &self.hosts {
+            let attached = network.attach(host.place, &host.link);
+            attached.map_err(|error| (None, error.to_string()))?;
         }
         for (place, fault) in &self.faults {
             let fault = FaultSpec {
@@ -246,6 +274,16 @@ fn fault_spec(entry: &FaultEntry, seed: u64) -> FaultSpec {
 }
 
 impl ChipSetup {
+    /// How often the program's registers and meters exist.
+    fn states(&self) -> u16 {
+        let pipelines = &self.spec.pipelines;
+        let keeps_state = !self.program.registers.is_empty() || !self.program.meters.is_empty();
+        match pipelines.own_registers && keeps_state {
+            true => pipelines.count,
+            false => 1,
+        }
+    }
+
     /// Loads the program and fills its tables.
     fn load(&self) -> Result<Arc<Pipeline>, String> {
         let options = Options {
@@ -304,6 +342,7 @@ impl Reader<'_> {
             entries,
             ports,
             alike: check::alike(entry, self),
+            pfc: entry.pfc.as_ref().map(|pfc| hosts::pfc(pfc, self)),
             lifted,
         })
     }
@@ -350,6 +389,13 @@ impl Reader<'_> {
                 return Vec::new();
             }
         };
+        let gaps = match self.gaps(entry) {
+            Ok(gaps) => Arc::new(gaps),
+            Err(message) => {
+                self.wrong(entry.frame.span(), message);
+                return Vec::new();
+            }
+        };
         let rates = check::rates(entry, duration_us);
         let payload_bytes = frames::payload_bytes(entry.frame.get_ref());
         let mut streams = Vec::new();
@@ -364,11 +410,23 @@ impl Reader<'_> {
                     arrivals: entry.arrivals,
                     rates: rates.clone(),
                     line_bits_per_second: spec.ports.bits_per_second,
+                    gaps: Arc::clone(&gaps),
                     payload_bytes,
                 });
             }
         }
         streams
+    }
+
+    /// Distances of frames that come as their capture says; none for others.
+    fn gaps(&self, entry: &TrafficEntry) -> Result<Vec<f64>, String> {
+        match (entry.arrivals, &entry.frame.get_ref().pcap) {
+            (ArrivalsEntry::Capture, Some(pcap)) => capture_gaps(self.library, &pcap.file),
+            (ArrivalsEntry::Capture, None) => Err(
+                "arrivals = \"capture\" needs the frames of a capture: frame = { pcap = { file = ... } }".to_string(),
+            ),
+            _ => Ok(Vec::new()),
+        }
     }
 }
 
@@ -410,6 +468,23 @@ fn capture_frames(library: &dyn Library, file: &str) -> Result<Vec<Vec<u8>>, Str
         true => Err(format!("{file} holds no packet")),
         false => Ok(packets.iter().map(|packet| packet.data().to_vec()).collect()),
     }
+}
+
+/// From each frame of a capture to the next, in mean distances; the last has one to the first.
+fn capture_gaps(library: &dyn Library, file: &str) -> Result<Vec<f64>, String> {
+    let bytes = library.bytes(file)?;
+    let packets = forebay_packet::pcap::read_all(&bytes).map_err(|error| format!("{file}: {error}"))?;
+    let gaps = packets
+        .windows(2)
+        .map(|pair| pair[1].timestamp_ns.saturating_sub(pair[0].timestamp_ns) as f64);
+    let mut gaps: Vec<f64> = gaps.collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len().max(1) as f64;
+    if mean <= 0.0 {
+        return Err(format!("the packets of {file} have no times that tell them apart"));
+    }
+    gaps.iter_mut().for_each(|gap| *gap /= mean);
+    gaps.push(1.0);
+    Ok(gaps)
 }
 
 /// Queues of a port as the chip wants them.

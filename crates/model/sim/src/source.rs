@@ -19,6 +19,8 @@ pub(crate) struct Stream {
     /// Times and rates in bits a second, the first at its start; the last rate is 0.
     pub(crate) rates: Vec<(Picos, u64)>,
     pub(crate) line_bits_per_second: u64,
+    /// Of frames of a capture: the distance of each to the next, in mean distances. Empty for others.
+    pub(crate) gaps: Arc<Vec<f64>>,
     /// Bytes of the payload of each of its messages, when all are alike.
     pub(crate) payload_bytes: Option<usize>,
 }
@@ -38,6 +40,10 @@ pub(crate) struct Source<'a> {
     sent: u64,
     left_in_burst: u32,
     burst_gap: Picos,
+    /// Of a time without pauses, what is left of it.
+    left_of_on: f64,
+    /// Bits that a frame takes on the line, mean of all frames.
+    mean_bits: u64,
 }
 
 impl<'a> Source<'a> {
@@ -55,7 +61,14 @@ impl<'a> Source<'a> {
             sent: 0,
             left_in_burst: 0,
             burst_gap: 0,
+            left_of_on: 0.0,
+            mean_bits: 0,
         };
+        let bits = stream
+            .frames
+            .iter()
+            .map(|frame| 8 * (source.wire_bytes)(frame.len() as u32));
+        source.mean_bits = bits.sum::<u64>() / stream.frames.len().max(1) as u64;
         source.pacer = source.pacer_of(0, scale);
         source
     }
@@ -116,7 +129,27 @@ impl<'a> Source<'a> {
                 }
                 std::mem::take(&mut self.burst_gap)
             }
+            ArrivalsEntry::OnOff { on_us } => self.gap_of_on_off(bits, mean, on_us * MICROSECOND),
+            ArrivalsEntry::Capture => {
+                let gaps = &self.stream.gaps;
+                let place = (self.sent as usize + gaps.len() - 1) % gaps.len();
+                let mean = self.mean_bits as f64 / bits as f64 * mean as f64;
+                (mean * gaps[place]) as Picos
+            }
         }
+    }
+
+    /// The line is taken for times of a mean of `on`, and free in between: as long as the rate asks for.
+    fn gap_of_on_off(&mut self, bits: u64, mean: Picos, on: f64) -> Picos {
+        let frame = bits as f64 * 1e12 / self.stream.line_bits_per_second.max(1) as f64;
+        let off = on * (mean as f64 / frame - 1.0).max(0.0);
+        self.left_of_on -= frame;
+        let mut gap = frame;
+        while self.left_of_on <= 0.0 {
+            gap += off * exponential(&mut self.random);
+            self.left_of_on += on * exponential(&mut self.random);
+        }
+        gap as Picos
     }
 }
 
@@ -138,6 +171,7 @@ mod tests {
             arrivals,
             rates,
             line_bits_per_second: 100_000_000_000,
+            gaps: Arc::new(vec![0.5, 1.5]),
             payload_bytes: None,
         }
     }
@@ -178,6 +212,24 @@ mod tests {
         );
         let times = times(&stream);
         assert_eq!(times[..5], [10_000, 20_000, 30_000, 40_000, 410_000]);
+    }
+
+    #[test]
+    fn on_and_off_times_give_the_rate_on_average() {
+        let rates = vec![(0, 25_000_000_000), (10_000_000_000, 0)];
+        let times = times(&stream(ArrivalsEntry::OnOff { on_us: 1.0 }, rates));
+        let back_to_back = times.windows(2).filter(|pair| pair[1] - pair[0] < 10_500).count();
+        let mean = 10_000_000_000 / times.len() as u64;
+        assert!((39_000..41_000).contains(&mean), "{mean}");
+        let share = back_to_back as f64 / times.len() as f64;
+        assert!((0.98..1.0).contains(&share), "a hundred frames in a row: {share}");
+    }
+
+    #[test]
+    fn frames_of_a_capture_keep_the_proportions_of_their_distances() {
+        let rates = vec![(0, 10_000_000_000), (1_000_000, 0)];
+        let times = times(&stream(ArrivalsEntry::Capture, rates));
+        assert_eq!(times[..4], [10_000, 60_000, 210_000, 260_000]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Results for people.
 
+use crate::certainty::Certainty;
 use crate::results::{ChipResults, MessageResults, Results, SourceResults};
 use crate::search::SearchResults;
 use std::fmt::Write;
@@ -8,6 +9,7 @@ use std::fmt::Write;
 pub fn text(results: &Results) -> String {
     let mut text = format!("{}\n\n", results.description);
     sources(results, &mut text);
+    flows(results, &mut text);
     outputs(results, &mut text);
     if let Some(messages) = &results.messages {
         self::messages(messages, &mut text);
@@ -25,6 +27,10 @@ pub fn search_text(search: &SearchResults) -> String {
         search.seeds,
         search.trials.len()
     );
+    let how = match &search.certainty {
+        None => how,
+        Some(certainty) => format!("{}; {how}", sure(certainty)),
+    };
     let (_, most) = search.range_gbps;
     match search.max_gbps {
         None => format!("nothing found: {} ({how})", lowest_loss(search)),
@@ -37,6 +43,21 @@ pub fn search_text(search: &SearchResults) -> String {
         }
         Some(max) => format!("{max:.3} Gbps without loss (up to {most} Gbps, {how})"),
     }
+}
+
+/// How sure the mean of several searches is.
+fn sure(certainty: &Certainty) -> String {
+    let reached = match certainty.reached {
+        true => "",
+        false => ", which is not as sure as was asked for",
+    };
+    format!(
+        "mean +- {:.3} Gbps at {} % confidence{reached}, {} searches with trials up to {} us",
+        certainty.half_width_gbps,
+        100.0 * certainty.confidence,
+        certainty.searches.len(),
+        certainty.searches.last().map_or(0.0, |search| search.trial_us)
+    )
 }
 
 /// The losses at the lowest load that was tried and lost something.
@@ -151,6 +172,44 @@ fn outputs(results: &Results, text: &mut String) {
     }
 }
 
+fn flows(results: &Results, text: &mut String) {
+    if results.flows.is_empty() {
+        return;
+    }
+    line!(
+        text,
+        "\n{:<16} {:<8} {:>12} {:>9} {:>7} {:>9} {:>8} {:>9} {:>12}",
+        "flow",
+        "",
+        "goodput Gbps",
+        "sent",
+        "again",
+        "time-outs",
+        "marked",
+        "trip us",
+        "completed us"
+    );
+    for flow in &results.flows {
+        let completed = flow.completed_us.map_or("–".to_string(), |time| format!("{time:.1}"));
+        line!(
+            text,
+            "{:<16} {:<8} {:>12.3} {:>9} {:>7} {:>9} {:>6.1} % {:>9.2} {:>12}",
+            flow.name,
+            flow.transport,
+            flow.goodput_gbps,
+            flow.sent,
+            flow.retransmitted,
+            flow.timeouts,
+            100.0 * flow.marked_share,
+            flow.round_trip_mean_us,
+            completed
+        );
+    }
+    if let Some(fairness) = results.fairness() {
+        line!(text, "fairness (Jain's index) {fairness:.3}");
+    }
+}
+
 fn messages(messages: &MessageResults, text: &mut String) {
     line!(
         text,
@@ -190,6 +249,11 @@ fn chip(chip: &ChipResults, text: &mut String) {
     }
     ports(chip, text);
     line!(text, "  packet buffer at most {} bytes", chip.buffer_max_bytes);
+    let pauses: u64 = chip.ports.iter().map(|port| port.pauses_sent).sum();
+    if pauses > 0 {
+        let headroom = chip.headroom_max_bytes;
+        line!(text, "  {pauses} pauses, headroom at most {headroom} bytes");
+    }
     if !chip.fitted.is_empty() {
         let names: Vec<&str> = chip.fitted.iter().map(|constant| constant.name.as_str()).collect();
         line!(

@@ -44,6 +44,8 @@ spec = "{spec}"
 program = "{program}"
 ignore_fit = true
 ignore_fit_reason = "what limits is beside the stages"
+max_egress_bytes = 0
+max_egress_bytes_reason = "what limits is beside the parsers"
 commands = """
 {commands}"""
 [[traffic]]
@@ -126,4 +128,36 @@ fn a_program_with_more_stages_takes_longer() {
         add next_hops next_hop:7 set_macs(src_addr:1, dst_addr:2)\n";
     let long = latency("iot_disaggregate_tofino", routes);
     assert!(long > short + 10.0, "{long} {short}");
+}
+
+/// Two messages make an N-packet when they come to the same registers: ports 1 and 17 are of different pipelines.
+#[test]
+fn registers_belong_to_a_pipeline() {
+    let routes = "\
+        add ipv4_lpm ipv4.dst_addr:0x0A000200/24 to_next_hop(next_hop_id:7, port:2)\n\
+        add next_hops next_hop:7 set_macs(src_addr:1, dst_addr:2)\n\
+        add flows hdr.ipv4.src_addr:0x0A010000 hdr.ipv4.dst_addr:0x0A000202 hdr.udp.src_port:10000 aggregate(flow:0)\n";
+    let message = "{ message = { payload_bytes = 16 } }";
+    let text = scenario("tofino", "iot_aggregate_tofino", routes, message, 1)
+        .replace("gbps = 100\nframe", "gbps = 0.01\nframe")
+        .replace("ignore_fit = true", "defines = [\"N=2\", \"S=22\"]\nignore_fit = true");
+    let waiting = |to: &str, more: &str| {
+        let text = text
+            .replace("[\"switch:1\"]", to)
+            .replace("ignore_fit = true", &format!("{more}ignore_fit = true"))
+            .replace("[search]", "[measure]\nmessages = true\n[search]");
+        let results = setup(&text).run(Run { seed: 1, gbps: None }, &mut Silent);
+        let lifted = results.chips[0]
+            .lifted
+            .iter()
+            .filter(|lifted| lifted.rule.contains("registers"))
+            .count();
+        let messages = results.messages.expect("they are followed");
+        (messages.sent, messages.missing, lifted)
+    };
+    let (one_pipe, two_pipes) = ("[\"switch:1\", \"switch:3\"]", "[\"switch:1\", \"switch:17\"]");
+    assert_eq!(waiting(one_pipe, ""), (2, 0, 0));
+    assert_eq!(waiting(two_pipes, ""), (2, 2, 0));
+    let shared = "shared_registers = true\nshared_registers_reason = \"to compare\"\n";
+    assert_eq!(waiting(two_pipes, shared), (2, 0, 1));
 }

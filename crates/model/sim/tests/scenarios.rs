@@ -3,7 +3,8 @@
 use forebay_driver::FileSources;
 use forebay_ir::Program;
 use forebay_sim::{
-    Library, Results, Run, Search, SearchResults, Setup, Silent, expand, find_max, results_text, search_text,
+    Arrivals, Library, Results, Run, Search, SearchResults, Setup, Silent, Variation, expand, find_max, results_text,
+    search_text,
 };
 
 /// Programs of the repository by their names.
@@ -411,6 +412,102 @@ fn a_rule_of_the_chip_is_lifted_by_name_and_with_a_reason() {
     );
 }
 
+/// Eight payloads of 16 bytes end at byte 176.
+#[test]
+fn an_egress_parser_reads_so_many_bytes() {
+    let eight = DISAGGREGATING
+        .replace("N=2", "N=8")
+        .replace("messages = 2", "messages = 8")
+        .replace(
+            "\"S=22\"]",
+            "\"S=22\"]\nmax_resubmissions = 8\nmax_resubmissions_reason = \"as published\"",
+        );
+    let said = refusal(&eight);
+    assert!(
+        said.contains(
+            "egress uses headers up to byte 176 of a packet, and the egress parser of tofino reads 160 bytes"
+        ),
+        "{said}"
+    );
+    let lifted = |most: u32| {
+        let keys = format!("max_egress_bytes = {most}\nmax_egress_bytes_reason = \"as published\"\nmax_resubmissions");
+        eight.replacen("max_resubmissions", &keys, 1)
+    };
+    assert!(refusal(&lifted(170)).contains("reads 170 bytes"));
+    let setup = setup(&lifted(176));
+    let rules: Vec<&str> = setup.lifted().map(|lifted| lifted.rule.as_str()).collect();
+    assert!(
+        rules.contains(&"the egress parser of tofino reads at most 160 bytes: here 176"),
+        "{rules:?}"
+    );
+}
+
+#[test]
+fn packets_that_are_lost_in_part_are_told_from_those_that_are_lost_as_a_whole() {
+    let ports = "numbers = [2]\nqueues = [{ capacity_bytes = 200 }]";
+    let text = format!(
+        "{DISAGGREGATING}\n[search]\nfrom_gbps = 1\nto_gbps = 90\ntolerance_gbps = 1\ndelivered_per_sent = 2\n"
+    )
+    .replace("[[traffic]]", &format!("[[chip.port]]\n{ports}\n[[traffic]]"));
+    let run = |gbps: f64| {
+        setup(&text).run(
+            Run {
+                seed: 1,
+                gbps: Some(gbps),
+            },
+            &mut Silent,
+        )
+    };
+    assert_eq!(run(1.0).lost_whole_and_in_part(), Some((0, 0)));
+    let results = run(90.0);
+    let (whole, part) = results.lost_whole_and_in_part().unwrap();
+    let source = &results.sources[0];
+    assert!(part > 0, "{source:?}");
+    assert_eq!(whole, source.sent - source.delivered);
+    assert_eq!(part, source.delivered - source.copies);
+}
+
+#[test]
+fn a_search_is_repeated_until_it_is_sure() {
+    let text = SCENARIO
+        .replace("arrivals = \"poisson\"\n", "arrivals = { bursts = { frames = 4 } }\n")
+        .replace(
+            "delivered_per_sent = 1",
+            "delivered_per_sent = 1\nconfidence = 0.95\nwithin = 0.05\nsearches_max = 4",
+        );
+    let found = searched(&text);
+    let certainty = found.certainty.as_ref().expect("it was asked for");
+    let lengths: Vec<f64> = certainty.searches.iter().map(|search| search.trial_us).collect();
+    assert!(certainty.searches.len() >= 3 && lengths.is_sorted(), "{certainty:?}");
+    let longest = certainty
+        .searches
+        .iter()
+        .filter(|search| search.trial_us == found.trial_us);
+    let values: Vec<f64> = longest.filter_map(|search| search.max_gbps).collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    assert_eq!(found.max_gbps, Some(mean));
+    assert!(search_text(&found).contains("% confidence"), "{}", search_text(&found));
+    assert!(refusal(&text.replace("confidence = 0.95", "confidence = 0.8")).contains("it is 0.9, 0.95 or 0.99"));
+}
+
+#[test]
+fn a_setup_is_varied_in_one_thing() {
+    let setup = setup(SCENARIO);
+    let variations = Variation::usual(&setup);
+    assert!(variations.contains(&Variation::Constant("scheduler.bytes_per_weight".to_string(), 1.1)));
+    assert!(
+        setup.varied(&Variation::Arrivals(Arrivals::Poisson)).is_none(),
+        "it has them"
+    );
+    let sent = |setup: &Setup| setup.run(Run { seed: 1, gbps: None }, &mut Silent).sent() as f64;
+    let longer = setup
+        .varied(&Variation::Length(4.0))
+        .expect("no stream has an end of its own");
+    let ratio = sent(&longer) / sent(&setup);
+    assert!((3.8..4.2).contains(&ratio), "{ratio}");
+    assert_eq!(longer.run(Run { seed: 1, gbps: None }, &mut Silent).lost(), 0);
+}
+
 #[test]
 fn a_program_that_does_not_fit_its_chip_is_not_timed() {
     let text = SCENARIO
@@ -455,7 +552,7 @@ fn a_scenario_has_traffic() {
     let (before, _) = SCENARIO.split_once("[[traffic]]").unwrap();
     assert_eq!(
         refusal(before).trim(),
-        "there is no traffic; a scenario has at least one [[traffic]] or [[timer]]"
+        "there is no traffic; a scenario has at least one [[traffic]], [[timer]] or [[flow]]"
     );
 }
 
@@ -472,7 +569,9 @@ fn every_key_of_a_scenario_is_documented() {
         let Some((name, _)) = field.and_then(|field| field.split_once(':')) else {
             continue;
         };
-        if !name.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c == '2') || name == "distances" {
+        if !name.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c == '2')
+            || ["distances", "parts"].contains(&name)
+        {
             continue;
         }
         let key = if name == "n_packet" { "n-packet" } else { name };
@@ -510,7 +609,7 @@ duration_us = 1000
 name = "switch"
 spec = "tofino"
 program = "iot_aggregate_timed"
-defines = ["N=8", "MAX_AGE=50", "FLOWS=64"]
+defines = ["N=8", "MAX_AGE=50", "FLOWS=64", "TIMER_PORT=15"]
 ignore_fit = true
 ignore_fit_reason = "its registers need one another"
 commands = """
@@ -519,7 +618,7 @@ add next_hops next_hop:7 set_macs(src_addr:1, dst_addr:2)
 """
 
 [[timer]]
-port = "switch:63"
+port = "switch:15"
 interval_ns = 100
 packets = 64
 

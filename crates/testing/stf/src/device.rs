@@ -126,7 +126,9 @@ impl ChipDevice {
             ports: (0..spec.ports.count).map(fair_port).collect(),
             spec,
             pipeline,
+            of_other_pipes: Vec::new(),
             alike: 1,
+            pfc: None,
             seed: 0,
         };
         network.add_chip(config).expect("every port that is configured exists");

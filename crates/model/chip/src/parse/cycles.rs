@@ -166,7 +166,7 @@ fn headers_of_registers(program: &Program, side: Role) -> BTreeSet<HeaderId> {
 }
 
 /// A control and the actions of its tables.
-fn with_actions<'p>(program: &'p Program, body: &'p Body) -> Vec<&'p Body> {
+pub(super) fn with_actions<'p>(program: &'p Program, body: &'p Body) -> Vec<&'p Body> {
     let mut bodies = vec![body];
     for block in &body.blocks {
         if let Terminator::Apply { table, .. } = &block.terminator {

@@ -14,11 +14,14 @@
 
 mod cycles;
 mod egress;
+mod fit;
 mod tree;
 mod values;
 
 pub(crate) use cycles::{Costs, PARTS};
 pub(crate) use egress::EgressStates;
+pub use fit::ParserNeeds;
+pub(crate) use fit::ingress_parser;
 pub(crate) use tree::{ParseTree, Parsed};
 
 #[cfg(test)]

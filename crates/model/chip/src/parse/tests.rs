@@ -1,7 +1,7 @@
 //! Cycles of small parsers, by hand.
 
 use super::cycles::{Costs, PARTS};
-use super::{EgressStates, ParseTree, Parsed};
+use super::{EgressStates, ParseTree, Parsed, ParserNeeds};
 use crate::spec::ChipSpec;
 use forebay_ir::{Program, Role};
 
@@ -68,4 +68,39 @@ fn a_way_takes_the_states_of_its_headers() {
     assert_eq!(egress.parts(2), 2 * PARTS);
     assert_eq!(egress.parts(78), 7 * PARTS);
     assert_eq!(egress.parts(78 + 32), 9 * PARTS, "headers of no way");
+}
+
+/// No length of headers takes a state more than a byte less does, on any chip: there are no cliffs.
+#[test]
+fn a_byte_more_of_headers_takes_less_than_a_state_more() {
+    let program = program();
+    for name in ChipSpec::known_names() {
+        let spec = ChipSpec::known(name).unwrap();
+        let costs = Costs::new(&program, &spec.parser, Role::Egress);
+        let tree = ParseTree::new(&program, program.stage(Role::Parser).unwrap(), &costs, 1);
+        let egress = EgressStates::new(&tree, costs);
+        for bytes in 2..400 {
+            let (less, more) = (egress.parts(bytes), egress.parts(bytes + 1));
+            assert!(
+                less.abs_diff(more) <= PARTS,
+                "{name}: {bytes} bytes take {less}, a byte more {more}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_program_needs_rows_and_bytes_of_parsers() {
+    let spec = ChipSpec::known("tofino").unwrap();
+    let needs = ParserNeeds::of(&spec, &program());
+    assert_eq!(
+        needs.tcam_rows,
+        2 + 1 + 1,
+        "a case and the default, and two states without a select"
+    );
+    assert_eq!(needs.egress_bytes, 0, "there is no egress");
+    let reading = PROGRAM.replace("stage parser = P\n", "stage parser = P\nstage egress = E\n")
+        + "body E control {\nblock0:\n  hdr.words.data = 608w0x0\n  return\n}\n";
+    let program = forebay_ir::text::read(&reading).expect("a program");
+    assert_eq!(ParserNeeds::of(&spec, &program).egress_bytes, 78);
 }

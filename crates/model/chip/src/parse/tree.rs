@@ -4,6 +4,7 @@ use super::cycles::{Costs, Taken, bits_of};
 use super::values::{Value, Values};
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, Body, Expr, HeaderId, KeySet, Op, Program, SelectCase, Terminator};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most nodes of a tree: what is deeper counts as the end of its way.
 const NODES_MAX: usize = 4096;
@@ -25,6 +26,8 @@ pub(crate) struct Parsed {
 pub(crate) struct ParseTree {
     nodes: Vec<Node>,
     root: u32,
+    /// The most bytes of headers on a way up to the end of each header.
+    ends_of_headers: BTreeMap<HeaderId, u32>,
 }
 
 #[derive(Debug)]
@@ -70,6 +73,7 @@ impl ParseTree {
             body,
             costs,
             nodes: Vec::new(),
+            ends_of_headers: BTreeMap::new(),
         };
         let way = Way {
             values: Values::new(program),
@@ -82,6 +86,7 @@ impl ParseTree {
         ParseTree {
             nodes: builder.nodes,
             root,
+            ends_of_headers: builder.ends_of_headers,
         }
     }
 
@@ -114,6 +119,12 @@ impl ParseTree {
         }
     }
 
+    /// The most bytes of headers on a way up to the end of the last of these.
+    pub(crate) fn bytes_up_to_last(&self, headers: &BTreeSet<HeaderId>) -> u32 {
+        let ends = headers.iter().filter_map(|header| self.ends_of_headers.get(header));
+        ends.copied().max().unwrap_or(0)
+    }
+
     /// The ends of all ways.
     pub(crate) fn ends(&self) -> impl Iterator<Item = Parsed> + '_ {
         self.nodes.iter().filter_map(|node| match node {
@@ -134,6 +145,7 @@ impl ParseTree {
         ParseTree {
             nodes: vec![Node::End(parsed)],
             root: 0,
+            ends_of_headers: BTreeMap::new(),
         }
     }
 }
@@ -184,6 +196,7 @@ struct Builder<'p> {
     body: &'p Body,
     costs: &'p Costs,
     nodes: Vec<Node>,
+    ends_of_headers: BTreeMap<HeaderId, u32>,
 }
 
 impl Builder<'_> {
@@ -226,7 +239,7 @@ impl Builder<'_> {
     }
 
     /// Follows an operation; whether it is known where the parser stands afterwards.
-    fn follow(&self, op: &Op, way: &mut Way) -> bool {
+    fn follow(&mut self, op: &Op, way: &mut Way) -> bool {
         match op {
             Op::Extract { header, varbit_bits } => {
                 self.extract(*header, way);
@@ -258,7 +271,7 @@ impl Builder<'_> {
         }
     }
 
-    fn extract(&self, id: HeaderId, way: &mut Way) {
+    fn extract(&mut self, id: HeaderId, way: &mut Way) {
         let header = &self.program.headers[id.index()];
         way.taken.extract(self.program, id, self.costs);
         for field in header.fields.iter().filter(|field| field.length.is_none()) {
@@ -268,6 +281,8 @@ impl Builder<'_> {
         }
         way.values.set(header.valid, Value::Constant(Bits::from_bool(true)));
         way.header_bits += bits_of(self.program, header);
+        let end = self.ends_of_headers.entry(id).or_default();
+        *end = (*end).max(way.header_bits / 8);
     }
 
     /// Whether a block only ends the parser with an error.

@@ -109,7 +109,9 @@ pub fn chip(
         ports: numbers.iter().map(port).collect(),
         spec,
         pipeline,
+        of_other_pipes: Vec::new(),
         alike: 1,
+        pfc: None,
         seed: 0,
     })?;
     let line = |number: &u32| Line {

@@ -1,0 +1,135 @@
+//! The two ends of a reliable connection as RoCE has them: packets at a rate, all from the first one that is missing on again
+//! when one is. Nothing but pause frames slows the sender down.
+
+use super::tcp::Counts;
+use forebay_chip::{Pacer, Picos};
+
+/// The receiver acknowledges each of so many packets.
+const ACKNOWLEDGE_EVERY: u64 = 16;
+
+/// Packets that may be under way: half of the sequence numbers, of 24 bits, is the limit of the standard.
+const UNDER_WAY_MAX: u64 = 1 << 15;
+
+/// The end that sends.
+#[derive(Debug)]
+pub(super) struct Sender {
+    total: u64,
+    una: u64,
+    next: u64,
+    fresh: u64,
+    pacer: Pacer,
+    /// When the rate allows the next packet.
+    pub(super) due: Picos,
+    rto: Picos,
+    pub(super) deadline: Option<Picos>,
+    pub(super) counts: Counts,
+    pub(super) completed: Option<Picos>,
+}
+
+impl Sender {
+    /// Of so many packets, at a rate on the wire.
+    pub(super) fn new(total: Option<u64>, bits_per_second: u64, start: Picos, rto: Picos) -> Sender {
+        Sender {
+            total: total.unwrap_or(u64::MAX / 2),
+            una: 0,
+            next: 0,
+            fresh: 0,
+            pacer: Pacer::new(bits_per_second),
+            due: start,
+            rto,
+            deadline: None,
+            counts: Counts::default(),
+            completed: None,
+        }
+    }
+
+    pub(super) fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
+    /// The number of the next packet, of so many bits on the wire, when there is one and the rate allows it.
+    pub(super) fn packet(&mut self, bits: u64, now: Picos) -> Option<u64> {
+        if now < self.due || self.next >= self.total || self.next - self.una >= UNDER_WAY_MAX {
+            return None;
+        }
+        let number = self.next;
+        self.next += 1;
+        self.due = self.due.max(now) + self.pacer.take(bits);
+        self.counts.sent += 1;
+        self.counts.retransmitted += u64::from(number < self.fresh);
+        self.fresh = self.fresh.max(self.next);
+        self.deadline.get_or_insert(now + self.rto);
+        Some(number)
+    }
+
+    /// All before this number have come; with a negative acknowledgement this one has not.
+    pub(super) fn acknowledge(&mut self, number: u64, is_negative: bool, now: Picos) {
+        if number > self.fresh || number < self.una {
+            return;
+        }
+        self.counts.acknowledged += 1;
+        self.una = number;
+        self.next = self.next.max(number);
+        if is_negative {
+            self.next = number;
+        }
+        self.deadline = (self.next > self.una).then_some(now + self.rto);
+        if self.una >= self.total {
+            self.completed.get_or_insert(now);
+        }
+    }
+
+    pub(super) fn time_out(&mut self, now: Picos) {
+        self.counts.timeouts += 1;
+        self.next = self.una;
+        self.deadline = Some(now + self.rto);
+    }
+}
+
+/// The end that receives.
+#[derive(Debug, Default)]
+pub(super) struct Receiver {
+    pub(super) expected: u64,
+    has_complained: bool,
+}
+
+impl Receiver {
+    /// A packet comes; what to say, if anything: the number that is expected, and whether this one was not.
+    pub(super) fn receive(&mut self, number: u64, total: u64) -> Option<(u64, bool)> {
+        if number == self.expected {
+            self.expected += 1;
+            self.has_complained = false;
+            let says = self.expected.is_multiple_of(ACKNOWLEDGE_EVERY) || self.expected == total;
+            return says.then_some((self.expected, false));
+        }
+        if number < self.expected {
+            return Some((self.expected, false));
+        }
+        (!std::mem::replace(&mut self.has_complained, true)).then_some((self.expected, true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_from_the_missing_one_on_comes_again() {
+        let mut sender = Sender::new(Some(40), 0, 0, 1_000_000);
+        let mut receiver = Receiver::default();
+        let mut lose = true;
+        let mut now = 0;
+        while sender.completed.is_none() && now < 1_000 {
+            now += 1;
+            let Some(number) = sender.packet(8, now) else { continue };
+            if number == 5 && std::mem::take(&mut lose) {
+                continue;
+            }
+            if let Some((expected, is_negative)) = receiver.receive(number, 40) {
+                sender.acknowledge(expected, is_negative, now);
+            }
+        }
+        assert_eq!((receiver.expected, sender.acknowledged()), (40, 40));
+        assert_eq!((sender.counts.retransmitted, sender.counts.timeouts), (2, 0), "5 and 6");
+    }
+}

@@ -1,0 +1,177 @@
+//! From what a scenario says of hosts, flows and flow control to what is simulated.
+
+use super::entries::{FlowEntry, HostEntry, PfcEntry, Transport};
+use super::frames::Address;
+use crate::setup::{ChipSetup, Reader, picos};
+use forebay_chip::{LinkSpec, PfcConfig, Picos, Place};
+
+/// Hosts and flows of a scenario: their wake-up calls have numbers of 16 bits.
+const HOSTS_MAX: usize = 1_000;
+const FLOWS_MAX: usize = 10_000;
+
+/// Bytes of data in a packet.
+const TCP_BYTES: u32 = 1_460;
+const ROCE_BYTES: u32 = 1_024;
+const SEGMENT_MAX: u32 = 9_000;
+
+/// A host at its port.
+#[derive(Clone, Debug)]
+pub(crate) struct HostSetup {
+    pub(crate) place: Place,
+    pub(crate) link: LinkSpec,
+    pub(super) address: Address,
+    name: String,
+}
+
+/// A flow between two of them, by their indices.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowSetup {
+    pub(super) name: String,
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) transport: Transport,
+    pub(super) bytes: Option<u64>,
+    pub(super) start: Picos,
+    pub(super) segment_bytes: u32,
+    pub(super) is_ecn_capable: bool,
+    pub(super) bits_per_second: u64,
+    pub(super) rto_min: Picos,
+}
+
+/// The hosts of a scenario.
+pub(crate) fn hosts(entries: &[HostEntry], chips: &[ChipSetup], seed: u64, reader: &mut Reader<'_>) -> Vec<HostSetup> {
+    let mut hosts: Vec<HostSetup> = Vec::new();
+    for entry in entries {
+        let Some(place) = reader.place(chips, entry.at.get_ref(), entry.at.span()) else {
+            continue;
+        };
+        if hosts
+            .iter()
+            .any(|host| host.place == place || host.name == *entry.name.get_ref())
+        {
+            reader.wrong(entry.at.span(), "a port has one host, and a name is that of one host");
+        }
+        if hosts.len() >= HOSTS_MAX {
+            reader.wrong(entry.at.span(), format!("there are at most {HOSTS_MAX} hosts"));
+            return hosts;
+        }
+        if !(0.0..=1.0).contains(&entry.loss) || entry.delay_ns < 0.0 || entry.gbps < 0.0 {
+            reader.wrong(
+                entry.at.span(),
+                "loss of a host's line is a share from 0 to 1; gbps and delay_ns are not negative",
+            );
+        }
+        let port_rate = chips[usize::from(place.chip)].spec.ports.bits_per_second;
+        let own_rate = (entry.gbps * 1e9) as u64;
+        hosts.push(HostSetup {
+            place,
+            link: LinkSpec {
+                bits_per_second: if own_rate == 0 { port_rate } else { own_rate },
+                delay_ps: (entry.delay_ns * 1e3) as u64,
+                loss: entry.loss,
+                seed: seed.wrapping_add(HOST_SEEDS + hosts.len() as u64),
+            },
+            address: Address {
+                ipv4: entry.address,
+                mac: mac(entry, reader),
+            },
+            name: entry.name.get_ref().clone(),
+        });
+    }
+    hosts
+}
+
+/// Seeds of hosts' lines are not those of links and faults.
+const HOST_SEEDS: u64 = 1 << 33;
+
+fn mac(entry: &HostEntry, reader: &mut Reader<'_>) -> [u8; 6] {
+    let [a, b, c, d] = entry.address.octets();
+    let Some(written) = &entry.mac else {
+        return [2, 0, a, b, c, d];
+    };
+    let bytes: Vec<u8> = written
+        .get_ref()
+        .split(':')
+        .filter_map(|byte| u8::from_str_radix(byte, 16).ok())
+        .collect();
+    bytes.try_into().unwrap_or_else(|_| {
+        let message = format!("{:?} is no MAC address, as in \"02:00:00:00:00:01\"", written.get_ref());
+        reader.wrong(written.span(), message);
+        [0; 6]
+    })
+}
+
+/// The flows of a scenario.
+pub(crate) fn flows(entries: &[FlowEntry], hosts: &[HostSetup], reader: &mut Reader<'_>) -> Vec<FlowSetup> {
+    let mut flows = Vec::new();
+    for entry in entries {
+        let mut host = |name: &toml::Spanned<String>| {
+            let found = hosts.iter().position(|host| host.name == *name.get_ref());
+            if found.is_none() {
+                let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+                let message = format!("there is no host {:?}; there are: {}", name.get_ref(), names.join(", "));
+                reader.wrong(name.span(), message);
+            }
+            found
+        };
+        let (Some(from), Some(to)) = (host(&entry.from), host(&entry.to)) else {
+            continue;
+        };
+        flows.push(flow(entry, from, to, reader));
+    }
+    if let Some(beyond) = entries.get(FLOWS_MAX) {
+        reader.wrong(beyond.name.span(), format!("there are at most {FLOWS_MAX} flows"));
+    }
+    flows
+}
+
+fn flow(entry: &FlowEntry, from: usize, to: usize, reader: &mut Reader<'_>) -> FlowSetup {
+    let is_roce = entry.transport == Transport::Roce;
+    let usual = if is_roce { ROCE_BYTES } else { TCP_BYTES };
+    let segment_bytes = entry.segment_bytes.as_ref().map_or(usual, |bytes| *bytes.get_ref());
+    if !(1..=SEGMENT_MAX).contains(&segment_bytes) {
+        reader.wrong(entry.name.span(), format!("segment_bytes is 1 to {SEGMENT_MAX}"));
+    }
+    if from == to {
+        reader.wrong(entry.to.span(), "a flow is between two hosts");
+    }
+    if !(entry.start_us >= 0.0 && entry.rto_min_us > 0.0 && entry.gbps >= 0.0) {
+        reader.wrong(
+            entry.name.span(),
+            "start_us and gbps are not negative, rto_min_us is more than 0",
+        );
+    }
+    FlowSetup {
+        name: entry.name.get_ref().clone(),
+        from,
+        to,
+        transport: entry.transport,
+        bytes: entry.bytes,
+        start: picos(entry.start_us),
+        segment_bytes,
+        is_ecn_capable: entry.ecn || entry.transport == Transport::Dctcp,
+        bits_per_second: (entry.gbps * 1e9) as u64,
+        rto_min: picos(entry.rto_min_us),
+    }
+}
+
+/// Flow control of a chip.
+pub(crate) fn pfc(entry: &PfcEntry, reader: &mut Reader<'_>) -> PfcConfig {
+    let queues = entry.queues.get_ref();
+    if queues.iter().any(|queue| *queue > 7) {
+        reader.wrong(entry.queues.span(), "queues of [chip.pfc] are 0 to 7");
+    }
+    let above = *entry.pause_above_bytes.get_ref();
+    if entry.resume_below_bytes > above {
+        reader.wrong(
+            entry.pause_above_bytes.span(),
+            "resume_below_bytes is at most pause_above_bytes",
+        );
+    }
+    PfcConfig {
+        queues: queues.iter().fold(0, |all, queue| all | 1 << (queue & 7)),
+        pause_above_bytes: above,
+        resume_below_bytes: entry.resume_below_bytes,
+        headroom_bytes: entry.headroom_bytes,
+    }
+}

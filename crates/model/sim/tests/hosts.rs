@@ -1,0 +1,242 @@
+//! Hosts around a chip: what the literature says of their transports.
+
+use forebay_driver::FileSources;
+use forebay_ir::Program;
+use forebay_sim::{Library, Results, Run, Setup, Silent};
+
+/// Programs of the repository by their names.
+struct Programs;
+
+impl Library for Programs {
+    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
+        let path = format!("{}/../../../programs/{path}/{path}.p4", env!("CARGO_MANIFEST_DIR"));
+        let provider = FileSources::new();
+        let options = forebay_driver::Options {
+            provider: &provider,
+            include_paths: &[],
+            defines,
+        };
+        forebay_driver::compile(&path, &options)
+            .program
+            .ok_or_else(|| format!("cannot compile {path}"))
+    }
+
+    fn text(&self, path: &str) -> Result<String, String> {
+        Err(format!("cannot read {path}"))
+    }
+
+    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+        Err(format!("cannot read {path}"))
+    }
+}
+
+fn run(text: &str) -> Results {
+    let setup = Setup::new(text, &Programs).unwrap_or_else(|problems| panic!("{problems:?}\n{text}"));
+    setup.run(Run { seed: 1, gbps: None }, &mut Silent)
+}
+
+/// Two hosts send to a third one through a chip; all lines have the same rate.
+fn bottleneck(duration_us: u32, delay_ns: u32, queue_bytes: u32, chip: &str, flows: &str) -> String {
+    let host = |name: &str, port: u32, loss: f64| {
+        format!(
+            "[[host]]\nname = \"{name}\"\nat = \"switch:{port}\"\naddress = \"10.0.0.{port}\"\ngbps = 10\ndelay_ns = {delay_ns}\nloss = {loss}\n"
+        )
+    };
+    let hosts: String = [("a", 1, 0.0), ("b", 2, 0.0), ("sink", 3, 0.0)]
+        .map(|(name, port, loss)| host(name, port, loss))
+        .concat();
+    format!(
+        r#"
+description = "a bottleneck"
+duration_us = {duration_us}
+warm_up_us = {warm_up_us}
+[[chip]]
+name = "switch"
+spec = "tofino"
+program = "red"
+commands = """
+add routes hdr.ipv4.dst_addr:0x0A000001/32 forward(port:1, priority:0)
+add routes hdr.ipv4.dst_addr:0x0A000002/32 forward(port:2, priority:0)
+add routes hdr.ipv4.dst_addr:0x0A000003/32 forward(port:3, priority:0)
+MARKS
+"""
+{chip}
+[[chip.port]]
+numbers = [1, 2, 3]
+gbps = 10
+queues = [{{ capacity_bytes = {queue_bytes} }}]
+{hosts}
+{flows}
+[measure]
+queues = ["switch:3"]
+sample_us = 10
+"#,
+        warm_up_us = duration_us / 4
+    )
+}
+
+fn flow(name: &str, transport: &str, more: &str) -> String {
+    format!("[[flow]]\nname = \"{name}\"\nfrom = \"{name}\"\nto = \"sink\"\ntransport = \"{transport}\"\n{more}\n")
+}
+
+fn goodput(results: &Results) -> f64 {
+    results.flows.iter().map(|flow| flow.goodput_gbps).sum()
+}
+
+/// Of 1,538 bytes on the wire 1,460 are data.
+const LIMIT_GBPS: f64 = 10.0 * 1460.0 / 1538.0;
+
+#[test]
+fn one_connection_fills_the_line() {
+    for transport in ["newreno", "cubic"] {
+        let text = bottleneck(20_000, 2_000, 200_000, "", &flow("a", transport, ""));
+        let results = run(&text.replace("MARKS", ""));
+        assert!(
+            goodput(&results) > 0.95 * LIMIT_GBPS,
+            "{transport}: {:?}",
+            results.flows
+        );
+        assert!(goodput(&results) <= 1.001 * LIMIT_GBPS);
+    }
+}
+
+#[test]
+fn a_flow_with_an_end_comes_as_a_whole_and_once() {
+    for transport in ["newreno", "cubic", "dctcp", "roce"] {
+        let text = bottleneck(100_000, 2_000, 15_000, "", &flow("a", transport, "bytes = 2_000_000"))
+            .replace("loss = 0\n", "loss = 0.01\n");
+        let results = run(&text.replace("MARKS", ""));
+        let flow = &results.flows[0];
+        assert!(flow.retransmitted > 0, "{flow:?}");
+        assert!(flow.completed_us.is_some(), "{flow:?}");
+        assert!(
+            (2_000_000..2_000_000 + 1_024).contains(&flow.delivered_bytes),
+            "{flow:?}"
+        );
+    }
+}
+
+/// Alizadeh et al., DCTCP, SIGCOMM 2010, section 3.3: with N flows the longest queue is K + N packets, its amplitude is
+/// sqrt(2 N (C RTT + K)) / 2.
+#[test]
+fn the_queue_of_dctcp_stays_near_its_threshold() {
+    let flows = flow("a", "dctcp", "") + &flow("b", "dctcp", "");
+    let text = bottleneck(40_000, 20_000, 1_000_000, "", &flows);
+    let marks = "add thresholds standard_metadata.egress_port:3 mark_from(least:65, span:0)";
+    let results = run(&text.replace("MARKS", marks));
+    assert!(goodput(&results) > 0.97 * LIMIT_GBPS, "{:?}", results.flows);
+    assert!(
+        results.fairness().is_some_and(|fairness| fairness > 0.95),
+        "{:?}",
+        results.flows
+    );
+    assert_eq!(results.lost(), 0);
+    let queue = &results.chips[0].queues[0];
+    // 85 us of round trip without a queue hold 69 segments at 10 Gbps.
+    let amplitude = (2.0 * 2.0 * (69.0 + 65.0f64)).sqrt() / 2.0;
+    let settled = &queue.samples_bytes[queue.samples_bytes.len() / 4..];
+    let packets = |bytes: u64| bytes as f64 / 1514.0;
+    let longest = packets(*settled.iter().max().unwrap());
+    let mean = queue.mean_bytes / 1514.0;
+    assert!((60.0..75.0).contains(&longest), "{longest}");
+    assert!(
+        (67.0 - 2.0 * amplitude..67.0).contains(&mean),
+        "{mean}, amplitude {amplitude}"
+    );
+}
+
+/// Mathis et al., CCR 27(3), 1997: sqrt(3 / (2 p)) segments are under way, when each is acknowledged and p are lost.
+#[test]
+fn the_window_of_newreno_follows_from_the_share_that_is_lost() {
+    let share = 0.002;
+    let text = bottleneck(400_000, 20_000, 1_000_000, "", &flow("a", "newreno", ""));
+    let text = text.replacen("loss = 0\n", &format!("loss = {share}\n"), 1);
+    let results = run(&text.replace("MARKS", ""));
+    let flow = &results.flows[0];
+    let segments = flow.goodput_gbps / 8.0 * 1e3 * flow.round_trip_mean_us / 1460.0;
+    let expected = (1.5f64 / share).sqrt();
+    assert!(
+        (segments / expected - 1.0).abs() < 0.25,
+        "{segments} {expected} {flow:?}"
+    );
+}
+
+/// Pauses stop the senders before anything is lost; without them packets are lost and sent again.
+#[test]
+fn flow_control_loses_nothing() {
+    let flows = flow("a", "roce", "") + &flow("b", "roce", "");
+    let pfc =
+        "[chip.pfc]\nqueues = [0]\npause_above_bytes = 40_000\nresume_below_bytes = 20_000\nheadroom_bytes = 20_000";
+    let with = run(&bottleneck(5_000, 1_000, 100_000, pfc, &flows).replace("MARKS", ""));
+    let without = run(&bottleneck(5_000, 1_000, 100_000, "", &flows).replace("MARKS", ""));
+    let again = |results: &Results| results.flows.iter().map(|flow| flow.retransmitted).sum::<u64>();
+    assert_eq!((with.lost(), again(&with)), (0, 0), "{:?}", with.chips[0].lost);
+    assert!(with.chips[0].ports.iter().any(|port| port.pauses_sent > 0));
+    assert!(with.fairness().is_some_and(|fairness| fairness > 0.99));
+    assert!(goodput(&with) > 0.98 * 10.0 * 1024.0 / 1110.0, "{:?}", with.flows);
+    assert!(without.lost() > 0 && again(&without) > 0, "{:?}", without.chips[0].lost);
+}
+
+/// A chip pauses another one: what would be lost at the second one waits in the first.
+#[test]
+fn a_chip_pauses_the_one_before() {
+    let pfc =
+        "[chip.pfc]\nqueues = [0]\npause_above_bytes = 30_000\nresume_below_bytes = 15_000\nheadroom_bytes = 30_000\n";
+    let chip = |name: &str, to: u32| {
+        format!(
+            "[[chip]]\nname = \"{name}\"\nspec = \"tofino\"\nprogram = \"portfwd\"\ncommands = \"add ports ingress_port:1 forward(port:{to})\"\nPFC\n"
+        )
+    };
+    let text = format!(
+        "description = \"two chips\"\nduration_us = 200\ndrain_us = 100000\n{}{}[[chip.port]]\nnumbers = [2]\ngbps = 50\nqueues = [{{ capacity_bytes = 60_000 }}]\n\
+         [[link]]\nfrom = \"first:2\"\nto = \"second:1\"\ndelay_ns = 500\n\
+         [[traffic]]\nname = \"in\"\nto = [\"first:1\"]\ngbps = 80\nframe = {{ udp = {{ bytes = 1000 }} }}\n",
+        chip("first", 2),
+        chip("second", 2)
+    );
+    let lost = |pfc: &str| {
+        let results = run(&text.replace("PFC", pfc));
+        assert_eq!(results.sent(), results.delivered() + results.lost());
+        results.lost()
+    };
+    assert!(lost("") > 0);
+    assert_eq!(lost(pfc), 0, "700 kilobytes wait in the first chip");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_flows() {
+    let flows = flow("a", "cubic", "") + &flow("b", "dctcp", "");
+    let text = bottleneck(5_000, 5_000, 50_000, "", &flows)
+        .replace(
+            "MARKS",
+            "add thresholds standard_metadata.egress_port:3 mark_from(least:10, span:20)",
+        )
+        .replace("loss = 0\n", "loss = 0.001\n");
+    assert_eq!(run(&text), run(&text));
+}
+
+#[test]
+fn mistakes_are_named() {
+    let text = bottleneck(100, 100, 50_000, "", &flow("a", "cubic", "")).replace("MARKS", "");
+    for (from, to, expected) in [
+        (
+            "to = \"sink\"",
+            "to = \"sinc\"",
+            "there is no host \"sinc\"; there are: a, b, sink",
+        ),
+        ("to = \"sink\"", "to = \"a\"", "a flow is between two hosts"),
+        ("switch:2", "switch:1", "a port has one host"),
+        ("transport = \"cubic\"", "transport = \"reno\"", "newreno"),
+        (
+            "at = \"switch:1\"",
+            "at = \"switch:1\"\nmac = \"2:0\"",
+            "is no MAC address",
+        ),
+    ] {
+        let Err(problems) = Setup::new(&text.replace(from, to), &Programs) else {
+            panic!("{to} should be wrong");
+        };
+        let said = problems[0].to_string();
+        assert!(said.contains(expected), "{to}: {said}");
+    }
+}
