@@ -104,7 +104,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "waiting_distribution": {"n": 2, "message_rate": 1.0, "service_rate": 1.0, "service": "fixed"},
     "waiting_time_limit": {"n": 2, "message_rate": 1.0, "service_rate": 1.0, "delta": 0.1, "constraint": "service"},
 }
-READERS = {"read_goodput_curves", "read_timestamps", "read_waits"}
+READERS = {"read_distances", "read_goodput_curves", "read_timestamps", "read_waits"}
 # Numbers that are taken as they are: a count that is only reported.
 UNCHECKED = {("batch_means", "packets"), ("controlled_means", "packets")}
 COUNTS = {"n", "places", "packets", "batches", "points", "devices", "count_", "seed"}
@@ -249,6 +249,11 @@ def test_messages(call: Callable[[], object], message: str) -> None:
         (lambda path: queueing.read_timestamps(path, "arrival_s"), "departure_s\n1\n", "column 'arrival_s' is missing"),
         (queueing.read_goodput_curves, "n,arrival_rate,goodput\n1,1\n", r":2: goodput = None must be a number"),
         (queueing.read_goodput_curves, "", "column 'n' is missing"),
+        (
+            queueing.read_distances,
+            "grouping,n,service_rate,packets,distance\nafter,4,1.1,1.5,0\n",
+            r":2: packets = 1.5 must be an integer",
+        ),
     ],
 )
 def test_bad_files(tmp_path: Path, read: Callable[[Path], object], text: str, message: str) -> None:
