@@ -7,7 +7,9 @@
 | `Batch` | many packets in NumPy arrays |
 | `Simulation` | a scenario on the timed model |
 | `sweep` | a scenario at many points, by processes or a Dask cluster |
+| `Tester` | traffic for a program, a chip or interfaces, every frame measured |
 | `experiment` | a published table or figure beside the model |
+| `read_results`, `read_departures`, `read_test_results` | what the command has written |
 | `forebay.packets` | packets of a program's own headers |
 | `forebay.testing` | what tests of programs need; a plugin of pytest |
 | `forebay.queueing` | the queueing analysis of packet aggregation and disaggregation in switches |
@@ -24,14 +26,17 @@ from forebay._errors import (
     LoadError,
     ScenarioError,
     StfError,
+    TestError,
 )
 from forebay._experiment import Report, experiment
+from forebay._files import read_departures, read_results, read_test_results
 from forebay._native import VERSION as __version__
 from forebay._program import Program, compile
-from forebay._simulation import Results, SearchResults, Simulation
+from forebay._simulation import Departures, Results, SearchResults, Simulation
 from forebay._state import Count, Entry, Group, Member, Rates
 from forebay._sweep import Point, Sweep, sweep
 from forebay._switch import Books, Digest, Switch, Trace
+from forebay._tester import Tester, TestResults
 from forebay._values import Masked, Prefix, Range, number
 
 __all__ = [
@@ -40,6 +45,7 @@ __all__ = [
     "CompileError",
     "ControlError",
     "Count",
+    "Departures",
     "Digest",
     "EndlessError",
     "Entry",
@@ -63,10 +69,16 @@ __all__ = [
     "StfError",
     "Sweep",
     "Switch",
+    "TestError",
+    "TestResults",
+    "Tester",
     "Trace",
     "__version__",
     "compile",
     "experiment",
     "number",
+    "read_departures",
+    "read_results",
+    "read_test_results",
     "sweep",
 ]

@@ -12,6 +12,7 @@ __all__ = [
     "LoadError",
     "ScenarioError",
     "StfError",
+    "TestError",
 ]
 
 
@@ -58,3 +59,9 @@ class ScenarioError(ForebayError):
 
 class StfError(ForebayError):
     """A text is no STF; each mistake is named with its line."""
+
+
+class TestError(ForebayError):
+    """A test file has mistakes, each named with its line, or its device cannot be opened."""
+
+    __test__ = False

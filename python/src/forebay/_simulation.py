@@ -16,16 +16,18 @@ from forebay import _native
 from forebay._errors import FileError, ScenarioError
 from forebay._toml import written
 
-__all__ = ["Results", "Scenario", "SearchResults", "Simulation"]
+__all__ = ["Departures", "Results", "Scenario", "SearchResults", "Simulation"]
 
 Scenario = str | os.PathLike[str] | Mapping[str, Any]
 """A file in TOML, or what would be in one as mappings and lists."""
 
 
-def read_scenario(scenario: Scenario, folder: str | os.PathLike[str] | None) -> tuple[str, str, str]:
-    """Text, name for messages, and folder of a scenario."""
+def read_scenario(
+    scenario: Scenario, folder: str | os.PathLike[str] | None, what: str = "scenario"
+) -> tuple[str, str, str]:
+    """Text, name for messages, and folder of a scenario, or of `what` else is written like one."""
     if isinstance(scenario, Mapping):
-        return written(scenario), "scenario", os.fspath(folder or "")
+        return written(scenario), what, os.fspath(folder or "")
     path = Path(scenario)
     try:
         text = path.read_text(encoding="utf-8")
@@ -145,6 +147,39 @@ class SearchResults(_Numbers):
         return f"<SearchResults: {self.max_gbps} Gbps>"
 
 
+class Departures:
+    """Frames that left the network, in the order of leaving. All arrays have the shape `(frames,)` and the type int64."""
+
+    def __init__(self, ports: list[str], sources: list[str], table: NDArray[np.int64]) -> None:
+        self.ports = ports
+        """Names of ports: `chip:port`."""
+        self.sources = sources
+        """Names of traffic."""
+        columns = np.ascontiguousarray(table.T)
+        self.port, self.source, self.sequence, self.arrived_ps, self.departed_ps, self.bytes = columns
+        """`port`: its place in `ports`. `source`: its place in `sources`, -1 for packets of a timer. `sequence`: which frame of its source it
+        was made of, from 0. `arrived_ps`: when the last byte of that frame came in, in picoseconds; -1 when that is not known. `departed_ps`:
+        when its own last byte was out. `bytes`: length without preamble and check sequence."""
+
+    def __len__(self) -> int:
+        return len(self.port)
+
+    def of(self, port: str) -> NDArray[np.bool_]:
+        """Which frames left by a port: a mask for the arrays."""
+        if port not in self.ports:
+            raise KeyError(f"no frame left by {port!r}; ports are {', '.join(self.ports)}")
+        mask: NDArray[np.bool_] = self.port == self.ports.index(port)
+        return mask
+
+    def __repr__(self) -> str:
+        return f"<Departures of {len(self)} frames>"
+
+
+def _check_rate(gbps: float | None) -> None:
+    if gbps is not None and not gbps > 0:
+        raise ScenarioError(f"a rate of {gbps} Gbps sends nothing")
+
+
 class Simulation:
     """A scenario, read and checked, with one value for each of its parameters.
 
@@ -188,9 +223,22 @@ class Simulation:
 
         `seed` begins the random numbers in place of the scenario's; `gbps` is the rate of each stream in place of the scenario's.
         """
-        if gbps is not None and not gbps > 0:
-            raise ScenarioError(f"a rate of {gbps} Gbps sends nothing")
+        _check_rate(gbps)
         return Results(self._setup.run(seed, gbps))
+
+    def run_with_departures(self, *, seed: int | None = None, gbps: float | None = None) -> tuple[Results, Departures]:
+        """Simulates as `run`, and records when each frame came and left.
+
+        >>> from forebay import Simulation, examples
+        >>> results, frames = Simulation(examples.path("queue.toml"), LOAD=30).run_with_departures()
+        >>> len(frames) == results["outputs.switch:1.frames"], frames.ports
+        (True, ['switch:1'])
+        >>> bool((frames.departed_ps > frames.arrived_ps).all())
+        True
+        """
+        _check_rate(gbps)
+        text, ports, sources, table = self._setup.run_with_departures(seed, gbps)
+        return Results(text), Departures(ports, sources, table)
 
     def find_max(self, *, seed: int | None = None) -> SearchResults:
         """Searches the highest load without loss, as `[search]` in the scenario says."""

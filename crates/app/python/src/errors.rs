@@ -12,9 +12,12 @@ mod imported {
     pyo3::import_exception!(forebay._errors, LoadError);
     pyo3::import_exception!(forebay._errors, ScenarioError);
     pyo3::import_exception!(forebay._errors, StfError);
+    pyo3::import_exception!(forebay._errors, TestError);
 }
 
-pub(crate) use imported::{CompileError, ControlError, EndlessError, FileError, LoadError, ScenarioError, StfError};
+pub(crate) use imported::{
+    CompileError, ControlError, EndlessError, FileError, LoadError, ScenarioError, StfError, TestError,
+};
 
 /// A file that cannot be used.
 pub(crate) fn file(error: forebay_files::Error) -> PyErr {
@@ -34,4 +37,9 @@ pub(crate) fn control(error: impl Display) -> PyErr {
 /// What is wrong with a scenario or an experiment.
 pub(crate) fn scenario(error: impl Display) -> PyErr {
     ScenarioError::new_err(error.to_string())
+}
+
+/// What is wrong with a test file, or what a test cannot do.
+pub(crate) fn test(error: impl Display) -> PyErr {
+    TestError::new_err(error.to_string())
 }

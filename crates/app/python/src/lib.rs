@@ -5,6 +5,7 @@
 //!  classes with types,                 ├► switch, pipeline, trace  Switch
 //!  documentation and defaults          ├► stf                      run_stf
 //!                                      ├► sim                      Setup
+//!                                      ├► tester                   Test
 //!                                      └► experiments              Experiment
 //! ```
 //!
@@ -23,6 +24,7 @@ mod simulation;
 mod stf;
 mod switch;
 mod tables;
+mod tester;
 mod values;
 
 use pyo3::prelude::*;
@@ -40,6 +42,8 @@ mod _native {
     use crate::stf::run_stf;
     #[pymodule_export]
     use crate::switch::Switch;
+    #[pymodule_export]
+    use crate::tester::{Test, compare_tests, test_report};
 
     use super::*;
 

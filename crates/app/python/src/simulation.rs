@@ -2,8 +2,9 @@
 
 use crate::errors;
 use forebay_files::Folder;
-use forebay_sim::{Case, Problem, Run, Search, Silent, find_max};
-use numpy::{IntoPyArray, PyArray1};
+use forebay_sim::{Case, Departure, Problem, Run, Search, Silent, find_max};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -60,6 +61,24 @@ impl Setup {
         })
     }
 
+    /// Simulates; the results as JSON, and every frame that left: names of ports and sources, then for each frame the indices of its names
+    /// (-1 for no source), its sequence number, arrival (-1 when not known) and departure in picoseconds, and length.
+    fn run_with_departures<'py>(
+        &self,
+        py: Python<'py>,
+        seed: Option<u64>,
+        gbps: Option<f64>,
+    ) -> (String, Vec<String>, Vec<String>, Bound<'py, PyArray2<i64>>) {
+        let (results, names, table) = py.detach(|| {
+            let seed = seed.unwrap_or(self.setup.scenario().seed);
+            let (results, departures) = self.setup.run_with_departures(Run { seed, gbps }, &mut Silent);
+            let (names, table) = columns(&departures);
+            (json(&results), names, table)
+        });
+        let [ports, sources] = names;
+        (results, ports, sources, table.into_pyarray(py))
+    }
+
     /// Searches the highest load without loss; the results as JSON.
     fn find_max(&self, py: Python<'_>, seed: Option<u64>) -> PyResult<String> {
         let seed = seed.unwrap_or(self.setup.scenario().seed);
@@ -80,6 +99,29 @@ fn read(case: &Case, name: &str, folder: PathBuf, ignore_fit: Option<&str>) -> P
         errors::scenario(lines.collect::<Vec<_>>().join("\n"))
     })?;
     Ok(Setup { setup })
+}
+
+/// Names of ports and of sources, and a row for each frame.
+fn columns(departures: &[Departure]) -> ([Vec<String>; 2], Array2<i64>) {
+    let mut names = [Vec::new(), Vec::new()];
+    let mut index = |which: usize, name: &String| {
+        let known: &mut Vec<String> = &mut names[which];
+        let found = known.iter().position(|known| known == name);
+        found.unwrap_or_else(|| {
+            known.push(name.clone());
+            known.len() - 1
+        }) as i64
+    };
+    let mut table = Array2::zeros((departures.len(), 6));
+    for (departure, mut row) in departures.iter().zip(table.rows_mut()) {
+        row[0] = index(0, &departure.port);
+        row[1] = departure.source.as_ref().map_or(-1, |source| index(1, source));
+        row[2] = departure.sequence as i64;
+        row[3] = departure.arrived_ps.map_or(-1, |time| time as i64);
+        row[4] = departure.departed_ps as i64;
+        row[5] = departure.bytes as i64;
+    }
+    (names, table)
 }
 
 fn json(results: &impl serde::Serialize) -> String {

@@ -5,6 +5,7 @@
 | `router.p4` | IPv4 routing with a counter, a register and a meter |
 | `reflector.p4` | sends each packet back by the port where it came |
 | `queue.toml` | a queue of a chip at a load `LOAD`, in Gbps |
+| `router_test.toml` | a test of `router.p4` for `Tester` |
 """
 
 from importlib.resources import files
@@ -21,5 +22,7 @@ def path(name: str) -> str:
     """
     found = files("forebay.examples") / name
     if not found.is_file():
-        raise FileNotFoundError(f"there is no example {name!r}; there are router.p4, reflector.p4, queue.toml")
+        raise FileNotFoundError(
+            f"there is no example {name!r}; there are router.p4, reflector.p4, queue.toml, router_test.toml"
+        )
     return str(found)

@@ -1,0 +1,109 @@
+"""Files that the command has written, as the objects of this package."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay._errors import FileError
+from forebay._simulation import Departures, Results, SearchResults
+from forebay._tester import TestResults
+
+__all__ = ["read_departures", "read_results", "read_test_results"]
+
+_Path = str | os.PathLike[str]
+
+
+def read_results(path: _Path) -> dict[str, Results | SearchResults]:
+    """What `forebay sim --out DIR` has written to `DIR/results.json`, or `--json` has printed: results by case (`"N=2 S=22"`, or `""` for a
+    scenario without parameters).
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or has something else in it.
+    """
+    known: dict[str, type[Results] | type[SearchResults]] = {"results": Results, "search": SearchResults}
+    found: dict[str, Results | SearchResults] = {}
+    for case in _json(path, list, "results of `forebay sim`"):
+        kind = next((kind for kind in known if isinstance(case, dict) and kind in case), None)
+        if kind is None:
+            raise FileError(f"{path} has no results of `forebay sim`")
+        found[case.get("case", "")] = known[kind](json.dumps(case[kind], separators=(",", ":")))
+    return found
+
+
+def read_test_results(path: _Path) -> TestResults:
+    """What `forebay tester --out FILE` has written."""
+    content = _json(path, dict, "results of `forebay tester`")
+    if not str(content.get("format", "")).startswith("forebay-tester/"):
+        raise FileError(f"{path} has no results of `forebay tester`")
+    return TestResults(json.dumps(content, separators=(",", ":")))
+
+
+def read_departures(path: _Path) -> dict[str, Departures]:
+    """What `forebay sim --departures FILE` has written, by case. Parquet needs pyarrow (`pip install 'forebay[parquet]'`)."""
+    columns = _csv(path) if Path(path).suffix == ".csv" else _parquet(path)
+    cases, ports, sources = (columns.pop(name) for name in ("case", "port", "source"))
+    found = {}
+    for case in dict.fromkeys(cases):
+        chosen = np.array([each == case for each in cases], dtype=bool)
+        names, index = _numbered([port for port, taken in zip(ports, chosen, strict=True) if taken])
+        of, source = _numbered([source or None for source, taken in zip(sources, chosen, strict=True) if taken])
+        numbers = [columns[name][chosen] for name in ("sequence", "arrived_ps", "departed_ps", "bytes")]
+        found[str(case)] = Departures(names, of, np.column_stack([index, source, *numbers]))
+    return found
+
+
+def _numbered(names: list[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    """Different names in the order in which they come, and the place of each; -1 for none."""
+    places = {name: place for place, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
+    return list(places), np.array([places.get(name, -1) for name in names], dtype=np.int64)
+
+
+def _csv(path: _Path) -> dict[str, Any]:
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        columns: dict[str, Any] = {name: [row[name] for row in rows] for name in ("case", "port", "source")}
+        for name in ("sequence", "arrived_ps", "departed_ps", "bytes"):
+            columns[name] = np.array([int(row[name] or -1) for row in rows], dtype=np.int64)
+    except (KeyError, ValueError) as error:
+        raise FileError(f"{path} has no departures of `forebay sim`: {error}") from error
+    return columns
+
+
+def _parquet(path: _Path) -> dict[str, Any]:
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (OSError, pyarrow.lib.ArrowException) as error:
+        raise FileError(f"cannot read {path}: {error}") from error
+    if "departed_ps" not in table.column_names:
+        raise FileError(f"{path} has no departures of `forebay sim`")
+    columns: dict[str, Any] = {name: table[name].to_pylist() for name in ("case", "port", "source")}
+    for name in ("sequence", "arrived_ps", "departed_ps", "bytes"):
+        columns[name] = table[name].fill_null(-1).to_numpy()
+    return columns
+
+
+def _json(path: _Path, kind: type, what: str) -> Any:
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise FileError(f"{path} has no {what}: {error}") from error
+    if not isinstance(content, kind):
+        raise FileError(f"{path} has no {what}")
+    return content
