@@ -48,6 +48,62 @@ def seed_packets() -> None:
                 write("packets", f"{index}-{program}-{number}", bytes([index]) + packet)
 
 
+def element(kind: int, *content: bytes) -> bytes:
+    """An information element of PFCP."""
+    value = b"".join(content)
+    return kind.to_bytes(2, "big") + len(value).to_bytes(2, "big") + value
+
+
+def number(kind: int, value: int, octets: int = 4) -> bytes:
+    return element(kind, value.to_bytes(octets, "big"))
+
+
+def pfcp_session() -> bytes:
+    """The elements of a Session Establishment Request: two PDRs and FARs, a QER, a URR, a BAR."""
+    ue = element(93, bytes([2, 10, 45, 0, 2]))
+    sdf = b"permit out 17 from 198.51.100.0/24 53,5000-5010 to assigned 4000"
+    sdf_filter = element(23, bytes([1, 0]), len(sdf).to_bytes(2, "big"), sdf)
+    refers = element(108, bytes([0, 0, 0, 1])) + number(109, 1) + number(81, 1)
+    uplink = element(2, number(20, 0, 1), element(21, bytes([13, 1])), ue, sdf_filter, number(124, 9, 1))
+    downlink = element(2, number(20, 1, 1), ue)
+    tunnel = element(84, bytes([1, 0, 0, 0, 0x20, 1, 192, 0, 2, 66]))
+    volume = bytes([1, 0, 0, 0, 0, 0, 0, 3, 232])
+    return b"".join(
+        [
+            element(60, bytes([0, 192, 0, 2, 2])),
+            element(57, bytes([2, 0, 0, 0, 0, 0, 0, 0, 5, 192, 0, 2, 2])),
+            element(1, number(56, 1, 2), number(29, 100), uplink, number(95, 0, 1), refers),
+            element(1, number(56, 2, 2), number(29, 100), downlink, number(108, 2)),
+            element(3, number(108, 1), number(44, 2, 1), element(4, number(42, 1, 1))),
+            element(3, number(108, 2), number(44, 0x0C00, 2), number(88, 1, 1), element(4, number(42, 0, 1), tunnel)),
+            element(7, number(109, 1), number(25, 0, 1), element(26, bytes(4), b"\x64", bytes(4), b"\x64"), number(124, 9, 1)),
+            element(6, number(81, 1), number(62, 3, 1), element(37, b"\x03\x01\x00"), number(64, 1), element(31, volume), element(73, volume)),
+            element(85, number(88, 1, 1), number(140, 9, 1)),
+        ]
+    )  # fmt: skip
+
+
+def seed_pfcp() -> None:
+    """Conversations: the first byte of a datagram chooses the message, as fuzz_targets/pfcp.rs says."""
+    node = element(60, bytes([0, 192, 0, 2, 2]))
+    tunnel = element(84, bytes([1, 0, 0, 0, 0x20, 2, 192, 0, 2, 67]))
+    associate = bytes([0]) + node + number(96, 7)
+    establish = bytes([1]) + pfcp_session()
+    active = element(10, number(108, 2), number(44, 2, 1), element(11, tunnel, number(49, 2, 1)))
+    quota = element(13, number(81, 1), element(73, bytes([1, 0, 0, 0, 0, 0, 0, 9, 0])))
+    modify = bytes([2]) + active + quota + element(77, number(81, 1)) + element(9, number(56, 1, 2), number(29, 7))
+    remove = bytes([2]) + element(15, number(56, 1, 2)) + element(17, number(81, 1)) + number(49, 5, 1)
+    answer = bytes([4]) + number(19, 1, 1) + number(50, 1, 1)
+    heartbeat = bytes([5]) + number(96, 7)
+    conversations = {
+        "whole": [associate, establish, modify, answer, heartbeat, remove, bytes([3])],
+        "released": [associate, establish, bytes([7]) + node],
+        "raw": [bytes.fromhex("2105000f00000100003c000500c000020200600004"), bytes([0x20]), bytes([0x41, 1, 0, 4, 0, 0, 1, 0])],
+    }
+    for name, datagrams in conversations.items():
+        write("pfcp", name, b"".join(len(one).to_bytes(2, "big") + one for one in datagrams))
+
+
 def seed_ir(forebay: Path) -> None:
     """IR of the STF corpus, and with the graphs of architectures; needs the command, `make build`."""
     with tempfile.TemporaryDirectory() as output:
@@ -64,6 +120,7 @@ def main() -> None:
     copy("stf_text", files("*.stf", "programs", "tests/stf"))
     copy("ir_text", files("*.ir", "crates"))
     seed_packets()
+    seed_pfcp()
     built = [ROOT / "target" / profile / "forebay" for profile in ("release", "debug")]
     forebay = next((path for path in built if path.is_file()), None)
     if forebay:

@@ -199,12 +199,12 @@ class Upf:
         if old == "idle" and new == "active":
             kept = self.buffers.pop(session["id"], ())
             for port, frame in kept:
-                await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=1, padding=0)])
+                await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=1, route=0, padding=0)])
             print(f"session {session['id']}: {len(kept)} packets that were kept", flush=True)
 
     async def send_message(self, peer, own, message, teid, sequence=0):
         frame, port = gtpu_frame(self.settings, peer, own, message, teid, sequence)
-        await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=0, padding=0)])
+        await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=0, route=0, padding=0)])
 
     async def receive(self):
         """Packets that the data plane does not know what to do with."""

@@ -83,7 +83,8 @@ control Decapsulate(inout headers_t hdr) {
 }
 
 // Makes the packet an answer to itself: `message_type` says which, to the port from which it came (echo) or the one of GTP-U.
-// The caller has added the information elements, of `ie_bytes` bytes. All that came after Ethernet goes.
+// The caller has added the information elements, of `ie_bytes` bytes. All that came after Ethernet goes. Applied once: every packet that
+// is answered comes by here.
 control Answer(inout headers_t hdr, in bit<8> message_type, in bit<16> ie_bytes) {
     Decapsulate() decapsulate;
     Encapsulate() encapsulate;
@@ -148,12 +149,9 @@ control Answer(inout headers_t hdr, in bit<8> message_type, in bit<16> ie_bytes)
     }
 }
 
-// Unknown TEID (TS 29.281 §7.3.1).
-control ErrorIndication(inout headers_t hdr) {
-    Answer() answer;
-
+// Elements of an answer, which Answer sends; `bytes` is their length. Unknown TEID (TS 29.281 §7.3.1).
+control ErrorIndication(inout headers_t hdr, out bit<16> bytes) {
     apply {
-        bit<16> bytes = 5 + 3;
         hdr.ie_teid.setValid();
         hdr.ie_teid.type = GTPU_IE_TEID;
         hdr.ie_teid.teid = hdr.gtpu.teid;
@@ -163,38 +161,33 @@ control ErrorIndication(inout headers_t hdr) {
             hdr.ie_peer.length_ = 4;
             hdr.ie_peer_ipv4.setValid();
             hdr.ie_peer_ipv4.value = hdr.ipv4.dst_addr;
-            bytes = bytes + 4;
+            bytes = 5 + 3 + 4;
         } else {
             hdr.ie_peer.length_ = 16;
             hdr.ie_peer_ipv6.setValid();
             hdr.ie_peer_ipv6.value = hdr.ipv6.dst_addr;
-            bytes = bytes + 16;
+            bytes = 5 + 3 + 16;
         }
-        answer.apply(hdr, GTPU_ERROR_INDICATION, bytes);
     }
 }
 
-control EchoResponse(inout headers_t hdr) {
-    Answer() answer;
-
+control EchoResponse(inout headers_t hdr, out bit<16> bytes) {
     apply {
         hdr.ie_recovery.setValid();
         hdr.ie_recovery.type = GTPU_IE_RECOVERY;
         // The restart counter has no meaning any more and is 0 (TS 29.281 §8.2).
         hdr.ie_recovery.restart_counter = 0;
-        answer.apply(hdr, GTPU_ECHO_RESPONSE, 2);
+        bytes = 2;
     }
 }
 
-control SupportedExtensions(inout headers_t hdr) {
-    Answer() answer;
-
+control SupportedExtensions(inout headers_t hdr, out bit<16> bytes) {
     apply {
         hdr.ie_extensions.setValid();
         hdr.ie_extensions.type = GTPU_IE_EXTENSION_TYPES;
         hdr.ie_extensions.length_ = 1;
         hdr.ie_extensions.extension = GTPU_EXTENSION_PDU_SESSION;
-        answer.apply(hdr, GTPU_SUPPORTED_EXTENSIONS, 3);
+        bytes = 3;
     }
 }
 

@@ -330,8 +330,9 @@ def path_management():
     return test
 
 
-def packet_in(reason, session, port, frame):
-    return bytes([port >> 1, (port & 1) << 7, reason]) + session.to_bytes(4, "big") + bytes(frame)
+def packet_in(reason, session, port, frame, application=0):
+    header = bytes([port >> 1, (port & 1) << 7, reason]) + session.to_bytes(4, "big") + application.to_bytes(2, "big")
+    return header + bytes(frame)
 
 
 def controller():
@@ -340,12 +341,17 @@ def controller():
         "upf_controller.stf",
         "Packets to the controller and from it: buffering, messages of GTP-U, router solicitations, end markers.",
         "add fars meta.far:2 buffer() = buffering",
+        "add applications_ipv4 1 meta.rules:1 meta.protocol:6 set_application(application:515)",
+        "add terminations_downlink meta.session:1 meta.application:515 "
+        "forward(far:2, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2)",
         session=session,
     )
     packet = turned(USER["UDP"])
-    test.say("Downlink packets of an idle UE.")
+    test.say("Downlink packets of an idle UE. The controller is told which application they are of.")
     test.packet(N6, ON_N6 / packet)
     test.expect(CPU, packet_in(1, 1, N6, ON_N6 / packet))
+    test.packet(N6, ON_N6 / turned(USER["TCP"]))
+    test.expect(CPU, packet_in(1, 1, N6, ON_N6 / turned(USER["TCP"]), 515))
     test.say("The UE is there again: what was kept is processed like a packet that comes in.")
     test.run("remove buffering", tunnel_v4(2, DOWNLINK_TEID))
     test.packet(CPU, bytes([0, 0x40]) + bytes(ON_N6 / packet))
@@ -353,6 +359,9 @@ def controller():
     test.say("An end marker, made by the controller, leaves as it is.")
     marker = FROM_N3 / outer(UPF_N3, GNB) / UDP(sport=2152, dport=2152) / gtpu(254, DOWNLINK_TEID)
     test.packet(CPU, bytes([N3 >> 1, (N3 & 1) << 7]) + bytes(marker))
+    test.expect(N3, marker)
+    test.say("The same without port and MAC addresses: it leaves by the route to its destination.")
+    test.packet(CPU, bytes([0, 0x20]) + bytes(Ether(src="00:00:00:00:00:00", dst="00:00:00:00:00:00") / marker[IP]))
     test.expect(N3, marker)
     test.say("Messages of the path, and an end marker of a known tunnel.")
     ip = ON_N3 / outer() / UDP(sport=2152, dport=2152)
@@ -371,7 +380,7 @@ def controller():
 def filters():
     test = setup(
         "upf_filters.stf",
-        "Filters of applications: remote prefix, protocol, range of ports; rules without entry, that drop, that go elsewhere.",
+        "Filters of applications: remote prefix, protocol, ranges of ports of both sides, QoS flow; rules without entry, that drop, that go elsewhere.",
         f"add applications_ipv4 20 meta.rules:1 meta.remote_ipv4:{number('203.0.113.0')}&&&0xffffff00 meta.protocol:17 meta.remote_port:50->60 set_application(application:7)",
         f"add applications_ipv4 30 meta.rules:1 meta.remote_ipv4:{number('203.0.113.66')} set_application(application:8)",
         f"add applications_ipv4 10 meta.rules:1 meta.remote_ipv4:{number('198.51.100.0')}&&&0xffffff00 set_application(application:9)",
@@ -379,6 +388,11 @@ def filters():
         "add terminations_uplink meta.session:1 meta.application:7 forward(far:1, flow_qer:0, session_qer:0, flow_urr:3, session_urr:0)",
         "add terminations_downlink meta.session:1 meta.application:7 forward(far:5, flow_qer:5, session_qer:0, flow_urr:3, session_urr:0)",
         "add terminations_uplink meta.session:1 meta.application:8 drop_packet()",
+        "add applications_ipv4 40 meta.rules:1 meta.protocol:17 meta.local_port:7000->7009 set_application(application:700)",
+        "add applications_ipv4 50 meta.rules:1 meta.qfi:7 set_application(application:701)",
+        "add terminations_uplink meta.session:1 meta.application:700 forward(far:1, flow_qer:0, session_qer:0, flow_urr:4, session_urr:0)",
+        "add terminations_downlink meta.session:1 meta.application:700 forward(far:5, flow_qer:5, session_qer:0, flow_urr:4, session_urr:0)",
+        "add terminations_uplink meta.session:1 meta.application:701 forward(far:1, flow_qer:0, session_qer:0, flow_urr:5, session_urr:0)",
         "add qers meta.flow_qer:5 set_qer(uplink_closed:0, downlink_closed:0, qfi:2, reflective:0)",
         tunnel_v4(5, 0x5005),
     )
@@ -394,6 +408,14 @@ def filters():
     test.counter("uplink_usage", 3, 2)
     test.counter("downlink_usage", 3, 2)
     test.counter("uplink_usage", 1, 3)
+    test.say("By the port of the UE, both ways, and by the QoS flow.")
+    packet = IP(src=UE, dst=SERVER) / UDP(sport=7009, dport=99) / DATA
+    test.through(N3, uplink(packet), N6, FROM_N6 / hop_further(packet))
+    test.through(N6, ON_N6 / turned(packet), N3, downlink(hop_further(turned(packet)), 0x5005, 2))
+    test.counter("uplink_usage", 4, 1)
+    test.counter("downlink_usage", 4, 1)
+    test.through(N3, uplink(packet, qfi=7), N6, FROM_N6 / hop_further(packet))
+    test.counter("uplink_usage", 5, 1)
     test.say("A rule that drops, and an application without a rule.")
     test.packet(N3, uplink(IP(src=UE, dst="203.0.113.66") / UDP(sport=1, dport=55) / DATA))
     test.packet(N3, uplink(IP(src=UE, dst="198.51.100.1") / UDP(sport=1, dport=55) / DATA))

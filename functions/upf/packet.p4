@@ -10,12 +10,13 @@
 #define CPU_PORT 510
 #endif
 
-// Sessions, QERs and URRs of the arrays of meters and counters.
+// QERs and URRs of the arrays of meters and counters. The N4 agent numbers them in the lower half, and takes the upper half for what
+// comes from another UPF by N9.
 #ifndef QERS
-#define QERS 65536
+#define QERS 131072
 #endif
 #ifndef URRS
-#define URRS 65536
+#define URRS 131072
 #endif
 
 const bit<9> TO_CONTROLLER = CPU_PORT;
@@ -51,14 +52,16 @@ header packet_in_t {
     bit<7> padding;
     bit<8> reason;
     bit<32> session;
+    bit<16> application;
 }
 
 @controller_header("packet_out")
 header packet_out_t {
-    // Where the packet goes, unless it is to be processed like one that came in.
+    // Where the packet goes, unless it is to be processed like one that came in, or to go where its destination is routed to.
     bit<9> egress_port;
     bit<1> process;
-    bit<6> padding;
+    bit<1> route;
+    bit<5> padding;
 }
 
 struct headers_t {
@@ -99,6 +102,7 @@ struct metadata_t {
     bit<16> src_port;
     bit<16> dst_port;
     bit<16> remote_port;
+    bit<16> local_port;
     bit<8> protocol;
     bit<8> icmp_type;
     // QFI of the PDU session container that came, and whether there was an extension header that must be understood.
@@ -108,8 +112,8 @@ struct metadata_t {
     // What the tables say.
     bit<1> is_uplink;
     bit<32> session;
-    bit<8> rules;
-    bit<8> application;
+    bit<32> rules;
+    bit<16> application;
     ipv4_address_t ue_ipv4;
     bit<64> ue_prefix;
     bit<32> far;

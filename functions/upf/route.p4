@@ -6,8 +6,7 @@
 #include "packet.p4"
 
 // ARP, echo requests and GTP-U to the addresses of the UPF itself.
-control Local(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata,
-              out bool is_own, out bool answered) {
+control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_spec, out bool is_own, out bool answered) {
     mac_address_t own_mac = 0;
 
     action own(mac_address_t mac) {
@@ -53,7 +52,7 @@ control Local(inout headers_t hdr, inout metadata_t meta, inout standard_metadat
 
     // Back to where the packet came from.
     action send_back() {
-        standard_metadata.egress_spec = standard_metadata.ingress_port;
+        egress_spec = ingress_port;
     }
 
     action answer_arp() {
@@ -104,7 +103,7 @@ control Local(inout headers_t hdr, inout metadata_t meta, inout standard_metadat
 }
 
 // Port and MAC addresses for the outermost IP header, and one less TTL for a packet that is not in a tunnel of this UPF.
-control Route(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata, out bit<32> drop) {
+control Route(inout headers_t hdr, inout metadata_t meta, inout bit<9> egress_spec, out bit<32> drop) {
     ipv4_address_t ipv4_dst = 0;
     ipv6_address_t ipv6_dst = 0;
 
@@ -142,7 +141,7 @@ control Route(inout headers_t hdr, inout metadata_t meta, inout standard_metadat
 
     // `mtu` is that of the IP packet.
     action to_port(bit<9> port, mac_address_t src_mac, mac_address_t dst_mac, bit<16> mtu) {
-        standard_metadata.egress_spec = port;
+        egress_spec = port;
         hdr.ethernet.src_addr = src_mac;
         hdr.ethernet.dst_addr = dst_mac;
         meta.mtu = mtu;

@@ -4,7 +4,7 @@
 //   downlink   UE   ─► session ─┴─► application ─► termination (PDR) ┼─► FAR: tunnel, buffer, drop
 //                                                                   └─► URR: counters
 //
-// A session, an application and the QFI of the packet make a PDR. Sessions with the same filters share the applications of a rule set.
+// A session and an application make a PDR. Sessions with the same filters share the applications of a rule set.
 
 #ifndef UPF_SESSION_P4
 #define UPF_SESSION_P4
@@ -13,14 +13,14 @@
 
 control Sessions(in headers_t hdr, inout metadata_t meta, out bool found) {
     // Addresses of the UE, which uplink packets must come from; 0 for any.
-    action uplink_session(bit<32> session, bit<8> rules, ipv4_address_t ue_ipv4, bit<64> ue_prefix) {
+    action uplink_session(bit<32> session, bit<32> rules, ipv4_address_t ue_ipv4, bit<64> ue_prefix) {
         meta.session = session;
         meta.rules = rules;
         meta.ue_ipv4 = ue_ipv4;
         meta.ue_prefix = ue_prefix;
     }
 
-    action downlink_session(bit<32> session, bit<8> rules) {
+    action downlink_session(bit<32> session, bit<32> rules) {
         meta.session = session;
         meta.rules = rules;
     }
@@ -75,7 +75,7 @@ control Sessions(in headers_t hdr, inout metadata_t meta, out bool found) {
 
 // The application that the filters of the session's rule set find: 0 if none does.
 control Applications(inout metadata_t meta, in bool is_ipv4) {
-    action set_application(bit<8> application) {
+    action set_application(bit<16> application) {
         meta.application = application;
     }
 
@@ -85,13 +85,15 @@ control Applications(inout metadata_t meta, in bool is_ipv4) {
             meta.remote_ipv4: ternary;
             meta.protocol: ternary;
             meta.remote_port: range;
+            meta.local_port: range;
+            meta.qfi: ternary;
         }
         actions = {
             set_application;
             NoAction;
         }
         default_action = NoAction();
-        size = 4096;
+        size = 65536;
     }
 
     table applications_ipv6 {
@@ -100,13 +102,15 @@ control Applications(inout metadata_t meta, in bool is_ipv4) {
             meta.remote_ipv6: ternary;
             meta.protocol: ternary;
             meta.remote_port: range;
+            meta.local_port: range;
+            meta.qfi: ternary;
         }
         actions = {
             set_application;
             NoAction;
         }
         default_action = NoAction();
-        size = 4096;
+        size = 65536;
     }
 
     apply {

@@ -33,6 +33,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
     EchoResponse() echo_response;
     ErrorIndication() error_indication;
     SupportedExtensions() supported_extensions;
+    Answer() answer;
 
     counter(DROPS, CounterType.packets_and_bytes) drops;
     // GTP-U messages that came, by type.
@@ -52,6 +53,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         hdr.packet_in.padding = 0;
         hdr.packet_in.reason = reason;
         hdr.packet_in.session = meta.session;
+        hdr.packet_in.application = meta.application;
         standard_metadata.egress_spec = TO_CONTROLLER;
     }
 
@@ -62,8 +64,17 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
     apply {
         if (hdr.packet_out.isValid()) {
             bit<1> process = hdr.packet_out.process;
+            bit<1> is_routed = hdr.packet_out.route;
             bit<9> port = hdr.packet_out.egress_port;
             hdr.packet_out.setInvalid();
+            if (is_routed == 1) {
+                bit<32> unroutable;
+                route.apply(hdr, meta, standard_metadata.egress_spec, unroutable);
+                if (unroutable != 0xffffffff) {
+                    drop(unroutable);
+                }
+                return;
+            }
             if (process == 0) {
                 standard_metadata.egress_spec = port;
                 return;
@@ -77,7 +88,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
 
         bool is_own;
         bool answered;
-        local.apply(hdr, meta, standard_metadata, is_own, answered);
+        local.apply(hdr, standard_metadata.ingress_port, standard_metadata.egress_spec, is_own, answered);
         if (answered) {
             return;
         }
@@ -86,6 +97,10 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             return;
         }
 
+        // The answer of GTP-U that goes back, and the length of its elements; 0 for none.
+        bit<8> answer_type = 0;
+        bit<16> answer_bytes = 0;
+        bit<2> colour = V1MODEL_METER_COLOR_GREEN;
         if (is_own) {
             if (meta.is_fragment == 1) {
                 drop(DROP_FRAGMENT);
@@ -97,47 +112,44 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             }
             messages.count((bit<32>) hdr.gtpu.message_type);
             if (hdr.gtpu.message_type == GTPU_ECHO_REQUEST) {
-                echo_response.apply(hdr);
-                send_back();
-                return;
-            }
-            if (meta.has_unknown_extension == 1) {
-                bit<2> notified;
+                echo_response.apply(hdr, answer_bytes);
+                answer_type = GTPU_ECHO_RESPONSE;
+            } else if (meta.has_unknown_extension == 1) {
                 drops.count(DROP_EXTENSION);
-                answers.execute_meter<bit<2>>(0, notified);
-                if (notified == V1MODEL_METER_COLOR_RED) {
-                    mark_to_drop(standard_metadata);
-                } else {
-                    supported_extensions.apply(hdr);
-                    send_back();
-                }
-                return;
-            }
-            if (hdr.gtpu.message_type == GTPU_ECHO_RESPONSE || hdr.gtpu.message_type == GTPU_ERROR_INDICATION
+                answers.execute_meter<bit<2>>(0, colour);
+                supported_extensions.apply(hdr, answer_bytes);
+                answer_type = GTPU_SUPPORTED_EXTENSIONS;
+            } else if (hdr.gtpu.message_type == GTPU_ECHO_RESPONSE || hdr.gtpu.message_type == GTPU_ERROR_INDICATION
                 || hdr.gtpu.message_type == GTPU_SUPPORTED_EXTENSIONS) {
                 to_controller(REASON_GTPU);
                 return;
-            }
-            if (hdr.gtpu.message_type != GTPU_G_PDU && hdr.gtpu.message_type != GTPU_END_MARKER) {
+            } else if (hdr.gtpu.message_type != GTPU_G_PDU && hdr.gtpu.message_type != GTPU_END_MARKER) {
                 drop(DROP_GTPU_TYPE);
                 return;
             }
             meta.is_uplink = 1;
         }
-
-        bool found;
-        sessions.apply(hdr, meta, found);
-        if (!found) {
-            drops.count(DROP_NO_SESSION);
-            mark_to_drop(standard_metadata);
-            if (meta.is_uplink == 1 && hdr.gtpu.message_type == GTPU_G_PDU) {
-                bit<2> colour;
-                answers.execute_meter<bit<2>>(0, colour);
-                if (colour != V1MODEL_METER_COLOR_RED) {
-                    error_indication.apply(hdr);
-                    send_back();
+        if (answer_type == 0) {
+            bool found;
+            sessions.apply(hdr, meta, found);
+            if (!found) {
+                drops.count(DROP_NO_SESSION);
+                if (meta.is_uplink == 0 || hdr.gtpu.message_type != GTPU_G_PDU) {
+                    mark_to_drop(standard_metadata);
+                    return;
                 }
+                answers.execute_meter<bit<2>>(0, colour);
+                error_indication.apply(hdr, answer_bytes);
+                answer_type = GTPU_ERROR_INDICATION;
             }
+        }
+        if (answer_type != 0) {
+            if (colour == V1MODEL_METER_COLOR_RED) {
+                mark_to_drop(standard_metadata);
+                return;
+            }
+            answer.apply(hdr, answer_type, answer_bytes);
+            send_back();
             return;
         }
         if (meta.is_uplink == 1 && hdr.gtpu.message_type == GTPU_END_MARKER) {
@@ -152,6 +164,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             meta.remote_ipv4 = is_ipv4 ? hdr.inner_ipv4.dst_addr : 0;
             meta.remote_ipv6 = is_ipv4 ? 0 : hdr.inner_ipv6.dst_addr;
             meta.remote_port = meta.dst_port;
+            meta.local_port = meta.src_port;
             if (!is_ipv4 && !hdr.inner_ipv6.isValid()) {
                 drop(DROP_NOT_IP);
                 return;
@@ -177,6 +190,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             meta.remote_ipv4 = is_ipv4 ? hdr.ipv4.src_addr : 0;
             meta.remote_ipv6 = is_ipv4 ? 0 : hdr.ipv6.src_addr;
             meta.remote_port = meta.src_port;
+            meta.local_port = meta.dst_port;
         }
         if ((bit<32>) meta.ip_bytes + 14 > standard_metadata.packet_length) {
             drop(DROP_MALFORMED);
@@ -211,7 +225,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             drop(DROP_TTL);
             return;
         }
-        route.apply(hdr, meta, standard_metadata, reason);
+        route.apply(hdr, meta, standard_metadata.egress_spec, reason);
         if (reason != 0xffffffff) {
             drop(reason);
         }

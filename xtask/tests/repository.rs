@@ -56,6 +56,7 @@ const PURE: &[&str] = &[
     "shell",
     "entries",
     "gnmi",
+    "pfcp",
     "chip",
     "sim",
     "experiments",

@@ -96,6 +96,12 @@ impl CallError {
         self.code == Some(Code::FailedPrecondition)
     }
 
+    /// Whether there is no room for what was asked, or for an update of a batch.
+    pub fn is_resource_exhausted(&self) -> bool {
+        let codes = self.updates.iter().map(|(_, code, _)| *code);
+        codes.chain(self.code).any(|code| code == Code::ResourceExhausted)
+    }
+
     /// The updates of a batch that were refused: their places in it, and why. Those that were undone with others are left
     /// out.
     pub fn failures(&self) -> impl Iterator<Item = (usize, String)> {

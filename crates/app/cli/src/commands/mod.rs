@@ -18,6 +18,7 @@ mod test;
 mod tester;
 mod trace;
 mod traffic;
+mod upf;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -69,6 +70,8 @@ pub enum Command {
     Bench(bench::Arguments),
     /// List network functions, or run one by its name
     Function(function::Arguments),
+    /// Speak PFCP with SMFs, and control a switch that runs functions/upf
+    Upf(upf::Arguments),
     /// Show IoT messages aggregated by one switch and disaggregated by another, over virtual Ethernet
     Demo(demo::Arguments),
     /// Send and receive test traffic through ordinary sockets
@@ -100,6 +103,7 @@ impl Command {
             Command::Trace(arguments) => trace::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Function(arguments) => function::run(&arguments),
+            Command::Upf(arguments) => upf::run(&arguments),
             Command::Demo(arguments) => demo::run(&arguments),
             Command::Traffic(arguments) => traffic::run(&arguments),
             Command::Sim(arguments) => sim::run(&arguments),

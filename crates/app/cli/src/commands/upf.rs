@@ -1,0 +1,112 @@
+//! `forebay upf`: the N4 agent of `functions/upf`.
+
+use super::Status;
+use crate::{numbers, output};
+use anyhow::{Context, Result};
+use forebay_client::{CallError, ClientOptions};
+use forebay_server::Address;
+use forebay_upf::{Agent, AgentError, Options, Settings};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Arguments of `forebay upf`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+The switch runs functions/upf with P4Runtime; the agent writes its tables as SMFs say by PFCP (3GPP TS 29.244).
+
+Examples:
+  forebay function run upf -i 1@veth1 -i 2@veth2 --grpc &
+  forebay upf functions/upf/n4.toml
+  forebay upf functions/upf/n4.toml --save-state /var/lib/forebay/n4     sessions survive a restart of the agent
+
+functions/upf/README.md describes the file, and what of PFCP is supported.")]
+pub struct Arguments {
+    /// Addresses, next hops, routes and N4 of the UPF
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// The switch: HOST:PORT, PORT on this machine, or unix:PATH
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9559")]
+    grpc: Address,
+    /// The number by which the switch is known
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    device_id: u64,
+    /// Become primary with this election id; without one, only where nobody is
+    #[arg(long, value_name = "N")]
+    election_id: Option<u128>,
+    /// Keep sessions in this folder, and begin with those that are in it
+    #[arg(long, value_name = "DIR")]
+    save_state: Option<PathBuf>,
+    /// Leave it to the system when what was saved is on the disk: it survives the end of the agent, not of the machine
+    #[arg(long, requires = "save_state")]
+    save_unsynced: bool,
+    /// Wait so long for a switch that does not listen yet
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = numbers::seconds)]
+    wait: f64,
+    /// Print events and, at the end, counters as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Speaks PFCP until a signal comes.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    let name = arguments.file.display();
+    let text = std::fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {name}"))?;
+    let settings = Settings::read(&text).with_context(|| name.to_string())?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let mut tell = |event: &str| tell(event, arguments.json);
+    let mut agent = start(arguments, &settings, &mut tell)?;
+    tell("ready");
+    agent.run(&|| stop.load(Ordering::Relaxed), &mut tell)?;
+    if arguments.json {
+        let named = agent
+            .statistics()
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), Value::from(value)));
+        output::print_json(&json!({ "statistics": named.collect::<Map<String, Value>>() }))?;
+    }
+    Ok(Status::Good)
+}
+
+/// Starts the agent; a switch that does not listen yet is waited for.
+fn start(arguments: &Arguments, settings: &Settings, tell: &mut dyn FnMut(&str)) -> Result<Agent> {
+    let end = Instant::now() + Duration::from_secs_f64(arguments.wait);
+    loop {
+        let options = Options {
+            switch: ClientOptions {
+                address: arguments.grpc.clone(),
+                device_id: arguments.device_id,
+                role: String::new(),
+                election_id: arguments.election_id,
+                tls: None,
+            },
+            state: arguments.save_state.clone(),
+            is_synced: !arguments.save_unsynced,
+        };
+        match Agent::start(settings.clone(), options, tell) {
+            Err(AgentError::Switch(error)) if is_soon_there(&error) && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            started => return Ok(started?),
+        }
+    }
+}
+
+/// A switch that has not started yet, or has not noticed yet that an earlier agent is gone.
+fn is_soon_there(error: &CallError) -> bool {
+    error.is_connection_refused() || error.is_permission_denied()
+}
+
+/// Says what happens: as a line of text, or of JSON.
+fn tell(event: &str, is_json: bool) {
+    match is_json {
+        // A reader that is gone does not end the agent.
+        true => drop(output::print(&format!("{}\n", json!({ "event": event })))),
+        false => output::info(event),
+    }
+}

@@ -1,0 +1,289 @@
+//! The loop: the socket of N4, the switch, the clock.
+
+use crate::entry::Entries;
+use crate::error::AgentError;
+use crate::gtpu::Message;
+use crate::paths::Paths;
+use crate::plane::{Happening, Plane};
+use crate::settings::Settings;
+use forebay_client::ClientOptions;
+use forebay_journal::{Store, Sync};
+use forebay_pfcp::wire::truncated_ntp;
+use forebay_pfcp::{Limits, Node, PORT};
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The longest datagram.
+const DATAGRAM_MAX: usize = 65_536;
+/// How long the socket is waited for before the switch is looked at.
+const PATIENCE: Duration = Duration::from_millis(2);
+/// Time between looks at what is due by time.
+const TICK: Duration = Duration::from_millis(100);
+/// Time between attempts to reach the switch.
+const RECONNECT: Duration = Duration::from_secs(1);
+/// Batches of the journal before it is written anew.
+const BATCHES_MAX: usize = 50_000;
+
+/// QERs and URRs in the lower half of the arrays of `functions/upf`, FARs and sessions of its tables.
+const LIMITS: Limits = Limits {
+    sessions: 65_535,
+    fars: 1_048_575,
+    qers: 65_535,
+    urrs: 65_535,
+};
+
+/// What an agent is started with, besides its settings.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The switch.
+    pub switch: ClientOptions,
+    /// The folder in which sessions are kept over a restart; without one a restart ends them.
+    pub state: Option<PathBuf>,
+    /// Whether what is kept is brought to the disk before a request is answered.
+    pub is_synced: bool,
+}
+
+/// An agent that speaks PFCP.
+pub struct Agent {
+    settings: Settings,
+    common: Entries,
+    node: Node,
+    plane: Plane,
+    paths: Paths,
+    socket: UdpSocket,
+    store: Option<Store>,
+    batches: usize,
+    clock: Clock,
+    next_tick: Duration,
+    next_usage: Duration,
+    next_connect: Duration,
+    router_solicitations: u64,
+}
+
+/// Times since 1970 that never go back.
+struct Clock {
+    began: Duration,
+    since: Instant,
+}
+
+impl Clock {
+    fn new() -> Clock {
+        Clock {
+            began: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
+            since: Instant::now(),
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.began + self.since.elapsed()
+    }
+}
+
+impl Agent {
+    /// Opens the socket and the folder, takes up the sessions that are kept, and connects to the switch.
+    ///
+    /// # Errors
+    /// When one of them cannot be had.
+    pub fn start(settings: Settings, options: Options, tell: &mut dyn FnMut(&str)) -> Result<Agent, AgentError> {
+        let clock = Clock::new();
+        let n4 = &settings.n4;
+        let mut node = Node::new(forebay_pfcp::Settings {
+            node: settings.node(),
+            address: n4.address,
+            tunnels_at: settings.tunnels_at(),
+            pools: settings.pools()?,
+            limits: LIMITS,
+            recovery: truncated_ntp(clock.now()),
+            retry: Duration::from_millis(n4.retry_ms),
+            attempts: n4.attempts,
+            heartbeat: Duration::from_secs(n4.heartbeat_s),
+            peers: settings.peers()?,
+        });
+        let store = open_store(&options, &mut node, tell)?;
+        let socket = UdpSocket::bind((n4.address, PORT)).map_err(AgentError::Socket)?;
+        socket.set_read_timeout(Some(PATIENCE)).map_err(AgentError::Socket)?;
+        let mut agent = Agent {
+            common: settings.entries()?,
+            plane: Plane::new(options.switch, settings.tunnels_at()),
+            paths: Paths::new(Duration::from_secs(n4.echo_s)),
+            settings,
+            node,
+            socket,
+            store,
+            batches: 0,
+            next_tick: Duration::ZERO,
+            next_usage: Duration::ZERO,
+            next_connect: Duration::ZERO,
+            clock,
+            router_solicitations: 0,
+        };
+        agent.connect(tell)?;
+        Ok(agent)
+    }
+
+    /// Speaks PFCP until `stop` says so. Everything that is worth telling goes to `tell`.
+    ///
+    /// # Errors
+    /// When the socket or the folder is of no use any more.
+    pub fn run(&mut self, stop: &dyn Fn() -> bool, tell: &mut dyn FnMut(&str)) -> Result<(), AgentError> {
+        let mut buffer = vec![0; DATAGRAM_MAX];
+        while !stop() {
+            match self.socket.recv_from(&mut buffer) {
+                Ok((length, from)) => {
+                    let now = self.clock.now();
+                    self.node.receive(now, from, &buffer[..length], &mut self.plane);
+                }
+                Err(error) if is_nothing(&error) => {}
+                Err(error) => return Err(AgentError::Socket(error)),
+            }
+            self.look_at_switch(tell);
+            self.look_at_clock(tell);
+            self.flush(tell)?;
+        }
+        Ok(())
+    }
+
+    /// Takes packets that the switch has sent.
+    fn look_at_switch(&mut self, tell: &mut dyn FnMut(&str)) {
+        let now = self.clock.now();
+        let node = &self.node;
+        match self.plane.poll(|seid| node.session(seid)) {
+            Ok(happenings) => {
+                for happening in happenings {
+                    self.take(now, happening, tell);
+                }
+            }
+            Err(error) => tell(&format!("switch: {error}; it is tried again")),
+        }
+    }
+
+    fn take(&mut self, now: Duration, happening: Happening, tell: &mut dyn FnMut(&str)) {
+        match happening {
+            Happening::Buffered { seid, pdr } => self.node.downlink_data(now, seid, pdr),
+            Happening::Gtpu(Message::ErrorIndication(tunnel)) => self.node.error_indication(now, &tunnel),
+            Happening::Gtpu(Message::EchoResponse(peer)) => {
+                if self.paths.answered(peer) {
+                    tell(&format!("{peer}: the path is there again"));
+                    self.node.path_changed(now, peer, true);
+                }
+            }
+            Happening::Gtpu(Message::EndMarker | Message::Other) => {}
+            Happening::RouterSolicitation => self.router_solicitations += 1,
+        }
+    }
+
+    /// Does what is due by time.
+    fn look_at_clock(&mut self, tell: &mut dyn FnMut(&str)) {
+        let now = self.clock.now();
+        if now < self.next_tick {
+            return;
+        }
+        self.next_tick = now + TICK;
+        self.node.tick(now);
+        if !self.plane.is_connected() && now >= self.next_connect {
+            if let Err(error) = self.connect(tell) {
+                tell(&format!("switch: {error}"));
+            }
+            return;
+        }
+        if now >= self.next_usage {
+            self.next_usage = now + Duration::from_millis(self.settings.n4.usage_ms);
+            self.node.report_usage(now, &mut self.plane);
+        }
+        if self.paths.is_due(now) {
+            let (asked, down) = self.paths.ask(now, &self.node.gtpu_peers());
+            for (peer, sequence) in asked {
+                self.plane.send_echo_request(peer, sequence);
+            }
+            for peer in down {
+                tell(&format!("{peer}: the path is down"));
+                self.node.path_changed(now, peer, false);
+            }
+        }
+    }
+
+    fn connect(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), AgentError> {
+        self.next_connect = self.clock.now() + RECONNECT;
+        let done = self.plane.connect(&self.common, self.node.sessions())?;
+        self.node.counters_restarted(&mut self.plane);
+        let (right, written, deleted) = (done.right, done.written, done.deleted);
+        tell(&format!(
+            "switch: connected; {right} entries are right, {written} written, {deleted} deleted"
+        ));
+        Ok(())
+    }
+
+    /// Saves what has changed, then sends what waits: no answer leaves before what it says is kept.
+    fn flush(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), AgentError> {
+        self.save()?;
+        while let Some((to, datagram)) = self.node.next_output() {
+            // Datagrams may be lost: requests are repeated, and so are answers when they are asked for again.
+            if let Err(error) = self.socket.send_to(&datagram, to) {
+                tell(&format!("{to}: {error}"));
+            }
+        }
+        while let Some(event) = self.node.next_event() {
+            tell(&event.to_string());
+        }
+        Ok(())
+    }
+
+    fn save(&mut self) -> Result<(), AgentError> {
+        let Some(store) = &mut self.store else {
+            return Ok(());
+        };
+        let Some(changes) = self.node.save_changes() else {
+            return Ok(());
+        };
+        self.batches += 1;
+        if self.batches > BATCHES_MAX || !store.takes_batches() || store.append(&changes).is_err() {
+            store.snapshot(&self.node.save())?;
+            self.batches = 0;
+        }
+        Ok(())
+    }
+
+    /// What has happened, as names and numbers.
+    pub fn statistics(&self) -> Vec<(&'static str, u64)> {
+        let associations = self.node.associations().count() as u64;
+        let lost = self.node.associations().filter(|(_, one)| one.is_lost).count() as u64;
+        let mut named = vec![
+            ("sessions", self.node.sessions().count() as u64),
+            ("associations", associations),
+            ("associations_lost", lost),
+            ("buffered", self.plane.buffer.len() as u64),
+            ("buffer_dropped", self.plane.buffer.dropped),
+            ("router_solicitations", self.router_solicitations),
+            ("connected", u64::from(self.plane.is_connected())),
+        ];
+        named.extend(self.node.counters().named());
+        named
+    }
+}
+
+/// Opens the folder and takes up what is in it.
+fn open_store(options: &Options, node: &mut Node, tell: &mut dyn FnMut(&str)) -> Result<Option<Store>, AgentError> {
+    let Some(folder) = &options.state else {
+        return Ok(None);
+    };
+    let sync = if options.is_synced { Sync::Disk } else { Sync::System };
+    let (mut store, recovered) = Store::open(folder, sync)?;
+    if let Some(recovered) = recovered {
+        node.restore(&recovered.snapshot, &recovered.batches)?;
+        tell(&format!("{} sessions were kept", node.sessions().count()));
+    }
+    store.snapshot(&node.save())?;
+    Ok(Some(store))
+}
+
+/// Whether a receive has ended without a datagram: after its time, by a signal, or by an ICMP error to something sent earlier.
+fn is_nothing(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{
+        ConnectionRefused, HostUnreachable, Interrupted, NetworkUnreachable, TimedOut, WouldBlock,
+    };
+    matches!(
+        error.kind(),
+        WouldBlock | TimedOut | Interrupted | ConnectionRefused | HostUnreachable | NetworkUnreachable
+    )
+}

@@ -1,0 +1,259 @@
+//! A session as table entries.
+//!
+//! PDRs of an endpoint are looked at in the order of their precedence. One without filters finds every packet: it is application
+//! 0, and those behind it find none. The others are applications by their identifiers.
+//!
+//! What comes from another UPF by N9 is uplink for the program, since it comes in a tunnel, and downlink for the SMF. QERs and
+//! URRs of such PDRs have a second number, in the upper half of the arrays, with the directions exchanged.
+
+use crate::entry::{Action, Entries, Key, Match, Table};
+use crate::rule_sets::{RuleSet, RuleSets};
+use forebay_pfcp::rules::{Far, Interface, Pdr, Qer};
+use forebay_pfcp::wire::{Addresses, OuterHeader, Rates, Refusal, RuleId};
+use forebay_pfcp::{Endpoint, Session};
+use std::net::IpAddr;
+
+/// What the second number of a QER or URR has more than the first: half of the arrays of `functions/upf`.
+pub(crate) const TWIN: u32 = 65_536;
+
+/// The port of GTP-U.
+const GTPU_PORT: u128 = 2152;
+
+/// The filters of the endpoints of a session, which it shares with others.
+pub(crate) fn rule_sets(session: &Session) -> Result<Vec<RuleSet>, Refusal> {
+    session
+        .endpoints
+        .keys()
+        .map(|endpoint| rule_set(session, *endpoint))
+        .collect()
+}
+
+fn rule_set(session: &Session, endpoint: Endpoint) -> Result<RuleSet, Refusal> {
+    let mut set = RuleSet::default();
+    for pdr in session.pdrs_of(endpoint).into_iter().take_while(|pdr| !finds_all(pdr)) {
+        set.add(pdr)?;
+    }
+    Ok(set)
+}
+
+/// Whether a PDR finds every packet of its endpoint. Packets without a tunnel have no QFI.
+fn finds_all(pdr: &Pdr) -> bool {
+    pdr.pdi.filters.is_empty() && pdr.pdi.qfis.is_empty()
+}
+
+/// The PDR of an application at an endpoint.
+pub(crate) fn pdr_of(session: &Session, endpoint: Endpoint, application: u16) -> Option<&Pdr> {
+    let mut pdrs = session.pdrs_of(endpoint).into_iter();
+    match application {
+        0 => pdrs.find(|pdr| finds_all(pdr)),
+        id => pdrs.find(|pdr| pdr.id == id),
+    }
+}
+
+/// Whether packets of a PDR come by N9 for the UE: they use second numbers.
+pub(crate) fn is_from_core(pdr: &Pdr) -> bool {
+    pdr.pdi.tunnel.is_some() && matches!(pdr.pdi.source, Interface::Core | Interface::Lan)
+}
+
+/// Compiles sessions.
+pub(crate) struct Compiler<'a> {
+    /// Where tunnels of this UPF begin.
+    pub(crate) tunnels_at: Addresses,
+    pub(crate) rule_sets: &'a RuleSets,
+}
+
+impl Compiler<'_> {
+    /// All entries of a session but those of its rule sets.
+    ///
+    /// # Errors
+    /// When the program cannot do what a rule says.
+    pub(crate) fn entries(&self, session: &Session) -> Result<Entries, Refusal> {
+        let mut entries = Entries::default();
+        for far in session.fars.values() {
+            entries.insert(Key::new(Table::Fars, [Match::exact(far.number)]), self.far(far)?);
+        }
+        for (endpoint, number) in &session.endpoints {
+            self.add_endpoint(&mut entries, session, *endpoint, *number)?;
+        }
+        Ok(entries)
+    }
+
+    fn far(&self, far: &Far) -> Result<Action, Refusal> {
+        if far.buffers() {
+            return Ok(Action::new("buffer", []));
+        }
+        if !far.forwards() {
+            return Ok(Action::new("drop_packet", []));
+        }
+        match far.tunnel {
+            None => Ok(Action::new("to_core", [])),
+            Some(tunnel) => self.to_tunnel(far, &tunnel),
+        }
+    }
+
+    fn to_tunnel(&self, far: &Far, tunnel: &OuterHeader) -> Result<Action, Refusal> {
+        let ends = match tunnel.peer {
+            IpAddr::V4(peer) => {
+                let own = self.tunnels_at.v4.map(|own| u128::from(u32::from(own)));
+                own.map(|own| ("to_tunnel_ipv4", own, u128::from(u32::from(peer))))
+            }
+            IpAddr::V6(peer) => self
+                .tunnels_at
+                .v6
+                .map(|own| ("to_tunnel_ipv6", own.into(), peer.into())),
+        };
+        let (action, own, peer) = ends.ok_or_else(|| {
+            let why = format!(
+                "no tunnel of this UPF begins at an address of the family of {}",
+                tunnel.peer
+            );
+            Refusal::of_rule(RuleId::Far(far.id), why)
+        })?;
+        let dscp = u128::from(far.dscp.unwrap_or(0));
+        Ok(Action::new(action, [own, peer, tunnel.teid.into(), GTPU_PORT, dscp]))
+    }
+
+    fn add_endpoint(
+        &self,
+        entries: &mut Entries,
+        session: &Session,
+        endpoint: Endpoint,
+        number: u32,
+    ) -> Result<(), Refusal> {
+        let pdrs = session.pdrs_of(endpoint);
+        let set = self.rule_sets.number(&rule_set(session, endpoint)?);
+        let table = match endpoint {
+            Endpoint::Tunnel(_) => Table::TerminationsUplink,
+            Endpoint::Network => Table::TerminationsDownlink,
+        };
+        for pdr in &pdrs {
+            let application = if finds_all(pdr) { 0 } else { pdr.id };
+            let key = Key::new(table, [Match::exact(number), Match::exact(application)]);
+            let action = termination(entries, session, pdr)?;
+            // An earlier PDR that finds all packets stays.
+            entries.entry(key).or_insert(action);
+        }
+        match endpoint {
+            Endpoint::Tunnel(teid) => {
+                let values = [number.into(), set.into(), source_v4(&pdrs), source_prefix(&pdrs)];
+                let key = Key::new(Table::SessionsUplink, [Match::exact(teid)]);
+                entries.insert(key, Action::new("uplink_session", values));
+            }
+            Endpoint::Network => add_addresses(
+                entries,
+                &pdrs,
+                Action::new("downlink_session", [number.into(), set.into()]),
+            ),
+        }
+        Ok(())
+    }
+}
+
+/// The entries by which packets find the UEs of PDRs.
+fn add_addresses(entries: &mut Entries, pdrs: &[&Pdr], action: Action) {
+    for ue in pdrs.iter().filter_map(|pdr| pdr.pdi.ue) {
+        if let Some(v4) = ue.addresses.v4 {
+            let key = Key::new(Table::SessionsDownlinkIpv4, [Match::exact(u32::from(v4))]);
+            entries.insert(key, action.clone());
+        }
+        if let Some(v6) = ue.addresses.v6 {
+            let key = Key::new(Table::SessionsDownlinkIpv6, [Match::exact(u128::from(v6) >> 64)]);
+            entries.insert(key, action.clone());
+        }
+    }
+}
+
+/// The address that all packets of PDRs must come from; 0 when they name none, or several.
+fn source_v4(pdrs: &[&Pdr]) -> u128 {
+    source(pdrs, |pdr| Some(u32::from(pdr.pdi.ue?.addresses.v4?).into()))
+}
+
+fn source_prefix(pdrs: &[&Pdr]) -> u128 {
+    source(pdrs, |pdr| Some(u128::from(pdr.pdi.ue?.addresses.v6?) >> 64))
+}
+
+fn source(pdrs: &[&Pdr], address: impl Fn(&Pdr) -> Option<u128>) -> u128 {
+    let of_pdr = |pdr: &&Pdr| match pdr.pdi.source {
+        Interface::Access => address(pdr).unwrap_or(0),
+        _ => 0,
+    };
+    let first = pdrs.first().map_or(0, of_pdr);
+    if pdrs.iter().all(|pdr| of_pdr(pdr) == first) {
+        first
+    } else {
+        0
+    }
+}
+
+/// What becomes of the packets of a PDR, and the entries of its QERs.
+fn termination(entries: &mut Entries, session: &Session, pdr: &Pdr) -> Result<Action, Refusal> {
+    let refuse = |why: &str| Err(Refusal::of_rule(RuleId::Pdr(pdr.id), why));
+    if pdr.qers.len() > 2 || pdr.urrs.len() > 2 {
+        return refuse("a PDR has at most two QERs and two URRs");
+    }
+    if pdr.pdi.ue.is_some_and(|ue| ue.prefix_length < 64) {
+        return refuse("the prefix of a UE has 64 bits");
+    }
+    let twin = if is_from_core(pdr) { TWIN } else { 0 };
+    let mut qers: Vec<&Qer> = pdr.qers.iter().filter_map(|id| session.qers.get(id)).collect();
+    // The first is that of the flow, which marks packets.
+    qers.sort_by_key(|qer| qer.qfi.is_none());
+    for qer in &qers {
+        add_qer(entries, qer, twin);
+    }
+    let urrs: Vec<_> = pdr.urrs.iter().filter_map(|id| session.urrs.get(id)).collect();
+    let is_uplink = pdr.pdi.source == Interface::Access;
+    let is_closed = |qer: &&Qer| {
+        if is_uplink {
+            is_uplink_closed(qer)
+        } else {
+            is_downlink_closed(qer)
+        }
+    };
+    if qers.get(1).is_some_and(is_closed) || urrs.iter().any(|urr| urr.measured.is_exhausted) {
+        return Ok(Action::new("drop_packet", []));
+    }
+    let far = session.far_of(pdr).map_or(0, |far| far.number);
+    let qer = |at: usize| qers.get(at).map_or(0, |qer| qer.number + twin);
+    let urr = |at: usize| urrs.get(at).map_or(0, |urr| urr.number + twin);
+    let values = [far, qer(0), qer(1), urr(0), urr(1)].map(u128::from);
+    Ok(Action::new("forward", values))
+}
+
+/// A rate of 0 lets nothing through.
+fn is_uplink_closed(qer: &Qer) -> bool {
+    !qer.is_uplink_open || qer.maximum.is_some_and(|rates| rates.uplink == 0)
+}
+
+fn is_downlink_closed(qer: &Qer) -> bool {
+    !qer.is_downlink_open || qer.maximum.is_some_and(|rates| rates.downlink == 0)
+}
+
+fn add_qer(entries: &mut Entries, qer: &Qer, twin: u32) {
+    let (mut closed, mut rates) = ((is_uplink_closed(qer), is_downlink_closed(qer)), qer.maximum);
+    if twin != 0 {
+        closed = (closed.1, closed.0);
+        rates = rates.map(|rates| Rates {
+            uplink: rates.downlink,
+            downlink: rates.uplink,
+        });
+    }
+    let number = [Match::exact(qer.number + twin)];
+    let qfi = u128::from(qer.qfi.unwrap_or(0));
+    let values = [closed.0.into(), closed.1.into(), qfi, qer.is_reflective.into()];
+    entries.insert(Key::new(Table::Qers, number), Action::new("set_qer", values));
+    let uplink = rates.map(|rates| rates.uplink);
+    let downlink = rates.map(|rates| rates.downlink);
+    for (table, rate) in [(Table::UplinkRates, uplink), (Table::DownlinkRates, downlink)] {
+        entries.insert(Key::new(table, number), meter(rate));
+    }
+}
+
+/// Bytes a second, and a burst of 100 ms or two large frames. Without a rate there are no arguments: no limit.
+fn meter(kbit: Option<u64>) -> Action {
+    let Some(kbit) = kbit.filter(|kbit| *kbit > 0) else {
+        return Action::new("rate", []);
+    };
+    let rate = u128::from(kbit) * 125;
+    Action::new("rate", [rate, (rate / 10).max(3_200)])
+}

@@ -1,0 +1,471 @@
+//! The switch: sessions become entries there, counters are read, packets go to and fro.
+
+use crate::buffer::Buffer;
+use crate::compile::{self, Compiler, TWIN};
+use crate::entry::{Action, Difference, Entries, Key};
+use crate::error::AgentError;
+use crate::gtpu::{self, Message};
+use crate::rule_sets::{RuleSet, RuleSets};
+use crate::schema::{Counted, PacketInfo, Schema, Sending};
+use forebay_client::{CallError, Client, ClientOptions};
+use forebay_pfcp::wire::{Addresses, Cause, OuterHeader, Refusal, Usage};
+use forebay_pfcp::{Endpoint, Session, UserPlane};
+use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
+use forebay_protocol::p4::v1::stream_message_request::Update as Request;
+use forebay_protocol::p4::v1::stream_message_response::Update as Response;
+use forebay_protocol::p4::v1::write_request::Atomicity;
+use forebay_protocol::p4::v1::{Entity, Update, update};
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Why a packet comes to the controller (`functions/upf/packet.p4`).
+const REASON_BUFFER: u32 = 1;
+const REASON_GTPU: u32 = 3;
+const REASON_ROUTER_SOLICITATION: u32 = 4;
+
+/// Updates of a batch when tables are compared.
+const BATCH: usize = 1_000;
+
+/// Something that a packet from the switch says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// A packet is kept for a session.
+    Buffered { seid: u64, pdr: u16 },
+    /// A message of GTP-U.
+    Gtpu(Message),
+    /// A UE asks for routers, which this UPF leaves to the SMF.
+    RouterSolicitation,
+}
+
+/// The connection to a switch with the program.
+struct Link {
+    client: Client,
+    schema: Schema,
+}
+
+/// A switch, whether it is there or not.
+pub(crate) struct Plane {
+    options: ClientOptions,
+    link: Option<Link>,
+    tunnels_at: Addresses,
+    rule_sets: RuleSets,
+    /// Endpoints of sessions by their numbers.
+    numbers: HashMap<u32, (u64, Endpoint)>,
+    /// URRs that have a second number in use.
+    twins: HashSet<u32>,
+    /// Packets that wait.
+    pub(crate) buffer: Buffer,
+}
+
+/// What a comparison of tables has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Synchronised {
+    pub(crate) right: usize,
+    pub(crate) written: usize,
+    pub(crate) deleted: usize,
+}
+
+impl Plane {
+    /// A switch that is not connected yet.
+    pub(crate) fn new(options: ClientOptions, tunnels_at: Addresses) -> Plane {
+        Plane {
+            options,
+            link: None,
+            tunnels_at,
+            rule_sets: RuleSets::default(),
+            numbers: HashMap::new(),
+            twins: HashSet::new(),
+            buffer: Buffer::default(),
+        }
+    }
+
+    /// Whether the switch is there.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// Connects, and makes the tables of the switch those of `sessions`. What is right there is not touched.
+    ///
+    /// # Errors
+    /// When the switch cannot be reached, runs another program, or another controller is primary.
+    pub(crate) fn connect<'a>(
+        &mut self,
+        common: &Entries,
+        sessions: impl Iterator<Item = &'a Session>,
+    ) -> Result<Synchronised, AgentError> {
+        let mut client = Client::connect(self.options.clone())?;
+        let config = match client.pipeline(ResponseType::P4infoAndCookie) {
+            Err(error) if error.is_failed_precondition() => return Err(AgentError::Program("program".to_string())),
+            config => config?,
+        };
+        let schema = Schema::new(&config.p4info.unwrap_or_default())?;
+        client.become_primary()?;
+        let wanted = self.wanted(common, sessions);
+        let mut link = Link { client, schema };
+        let done = link.synchronise(&wanted)?;
+        self.link = Some(link);
+        Ok(done)
+    }
+
+    /// All entries that the switch is to have.
+    fn wanted<'a>(&mut self, common: &Entries, sessions: impl Iterator<Item = &'a Session>) -> Entries {
+        let mut wanted = common.clone();
+        self.rule_sets = RuleSets::default();
+        self.numbers.clear();
+        self.twins.clear();
+        for session in sessions {
+            // Sessions that exist were compiled before.
+            let Ok((_, entries)) = self.compile(session) else {
+                continue;
+            };
+            wanted.extend(entries);
+            self.note(session);
+        }
+        wanted.extend(self.rule_sets.entries());
+        wanted
+    }
+
+    /// Takes up the rule sets of a session, and compiles it: its sets, each with whether it is new, and its entries.
+    fn compile(&mut self, session: &Session) -> Result<(Vec<(RuleSet, bool)>, Entries), Refusal> {
+        let sets = compile::rule_sets(session)?;
+        let acquired: Vec<(RuleSet, bool)> = sets
+            .into_iter()
+            .map(|set| {
+                let is_new = self.rule_sets.acquire(&set);
+                (set, is_new)
+            })
+            .collect();
+        let compiler = Compiler {
+            tunnels_at: self.tunnels_at,
+            rule_sets: &self.rule_sets,
+        };
+        match compiler.entries(session) {
+            Ok(entries) => Ok((acquired, entries)),
+            Err(refusal) => {
+                self.give_up(&acquired);
+                Err(refusal)
+            }
+        }
+    }
+
+    fn give_up(&mut self, sets: &[(RuleSet, bool)]) {
+        for (set, _) in sets {
+            self.rule_sets.release(set);
+        }
+    }
+
+    /// Notes the endpoints of a session, and which of its URRs are counted twice.
+    fn note(&mut self, session: &Session) {
+        let endpoints = session.endpoints.iter();
+        self.numbers
+            .extend(endpoints.map(|(endpoint, number)| (*number, (session.seid, *endpoint))));
+        self.twins.extend(twins(session));
+    }
+
+    fn forget(&mut self, session: &Session) {
+        for number in session.endpoints.values() {
+            self.numbers.remove(number);
+        }
+        for number in twins(session) {
+            self.twins.remove(&number);
+        }
+    }
+
+    /// Takes what the switch has sent. `sessions` finds a session by its SEID.
+    pub(crate) fn poll<'a>(
+        &mut self,
+        sessions: impl Fn(u64) -> Option<&'a Session>,
+    ) -> Result<Vec<Happening>, CallError> {
+        let mut happenings = Vec::new();
+        while let Some(link) = &mut self.link {
+            match link.client.next_message(Duration::ZERO) {
+                Ok(None) => break,
+                Ok(Some(Response::Packet(packet))) => {
+                    let info = link.schema.read_packet(&packet);
+                    happenings.extend(self.receive(info, packet.payload, &sessions));
+                }
+                Ok(Some(_)) => {}
+                Err(error) => {
+                    self.link = None;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(happenings)
+    }
+
+    fn receive<'a>(
+        &mut self,
+        info: PacketInfo,
+        frame: Vec<u8>,
+        sessions: &impl Fn(u64) -> Option<&'a Session>,
+    ) -> Option<Happening> {
+        match info.reason {
+            REASON_BUFFER => {
+                let (seid, endpoint) = *self.numbers.get(&info.session)?;
+                let session = sessions(seid)?;
+                let pdr = compile::pdr_of(session, endpoint, info.application)?;
+                let far = session.far_of(pdr)?;
+                let bar = far.bar.and_then(|bar| session.bars.get(&bar));
+                if !far.buffers() {
+                    // The rules have changed while the packet was on its way.
+                    self.send(frame, Sending::Processed(info.ingress_port));
+                    return None;
+                }
+                self.buffer
+                    .keep(seid, (info.ingress_port, frame), bar.and_then(|bar| bar.packets));
+                Some(Happening::Buffered { seid, pdr: pdr.id })
+            }
+            REASON_GTPU => gtpu::read(&frame).map(Happening::Gtpu),
+            REASON_ROUTER_SOLICITATION => Some(Happening::RouterSolicitation),
+            _ => None,
+        }
+    }
+
+    /// Sends a frame. It is lost when the switch is not there.
+    fn send(&mut self, frame: Vec<u8>, sending: Sending) {
+        if let Some(link) = &mut self.link {
+            let packet = link.schema.packet_out(frame, sending);
+            if link.client.send(Request::Packet(packet)).is_err() {
+                self.link = None;
+            }
+        }
+    }
+
+    /// Asks a GTP-U peer whether it is there.
+    pub(crate) fn send_echo_request(&mut self, peer: IpAddr, sequence: u16) {
+        let own = own_address(self.tunnels_at, peer);
+        if let Some(frame) = own.and_then(|own| gtpu::echo_request(own, peer, sequence)) {
+            self.send(frame, Sending::Routed);
+        }
+    }
+
+    /// Packets that are kept go on, when their FAR does not keep them any more: they are processed once more.
+    fn release_buffered(&mut self, before: &Session, after: &Session) {
+        let has_changed = before
+            .fars
+            .values()
+            .any(|far| far.buffers() && after.fars.get(&far.id).is_none_or(|far| !far.buffers()));
+        if has_changed {
+            for (port, frame) in self.buffer.take(after.seid) {
+                self.send(frame, Sending::Processed(port));
+            }
+        }
+    }
+
+    fn write(&mut self, updates: Vec<Update>) -> Result<(), Refusal> {
+        if updates.is_empty() {
+            return Ok(());
+        }
+        let link = self.link.as_mut().ok_or_else(unreachable)?;
+        let written = link.client.write(updates, Atomicity::RollbackOnError);
+        written.map_err(|error| {
+            if !error.is_refusal() {
+                // It is unknown what has been done: the tables are compared when the switch is there again.
+                self.link = None;
+            }
+            refusal_of(&error)
+        })
+    }
+
+    /// Updates that make the entries of a session others, those of rule sets among them.
+    fn updates(
+        &self,
+        entries: (&Entries, &Entries),
+        new_sets: &[(RuleSet, bool)],
+        old_sets: &[RuleSet],
+        new_urrs: &[u32],
+    ) -> Result<Vec<Update>, Refusal> {
+        let link = self.link.as_ref().ok_or_else(unreachable)?;
+        let (mut before, mut after) = (entries.0.clone(), entries.1.clone());
+        for (set, _) in new_sets.iter().filter(|(_, is_new)| *is_new) {
+            after.extend(set.entries(self.rule_sets.number(set)));
+        }
+        for set in old_sets {
+            before.extend(set.entries(self.rule_sets.number(set)));
+        }
+        let resets = new_urrs.iter().flat_map(|number| link.schema.usage_resets(*number));
+        let mut updates: Vec<Update> = resets.collect();
+        updates.extend(link.updates(&Difference::between(&before, &after)));
+        Ok(updates)
+    }
+}
+
+impl Link {
+    fn updates(&self, difference: &Difference) -> Vec<Update> {
+        let write = |kind: update::Type| move |(key, action): &(Key, Action)| self.schema.write(kind, key, action);
+        let inserted = difference.inserted.iter().map(write(update::Type::Insert));
+        let modified = difference.modified.iter().map(write(update::Type::Modify));
+        let deleted = difference.deleted.iter().filter_map(|key| self.schema.delete(key));
+        inserted.chain(modified).chain(deleted).collect()
+    }
+
+    /// Reads all tables and writes what differs.
+    fn synchronise(&mut self, wanted: &Entries) -> Result<Synchronised, CallError> {
+        let read = self.client.read(self.schema.all_entries())?;
+        let present: Entries = read.iter().filter_map(|entity| self.schema.read(entity)).collect();
+        let difference = Difference::between(&present, wanted);
+        for updates in self.updates(&difference).chunks(BATCH) {
+            self.client.write(updates.to_vec(), Atomicity::RollbackOnError)?;
+        }
+        Ok(Synchronised {
+            right: wanted.len() - difference.inserted.len() - difference.modified.len(),
+            written: difference.inserted.len() + difference.modified.len(),
+            deleted: difference.deleted.len(),
+        })
+    }
+
+    /// The counters of URRs in the order of their numbers.
+    fn counters(&mut self, numbers: &[u32], twins: &HashSet<u32>) -> Result<Vec<Usage>, CallError> {
+        let is_twin = |number: &&u32| twins.contains(number);
+        let seconds = numbers.iter().filter(is_twin).map(|number| number + TWIN);
+        let all = numbers.iter().copied().chain(seconds);
+        let questions: Vec<Entity> = all.flat_map(|number| self.schema.usage_questions(number)).collect();
+        let mut found: HashMap<u32, Usage> = HashMap::new();
+        for entity in self.client.read(questions)? {
+            if let Some((number, counted)) = self.schema.read_usage(&entity) {
+                add(&mut found, number, counted);
+            }
+        }
+        Ok(numbers
+            .iter()
+            .map(|number| found.get(number).copied().unwrap_or_default())
+            .collect())
+    }
+}
+
+/// Adds a counter to the usage of its URR. Those of second numbers have the directions exchanged.
+fn add(found: &mut HashMap<u32, Usage>, number: u32, counted: Counted) {
+    let is_twin = number >= TWIN;
+    let usage = found.entry(number % TWIN).or_default();
+    let (uplink, downlink) = (
+        (&mut usage.uplink_packets, &mut usage.uplink_bytes),
+        (&mut usage.downlink_packets, &mut usage.downlink_bytes),
+    );
+    let (of_tunnel, of_network) = if is_twin {
+        (downlink, uplink)
+    } else {
+        (uplink, downlink)
+    };
+    match counted {
+        Counted::Uplink { packets } => *of_tunnel.0 += packets,
+        Counted::UplinkBytes(bytes) => *of_tunnel.1 += bytes,
+        Counted::Downlink { packets, bytes } => {
+            *of_network.0 += packets;
+            *of_network.1 += bytes;
+        }
+    }
+}
+
+impl UserPlane for Plane {
+    fn change(&mut self, before: Option<&Session>, after: Option<&Session>) -> Result<(), Refusal> {
+        let (sets, wanted) = match after {
+            Some(after) => self.compile(after)?,
+            None => Default::default(),
+        };
+        let compiler = Compiler {
+            tunnels_at: self.tunnels_at,
+            rule_sets: &self.rule_sets,
+        };
+        let present = before
+            .map(|before| compiler.entries(before))
+            .transpose()?
+            .unwrap_or_default();
+        let left = before.map(compile::rule_sets).transpose()?.unwrap_or_default();
+        let unused: Vec<RuleSet> = left
+            .iter()
+            .filter(|set| self.rule_sets.is_last_use(set))
+            .cloned()
+            .collect();
+        let updates = self.updates((&present, &wanted), &sets, &unused, &new_urrs(before, after));
+        if let Err(refusal) = updates.and_then(|updates| self.write(updates)) {
+            self.give_up(&sets);
+            return Err(refusal);
+        }
+        for set in &left {
+            self.rule_sets.release(set);
+        }
+        if let Some(before) = before {
+            self.forget(before);
+        }
+        match (before, after) {
+            (_, None) => drop(before.map(|before| self.buffer.take(before.seid))),
+            (before, Some(after)) => {
+                self.note(after);
+                if let Some(before) = before {
+                    self.release_buffered(before, after);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self, urrs: &[u32]) -> Result<Vec<Usage>, String> {
+        let Some(link) = &mut self.link else {
+            return Err(unreachable().why);
+        };
+        link.counters(urrs, &self.twins).map_err(|error| {
+            if !error.is_refusal() {
+                self.link = None;
+            }
+            error.to_string()
+        })
+    }
+
+    fn send_end_markers(&mut self, tunnels: &[OuterHeader]) {
+        for tunnel in tunnels {
+            let own = own_address(self.tunnels_at, tunnel.peer);
+            if let Some(frame) = own.and_then(|own| gtpu::end_marker(own, tunnel)) {
+                self.send(frame, Sending::Routed);
+            }
+        }
+    }
+
+    fn drop_buffered(&mut self, session: &Session) {
+        self.buffer.take(session.seid);
+    }
+}
+
+/// The address of this UPF from which a peer is reached.
+fn own_address(tunnels_at: Addresses, peer: IpAddr) -> Option<IpAddr> {
+    match peer {
+        IpAddr::V4(_) => tunnels_at.v4.map(IpAddr::V4),
+        IpAddr::V6(_) => tunnels_at.v6.map(IpAddr::V6),
+    }
+}
+
+/// The numbers of URRs that PDRs of N9 use.
+fn twins(session: &Session) -> impl Iterator<Item = u32> {
+    let pdrs = session.pdrs.values().filter(|pdr| compile::is_from_core(pdr));
+    let ids = pdrs.flat_map(|pdr| pdr.urrs.iter());
+    ids.filter_map(|id| Some(session.urrs.get(id)?.number))
+}
+
+/// The numbers of URRs that did not exist before, with second ones.
+fn new_urrs(before: Option<&Session>, after: Option<&Session>) -> Vec<u32> {
+    let is_known = |number: u32| before.is_some_and(|before| before.urrs.values().any(|urr| urr.number == number));
+    let Some(after) = after else { return Vec::new() };
+    let new = after
+        .urrs
+        .values()
+        .map(|urr| urr.number)
+        .filter(|number| !is_known(*number));
+    let seconds: Vec<u32> = twins(after)
+        .filter(|number| !is_known(*number))
+        .map(|number| number + TWIN)
+        .collect();
+    new.chain(seconds).collect()
+}
+
+fn unreachable() -> Refusal {
+    Refusal::new(Cause::SystemFailure, "the switch is not reachable")
+}
+
+fn refusal_of(error: &CallError) -> Refusal {
+    let cause = match error.is_resource_exhausted() {
+        true => Cause::NoResources,
+        false => Cause::SystemFailure,
+    };
+    Refusal::new(cause, format!("the switch: {error}"))
+}

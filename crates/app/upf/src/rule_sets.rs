@@ -1,0 +1,166 @@
+//! Filters of PDRs as the applications of a rule set, which sessions with the same filters share.
+
+use crate::entry::{Action, Entries, Key, Match, Table};
+use forebay_pfcp::rules::{Filter, Pdr};
+use forebay_pfcp::wire::{Cause, Refusal, RuleId};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::IpAddr;
+
+/// PDRs with filters in their order, each with its number. No two of them are alike in a set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct RuleSet {
+    applications: Vec<(u16, Vec<Filter>, Vec<u8>)>,
+}
+
+/// Entries of a PDR.
+const ENTRIES_MAX: usize = 256;
+
+impl RuleSet {
+    /// Adds the filters of a PDR, behind those that are there.
+    ///
+    /// # Errors
+    /// When they would be too many entries.
+    pub(crate) fn add(&mut self, pdr: &Pdr) -> Result<(), Refusal> {
+        let of_filter = |filter: &Filter| filter.remote_ports.len().max(1) * filter.local_ports.len().max(1) * 2;
+        let filters: usize = pdr.pdi.filters.iter().map(of_filter).sum::<usize>().max(2);
+        if filters * pdr.pdi.qfis.len().max(1) > ENTRIES_MAX {
+            let refusal = Refusal::new(Cause::NoResources, "the filters of the PDR have too many ranges");
+            return Err(refusal.with_rule(RuleId::Pdr(pdr.id)));
+        }
+        self.applications
+            .push((pdr.id, pdr.pdi.filters.clone(), pdr.pdi.qfis.clone()));
+        Ok(())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.applications.is_empty()
+    }
+
+    /// Its entries under a number.
+    pub(crate) fn entries(&self, number: u32) -> Entries {
+        let mut entries = Entries::default();
+        let everything = [Filter::default()];
+        for (rank, (application, filters, qfis)) in self.applications.iter().enumerate() {
+            let priority = 1_000 - rank as i32;
+            let filters = if filters.is_empty() { &everything[..] } else { filters };
+            for filter in filters {
+                for fields in fields_of(number, filter, qfis) {
+                    let (table, fields) = fields;
+                    let key = Key::new(table, fields).with_priority(priority);
+                    entries.insert(key, Action::new("set_application", [u128::from(*application)]));
+                }
+            }
+        }
+        entries
+    }
+}
+
+/// The keys of a filter: one for each table, range of ports and QoS flow.
+fn fields_of(number: u32, filter: &Filter, qfis: &[u8]) -> Vec<(Table, Vec<Match>)> {
+    let families: Vec<(Table, Match)> = match filter.remote {
+        None => vec![
+            (Table::ApplicationsIpv4, Match::Any),
+            (Table::ApplicationsIpv6, Match::Any),
+        ],
+        Some(network) => match network.address {
+            IpAddr::V4(address) => {
+                let remote = Match::masked(u32::from(address).into(), network.length, 32);
+                vec![(Table::ApplicationsIpv4, remote)]
+            }
+            IpAddr::V6(address) => {
+                let remote = Match::masked(address.into(), network.length, 128);
+                vec![(Table::ApplicationsIpv6, remote)]
+            }
+        },
+    };
+    let protocol = filter
+        .protocol
+        .map_or(Match::Any, |protocol| Match::Ternary(protocol.into(), 0xff));
+    let flows: Vec<Match> = match qfis {
+        [] => vec![Match::Any],
+        qfis => qfis.iter().map(|qfi| Match::Ternary((*qfi).into(), 0x3f)).collect(),
+    };
+    let mut found = Vec::new();
+    for (table, remote) in families {
+        for remote_port in ranges(&filter.remote_ports) {
+            for local_port in ranges(&filter.local_ports) {
+                for flow in &flows {
+                    let fields = vec![Match::exact(number), remote, protocol, remote_port, local_port, *flow];
+                    found.push((table, fields));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn ranges(ports: &[(u16, u16)]) -> Vec<Match> {
+    match ports {
+        [] => vec![Match::Any],
+        ports => ports
+            .iter()
+            .map(|(first, last)| Match::Range((*first).into(), (*last).into()))
+            .collect(),
+    }
+}
+
+/// The rule sets in use, by number.
+#[derive(Debug, Default)]
+pub(crate) struct RuleSets {
+    by_number: HashMap<u32, (RuleSet, u32)>,
+}
+
+impl RuleSets {
+    /// The number of a set, whether it is in use or not: a hash of the set, so that it is the same after a restart. 0 is that of
+    /// the empty set.
+    pub(crate) fn number(&self, set: &RuleSet) -> u32 {
+        if set.is_empty() {
+            return 0;
+        }
+        let mut hasher = DefaultHasher::new();
+        set.hash(&mut hasher);
+        let mut number = hasher.finish() as u32;
+        while number == 0 || self.by_number.get(&number).is_some_and(|(other, _)| other != set) {
+            number = number.wrapping_add(1);
+        }
+        number
+    }
+
+    /// One more endpoint uses a set. Returns whether it is the first.
+    pub(crate) fn acquire(&mut self, set: &RuleSet) -> bool {
+        if set.is_empty() {
+            return false;
+        }
+        let number = self.number(set);
+        let (_, users) = self.by_number.entry(number).or_insert_with(|| (set.clone(), 0));
+        *users += 1;
+        *users == 1
+    }
+
+    /// Whether a set has one user left.
+    pub(crate) fn is_last_use(&self, set: &RuleSet) -> bool {
+        self.by_number
+            .get(&self.number(set))
+            .is_some_and(|(_, users)| *users == 1)
+    }
+
+    /// One endpoint less uses a set.
+    pub(crate) fn release(&mut self, set: &RuleSet) {
+        let number = self.number(set);
+        if let Some((_, users)) = self.by_number.get_mut(&number) {
+            *users -= 1;
+            if *users == 0 {
+                self.by_number.remove(&number);
+            }
+        }
+    }
+
+    /// The entries of all sets.
+    pub(crate) fn entries(&self) -> Entries {
+        self.by_number
+            .iter()
+            .flat_map(|(number, (set, _))| set.entries(*number))
+            .collect()
+    }
+}

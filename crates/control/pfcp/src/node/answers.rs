@@ -1,0 +1,66 @@
+//! Answers that may be asked for again: a request that comes twice is done once (§6.4).
+
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Answers that are kept.
+const ANSWERS_MAX: usize = 16_384;
+/// Their bytes together.
+const BYTES_MAX: usize = 16 << 20;
+/// How long a peer may repeat its request.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// A request: where it came from, its sequence number and its type.
+pub(super) type Key = (SocketAddr, u32, u8);
+
+/// The last answers, the oldest of which go first.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    kept: HashMap<Key, Vec<u8>>,
+    order: VecDeque<(Duration, Key)>,
+    bytes: usize,
+}
+
+impl Answers {
+    /// The answer to a request that has been done.
+    pub(super) fn find(&self, key: &Key) -> Option<&Vec<u8>> {
+        self.kept.get(key)
+    }
+
+    /// Keeps an answer.
+    pub(super) fn keep(&mut self, now: Duration, key: Key, answer: Vec<u8>) {
+        self.expire(now);
+        self.bytes += answer.len();
+        self.order.push_back((now, key));
+        self.kept.insert(key, answer);
+        while self.order.len() > ANSWERS_MAX || self.bytes > BYTES_MAX {
+            self.drop_oldest();
+        }
+    }
+
+    /// Forgets what is too old to be asked for.
+    pub(super) fn expire(&mut self, now: Duration) {
+        while self
+            .order
+            .front()
+            .is_some_and(|(kept, _)| now.saturating_sub(*kept) > KEPT)
+        {
+            self.drop_oldest();
+        }
+    }
+
+    /// A peer that has restarted begins its sequence numbers anew.
+    pub(super) fn forget(&mut self, peer: std::net::IpAddr) {
+        self.order.retain(|(_, key)| key.0.ip() != peer);
+        self.kept.retain(|key, _| key.0.ip() != peer);
+        self.bytes = self.kept.values().map(Vec::len).sum();
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some((_, key)) = self.order.pop_front() else { return };
+        if let Some(answer) = self.kept.remove(&key) {
+            self.bytes -= answer.len();
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What the SMF is told without having asked: usage, packets that wait, errors of tunnels (§7.5.8).
+
+use super::associations::address_of;
+use super::requests::Purpose;
+use super::{Event, Node, UserPlane};
+use crate::rules::{Measured, Report, Urr, triggers};
+use crate::session::Session;
+use crate::wire::{Addresses, FTeid, MessageType, OuterHeader, Usage, Writer, kind, truncated_ntp};
+use std::time::Duration;
+
+/// Bits of Report Type (§8.2.21).
+const DOWNLINK_DATA: u8 = 1;
+const USAGE: u8 = 2;
+const ERROR_INDICATION: u8 = 4;
+
+/// URRs that are read in one go.
+const READ_MAX: usize = 20_000;
+
+impl Node {
+    /// Reads the counters of URRs that may be due, and reports those that are. Once a second is often enough: a threshold or
+    /// quota is exceeded by what comes in between.
+    pub fn report_usage(&mut self, now: Duration, plane: &mut dyn UserPlane) {
+        let looked_at = self.urrs_to_look_at(now);
+        for chunk in looked_at.chunks(READ_MAX) {
+            let numbers: Vec<u32> = chunk.iter().map(|(_, _, number)| *number).collect();
+            match plane.counters(&numbers) {
+                Ok(counters) => self.report_due(now, chunk, &counters, plane),
+                Err(why) => return self.events.push_back(Event::PlaneFailed(why)),
+            }
+        }
+    }
+
+    /// The data plane may have been restarted: counters that have begun again at zero are measured from there.
+    pub fn counters_restarted(&mut self, plane: &mut dyn UserPlane) {
+        let urrs = self.sessions.values_mut().flat_map(|session| session.urrs.values_mut());
+        let mut urrs: Vec<&mut Urr> = urrs.collect();
+        for chunk in urrs.chunks_mut(READ_MAX) {
+            let numbers: Vec<u32> = chunk.iter().map(|urr| urr.number).collect();
+            match plane.counters(&numbers) {
+                Ok(counters) => chunk
+                    .iter_mut()
+                    .zip(&counters)
+                    .for_each(|(urr, counters)| urr.counters_restarted(counters)),
+                Err(why) => return self.events.push_back(Event::PlaneFailed(why)),
+            }
+        }
+    }
+
+    /// Session, identifier and number of URRs that may be due, those of a session one after the other.
+    fn urrs_to_look_at(&self, now: Duration) -> Vec<(u64, u32, u32)> {
+        let mut found = Vec::new();
+        for session in self.sessions.values().filter(|session| self.is_reachable(session)) {
+            let may_be_due = |urr: &&Urr| urr.needs_counters() || urr.is_time_due(now);
+            let urrs = session.urrs.values().filter(may_be_due);
+            found.extend(urrs.map(|urr| (session.seid, urr.id, urr.number)));
+        }
+        found
+    }
+
+    /// Whether the SMF of a session is there: while it is not, usage adds up.
+    fn is_reachable(&self, session: &Session) -> bool {
+        self.associations
+            .get(&session.node)
+            .is_some_and(|association| !association.is_lost)
+    }
+
+    fn report_due(&mut self, now: Duration, read: &[(u64, u32, u32)], counters: &[Usage], plane: &mut dyn UserPlane) {
+        let read: Vec<_> = read.iter().zip(counters).collect();
+        for of_session in read.chunk_by(|one, other| one.0.0 == other.0.0) {
+            // What there is no room for stays due.
+            if !self.may_request() {
+                return;
+            }
+            let Some(session) = self.sessions.get(&of_session[0].0.0) else {
+                continue;
+            };
+            let due = |((_, id, _), counters): &(&(u64, u32, u32), &Usage)| {
+                let trigger = session.urrs.get(id).map_or(0, |urr| urr.due(now, counters));
+                (trigger != 0).then_some((*id, trigger, **counters))
+            };
+            let due: Vec<(u32, u32, Usage)> = of_session.iter().filter_map(due).collect();
+            if !due.is_empty() {
+                self.report_session(now, session.seid, &due, plane);
+            }
+        }
+    }
+
+    fn report_session(&mut self, now: Duration, seid: u64, due: &[(u32, u32, Usage)], plane: &mut dyn UserPlane) {
+        let Some(session) = self.sessions.get_mut(&seid) else {
+            return;
+        };
+        let before = session.clone();
+        let mut reports = Vec::new();
+        let mut measured: Vec<(u32, Measured)> = Vec::new();
+        for (id, trigger, counters) in due {
+            if let Some(urr) = session.urrs.get_mut(id) {
+                measured.push((*id, urr.measured.clone()));
+                reports.push(urr.report(*trigger, now, *counters));
+            }
+        }
+        // Packets of a used-up quota are dropped from now on.
+        if before
+            .urrs
+            .values()
+            .zip(session.urrs.values())
+            .any(|(old, new)| old.measured.is_exhausted != new.measured.is_exhausted)
+            && let Err(refusal) = plane.change(Some(&before), Some(session))
+        {
+            self.events.push_back(Event::PlaneFailed(refusal.to_string()));
+        }
+        self.changed.insert(seid);
+        let purpose = Purpose::Usage { seid, before: measured };
+        self.report(now, seid, purpose, |request| {
+            request.u8_element(kind::REPORT_TYPE, USAGE);
+            for report in &reports {
+                write(request, kind::USAGE_REPORT, report);
+            }
+        });
+    }
+
+    /// Packets for the UE of a session are kept: the SMF is told once, until the rules of the session change.
+    pub fn downlink_data(&mut self, now: Duration, seid: u64, pdr: u16) {
+        let Some(session) = self.sessions.get(&seid) else {
+            return;
+        };
+        let rule = session.pdrs.get(&pdr);
+        let far = rule.and_then(|pdr| session.far_of(pdr));
+        let mut qers = rule
+            .iter()
+            .flat_map(|pdr| &pdr.qers)
+            .filter_map(|id| session.qers.get(id));
+        let qfi = qers.find_map(|qer| qer.qfi);
+        let is_wanted = far.is_some_and(|far| far.buffers() && far.notifies());
+        if !is_wanted || !self.may_request() || !self.notified.insert((seid, pdr)) {
+            return;
+        }
+        self.report(now, seid, Purpose::Notification { seid, pdr }, |request| {
+            request.u8_element(kind::REPORT_TYPE, DOWNLINK_DATA);
+            request.element(kind::DOWNLINK_DATA_REPORT, |report| {
+                report.u16_element(kind::PDR_ID, pdr);
+                if let Some(qfi) = qfi {
+                    report.element(kind::DOWNLINK_DATA_SERVICE_INFORMATION, |value| value.bytes(&[2, qfi]));
+                }
+            });
+        });
+    }
+
+    /// The peer of a tunnel does not know it (any more).
+    pub fn error_indication(&mut self, now: Duration, tunnel: &OuterHeader) {
+        let Some(seid) = self.tunnels.get(tunnel).copied() else {
+            return;
+        };
+        let is_told = |one: &super::Pending| matches!(one.purpose, Purpose::Error { seid: told } if told == seid);
+        if !self.may_request() || self.pending.values().any(is_told) {
+            return;
+        }
+        let remote = FTeid::Given {
+            teid: tunnel.teid,
+            addresses: Addresses::from(tunnel.peer),
+        };
+        self.report(now, seid, Purpose::Error { seid }, |request| {
+            request.u8_element(kind::REPORT_TYPE, ERROR_INDICATION);
+            request.element(kind::ERROR_INDICATION_REPORT, |report| {
+                report.element(kind::F_TEID, |value| remote.write(value));
+            });
+        });
+    }
+
+    fn report(&mut self, now: Duration, seid: u64, purpose: Purpose, elements: impl FnOnce(&mut Writer)) {
+        let Some(session) = self.sessions.get(&seid) else {
+            return;
+        };
+        let Some(to) = address_of(session.peer.addresses, self.settings.address) else {
+            return;
+        };
+        let kind = (MessageType::SessionReportRequest, Some(session.peer.seid));
+        self.request(now, to, kind, purpose, elements);
+    }
+}
+
+/// A Usage Report, as an element of this type (§7.5.5.2, §7.5.7.2, §7.5.8.3).
+pub(super) fn write(writer: &mut Writer, kind_of_report: u16, report: &Report) {
+    writer.element(kind_of_report, |element| {
+        element.u32_element(kind::URR_ID, report.urr);
+        element.u32_element(kind::UR_SEQN, report.sequence);
+        element.element(kind::USAGE_REPORT_TRIGGER, |value| {
+            value.bytes(&report.trigger.to_le_bytes()[..3])
+        });
+        if report.trigger != triggers::START {
+            write_measurement(element, report);
+        }
+    });
+}
+
+fn write_measurement(element: &mut Writer, report: &Report) {
+    element.u32_element(kind::START_TIME, truncated_ntp(report.began));
+    element.u32_element(kind::END_TIME, truncated_ntp(report.ended));
+    if let Some(volume) = &report.volume {
+        element.element(kind::VOLUME_MEASUREMENT, |value| {
+            volume.write_measurement(value, report.with_packets)
+        });
+    }
+    if let Some(duration) = report.duration {
+        element.u32_element(kind::DURATION_MEASUREMENT, duration);
+    }
+}
