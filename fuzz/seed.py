@@ -104,6 +104,23 @@ def seed_pfcp() -> None:
         write("pfcp", name, b"".join(len(one).to_bytes(2, "big") + one for one in datagrams))
 
 
+def reports() -> Iterator[bytes]:
+    """The reports that the tests of functions/int expect, without the headers in front of them. What a test leaves open is zero."""
+    headers = 14 + 20 + 8
+    for test in files("*.stf", "functions/int"):
+        for line in test.read_text().splitlines():
+            words = line.split("#")[0].split()
+            if words[:2] == ["expect", "9"]:
+                frame = bytes.fromhex("".join(words[2:]).replace("*", "0").removesuffix("$"))
+                if frame[headers:]:
+                    yield frame[headers:]
+
+
+def seed_reports() -> None:
+    for number, report in enumerate(reports()):
+        write("telemetry_reports", f"{number}", len(report).to_bytes(2, "big") + report)
+
+
 def seed_ir(forebay: Path) -> None:
     """IR of the STF corpus, and with the graphs of architectures; needs the command, `make build`."""
     with tempfile.TemporaryDirectory() as output:
@@ -121,6 +138,7 @@ def main() -> None:
     copy("ir_text", files("*.ir", "crates"))
     seed_packets()
     seed_pfcp()
+    seed_reports()
     built = [ROOT / "target" / profile / "forebay" for profile in ("release", "debug")]
     forebay = next((path for path in built if path.is_file()), None)
     if forebay:

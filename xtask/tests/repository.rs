@@ -19,6 +19,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 const ISOLATED: &[(&str, &[&str])] = &[
     ("forebay-bits", &[]),
     ("forebay-budget", &[]),
+    ("forebay-histogram", &[]),
     ("forebay-packet", &[]),
     ("forebay-syntax", &["forebay-budget"]),
     ("forebay-tables", &["forebay-bits"]),
@@ -34,6 +35,7 @@ const ISOLATED: &[(&str, &[&str])] = &[
 /// Crates without files, clocks, threads and sockets: clippy holds them to `clippy.toml`.
 const PURE: &[&str] = &[
     "bits",
+    "histogram",
     "ir",
     "packet",
     "traffic",

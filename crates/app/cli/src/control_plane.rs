@@ -268,9 +268,8 @@ impl ControlOptions {
         }
         let is_reachable = self.address().is_some_and(|address| is_of_other_machines(&address));
         if is_reachable && self.grpc_client_ca.is_none() && access.is_open() {
-            output::message(
-                "forebay: warning: whoever reaches the address of --grpc may do everything: see --grpc-client-ca and \
-                 --grant\n",
+            output::warning(
+                "whoever reaches the address of --grpc may do everything: see --grpc-client-ca and --grant",
             );
         }
         Ok(access)
@@ -281,8 +280,8 @@ impl ControlOptions {
             return Ok(None);
         };
         if let Some(mode) = open_mode(key) {
-            output::message(&format!(
-                "forebay: warning: others can read the key {} (its mode is {mode:04o}): chmod 600 it\n",
+            output::warning(&format!(
+                "others can read the key {} (its mode is {mode:04o}): chmod 600 it",
                 key.display()
             ));
         }

@@ -1,6 +1,6 @@
 //! What a person sees of a running switch below its ports, and the keys that change it.
 
-use forebay_daemon::{Report, Stay};
+use forebay_daemon::{Histogram, Report};
 use forebay_ports::Keys;
 use std::fmt::Write;
 use std::io::{IsTerminal, Stdin, stdin};
@@ -24,7 +24,9 @@ pub struct LiveView {
     shows_queues: bool,
     is_paused: bool,
     /// How long packets were inside, up to the last report.
-    before: Stay,
+    before: Histogram,
+    /// Delays of sampled packets, up to the last report.
+    delays_before: Histogram,
 }
 
 impl LiveView {
@@ -83,9 +85,15 @@ impl LiveView {
 
     /// What stands below the ports: how long packets are inside, the share of packets on the fast path, tables, queues, keys.
     pub fn text(&mut self, report: &Report) -> String {
-        let lately = report.stay.since(&self.before);
-        self.before = report.stay.clone();
-        let mut text = inside(&lately);
+        let lately = report.inside.since(&self.before);
+        self.before = report.inside.clone();
+        let mut text = times("inside the switch: half of the packets at most", &lately);
+        if let Some(delays) = &report.delays {
+            let lately = delays.since(&self.delays_before);
+            self.delays_before = delays.clone();
+            let sampled = format!("delay of {} sampled packets: half of them at most", lately.count());
+            text += &times(&sampled, &lately);
+        }
         text += &fast_path(report);
         text += &match self.shows_tables {
             true => tables(report),
@@ -111,17 +119,13 @@ impl LiveView {
     }
 }
 
-/// How long packets of the last interval were inside.
-fn inside(stay: &Stay) -> String {
-    match [0.5, 0.99, 1.0].map(|share| stay.quantile_ns(share)) {
-        [Some(half), Some(most), Some(all)] => format!(
-            "inside the switch: half of the packets at most {}, 99 % {}, all {}\n",
-            duration(half),
-            duration(most),
-            duration(all)
-        ),
-        _ => String::new(),
+/// How long packets of the last interval took.
+fn times(label: &str, times: &Histogram) -> String {
+    if times.count() == 0 {
+        return String::new();
     }
+    let [half, most, all] = [0.5, 0.99, 1.0].map(|share| duration(times.quantile(share)));
+    format!("{label} {half}, 99 % {most}, all {all}\n")
 }
 
 fn fast_path(report: &Report) -> String {

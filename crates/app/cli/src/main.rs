@@ -3,8 +3,8 @@
 //! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding functions (`functions`) and tests (`test_suite`) and telling
 //! how they went (`test_report`, `junit`), showing how far simulations and tests are (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`),
 //! speaking with switches (`ctl`),
-//! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`), what a switch
-//! spends at most (`limits`) and gives up (`sandbox`). What the commands *do* is in the other crates.
+//! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`), what a switch tells monitoring systems (`telemetry_options`), spends
+//! at most (`limits`) and gives up (`sandbox`). What the commands *do* is in the other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
 //! program has errors, a test failed), 2 it could not be asked (usage, files, interfaces, rights).
@@ -30,6 +30,7 @@ mod parquet_table;
 mod port_table;
 mod program;
 mod run_config;
+mod run_ports;
 mod runtime_json;
 mod sandbox;
 mod saved_state;
@@ -39,6 +40,7 @@ mod slow_path;
 mod statistics;
 mod stf_file;
 mod switch_options;
+mod telemetry_options;
 mod test_report;
 mod test_suite;
 mod tester_progress;
@@ -46,7 +48,7 @@ mod version;
 
 use clap::{CommandFactory, Parser};
 use forebay_files as files;
-use output::LogLevel;
+use output::{LogFormat, LogLevel};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -69,8 +71,11 @@ Exit codes: 0 all is well, 1 the program or a test is wrong, 2 the command could
 )]
 struct CommandLine {
     /// What is said on the standard error
-    #[arg(long, global = true, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    #[arg(long, visible_alias = "log-level", global = true, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
     log: LogLevel,
+    /// How it is said: for people, or as JSON, an object with time, level and message on a line
+    #[arg(long, global = true, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
     #[command(subcommand)]
     command: commands::Command,
 }
@@ -92,7 +97,7 @@ fn parse(words: Vec<OsString>) -> anyhow::Result<CommandLine> {
 
 fn run(arguments: Vec<OsString>) -> anyhow::Result<commands::Status> {
     let line = parse(arguments)?;
-    output::set_level(line.log);
+    output::set_log(line.log, line.log_format);
     line.command.run()
 }
 

@@ -1,9 +1,10 @@
 //! Writing to the standard output without panicking when its reader is gone, and messages to the standard error in one style:
-//! `error: `, `warning: `, `note: `, with colours on terminals, as far as `--log` wants them.
+//! `error: `, `warning: `, `note: `, with colours on terminals, as far as `--log` wants them, or with `--log-format json` as objects.
 
 use anyhow::{Context, Result};
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What is said on the standard error: this and all that is graver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -16,11 +17,22 @@ pub enum LogLevel {
     Info,
 }
 
-static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
+/// How it is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// An object on a line
+    Json,
+}
 
-/// Sets how much is said from now on.
-pub fn set_level(level: LogLevel) {
+static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
+static IS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Sets how much is said from now on, and how.
+pub fn set_log(level: LogLevel, format: LogFormat) {
     LEVEL.store(level as u8, Ordering::Relaxed);
+    IS_JSON.store(format == LogFormat::Json, Ordering::Relaxed);
 }
 
 /// Whether messages of this gravity are said.
@@ -45,8 +57,12 @@ pub fn note(text: &str) {
 
 /// Says how things are, without a label.
 pub fn info(text: &str) {
-    if says(LogLevel::Info) {
-        message(&format!("{text}\n"));
+    if !says(LogLevel::Info) {
+        return;
+    }
+    match IS_JSON.load(Ordering::Relaxed) {
+        true => message(&record("info", text)),
+        false => message(&format!("{text}\n")),
     }
 }
 
@@ -54,7 +70,17 @@ fn labelled(level: LogLevel, label: &str, paint: &str, text: &str) {
     if !says(level) {
         return;
     }
-    message(&painted(label, paint, text));
+    match IS_JSON.load(Ordering::Relaxed) {
+        true => message(&record(label, text)),
+        false => message(&painted(label, paint, text)),
+    }
+}
+
+/// A message as an object on a line.
+fn record(level: &str, text: &str) -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let record = serde_json::json!({ "time": forebay_telemetry::rfc3339(since), "level": level, "message": text });
+    format!("{record}\n")
 }
 
 fn painted(label: &str, paint: &str, text: &str) -> String {
@@ -100,4 +126,21 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// Whether messages on the standard error may have colours.
 pub fn colour() -> bool {
     io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_an_object_on_a_line() {
+        let line = record("warning", "two\nlines");
+        assert_eq!(line.lines().count(), 1);
+        let record: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(
+            (record["level"].as_str(), record["message"].as_str()),
+            (Some("warning"), Some("two\nlines"))
+        );
+        assert!(record["time"].as_str().is_some_and(|time| time.ends_with('Z')));
+    }
 }

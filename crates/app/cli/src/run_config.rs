@@ -55,7 +55,7 @@ fn place_of_command(words: &[OsString]) -> Option<usize> {
         let word = words[index].to_str()?;
         match word {
             COMMAND => return Some(index),
-            "--log" => index += 2,
+            "--log" | "--log-level" | "--log-format" => index += 2,
             option if option.starts_with('-') => index += 1,
             _ => return None,
         }
@@ -236,6 +236,7 @@ mod tests {
     fn the_file_is_looked_for_behind_the_command() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         assert_eq!(place_of_command(&words("forebay --log error run --config x")), Some(3));
+        assert_eq!(place_of_command(&words("forebay --log-format json run")), Some(3));
         assert_eq!(place_of_command(&words("forebay test run")), None);
         assert_eq!(config_path(&words("run --config=a.toml")), Some("a.toml".into()));
         assert_eq!(config_path(&words("run -- --config a.toml")), None);

@@ -6,7 +6,7 @@ use crate::live_view::{LiveView, Request};
 use crate::output;
 use crate::port_table::PortTable;
 use crate::slow_path;
-use forebay_daemon::{Report, Stay};
+use forebay_daemon::{Histogram, Report};
 use forebay_p4runtime::KeepingStatus;
 use forebay_pipeline::{LearningCounters, Pipeline, TableMemory};
 use forebay_ports::{Clock, Means};
@@ -139,7 +139,10 @@ impl Statistics {
             if let Some(state) = state.filter(|state| state.keeps_state) {
                 json["state"] = state_json(&state);
             }
-            json["inside"] = inside_json(&report.stay);
+            json["inside"] = inside_json(&report.inside);
+            if let Some(delays) = &report.delays {
+                json["delay"] = inside_json(delays);
+            }
             json["paths"] = slow_path::paths_json(&report.paths);
             json["slow_path"] = slow_path::json(pipeline);
             return self.write(&format!("{json}\n"));
@@ -231,12 +234,13 @@ fn totals_json(report: &Report) -> Value {
 }
 
 /// How long packets were inside, over the whole time.
-fn inside_json(stay: &Stay) -> Value {
+fn inside_json(times: &Histogram) -> Value {
+    let quantile = |share| (times.count() > 0).then(|| times.quantile(share));
     json!({
-        "packets": stay.packets(),
-        "half_ns": stay.quantile_ns(0.5),
-        "percent_99_ns": stay.quantile_ns(0.99),
-        "most_ns": stay.quantile_ns(1.0),
+        "packets": times.count(),
+        "half_ns": quantile(0.5),
+        "percent_99_ns": quantile(0.99),
+        "most_ns": quantile(1.0),
     })
 }
 

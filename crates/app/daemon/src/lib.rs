@@ -80,16 +80,15 @@ mod report;
 mod running;
 mod saved_state;
 mod start;
-mod stay;
 mod worker;
 
 pub use control::{Confine, ControlPlane, Join, ServeOptions, serve};
 pub use error::Error;
+pub use forebay_histogram::Histogram;
 pub use gates::{Gates, NumberedPort};
 pub use program_slot::ProgramSlot;
 pub use report::{Event, Report};
-pub use running::{Daemon, Running, Stopped};
+pub use running::{Daemon, Running, Stopped, Watch};
 pub use saved_state::Tell;
 pub use start::Start;
-pub use stay::Stay;
 pub use worker::OwnPoll;

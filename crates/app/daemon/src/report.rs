@@ -1,6 +1,6 @@
 //! What a running switch tells: counters when it is asked, and what happens to its ports.
 
-use crate::stay::Stay;
+use forebay_histogram::Histogram;
 use forebay_packet::PortError;
 use forebay_pipeline::{LearningCounters, PathCounters, TableMemory};
 use forebay_switch::{Counters, PortReport, Presence, QueueReport};
@@ -25,8 +25,11 @@ pub struct Report {
     pub learning: LearningCounters,
     /// How many packets took which path through the program.
     pub paths: PathCounters,
-    /// How long packets were inside.
-    pub stay: Stay,
+    /// How long packets were inside, in nanoseconds: from the beginning of the poll that receives them to its end. Packets that wait in a
+    /// queue leave in a later poll; see `delays`.
+    pub inside: Histogram,
+    /// How long sampled packets were inside, in nanoseconds; none when packets are not timed: see [`crate::Daemon::sample_delays`].
+    pub delays: Option<Histogram>,
 }
 
 impl Report {
@@ -50,7 +53,10 @@ impl Report {
         self.digests += other.digests;
         self.digests_lost += other.digests_lost;
         self.paths += other.paths;
-        self.stay.merge(&other.stay);
+        self.inside.add(&other.inside);
+        if let Some(delays) = &other.delays {
+            self.delays.get_or_insert_default().add(delays);
+        }
         self
     }
 }

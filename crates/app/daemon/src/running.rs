@@ -30,6 +30,7 @@ pub struct Daemon {
     clock: Clock,
     busy_poll: bool,
     digests: Option<DigestSender>,
+    delay_sample: Option<u64>,
     own_poll: Option<Box<dyn OwnPoll>>,
 }
 
@@ -50,6 +51,7 @@ impl Daemon {
             clock,
             busy_poll: false,
             digests: None,
+            delay_sample: None,
             own_poll: None,
         }
     }
@@ -73,6 +75,11 @@ impl Daemon {
     /// Looks for packets again and again in place of waiting for them.
     pub fn busy_poll(&mut self, is_on: bool) {
         self.busy_poll = is_on;
+    }
+
+    /// Times one of so many packets that leave: see [`Report::delays`].
+    pub fn sample_delays(&mut self, every: u64) {
+        self.delay_sample = Some(every);
     }
 
     /// Where digests go. Without it they are counted and forgotten.
@@ -100,6 +107,10 @@ impl Daemon {
             let mut switch = Switch::new(Arc::clone(&pipeline), of_worker(self.config, index));
             for (number, port) in lane.ports {
                 switch.attach(number, port);
+            }
+            if let Some(every) = self.delay_sample {
+                let clock = self.clock;
+                switch.sample_delays(every, Box::new(move || clock.now_ns()));
             }
             let mut worker = Worker::new(index, switch, lane.status, self.clock, &shared, &self.slot);
             worker.alone = count == 1;
@@ -209,7 +220,34 @@ pub struct Stopped {
     pub events: Vec<Event>,
 }
 
+/// Reads the counters of a running switch from any thread, also when the switch has ended.
+#[derive(Clone)]
+pub struct Watch {
+    shared: Arc<Shared>,
+    slot: Arc<ProgramSlot>,
+}
+
+impl Watch {
+    /// As [`Running::report`].
+    pub fn report(&self) -> Report {
+        self.shared.fresh_report(&self.slot.present())
+    }
+
+    /// The program that runs.
+    pub fn program(&self) -> Arc<Pipeline> {
+        self.slot.present()
+    }
+}
+
 impl Running {
+    /// Reads the counters beside this handle.
+    pub fn watch(&self) -> Watch {
+        Watch {
+            shared: Arc::clone(&self.shared),
+            slot: Arc::clone(&self.slot),
+        }
+    }
+
     /// The counters as they are now. It waits for the workers to answer, a tenth of a second at most.
     pub fn report(&self) -> Report {
         self.shared.fresh_report(&self.slot.present())

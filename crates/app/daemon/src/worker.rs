@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::program_slot::ProgramSlot;
 use crate::report::{Event, Report};
-use crate::stay::Stay;
+use forebay_histogram::Histogram;
 use forebay_packet::Readiness;
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_ports::{Clock, Poller, pin_to_processor};
@@ -109,7 +109,8 @@ pub(crate) struct Worker {
     pub(crate) busy_poll: bool,
     /// Where its thread runs; anywhere when there are not enough processors.
     pub(crate) processor: Option<usize>,
-    stay: Stay,
+    /// How long packets were inside. A worker reads the clock once a poll, so the end of a poll is the beginning of the next.
+    inside: Histogram,
     digests: u64,
     digests_lost: u64,
     /// Those that the switch itself has lost.
@@ -140,7 +141,7 @@ impl Worker {
             alone: true,
             busy_poll: false,
             processor: None,
-            stay: Stay::default(),
+            inside: Histogram::default(),
             digests: 0,
             digests_lost: 0,
             lost_in_switch: 0,
@@ -173,7 +174,7 @@ impl Worker {
         while !self.shared.stop.load(Ordering::Relaxed) {
             let now_ns = self.clock.now_ns();
             if let (began_ns, received @ 1..) = before {
-                self.stay.record(now_ns - began_ns, received);
+                self.inside.record_many(now_ns - began_ns, received);
             }
             if let Some(pipeline) = self.program.newer(&mut self.version) {
                 if let Some(own_poll) = &mut self.own_poll {
@@ -276,7 +277,8 @@ impl Worker {
             digests: self.digests,
             digests_lost: self.digests_lost,
             paths: self.switch.paths(),
-            stay: self.stay.clone(),
+            inside: self.inside.clone(),
+            delays: self.switch.delays().cloned(),
             ..Report::default()
         };
         *self.shared.reports[self.index]

@@ -8,6 +8,7 @@
 //! A message is paid for when its length is known, before its bytes have come, until its call has been served; that of a
 //! stream until it is complete. So what controllers send half of, or too much at once, is bounded, whoever they are.
 
+use crate::call_counts::{CallCounts, CountedCall};
 use crate::connections::{Call, Peer};
 use crate::limits::Limits;
 use http_body::{Body, Frame, SizeHint};
@@ -89,17 +90,19 @@ impl Drop for Holding {
 #[derive(Clone, Debug)]
 pub(crate) struct CallLimits {
     room: Arc<Room>,
+    counts: Arc<CallCounts>,
     message_time: Duration,
 }
 
 impl CallLimits {
-    pub(crate) fn new(limits: &Limits) -> CallLimits {
+    pub(crate) fn new(limits: &Limits, counts: Arc<CallCounts>) -> CallLimits {
         let room = Room {
             used: AtomicUsize::new(0),
             size: limits.messages_bytes,
         };
         CallLimits {
             room: Arc::new(room),
+            counts,
             message_time: limits.message_time,
         }
     }
@@ -154,6 +157,7 @@ where
         });
         let is_stream = STREAMS.iter().any(|name| request.uri().path().ends_with(name));
         let message_time = self.limits.message_time;
+        let mut counted = CountedCall::begins(&self.limits.counts, request.uri().path());
         let request = request.map(|body| {
             tonic::body::Body::new(LimitedBody {
                 body,
@@ -168,9 +172,11 @@ where
         let served = self.service.call(request);
         Box::pin(async move {
             let response = served.await?;
+            counted.see(response.headers());
             Ok(response.map(|body| {
                 tonic::body::Body::new(Response {
                     body,
+                    counted,
                     _holding: holding,
                 })
             }))
@@ -297,6 +303,7 @@ impl Body for LimitedBody {
 /// A response's body: with it ends the call.
 struct Response {
     body: tonic::body::Body,
+    counted: CountedCall,
     _holding: Arc<Holding>,
 }
 
@@ -305,7 +312,11 @@ impl Body for Response {
     type Error = Status;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if let Some(trailers) = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.trailers_ref()) {
+            self.counted.see(trailers);
+        }
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {

@@ -15,6 +15,7 @@
 //! * Everything that P4Runtime means is in `forebay_p4runtime::Device`, behind one lock that the data plane never takes.
 
 mod access;
+mod call_counts;
 mod calls;
 mod certificate;
 mod connections;
@@ -35,6 +36,7 @@ mod generated {
 }
 
 pub use access::{Access, Grant, Right, Subject};
+pub use call_counts::{CallReport, Calls};
 pub use forebay_gnmi::{PortInfo, PortStatus};
 pub use forebay_protocol::{Address, AddressError, DEFAULT_PORT};
 pub use limits::Limits;
@@ -42,6 +44,7 @@ pub use link::{CpuPort, DigestSender, Link, link};
 pub use shared::Environment;
 pub use tls::Tls;
 
+use call_counts::CallCounts;
 use calls::CallLimits;
 use forebay_gnmi::{GNmiServer, GnmiService};
 use forebay_p4runtime::{Device, KeepingStatus};
@@ -99,6 +102,7 @@ impl std::error::Error for StartError {}
 pub struct Running {
     address: Address,
     shared: Arc<Shared>,
+    counts: Arc<CallCounts>,
     _file: Option<SocketFile>,
     stop: Option<oneshot::Sender<()>>,
     runtime: Option<Runtime>,
@@ -124,9 +128,15 @@ impl Running {
     }
 
     /// The same, to be asked again and again.
-    pub fn watch_keeping(&self) -> impl Fn() -> KeepingStatus + use<> {
+    pub fn watch_keeping(&self) -> impl Fn() -> KeepingStatus + Send + Sync + use<> {
         let shared = Arc::clone(&self.shared);
         move || shared.keeping()
+    }
+
+    /// What controllers have called, to be asked again and again.
+    pub fn watch_calls(&self) -> impl Fn() -> CallReport + Send + Sync + use<> {
+        let (counts, shared) = (Arc::clone(&self.counts), Arc::clone(&self.shared));
+        move || counts.report(shared.messages_dropped())
     }
 
     /// Messages that had no room on their way to a controller that does not read.
@@ -183,6 +193,7 @@ pub fn start(
         .max_encoding_message_size(usize::MAX);
     let management = GNmiServer::new(GnmiService::new(Arc::new(Ports::new(Arc::clone(&shared), access))));
     let limits = &options.limits;
+    let counts = Arc::new(CallCounts::default());
     let mut builder = tonic::transport::Server::builder()
         .max_concurrent_streams(limits.calls_per_connection)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
@@ -190,7 +201,7 @@ pub fn start(
         .http2_max_header_list_size(HEADER_BYTES_MAX)
         .http2_keepalive_interval(Some(limits.keepalive))
         .http2_keepalive_timeout(Some(limits.keepalive))
-        .layer(CallLimits::new(limits));
+        .layer(CallLimits::new(limits, Arc::clone(&counts)));
     if let Some(tls) = &options.tls {
         let config = tls.config().timeout(limits.handshake_time);
         builder = builder
@@ -219,6 +230,7 @@ pub fn start(
     Ok(Running {
         address,
         shared,
+        counts,
         _file: file,
         stop: Some(stop),
         runtime: Some(runtime),

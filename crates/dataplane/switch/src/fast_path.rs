@@ -31,7 +31,9 @@ impl Switch {
             let count = burst.len() as u64;
             self.counters.received += count;
             activity.received += count;
+            let began_ns = self.delays.arrival(count);
             self.pass_burst(&mut burst, ingress_port, room.take(), now_ns, tracer, activity);
+            self.delays.burst_ends(began_ns);
             burst.clear();
         }
         self.stages.received = Some(burst);
@@ -247,6 +249,7 @@ impl Switch {
                 (Some(_), Err(reason)) => (0..copies).for_each(|_| self.drop_here(run.port, reason)),
                 (Some(place), Ok(())) => {
                     let packets = self.worker.copies(run.start, run.end);
+                    self.delays.hand_over(u64::from(copies));
                     let sent = self.ports.exchange_at(place, packets, std::iter::repeat(id), now_ns);
                     self.count_sent(sent);
                 }
@@ -272,7 +275,10 @@ impl Switch {
         let sent = self.ports.send_copies(port, burst, (first_tag, each), now_ns);
         burst.clear();
         match sent {
-            Some(sent) => self.count_sent(sent),
+            Some(sent) => {
+                self.delays.hand_over(count as u64);
+                self.count_sent(sent);
+            }
             None => (0..count).for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
         }
     }
@@ -284,7 +290,10 @@ impl Switch {
         activity.egress += count;
         let first_tag = self.take_tags(count);
         match self.ports.send_burst(port, burst, first_tag, now_ns) {
-            Some(sent) => self.count_sent(sent),
+            Some(sent) => {
+                self.delays.hand_over(count);
+                self.count_sent(sent);
+            }
             None => self.leave_by_no_port(port, burst.as_slice(), (from, first_tag), now_ns),
         }
     }
@@ -319,6 +328,7 @@ impl Switch {
         let first_tag = self.take_tags(count);
         match self.ports.place(port) {
             Some(place) => {
+                self.delays.hand_over(count);
                 let sent = self.ports.exchange_at(place, packets, first_tag.., now_ns);
                 self.count_sent(sent);
             }

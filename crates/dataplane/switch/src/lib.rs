@@ -12,7 +12,7 @@
 //! only when, and where there is room: it owns the ports, the queues and the way back to ingress.
 //!
 //! # Invariants
-//! * No system call and no clock: time is an argument, ports are [`forebay_packet::Port`]s that the caller opened.
+//! * No system call and no clock: time is an argument (for samples of delay, a function of the caller), ports are [`forebay_packet::Port`]s that the caller opened.
 //! * Every queue is bounded; a full queue is a counted drop. A poll does a bounded amount of work.
 //! * Nothing is lost without a name: packets received and copies made are packets transmitted, dropped for a
 //!   [`forebay_pipeline::DropReason`], or still [in flight](Counters::in_flight).
@@ -25,6 +25,7 @@
 #![deny(unsafe_code)]
 
 mod counters;
+mod delay;
 mod fast_path;
 mod in_memory;
 mod lanes;
@@ -37,6 +38,7 @@ mod switch;
 mod traffic_manager;
 
 pub use counters::{Counters, PortReport};
+pub use delay::DelayClock;
 pub use in_memory::{Frames, MemorySwitch, SendError};
 pub use lanes::{Lane, LaneConfig, LaneStatus, lanes};
 pub use port_table::Presence;

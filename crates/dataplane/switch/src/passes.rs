@@ -15,6 +15,7 @@
 //! the next one. Recirculated packets wait for the next poll.
 
 use crate::counters::Counters;
+use crate::delay::Delays;
 use crate::port_table::{PortTable, Sent};
 use crate::switch::Config;
 use crate::traffic_manager::TrafficManager;
@@ -32,6 +33,7 @@ pub(crate) struct Around<'a> {
     pub(crate) looping: &'a mut VecDeque<IngressPacket>,
     pub(crate) digests: &'a mut Digests,
     pub(crate) counters: &'a mut Counters,
+    pub(crate) delays: &'a mut Delays,
     pub(crate) buffers: &'a mut Buffers,
     pub(crate) now_ns: u64,
     pub(crate) now_us: u64,
@@ -170,7 +172,7 @@ impl Around<'_> {
         self.count_copies(fates + egress.iter().filter(is_fate).count());
         self.after_ingress(session, &mut ingress, port, tracer);
         for decision in egress.drain(..) {
-            self.after_egress(session, decision, port);
+            self.after_egress(session, decision, port, self.now_us);
         }
         (self.buffers.ingress, self.buffers.egress) = (ingress, egress);
         self.enqueue_clones(session);
@@ -203,13 +205,14 @@ impl Around<'_> {
         while let Some(mut packet) = self.buffers.leaving.pop_front() {
             self.egress += 1;
             let port = self.booking_port(&packet.packet);
+            let began_us = packet.packet.arguments.timestamp_us;
             packet.arguments.random_seed = packet.packet.egress_seed(self.config.random_seed);
             let mut decisions = std::mem::take(&mut self.buffers.egress);
             session.egress(packet, |decision| decisions.push(decision), tracer);
             let is_fate = |decision: &&EgressDecision| !matches!(decision, EgressDecision::Digest(_));
             self.count_copies(decisions.iter().filter(is_fate).count());
             for decision in decisions.drain(..) {
-                self.after_egress(session, decision, port);
+                self.after_egress(session, decision, port, began_us);
             }
             self.buffers.egress = decisions;
             self.enqueue_clones(session);
@@ -223,9 +226,13 @@ impl Around<'_> {
         self.buffers.clones = clones;
     }
 
-    fn after_egress(&mut self, session: &mut Session<'_>, decision: EgressDecision, port: u32) {
+    fn after_egress(&mut self, session: &mut Session<'_>, decision: EgressDecision, port: u32, began_us: u64) {
         match decision {
-            EgressDecision::Transmit { port: to, bytes, tag } => self.send(session, to, bytes, tag, port),
+            EgressDecision::Transmit { port: to, bytes, tag } => {
+                if self.send(session, to, bytes, tag, port) {
+                    self.delays.leaves(self.began_ns(began_us));
+                }
+            }
             EgressDecision::Enqueue(clone) => self.buffers.clones.push(clone),
             EgressDecision::Digest(message) => self.digest(message),
             EgressDecision::Recirculate(packet) => self.go_round(session, packet),
@@ -254,13 +261,23 @@ impl Around<'_> {
         }
     }
 
-    /// Out of port `to`. The drop is booked at `port` when `to` is not attached.
-    fn send(&mut self, session: &mut Session<'_>, to: u32, bytes: FrameBuffer, tag: u64, port: u32) {
-        match self.ports.send(to, &bytes, tag, self.now_ns) {
+    /// Out of port `to`; whether there is one. The drop is booked at `port` when `to` is not attached.
+    fn send(&mut self, session: &mut Session<'_>, to: u32, bytes: FrameBuffer, tag: u64, port: u32) -> bool {
+        let sent = self.ports.send(to, &bytes, tag, self.now_ns);
+        match sent {
             Some(sent) => self.count_sent(session, sent),
             None => self.drop_here(session, port, DropReason::NoSuchPort),
         }
         session.recycle(bytes);
+        sent.is_some()
+    }
+
+    /// When a packet with this ingress timestamp began, on the clock of polls.
+    fn began_ns(&self, began_us: u64) -> u64 {
+        match began_us == self.now_us {
+            true => self.now_ns,
+            false => self.config.start_ns + began_us * 1_000,
+        }
     }
 
     /// Back to ingress.

@@ -1,9 +1,11 @@
 //! The data path.
 
 use crate::counters::{Counters, PortReport};
+use crate::delay::{DelayClock, Delays};
 use crate::passes::{Around, Buffers, Digests};
 use crate::port_table::{PortTable, Presence, Sent};
 use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
+use forebay_histogram::Histogram;
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError};
 use forebay_pipeline::{
     DigestMessage, DropReason, GoingOn, IngressArguments, IngressPacket, NotedClone, Passed, PathCounters, Pipeline,
@@ -88,6 +90,7 @@ pub struct Switch {
     arrived: VecDeque<IngressPacket>,
     pub(crate) digests: Digests,
     pub(crate) counters: Counters,
+    pub(crate) delays: Delays,
     /// Of programs that ran before.
     pub(crate) paths_before: PathCounters,
     next_tag: u64,
@@ -120,6 +123,7 @@ impl Switch {
             arrived: VecDeque::new(),
             digests: Digests::default(),
             counters: Counters::default(),
+            delays: Delays::default(),
             paths_before: PathCounters::default(),
             next_tag: 0,
             stages: Stages::new(config.burst),
@@ -141,6 +145,7 @@ impl Switch {
     pub fn poll<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
         self.worker.expire(self.microseconds(now_ns) * 1_000);
         let activity = self.move_packets(now_ns, tracer);
+        self.delays.poll_ends();
         if self.stays_pinned && activity.is_idle() {
             self.worker.rest();
         }
@@ -232,6 +237,17 @@ impl Switch {
     /// The switch's books.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// Times one of `every` packets that leave from now on, by the clock whose times [`Switch::poll`] is called with.
+    pub fn sample_delays(&mut self, every: u64, clock: DelayClock) {
+        self.delays = Delays::new(every, clock);
+    }
+
+    /// How long sampled packets took from the port that delivered them to the one that sent them, in nanoseconds; none when packets are not
+    /// timed.
+    pub fn delays(&self) -> Option<&Histogram> {
+        self.delays.delays()
     }
 
     /// The ports with what they carried and dropped, in order of their numbers.
@@ -388,6 +404,7 @@ impl Switch {
             looping: &mut self.looping,
             digests: &mut self.digests,
             counters: &mut self.counters,
+            delays: &mut self.delays,
             buffers: &mut self.stages.slow,
             now_ns,
             now_us,

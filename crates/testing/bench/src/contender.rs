@@ -5,6 +5,7 @@ use forebay_packet::{Burst, DEFAULT_BURST, Port};
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_switch::{Config, Switch};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Numbered ports.
 pub type Ports = Vec<(u32, Box<dyn Port>)>;
@@ -66,6 +67,17 @@ impl Compiled {
             digests: 0,
             digests_lost: 0,
         }
+    }
+
+    /// Times one of so many packets, as `forebay run --delay-sample` does.
+    #[must_use]
+    pub fn sampling_delays(mut self, every: Option<u64>) -> Compiled {
+        if let Some(every) = every {
+            let started = Instant::now();
+            let clock = move || started.elapsed().as_nanos() as u64;
+            self.switch.sample_delays(every, Box::new(clock));
+        }
+        self
     }
 
     /// The program's counters, as far as their arrays are short, and its digests.

@@ -39,6 +39,8 @@ pub struct Options {
     pub rounds: usize,
     /// How long a turn is.
     pub round: Duration,
+    /// Programs time one of so many packets: see [`Compiled::sampling_delays`].
+    pub delay_sample: Option<u64>,
 }
 
 impl Default for Options {
@@ -46,6 +48,7 @@ impl Default for Options {
         Options {
             rounds: 5,
             round: Duration::from_millis(200),
+            delay_sample: None,
         }
     }
 }
@@ -163,7 +166,9 @@ pub fn measure(
 ) -> Result<Vec<Measured>, BenchError> {
     let prepared = jobs.iter().map(|job| {
         let name = job.workload.name();
-        prepare(job, &mut |doing| progress(&format!("{name}: {doing}")))
+        prepare(job, options.delay_sample, &mut |doing| {
+            progress(&format!("{name}: {doing}"))
+        })
     });
     let mut prepared = prepared.collect::<Result<Vec<_>, BenchError>>()?;
     for round in 0..=options.rounds {
@@ -189,7 +194,11 @@ pub fn measure(
 }
 
 /// Fills tables, makes traffic, checks that all agree.
-fn prepare(job: &Job<'_>, progress: &mut dyn FnMut(&str)) -> Result<(Measured, Vec<Crew>), BenchError> {
+fn prepare(
+    job: &Job<'_>,
+    delay_sample: Option<u64>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(Measured, Vec<Crew>), BenchError> {
     let Job {
         workload,
         engines,
@@ -214,7 +223,8 @@ fn prepare(job: &Job<'_>, progress: &mut dyn FnMut(&str)) -> Result<(Measured, V
         figures: Vec::new(),
         cycles: CycleCounter::calibrated(),
     };
-    Ok((measured, crews(*workload, &pipelines, twin.as_ref(), &shares)))
+    let crews = crews(*workload, &pipelines, twin.as_ref(), &shares, delay_sample);
+    Ok((measured, crews))
 }
 
 /// A workload's program with its entries.
@@ -263,6 +273,7 @@ fn crews(
     pipelines: &[(Engine, Arc<Pipeline>)],
     twin: Option<&Twin>,
     shares: &[Arc<FrameSet>],
+    delay_sample: Option<u64>,
 ) -> Vec<Crew> {
     let numbers = workload.ports();
     let crew = |contender, make: &dyn Fn(Ports) -> Box<dyn Work>| Crew {
@@ -281,7 +292,7 @@ fn crews(
         Crew {
             writer: workload.updates().map(writer),
             ..crew(Contender::Program(*engine), &|ports| {
-                Box::new(Compiled::new(pipeline.clone(), ports))
+                Box::new(Compiled::new(pipeline.clone(), ports).sampling_delays(delay_sample))
             })
         }
     });

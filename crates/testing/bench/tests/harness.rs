@@ -15,6 +15,7 @@ const SCALE: Scale = Scale {
 };
 
 const SHORT: Options = Options {
+    delay_sample: None,
     rounds: 2,
     round: Duration::from_millis(1),
 };

@@ -25,7 +25,6 @@ pub mod density;
 pub mod device;
 pub mod entries;
 pub mod frames;
-pub mod histogram;
 pub mod impairment;
 pub mod messages;
 pub mod parser_paths;
@@ -45,6 +44,7 @@ pub mod tag;
 pub mod test_file;
 pub mod trial;
 
+pub use forebay_histogram as histogram;
 pub use results::Results;
 pub use run::Session;
 pub use setup::{Overrides, Test};

@@ -33,6 +33,9 @@ pub struct Arguments {
     /// Milliseconds of a turn
     #[arg(long, value_name = "MS", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     round_ms: u64,
+    /// Time one of N packets, as `forebay run --delay-sample` does, to measure what that costs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    delay_sample: Option<u64>,
     /// Send traffic of which this share is malformed, and tell what became of every packet
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     malformed: Option<f64>,
@@ -71,6 +74,7 @@ fn measure_all(arguments: &Arguments, groups: &[Group]) -> Result<Status> {
     let options = Options {
         rounds: arguments.rounds as usize,
         round: Duration::from_millis(arguments.round_ms),
+        delay_sample: arguments.delay_sample,
     };
     let mut results = Vec::new();
     for group in groups {

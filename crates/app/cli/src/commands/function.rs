@@ -106,7 +106,7 @@ fn run_one(one: &Run) -> Result<Status> {
     let mut words: Vec<OsString> = vec!["forebay".into(), "run".into(), function.program.clone().into()];
     words.extend(one.options.iter().cloned());
     let line = crate::parse(words)?;
-    output::set_level(line.log);
+    output::set_log(line.log, line.log_format);
     let Command::Run(mut arguments) = line.command else {
         bail!("`forebay run` is what a function is run by");
     };

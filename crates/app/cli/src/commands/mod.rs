@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod check;
+mod collect;
 mod completions;
 mod ctl;
 mod demo;
@@ -72,6 +73,8 @@ pub enum Command {
     Function(function::Arguments),
     /// Speak PFCP with SMFs, and control a switch that runs functions/upf
     Upf(upf::Arguments),
+    /// Receive Telemetry Reports of INT: keep, analyse and query them
+    Collect(Box<collect::Arguments>),
     /// Show IoT messages aggregated by one switch and disaggregated by another, over virtual Ethernet
     Demo(demo::Arguments),
     /// Send and receive test traffic through ordinary sockets
@@ -104,6 +107,7 @@ impl Command {
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Function(arguments) => function::run(&arguments),
             Command::Upf(arguments) => upf::run(&arguments),
+            Command::Collect(arguments) => collect::run(&arguments),
             Command::Demo(arguments) => demo::run(&arguments),
             Command::Traffic(arguments) => traffic::run(&arguments),
             Command::Sim(arguments) => sim::run(&arguments),

@@ -3,29 +3,25 @@
 use super::Status;
 use crate::control_plane::{self, ControlOptions};
 use crate::entries::Entries;
-use crate::files;
 use crate::numbers;
 use crate::output;
 use crate::packet_log::{LogOptions, LoggedPort, NarratedPoll, Narrator, PacketLog, Turns};
 use crate::program::{CompileOptions, Engine};
+use crate::run_ports::{Captures, announce, open};
 use crate::statistics::Statistics;
 use crate::switch_options::SwitchOptions;
+use crate::telemetry_options::TelemetryOptions;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_daemon::{ControlPlane, Daemon, Event, Gates, Join, NumberedPort, Running, Stopped};
 use forebay_p4runtime::KeepingStatus;
-use forebay_packet::decorators::Capture;
-use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_packet::{Port, PortState};
 use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::EXPIRY_PROFILES;
 use forebay_pipeline::FastPath;
-use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
+use forebay_ports::{Clock, OpenOptions, PortSpec};
 use forebay_switch::LaneConfig;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -104,6 +100,8 @@ pub struct Arguments {
     switch: SwitchOptions,
     #[command(flatten)]
     control: ControlOptions,
+    #[command(flatten)]
+    telemetry: TelemetryOptions,
     /// Write what each port receives and sends to DIR/portN.pcap
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
@@ -218,6 +216,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let mut daemon = Daemon::new(Arc::clone(&pipeline), workers.clone());
     daemon.configure(clock, config);
     daemon.busy_poll(arguments.busy_poll);
+    let mut telemetry = arguments.telemetry.open(&mut daemon)?;
     let control_plane = if is_served {
         let join = Join::new()?;
         let (gated, gates) = Gates::before(ports, &means);
@@ -256,10 +255,12 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     wait(extras.delay, &until);
     statistics.note_slow_path(&daemon.slot().present());
     let running = daemon.start()?;
+    telemetry.start(&running, control_plane.as_ref())?;
     statistics.first(&running.last_report(), &running.program());
     supervise(&running, control_plane.as_ref(), clock, &until, &mut statistics);
     let program = running.program();
     let stopped = running.stop()?;
+    telemetry.finish();
     warn(&stopped.events, &mut statistics);
     statistics.note_slow_path(&program);
     let kept = control_plane.as_ref().map(ControlPlane::keep_all);
@@ -324,64 +325,6 @@ fn check_ports(stopped: &Stopped) -> Result<()> {
         return Ok(());
     }
     bail!("the switch has ended with ports out of order: {}", problems.join("; "))
-}
-
-/// Opens the ports; also returns how each carries packets.
-fn open(
-    specs: &[PortSpec],
-    options: &OpenOptions,
-    captures: Captures<'_>,
-) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
-    let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
-    for spec in specs {
-        let opened = forebay_ports::open(spec, options).with_context(|| format!("port {spec}"))?;
-        let port = captured(opened.port, captures, opened.number)?;
-        ports.push((opened.number, port));
-        means.insert(opened.number, opened.means);
-    }
-    Ok((ports, means))
-}
-
-/// A line for each port that is an interface: which way was chosen to it, and why.
-fn announce(means: &BTreeMap<u32, Means>) {
-    for (number, means) in means.iter().filter(|(_, means)| means.is_interface()) {
-        output::info(&format!("port {number}: {means}"));
-    }
-}
-
-/// What of the ports' traffic is written to files.
-#[derive(Clone, Copy)]
-enum Captures<'a> {
-    None,
-    /// `portN.pcap` in this folder.
-    ByPort(&'a Path),
-    /// `INTERFACE_in.pcap` and `INTERFACE_out.pcap` in this folder.
-    ByInterface(&'a Path),
-}
-
-/// The port with capture files of its traffic.
-fn captured(port: Box<dyn Port>, captures: Captures<'_>, number: u32) -> Result<Box<dyn Port>> {
-    match captures {
-        Captures::None => Ok(port),
-        Captures::ByPort(folder) => {
-            let writer = capture_file(folder, &format!("port{number}.pcap"))?;
-            Ok(Box::new(Capture::new(port, writer)))
-        }
-        Captures::ByInterface(folder) => {
-            let name = port.name().to_string();
-            let received = capture_file(folder, &format!("{name}_in.pcap"))?;
-            let sent = capture_file(folder, &format!("{name}_out.pcap"))?;
-            let port = Capture::of_received(port, received);
-            Ok(Box::new(Capture::of_sent(port, sent)))
-        }
-    }
-}
-
-fn capture_file(folder: &Path, name: &str) -> Result<Writer<BufWriter<File>>> {
-    files::make_folder(folder)?;
-    let path = folder.join(name);
-    let file = File::create(&path).and_then(|file| Writer::new(BufWriter::new(file), TimestampUnit::Nanoseconds));
-    file.with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Opens the log of packets. Its lines are in order for one worker only.

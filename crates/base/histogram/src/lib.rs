@@ -4,6 +4,9 @@
 //! better than 0.8 %. All of `u64` fits, so there is no range to set and nothing outside of it. Minimum, maximum
 //! and mean are exact.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+#![forbid(unsafe_code)]
+
 use serde::{Deserialize, Serialize};
 
 /// Buckets of a power of two, as a power of two.
@@ -13,7 +16,7 @@ const PRECISION_BITS: u32 = 7;
 const BUCKETS: usize = ((64 - PRECISION_BITS as usize) << PRECISION_BITS) + (1 << PRECISION_BITS);
 
 /// Counts of values.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     counts: Vec<u64>,
     count: u64,
@@ -38,11 +41,38 @@ impl Histogram {
     /// Counts a value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        self.counts[bucket_of(value)] += 1;
-        self.count += 1;
-        self.sum += u128::from(value);
+        self.record_many(value, 1);
+    }
+
+    /// Counts the same value so many times.
+    #[inline]
+    pub fn record_many(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.counts[bucket_of(value)] += times;
+        self.count += times;
+        self.sum += u128::from(value) * u128::from(times);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+    }
+
+    /// The values that have been counted since `earlier`, a copy of this histogram. Minimum and maximum are those of their buckets,
+    /// within the exact ones of all values.
+    pub fn since(&self, earlier: &Histogram) -> Histogram {
+        let counts = self.counts.iter().zip(&earlier.counts);
+        let mut since = Histogram {
+            counts: counts.map(|(now, then)| now.saturating_sub(*then)).collect(),
+            sum: self.sum.saturating_sub(earlier.sum),
+            ..Histogram::default()
+        };
+        since.count = since.counts.iter().sum();
+        let first = since.buckets().next().map(|(lower, _, _)| lower);
+        let last = since.buckets().last().map(|(_, upper, _)| upper);
+        if let (Some(first), Some(last)) = (first, last) {
+            (since.min, since.max) = (first.max(self.min), last.min(self.max));
+        }
+        since
     }
 
     /// Adds all values of another.
@@ -69,6 +99,11 @@ impl Histogram {
     /// The largest value; 0 without any.
     pub fn max(&self) -> u64 {
         self.max
+    }
+
+    /// The sum of all values.
+    pub fn sum(&self) -> u128 {
+        self.sum
     }
 
     /// The mean; 0 without any values.
@@ -113,8 +148,12 @@ impl Histogram {
 
     /// The share of values at or below a value, as far as buckets tell.
     pub fn share_up_to(&self, value: u64) -> f64 {
-        let below: u64 = self.counts[..=bucket_of(value)].iter().sum();
-        below as f64 / self.count.max(1) as f64
+        self.count_up_to(value) as f64 / self.count.max(1) as f64
+    }
+
+    /// How many values are at or below a value, as far as buckets tell.
+    pub fn count_up_to(&self, value: u64) -> u64 {
+        self.counts[..=bucket_of(value)].iter().sum()
     }
 
     /// The buckets that have values: smallest and largest value that falls into it, and how many did.
@@ -246,6 +285,21 @@ mod tests {
     fn without_values_all_is_zero() {
         let summary = Histogram::default().summary();
         assert_eq!(summary, Distribution::default());
+    }
+
+    #[test]
+    fn what_was_counted_since() {
+        let mut histogram = Histogram::default();
+        histogram.record_many(1_000_000, 7);
+        histogram.record_many(5, 0);
+        let earlier = histogram.clone();
+        assert_eq!(histogram.since(&earlier), Histogram::default());
+        histogram.record_many(200, 3);
+        histogram.record(100);
+        let since = histogram.since(&earlier);
+        assert_eq!((since.count(), since.sum()), (4, 700));
+        assert_eq!((since.min(), since.max(), since.quantile(0.5)), (100, 200, 200));
+        assert_eq!((since.count_up_to(150), since.count_up_to(200)), (1, 4));
     }
 
     #[test]

@@ -1,0 +1,76 @@
+//! The ports of `forebay run`: opened, announced, with capture files of their traffic.
+
+use crate::files;
+use crate::output;
+use anyhow::{Context, Result};
+use forebay_daemon::NumberedPort;
+use forebay_packet::Port;
+use forebay_packet::decorators::Capture;
+use forebay_packet::pcap::{TimestampUnit, Writer};
+use forebay_ports::{Means, OpenOptions, PortSpec};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+/// Opens the ports; also returns how each carries packets.
+///
+/// # Errors
+/// When one cannot be opened, or its capture file cannot be written.
+pub fn open(
+    specs: &[PortSpec],
+    options: &OpenOptions,
+    captures: Captures<'_>,
+) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
+    let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
+    for spec in specs {
+        let opened = forebay_ports::open(spec, options).with_context(|| format!("port {spec}"))?;
+        let port = captured(opened.port, captures, opened.number)?;
+        ports.push((opened.number, port));
+        means.insert(opened.number, opened.means);
+    }
+    Ok((ports, means))
+}
+
+/// A line for each port that is an interface: which way was chosen to it, and why.
+pub fn announce(means: &BTreeMap<u32, Means>) {
+    for (number, means) in means.iter().filter(|(_, means)| means.is_interface()) {
+        output::info(&format!("port {number}: {means}"));
+    }
+}
+
+/// What of the ports' traffic is written to files.
+#[derive(Clone, Copy)]
+pub enum Captures<'a> {
+    /// Nothing.
+    None,
+    /// `portN.pcap` in this folder.
+    ByPort(&'a Path),
+    /// `INTERFACE_in.pcap` and `INTERFACE_out.pcap` in this folder.
+    ByInterface(&'a Path),
+}
+
+/// The port with capture files of its traffic.
+fn captured(port: Box<dyn Port>, captures: Captures<'_>, number: u32) -> Result<Box<dyn Port>> {
+    match captures {
+        Captures::None => Ok(port),
+        Captures::ByPort(folder) => {
+            let writer = capture_file(folder, &format!("port{number}.pcap"))?;
+            Ok(Box::new(Capture::new(port, writer)))
+        }
+        Captures::ByInterface(folder) => {
+            let name = port.name().to_string();
+            let received = capture_file(folder, &format!("{name}_in.pcap"))?;
+            let sent = capture_file(folder, &format!("{name}_out.pcap"))?;
+            let port = Capture::of_received(port, received);
+            Ok(Box::new(Capture::of_sent(port, sent)))
+        }
+    }
+}
+
+fn capture_file(folder: &Path, name: &str) -> Result<Writer<BufWriter<File>>> {
+    files::make_folder(folder)?;
+    let path = folder.join(name);
+    let file = File::create(&path).and_then(|file| Writer::new(BufWriter::new(file), TimestampUnit::Nanoseconds));
+    file.with_context(|| format!("cannot write {}", path.display()))
+}

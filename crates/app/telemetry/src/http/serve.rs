@@ -1,0 +1,112 @@
+//! The server of `/metrics`.
+
+use crate::exporter::Source;
+use crate::prometheus;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+/// Connections at the same time; further ones wait.
+const CONNECTIONS_MAX: usize = 32;
+
+/// How long a request may take to arrive, and a connection may be without one.
+const HEADER_TIME: Duration = Duration::from_secs(75);
+
+/// Bytes of a request's headers.
+const HEADER_BYTES_MAX: usize = 16 << 10;
+
+/// How long to wait when the system gives no connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+const INDEX: &str = "<!DOCTYPE html><title>forebay</title><p><a href=\"/metrics\">metrics</a></p>\n";
+
+/// What is served.
+pub(crate) struct Pages {
+    pub(crate) source: Source,
+    pub(crate) scrapes: Arc<AtomicU64>,
+}
+
+/// Serves for ever.
+pub(crate) async fn serve(listener: TcpListener, pages: Arc<Pages>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let pages = Arc::clone(&pages);
+                tokio::spawn(async move {
+                    connection(stream, pages).await;
+                    drop(place);
+                });
+            }
+            // Too many open files, or a peer that has gone already.
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, pages: Arc<Pages>) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let pages = Arc::clone(&pages);
+        async move { Ok::<_, Infallible>(respond(&request, &pages).await) }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .max_buf_size(HEADER_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    // What a client did wrong is its own affair.
+    let _ = served.await;
+}
+
+async fn respond(request: &Request<Incoming>, pages: &Pages) -> Response<Full<Bytes>> {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    match (is_read, request.uri().path()) {
+        (false, _) => {
+            let mut response = page(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "only GET and HEAD\n");
+            response
+                .headers_mut()
+                .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            response
+        }
+        (true, "/metrics") => metrics(pages).await,
+        (true, "/healthz") => page(StatusCode::OK, "text/plain", "ok\n"),
+        (true, "/") => page(StatusCode::OK, "text/html; charset=utf-8", INDEX),
+        (true, _) => page(StatusCode::NOT_FOUND, "text/plain", "there are /metrics and /healthz\n"),
+    }
+}
+
+/// Reading the counters waits for workers, so it has a thread of its own.
+async fn metrics(pages: &Pages) -> Response<Full<Bytes>> {
+    pages.scrapes.fetch_add(1, Ordering::Relaxed);
+    let source = Arc::clone(&pages.source);
+    match tokio::task::spawn_blocking(move || prometheus::text(&source())).await {
+        Ok(text) => page(StatusCode::OK, prometheus::CONTENT_TYPE, text),
+        Err(_) => page(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "text/plain",
+            "the metrics cannot be read\n",
+        ),
+    }
+}
+
+fn page(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(text.into()));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
