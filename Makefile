@@ -11,7 +11,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build install packages test-packages demo lint doc check test book release conformance clients functions soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
+.PHONY: help system build install packages test-packages demo lint doc check test book release conformance clients functions demo-telemetry soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -27,6 +27,7 @@ help:
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
 	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
 	@echo "make functions     the network functions of functions/ between hosts in network namespaces; needs root"
+	@echo "make demo-telemetry  monitoring and in-band telemetry in namespaces; needs root"
 	@echo "make soak          controllers that die in mid-batch, 10,000 sessions, 1,000 idle streams, 1 GB of rubbish; a switch"
 	@echo "                   that is killed 1,000 times while its disk is full half of the time; needs root"
 	@echo "make siege         one controller that tries to push a switch over for all others; needs root"
@@ -146,6 +147,9 @@ clients: build
 functions: build
 	FOREBAY=$(abspath $(FOREBAY)) python3 functions/test.py
 
+demo-telemetry: build
+	FOREBAY=$(abspath $(FOREBAY)) python3 functions/telemetry/demo.py
+
 soak: build
 	SOAK=1 FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py soak state_soak
 
@@ -156,7 +160,7 @@ siege: build
 fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "cargo install cargo-fuzz, and a nightly toolchain, are needed"; exit 2; }
 	python3 fuzz/seed.py
-	cd fuzz && for target in source_text stf_text ir_text pipeline_text packets pfcp; do \
+	cd fuzz && for target in source_text stf_text ir_text pipeline_text packets pfcp telemetry_reports; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done
 
 # The wheel for users, for CPython 3.10 and later: pip install target/wheels/forebay-*.whl

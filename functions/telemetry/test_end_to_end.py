@@ -1,0 +1,10 @@
+#!/usr/bin/env python3
+"""The demonstration, with what its queries must answer. Needs root, iperf3, ping, curl; InfluxDB where it is installed."""
+
+import sys
+
+import demo
+
+if __name__ == "__main__":
+    sys.argv.append("--once")
+    sys.exit(demo.main())
