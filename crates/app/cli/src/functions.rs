@@ -102,6 +102,18 @@ pub fn find(folder: &Path, name: &str) -> Result<Function> {
     ))
 }
 
+/// The function with this name, or the small program with it in the folder `programs` beside that of the functions.
+///
+/// # Errors
+/// When there is none; the message names the functions that there are.
+pub fn find_with_programs(folder: &Path, name: &str) -> Result<Function> {
+    find(folder, name).or_else(|error| {
+        let program = folder.join("../programs").join(name);
+        let program = program.canonicalize().ok().and_then(|program| function(&program));
+        program.ok_or(error)
+    })
+}
+
 /// The function of a folder, if it is one.
 fn function(folder: &Path) -> Option<Function> {
     let name = folder.file_name()?.to_str()?.to_owned();

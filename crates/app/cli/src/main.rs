@@ -1,6 +1,6 @@
 //! The `forebay` command.
 //!
-//! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding functions (`functions`) and tests (`test_suite`) and telling
+//! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding functions (`functions`), waiting for interfaces (`interfaces`), what a host lacks (`doctor`), functions that run on their own (`vnf`) and tests (`test_suite`) and telling
 //! how they went (`test_report`, `junit`), showing how far simulations and tests are (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`),
 //! speaking with switches (`ctl`),
 //! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`), what a switch tells monitoring systems (`telemetry_options`), spends
@@ -16,8 +16,10 @@ mod commands;
 mod control_plane;
 mod ctl;
 mod departures_table;
+mod doctor;
 mod entries;
 mod functions;
+mod interfaces;
 mod junit;
 mod limits;
 mod live_view;
@@ -45,6 +47,7 @@ mod test_report;
 mod test_suite;
 mod tester_progress;
 mod version;
+mod vnf;
 
 use clap::{CommandFactory, Parser};
 use forebay_files as files;
@@ -102,6 +105,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<commands::Status> {
 }
 
 fn main() -> ExitCode {
+    sandbox::take_rights();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let name = arguments.first().map(|name| name.to_string_lossy().into_owned());
     let ended = match simple_switch::Kind::of_name(&name.unwrap_or_default()) {

@@ -1,4 +1,4 @@
-//! What a switch gives up once its sockets are open.
+//! What a switch takes before its sockets are open, and gives up once they are.
 
 use anyhow::{Context, Result};
 
@@ -22,4 +22,9 @@ impl SandboxOptions {
         forebay_ports::confine(self.user.as_deref(), !self.no_sandbox)
             .context("the switch cannot give up its rights (--no-sandbox leaves them)")
     }
+}
+
+/// Takes the rights that the executable's file gives. A system that refuses says so when a port is opened.
+pub fn take_rights() {
+    let _ = forebay_ports::take_capabilities();
 }

@@ -129,6 +129,14 @@ pub fn confine(user: Option<&str>, in_sandbox: bool) -> Result<(), ConfineError>
     }
 }
 
+/// Makes the capabilities effective that this process may have: those of the executable's file, when they are permitted only.
+///
+/// # Errors
+/// When the system refuses.
+pub fn take_capabilities() -> Result<(), ConfineError> {
+    privileges::raise_capabilities().map_err(failed("cannot take the capabilities of the executable"))
+}
+
 fn become_user(name: &str) -> Result<(), ConfineError> {
     let unknown = || std::io::Error::from(std::io::ErrorKind::NotFound);
     let text = CString::new(name).map_err(|_| failed(format!("there is no user `{name}`"))(unknown()))?;

@@ -43,6 +43,16 @@ pub fn link(name: &str) -> Option<Link> {
     })
 }
 
+/// Brings an interface up.
+///
+/// # Errors
+/// When there is no such interface, or the right to change it is missing.
+pub fn bring_up(name: &str) -> Result<(), OpenError> {
+    let interface = Interface::find(name)?;
+    interface::set_interface_up(interface.asking.as_fd(), name)
+        .map_err(|cause| OpenError::from_system(format!("bring `{name}` up"), "CAP_NET_ADMIN", cause))
+}
+
 /// An interface that exists, for asking about it.
 pub(crate) struct Interface {
     /// Its name when it was found.

@@ -96,6 +96,18 @@ pub struct SpecError {
     pub help: String,
 }
 
+impl PortSpec {
+    /// The existing interface that it stands on; none when it is of another kind.
+    pub fn interface(&self) -> Option<&str> {
+        match &self.kind {
+            PortKind::Interface { interface } | PortKind::Xdp { interface, .. } | PortKind::Packet { interface } => {
+                Some(interface)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for SpecError {
     /// Three lines: the text, a marker under the place with the message, the help.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

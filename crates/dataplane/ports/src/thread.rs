@@ -40,6 +40,23 @@ pub fn pin_to_processor(processor: usize) -> io::Result<()> {
     }
 }
 
+/// Sends a signal to a process.
+///
+/// # Errors
+/// When there is no such process, or it belongs to another user.
+pub fn signal(process: u32, signal: i32) -> io::Result<()> {
+    let process = i32::try_from(process).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    if process == 0 {
+        // That would be every process of the group.
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // SAFETY: numbers are given.
+    match unsafe { libc::kill(process, signal) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

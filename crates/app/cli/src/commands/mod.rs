@@ -7,6 +7,7 @@ mod collect;
 mod completions;
 mod ctl;
 mod demo;
+mod doctor;
 mod experiment;
 mod explain;
 mod function;
@@ -20,6 +21,7 @@ mod tester;
 mod trace;
 mod traffic;
 mod upf;
+mod vnf;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -75,6 +77,10 @@ pub enum Command {
     Upf(upf::Arguments),
     /// Receive Telemetry Reports of INT: keep, analyse and query them
     Collect(Box<collect::Arguments>),
+    /// Say what this host lacks for running switches, why it matters, and how to mend it
+    Doctor(doctor::Arguments),
+    /// Bring a network function up between two interfaces, look at it, measure it, take it down
+    Vnf(vnf::Arguments),
     /// Show IoT messages aggregated by one switch and disaggregated by another, over virtual Ethernet
     Demo(demo::Arguments),
     /// Send and receive test traffic through ordinary sockets
@@ -108,6 +114,8 @@ impl Command {
             Command::Function(arguments) => function::run(&arguments),
             Command::Upf(arguments) => upf::run(&arguments),
             Command::Collect(arguments) => collect::run(&arguments),
+            Command::Doctor(arguments) => doctor::run(&arguments),
+            Command::Vnf(arguments) => vnf::run(&arguments),
             Command::Demo(arguments) => demo::run(&arguments),
             Command::Traffic(arguments) => traffic::run(&arguments),
             Command::Sim(arguments) => sim::run(&arguments),

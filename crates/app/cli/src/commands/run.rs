@@ -3,6 +3,7 @@
 use super::Status;
 use crate::control_plane::{self, ControlOptions};
 use crate::entries::Entries;
+use crate::interfaces;
 use crate::numbers;
 use crate::output;
 use crate::packet_log::{LogOptions, LoggedPort, NarratedPoll, Narrator, PacketLog, Turns};
@@ -96,6 +97,9 @@ pub struct Arguments {
     /// Open interfaces that another AF_XDP program holds all the same, through packet sockets beside it
     #[arg(long)]
     force: bool,
+    /// Wait up to this long for interfaces that do not exist yet, as in a container that gets them after its start
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = numbers::seconds)]
+    wait_interfaces: f64,
     #[command(flatten)]
     switch: SwitchOptions,
     #[command(flatten)]
@@ -208,6 +212,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         (None, Some(folder)) => Captures::ByPort(folder),
         (None, None) => Captures::None,
     };
+    interfaces::wait_for(&ports, arguments.wait_interfaces);
     let (mut ports, means) = open(&ports, &options, captures)?;
     if !arguments.json {
         announce(&means);

@@ -85,6 +85,20 @@ pub(crate) fn become_user(ids: UserIds) -> io::Result<()> {
 
 /// Keeps those capabilities of this thread that are in a set of bits, and no others; threads that it starts have the same.
 pub(crate) fn keep_capabilities(kept: u64) -> io::Result<()> {
+    change_capabilities(|half, place| {
+        half.permitted &= [kept as u32, (kept >> 32) as u32][place];
+        half.effective = half.permitted;
+        half.inheritable = 0;
+    })
+}
+
+/// Makes all permitted capabilities of this thread effective; threads that it starts have the same.
+pub(crate) fn raise_capabilities() -> io::Result<()> {
+    change_capabilities(|half, _| half.effective = half.permitted)
+}
+
+/// Reads the sets of this thread, changes each of their halves, of which 0 has the lower numbers, and writes them.
+fn change_capabilities(change: impl Fn(&mut CapabilityHalf, usize)) -> io::Result<()> {
     let mut header = CapabilityHeader {
         version: CAPABILITY_VERSION,
         thread: 0,
@@ -92,10 +106,8 @@ pub(crate) fn keep_capabilities(kept: u64) -> io::Result<()> {
     let mut halves = [CapabilityHalf::default(); 2];
     // SAFETY: the structures are those of this version, of which there are two halves.
     checked(unsafe { libc::syscall(libc::SYS_capget, &mut header, halves.as_mut_ptr()) })?;
-    for (half, kept) in halves.iter_mut().zip([kept as u32, (kept >> 32) as u32]) {
-        half.permitted &= kept;
-        half.effective = half.permitted;
-        half.inheritable = 0;
+    for (place, half) in halves.iter_mut().enumerate() {
+        change(half, place);
     }
     // SAFETY: as above.
     checked(unsafe { libc::syscall(libc::SYS_capset, &mut header, halves.as_ptr()) })

@@ -21,6 +21,7 @@
 mod open;
 mod program;
 
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
@@ -38,6 +39,15 @@ const ETHERNET_HEADER: usize = 14;
 
 /// A VLAN tag does not count for the MTU.
 const TAG: usize = 4;
+
+/// Whether this process can make what AF_XDP needs: a socket, and a map of sockets. Both are closed again.
+///
+/// # Errors
+/// Why not: the kernel has no such sockets, a capability is missing, a filter refuses the calls.
+pub fn try_xdp() -> io::Result<()> {
+    crate::system::socket(libc::AF_XDP, libc::SOCK_RAW)?;
+    crate::system::bpf::create_socket_map(1).map(drop)
+}
 
 /// A port over an existing interface, through AF_XDP.
 pub struct XdpPort {

@@ -19,8 +19,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use crate::interfaces::Interface;
+use crate::system;
 use crate::system::bpf::{self, Attachment, Demands, Instruction};
 use crate::system::btf;
+use crate::system::messages;
 use crate::system::xdp::XdpSocket;
 
 /// What the program tells the kernel of its licence. The function for tags may only be called by programs that may also
@@ -58,6 +60,8 @@ const CONTROL_AT: i16 = -6;
 /// A program that is attached to an interface, as long as this lives. It keeps its map of sockets.
 pub(super) struct Redirect {
     _link: OwnedFd,
+    /// Keeps the interface delivering frames for addresses other than its own, which a switch forwards.
+    _promiscuous: OwnedFd,
 }
 
 impl Redirect {
@@ -72,32 +76,46 @@ impl Redirect {
         for (queue, socket) in sockets {
             bpf::set_socket(map.as_fd(), queue, socket.descriptor())?;
         }
-        let index = interface.index as u32;
-        let attach = |program: OwnedFd| bpf::attach_xdp(program.as_fd(), index, how);
-        if how == Attachment::Native
-            && let Some(tell_tag) = btf::function_number(TELL_TAG)
-        {
-            let demands = Demands {
-                fragments: true,
-                driver_of: Some(index),
-            };
-            let instructions = [&put_tag_back(tell_tag)[..], &redirect(map.as_raw_fd()), &DROP].concat();
-            // A driver that runs programs may not let them be bound to it.
-            if let Ok(program) = bpf::load_xdp(&instructions, LICENSE, demands) {
-                return attach(program).map(|link| Redirect { _link: link });
-            }
-        }
-        let instructions = [&[copy(CONTEXT, R1)], &redirect(map.as_raw_fd())[..]].concat();
-        // Frames in several pieces come since Linux 5.18; without them, long frames are refused when attaching.
-        let load = |fragments| {
-            let demands = Demands {
-                fragments,
-                driver_of: None,
-            };
-            bpf::load_xdp(&instructions, LICENSE, demands)
-        };
-        attach(load(true).or_else(|_| load(false))?).map(|link| Redirect { _link: link })
+        Ok(Redirect {
+            _promiscuous: promiscuous(interface.index)?,
+            _link: attach_program(map, interface.index as u32, how)?,
+        })
     }
+}
+
+/// Loads the best program that the driver takes, and attaches it.
+fn attach_program(map: OwnedFd, index: u32, how: Attachment) -> io::Result<OwnedFd> {
+    let attach = |program: OwnedFd| bpf::attach_xdp(program.as_fd(), index, how);
+    if how == Attachment::Native
+        && let Some(tell_tag) = btf::function_number(TELL_TAG)
+    {
+        let demands = Demands {
+            fragments: true,
+            driver_of: Some(index),
+        };
+        let instructions = [&put_tag_back(tell_tag)[..], &redirect(map.as_raw_fd()), &DROP].concat();
+        // A driver that runs programs may not let them be bound to it.
+        if let Ok(program) = bpf::load_xdp(&instructions, LICENSE, demands) {
+            return attach(program);
+        }
+    }
+    let instructions = [&[copy(CONTEXT, R1)], &redirect(map.as_raw_fd())[..]].concat();
+    // Frames in several pieces come since Linux 5.18; without them, long frames are refused when attaching.
+    let load = |fragments| {
+        let demands = Demands {
+            fragments,
+            driver_of: None,
+        };
+        bpf::load_xdp(&instructions, LICENSE, demands)
+    };
+    attach(load(true).or_else(|_| load(false))?)
+}
+
+/// A packet socket that receives nothing, and by which the interface delivers all frames as long as it is open.
+fn promiscuous(index: i32) -> io::Result<OwnedFd> {
+    let socket = system::socket(libc::AF_PACKET, libc::SOCK_RAW)?;
+    messages::set_promiscuous(socket.as_fd(), index)?;
+    Ok(socket)
 }
 
 /// Instructions of [`put_tag_back`] and of [`redirect`].

@@ -11,9 +11,9 @@ fn open_xdp(name: &str) -> Result<XdpPort, OpenError> {
     XdpPort::open(name, None, &OpenOptions::default())
 }
 
-/// What `ip` says of an interface.
+/// What `ip` says of an interface, with details.
 fn description(namespace: &Namespace, name: &str) -> String {
-    let output = namespace.enter(|| Command::new("ip").args(["link", "show", name]).output());
+    let output = namespace.enter(|| Command::new("ip").args(["-details", "link", "show", name]).output());
     String::from_utf8_lossy(&output.expect("ip runs").stdout).into_owned()
 }
 
@@ -25,15 +25,28 @@ fn the_program_comes_and_goes_with_the_port() {
     let port = network.switch.enter(|| open_xdp("s0")).expect("it is there");
     assert!(port.is_native(), "veth runs programs itself");
     assert!(!port.is_zero_copy());
-    assert!(description(&network.switch, "s0").contains("xdp"));
+    assert!(description(&network.switch, "s0").contains("prog/xdp"));
     drop(port);
-    assert!(!description(&network.switch, "s0").contains("xdp"));
+    assert!(!description(&network.switch, "s0").contains("prog/xdp"));
     for _ in 0..3 {
         network
             .switch
             .enter(|| open_xdp("s0").map(drop))
             .expect("again and again");
     }
+}
+
+#[test]
+fn frames_for_other_addresses_come_as_long_as_the_port_is_open() {
+    let Some(network) = Network::new() else {
+        return;
+    };
+    let port = network.switch.enter(|| open_xdp("s0")).expect("it is there");
+    let open = description(&network.switch, "s0");
+    assert!(open.contains("promiscuity 1"), "{open}");
+    drop(port);
+    let closed = description(&network.switch, "s0");
+    assert!(closed.contains("promiscuity 0"), "{closed}");
 }
 
 #[test]

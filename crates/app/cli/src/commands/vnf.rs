@@ -1,0 +1,286 @@
+//! `forebay vnf`: network functions between an uplink and a downlink: brought up, looked at, measured, taken down.
+
+use super::Status;
+use super::run::stop_on_signals;
+use crate::functions::{self, Function};
+use crate::output;
+use crate::tester_progress::TestProgress;
+use crate::vnf::measure::{Size, Template};
+use crate::vnf::{Instance, RunFolder, Start};
+use anyhow::{Context, Result};
+use clap::Subcommand;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of `forebay vnf`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  forebay vnf up nat44 --uplink eth1 --downlink eth2       with the entries of its demonstration
+  forebay vnf up upf --uplink eth1 --downlink eth2 -- --grpc 127.0.0.1:9559
+  forebay vnf status
+  forebay vnf measure portfwd --uplink eth3 --downlink eth4   on the machine at the other ends of the cables
+  forebay vnf down nat44")]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Start a function between two interfaces, and leave it running
+    Up(Up),
+    /// Say which functions run, and what they have carried
+    Status(Show),
+    /// Send traffic through a function, and measure rate and latency for each frame size
+    Measure(Measure),
+    /// End a function
+    Down(Down),
+}
+
+/// Where instances are remembered.
+#[derive(clap::Args)]
+struct Place {
+    /// The folder of records and logs; without, /run/forebay for root, $XDG_RUNTIME_DIR/forebay for others
+    #[arg(long, value_name = "DIR")]
+    run_dir: Option<PathBuf>,
+}
+
+/// Where functions are.
+#[derive(clap::Args)]
+struct Functions {
+    /// The folder of the functions, as for `forebay function`
+    #[arg(long = "functions", value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+/// The interfaces of a function, or those at the other ends of their cables.
+#[derive(clap::Args)]
+struct Interfaces {
+    /// Port 1: towards users; kinds as for `forebay run -i`, for example packet:eth1
+    #[arg(long, value_name = "INTERFACE")]
+    uplink: String,
+    /// Port 2: towards the network
+    #[arg(long, value_name = "INTERFACE")]
+    downlink: String,
+}
+
+#[derive(clap::Args)]
+struct Up {
+    /// A function, as `forebay function list` names it, or a small program: portfwd, l2fwd, l3fwd
+    function: String,
+    /// The name of the instance; without, that of the function
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    interfaces: Interfaces,
+    #[command(flatten)]
+    functions: Functions,
+    #[command(flatten)]
+    place: Place,
+    /// More options of `forebay run`. With --entries or --grpc among them the entries of the demonstration are left out
+    #[arg(value_name = "OPTIONS", last = true)]
+    options: Vec<OsString>,
+}
+
+#[derive(clap::Args)]
+struct Show {
+    /// An instance; all without
+    name: Option<String>,
+    #[command(flatten)]
+    place: Place,
+    /// Print JSON, with everything that `forebay run --json` says
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct Down {
+    /// The instance
+    name: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(clap::Args)]
+struct Measure {
+    /// The function, whose folder has the traffic: measure.toml
+    function: String,
+    #[command(flatten)]
+    interfaces: Interfaces,
+    #[command(flatten)]
+    functions: Functions,
+    /// Other traffic: a test file of `forebay tester` with one stream, in which ${BYTES} and ${PPS} stand for frame size and rate
+    #[arg(long, value_name = "TEST.toml")]
+    traffic: Option<PathBuf>,
+    /// Frame sizes in bytes, without check sequence
+    #[arg(long, value_delimiter = ',', default_value = "64,128,256,512,1024,1448", value_name = "BYTES,…",
+          value_parser = clap::value_parser!(u32).range(60..=9000))]
+    sizes: Vec<u32>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does it.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    match &arguments.what {
+        What::Up(up) => bring_up(up),
+        What::Status(show) => status(show),
+        What::Measure(measure) => measured(measure),
+        What::Down(down) => take_down(down),
+    }
+}
+
+impl Functions {
+    fn find(&self, name: &str) -> Result<Function> {
+        functions::find_with_programs(&functions::folder(self.folder.as_deref())?, name)
+    }
+}
+
+fn bring_up(up: &Up) -> Result<Status> {
+    let function = up.functions.find(&up.function)?;
+    let folder = RunFolder::open(up.place.run_dir.as_deref())?;
+    let instance = folder.up(&Start {
+        name: up.name.as_deref().unwrap_or(&up.function),
+        function: &function,
+        uplink: &up.interfaces.uplink,
+        downlink: &up.interfaces.downlink,
+        options: &up.options,
+    })?;
+    output::info(&format!(
+        "{} runs between {} (port 1) and {} (port 2)",
+        instance.name, instance.uplink, instance.downlink
+    ));
+    Ok(Status::Good)
+}
+
+fn take_down(down: &Down) -> Result<Status> {
+    let folder = RunFolder::open(down.place.run_dir.as_deref())?;
+    folder.down(&folder.instance(&down.name)?)?;
+    Ok(Status::Good)
+}
+
+fn status(show: &Show) -> Result<Status> {
+    let folder = RunFolder::open(show.place.run_dir.as_deref())?;
+    let instances = match &show.name {
+        Some(name) => vec![folder.instance(name)?],
+        None => folder.instances()?,
+    };
+    let mut described = Vec::new();
+    for instance in instances {
+        let statistics = folder.statistics(&instance)?;
+        described.push((instance, statistics));
+    }
+    if show.json {
+        let json = |(instance, statistics): &(Instance, Option<Value>)| {
+            let mut json = instance.json();
+            json["running"] = statistics.is_some().into();
+            json["statistics"] = statistics.clone().unwrap_or_default();
+            json
+        };
+        output::print_json(&Value::Array(described.iter().map(json).collect()))?;
+    } else {
+        let lines = described
+            .iter()
+            .map(|(instance, statistics)| line(instance, statistics.as_ref()));
+        output::print(&lines.collect::<String>())?;
+    }
+    let all_run = described.iter().all(|(_, statistics)| statistics.is_some());
+    Ok(if all_run { Status::Good } else { Status::Bad })
+}
+
+/// An instance in words: what its ports have carried, and how long packets were inside.
+fn line(instance: &Instance, statistics: Option<&Value>) -> String {
+    let mut text = format!("{}: {} -> {}, ", instance.name, instance.uplink, instance.downlink);
+    let Some(statistics) = statistics else {
+        let _ = writeln!(text, "ended by itself; forebay vnf down {} forgets it", instance.name);
+        return text;
+    };
+    text += "running\n";
+    for port in statistics["ports"].as_array().into_iter().flatten() {
+        let _ = writeln!(
+            text,
+            "  port {} {} {}: {} in, {} out",
+            port["port"],
+            port["name"].as_str().unwrap_or_default(),
+            port["state"].as_str().unwrap_or_default(),
+            port["received_packets"],
+            port["sent_packets"]
+        );
+    }
+    let inside = &statistics["inside"];
+    if inside["packets"].as_u64().is_some_and(|packets| packets > 0) {
+        let time = |key: &str| duration(inside[key].as_f64().unwrap_or(0.0));
+        let _ = writeln!(
+            text,
+            "  inside: half of all packets up to {}, 99 % up to {}, all up to {}",
+            time("half_ns"),
+            time("percent_99_ns"),
+            time("most_ns")
+        );
+    }
+    text
+}
+
+fn measured(measure: &Measure) -> Result<Status> {
+    let traffic = match &measure.traffic {
+        Some(path) => path.clone(),
+        None => {
+            let program = measure.functions.find(&measure.function)?.program;
+            program
+                .parent()
+                .context("a program is in a folder")?
+                .join("measure.toml")
+        }
+    };
+    let interfaces = [(1, &measure.interfaces.uplink), (2, &measure.interfaces.downlink)];
+    let interfaces = interfaces.map(|(port, name)| format!("{port}@{name}")).to_vec();
+    let template = Template::read(&traffic, interfaces)?;
+    let stop = stop_on_signals()?;
+    let mut sizes = Vec::new();
+    if !measure.json {
+        output::print(HEADING)?;
+    }
+    for &bytes in &measure.sizes {
+        let mut progress = TestProgress::new(&stop);
+        let size = template.measure(bytes, &mut progress);
+        progress.finish();
+        let size = size?;
+        if !measure.json {
+            output::print(&row(&size))?;
+        }
+        sizes.push(size);
+    }
+    if measure.json {
+        let sizes: Vec<Value> = sizes.iter().map(Size::json).collect();
+        output::print_json(&json!({ "function": measure.function, "sizes": sizes }))?;
+    }
+    let all_pass = sizes.iter().all(|size| size.pps.is_some());
+    Ok(if all_pass { Status::Good } else { Status::Bad })
+}
+
+const HEADING: &str = "\
+bytes  frames/s   Mbit/s  limited by  latency, idle: p50       p99  at 90 % load: p50       p99\n";
+
+fn row(size: &Size) -> String {
+    let rate = size.pps.map_or("none".to_owned(), |pps| format!("{pps:.0}"));
+    let bits = size.mbps().map_or(String::new(), |mbps| format!("{mbps:.1}"));
+    let latency = |latency: Option<(f64, f64)>| {
+        latency.map_or((String::new(), String::new()), |(half, most)| {
+            (duration(half), duration(most))
+        })
+    };
+    let ((idle, idle_most), (loaded, loaded_most)) = (latency(size.idle_ns), latency(size.loaded_ns));
+    format!(
+        "{:>5} {rate:>9} {bits:>8}  {:<11} {idle:>18} {idle_most:>9} {loaded:>18} {loaded_most:>9}\n",
+        size.bytes, size.limited_by
+    )
+}
+
+fn duration(nanoseconds: f64) -> String {
+    format!("{:.1?}", Duration::from_nanos(nanoseconds as u64))
+}

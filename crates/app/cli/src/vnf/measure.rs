@@ -1,0 +1,155 @@
+//! What a function between two interfaces carries, for each frame size: the measurement of `forebay vnf measure`.
+//!
+//! The traffic is a test file of the tester (docs/tester.md) with one stream, in which `${BYTES}` and `${PPS}` stand for frame size and rate.
+//! For each size it is searched how much passes; then latency is measured with hardly any load, and at nine tenths of what passes.
+
+use crate::files;
+use anyhow::{Result, anyhow};
+use forebay_files::Folder;
+use forebay_tester::{Overrides, Progress, Session, Test};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Frames a second when the device has hardly anything to do.
+const IDLE_PPS: f64 = 200.0;
+
+/// The highest rate that the tester is asked for, in frames a second.
+const HIGHEST_PPS: f64 = 10e6;
+
+/// The share of the highest rate at which latency under load is measured.
+const LOAD: f64 = 0.9;
+
+/// Measured at a frame size.
+pub struct Size {
+    /// Bytes of a frame, without check sequence.
+    pub bytes: u32,
+    /// The rate that passes, in frames a second; none when no rate does.
+    pub pps: Option<f64>,
+    /// What keeps it from being higher, as the tester's results say: the device, or the tester itself.
+    pub limited_by: String,
+    /// One-way latency with hardly any load: median, 99th percentile, in nanoseconds.
+    pub idle_ns: Option<(f64, f64)>,
+    /// The same at nine tenths of the rate that passes.
+    pub loaded_ns: Option<(f64, f64)>,
+}
+
+impl Size {
+    /// The rate in bits of the frames, in Mbit/s.
+    pub fn mbps(&self) -> Option<f64> {
+        self.pps.map(|pps| pps * f64::from(self.bytes) * 8.0 / 1e6)
+    }
+
+    /// For other programs.
+    pub fn json(&self) -> Value {
+        let latency = |latency: Option<(f64, f64)>| latency.map(|(p50, p99)| json!({ "p50_ns": p50, "p99_ns": p99 }));
+        json!({
+            "bytes": self.bytes,
+            "pps": self.pps,
+            "mbps": self.mbps(),
+            "limited_by": self.limited_by,
+            "idle": latency(self.idle_ns),
+            "loaded": latency(self.loaded_ns),
+        })
+    }
+}
+
+/// A test file with places for frame size and rate.
+pub struct Template<'a> {
+    path: &'a Path,
+    text: String,
+    interfaces: Vec<String>,
+}
+
+impl<'a> Template<'a> {
+    /// Reads the file; `interfaces` are the tester's, as it takes them.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(path: &'a Path, interfaces: Vec<String>) -> Result<Template<'a>> {
+        let text = files::text(path, "test file")?;
+        Ok(Template { path, text, interfaces })
+    }
+
+    /// Measures at a frame size.
+    ///
+    /// # Errors
+    /// What is wrong with the file, or with the interfaces.
+    pub fn measure(&self, bytes: u32, progress: &mut dyn Progress) -> Result<Size> {
+        let found = self.results(bytes, HIGHEST_PPS, true, progress)?;
+        let pps = found["searches"][0]["lower_bound_pps"].as_f64();
+        let idle_ns = latency(&self.results(bytes, IDLE_PPS, false, progress)?);
+        let loaded = pps.map(|pps| self.results(bytes, LOAD * pps, false, progress));
+        let loaded_ns = loaded.transpose()?.and_then(|results| latency(&results));
+        Ok(Size {
+            bytes,
+            pps,
+            limited_by: found["searches"][0]["limited_by"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            idle_ns,
+            loaded_ns,
+        })
+    }
+
+    fn results(&self, bytes: u32, pps: f64, search: bool, progress: &mut dyn Progress) -> Result<Value> {
+        let in_file = |error: String| anyhow!("{}: {error}", self.path.display());
+        let test = self.test(bytes, pps)?;
+        let mut session = Session::open(&test).map_err(in_file)?;
+        let results = match search {
+            true => session.search(progress),
+            false => session.run(progress),
+        };
+        Ok(serde_json::to_value(results.map_err(in_file)?)?)
+    }
+
+    fn test(&self, bytes: u32, pps: f64) -> Result<Test> {
+        let library = Folder::new(self.path.parent().unwrap_or(Path::new("")));
+        let overrides = Overrides {
+            interfaces: self.interfaces.clone(),
+            ..Overrides::default()
+        };
+        Test::read(&filled(&self.text, bytes, pps), &library, &overrides).map_err(|problems| {
+            let lines = problems
+                .iter()
+                .map(|problem| format!("{}:{problem}", self.path.display()));
+            anyhow!("{}", lines.collect::<Vec<_>>().join("\n"))
+        })
+    }
+}
+
+fn filled(text: &str, bytes: u32, pps: f64) -> String {
+    text.replace("${BYTES}", &bytes.to_string())
+        .replace("${PPS}", &format!("{pps:.1}"))
+}
+
+/// The one-way latency of the stream's first path: median and 99th percentile, in nanoseconds.
+fn latency(results: &Value) -> Option<(f64, f64)> {
+    let latency = &results["trials"][0]["streams"][0]["paths"][0]["latency"];
+    Some((latency["p50_ns"].as_f64()?, latency["p99_ns"].as_f64()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_filled() {
+        assert_eq!(
+            filled("bytes = ${BYTES}, pps = ${PPS}", 64, 1e3),
+            "bytes = 64, pps = 1000.0"
+        );
+    }
+
+    #[test]
+    fn bits_are_those_of_frames() {
+        let size = Size {
+            bytes: 1448,
+            pps: Some(70_000.0),
+            limited_by: "device".to_owned(),
+            idle_ns: None,
+            loaded_ns: None,
+        };
+        assert_eq!(size.mbps().map(f64::round), Some(811.0));
+    }
+}

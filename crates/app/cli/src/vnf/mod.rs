@@ -1,0 +1,369 @@
+//! Network functions between an uplink and a downlink that run on their own: `forebay vnf` without its output.
+//!
+//! Each is a process of `forebay run`, which its [`Instance`] remembers in a file of the run folder, beside what the process writes. A
+//! process is known by its number and the time of its start, so that another one with the same number is not taken for it.
+
+pub mod measure;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::files;
+use crate::functions::Function;
+use forebay_ports::PortSpec;
+
+/// The signal that lets `forebay run` print its statistics.
+const SHOW: i32 = signal_hook::consts::SIGUSR1;
+
+/// The signal that ends it.
+const END: i32 = signal_hook::consts::SIGTERM;
+
+/// Longest time until a function carries packets, and until one has ended.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Between looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A function that was started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// Its name, which is that of its files.
+    pub name: String,
+    /// The program that it runs.
+    pub program: PathBuf,
+    /// The interface that is its port 1.
+    pub uplink: String,
+    /// The interface that is its port 2.
+    pub downlink: String,
+    process: u32,
+    /// When the process was started, in ticks since the machine was.
+    started: u64,
+}
+
+/// What is started.
+pub struct Start<'a> {
+    /// The name of the instance.
+    pub name: &'a str,
+    /// The function.
+    pub function: &'a Function,
+    /// The interface for port 1.
+    pub uplink: &'a str,
+    /// The interface for port 2.
+    pub downlink: &'a str,
+    /// More options of `forebay run`.
+    pub options: &'a [OsString],
+}
+
+/// The folder of the instances.
+pub struct RunFolder(PathBuf);
+
+impl RunFolder {
+    /// The one that is named; without, /run/forebay for root, and $XDG_RUNTIME_DIR/forebay for others.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn open(named: Option<&Path>) -> Result<RunFolder> {
+        let own = || std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("forebay"));
+        let folder = match named {
+            Some(folder) => folder.to_owned(),
+            None if files::make_folder(Path::new("/run/forebay")).is_ok() => "/run/forebay".into(),
+            None => own().context("/run/forebay cannot be made, and $XDG_RUNTIME_DIR is not set; see --run-dir")?,
+        };
+        files::make_folder(&folder)?;
+        Ok(RunFolder(folder))
+    }
+
+    fn record(&self, name: &str) -> PathBuf {
+        self.0.join(format!("{name}.json"))
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.0.join(format!("{name}.log"))
+    }
+
+    /// All instances that were started and not taken down, by name.
+    ///
+    /// # Errors
+    /// When a record cannot be read.
+    pub fn instances(&self) -> Result<Vec<Instance>> {
+        let entries = std::fs::read_dir(&self.0).with_context(|| format!("cannot read {}", self.0.display()))?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let path = entry
+                .with_context(|| format!("cannot read {}", self.0.display()))?
+                .path();
+            if path.extension().is_some_and(|kind| kind == "json") {
+                found.push(Instance::read(&path)?);
+            }
+        }
+        found.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
+    /// The instance with this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn instance(&self, name: &str) -> Result<Instance> {
+        let path = self.record(name);
+        if !path.is_file() {
+            let names: Vec<String> = self.instances()?.into_iter().map(|instance| instance.name).collect();
+            let others = if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(", ")
+            };
+            bail!("there is no function `{name}` that was brought up; there are: {others}");
+        }
+        Instance::read(&path)
+    }
+
+    /// Starts a function and waits until it carries packets.
+    ///
+    /// # Errors
+    /// When one of this name runs, an interface cannot be used, or the switch ends at once: then with what it said.
+    pub fn up(&self, start: &Start<'_>) -> Result<Instance> {
+        check_name(start.name)?;
+        if let Ok(instance) = self.instance(start.name)
+            && instance.is_running()
+        {
+            bail!("`{}` runs already; forebay vnf down {}", start.name, start.name);
+        }
+        let ports = [format!("1@{}", start.uplink), format!("2@{}", start.downlink)];
+        let specs = PortSpec::parse_all(ports.iter().map(String::as_str))
+            .map_err(|error| anyhow!("an interface is not written correctly\n{error}"))?;
+        for interface in specs.iter().filter_map(PortSpec::interface) {
+            forebay_ports::bring_up(interface)?;
+        }
+        let mut child = self.spawn(start, &ports)?;
+        let instance = Instance {
+            name: start.name.to_owned(),
+            program: start.function.program.clone(),
+            uplink: start.uplink.to_owned(),
+            downlink: start.downlink.to_owned(),
+            process: child.id(),
+            started: start_of_process(child.id()).unwrap_or(0),
+        };
+        files::write(&self.record(start.name), format!("{:#}\n", instance.json()))?;
+        self.wait_until_ready(&instance, &mut child)?;
+        Ok(instance)
+    }
+
+    fn spawn(&self, start: &Start<'_>, ports: &[String; 2]) -> Result<Child> {
+        let log = self.log(start.name);
+        let output = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        let errors = output
+            .try_clone()
+            .with_context(|| format!("cannot write {}", log.display()))?;
+        let mut command = Command::new(std::env::current_exe().context("the executable is not found")?);
+        command.arg("run").arg(&start.function.program);
+        // One line at the start, and one when it is asked for: what is written does not grow.
+        command.args(["--json", "--stats-interval", "1e9"]);
+        command.args([
+            "-i",
+            &format!("1@{}", start.uplink),
+            "-i",
+            &format!("2@{}", start.downlink),
+        ]);
+        if let Some(entries) = start
+            .function
+            .entries
+            .as_ref()
+            .filter(|_| !is_configured(start.options))
+        {
+            command.arg("--entries").arg(entries);
+        }
+        command
+            .args(start.options)
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors);
+        // Signals of the terminal are not for it.
+        command.process_group(0);
+        command.spawn().context("`forebay run` cannot be started")
+    }
+
+    fn wait_until_ready(&self, instance: &Instance, child: &mut Child) -> Result<()> {
+        let end = Instant::now() + PATIENCE;
+        while self.statistics_lines(&instance.name).is_empty() {
+            let has_ended = child.try_wait().context("the function is lost")?.is_some();
+            if has_ended || Instant::now() > end {
+                let said = std::fs::read_to_string(self.log(&instance.name)).unwrap_or_default();
+                self.down(instance)?;
+                bail!("`{}` does not start\n{}", instance.name, said.trim());
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Ends a function and forgets it. One that has ended by itself is forgotten only.
+    ///
+    /// # Errors
+    /// When its process does not end.
+    pub fn down(&self, instance: &Instance) -> Result<()> {
+        let end = Instant::now() + PATIENCE;
+        if instance.is_running() {
+            forebay_ports::signal(instance.process, END).context("the function cannot be ended")?;
+        }
+        while instance.is_running() {
+            if Instant::now() > end {
+                bail!("`{}` (process {}) does not end", instance.name, instance.process);
+            }
+            std::thread::sleep(LOOK);
+        }
+        for path in [self.record(&instance.name), self.log(&instance.name)] {
+            std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// The present statistics of a function, as `forebay run --json` prints them; none when it does not run any more.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn statistics(&self, instance: &Instance) -> Result<Option<Value>> {
+        if !instance.is_running() {
+            return Ok(None);
+        }
+        let before = self.statistics_lines(&instance.name).len();
+        forebay_ports::signal(instance.process, SHOW).context("the function cannot be asked")?;
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let lines = self.statistics_lines(&instance.name);
+            if lines.len() > before {
+                return Ok(lines.into_iter().next_back());
+            }
+            if Instant::now() > end {
+                return Err(anyhow!(
+                    "`{}` (process {}) does not answer",
+                    instance.name,
+                    instance.process
+                ));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// The statistics that a function has printed: whole lines with an object.
+    fn statistics_lines(&self, name: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.log(name)).unwrap_or_default();
+        let lines = text.lines().filter(|line| line.starts_with('{'));
+        lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+}
+
+/// Whether entries come from elsewhere than the function's demonstration.
+fn is_configured(options: &[OsString]) -> bool {
+    let mut options = options.iter().filter_map(|option| option.to_str());
+    options.any(|option| option.starts_with("--entries") || option.starts_with("--grpc"))
+}
+
+/// A name is that of files.
+fn check_name(name: &str) -> Result<()> {
+    let is_good = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    match !name.is_empty() && name.chars().all(is_good) {
+        true => Ok(()),
+        false => bail!("`{name}` is no name for a function: letters, digits, - and _ are allowed"),
+    }
+}
+
+/// When a process was started, in ticks since the machine was; none when there is no such process, or when it has ended and
+/// nothing has waited for it.
+fn start_of_process(process: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The second field is the program's name in parentheses, which may contain anything.
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    (state != "Z").then(|| fields.nth(18)?.parse().ok()).flatten()
+}
+
+impl Instance {
+    fn read(path: &Path) -> Result<Instance> {
+        let text = files::text(path, "record of a function")?;
+        let value: Value = serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
+        let text = |key: &str| value[key].as_str().map(str::to_owned);
+        let number = |key: &str| value[key].as_u64();
+        let read = || {
+            Some(Instance {
+                name: text("name")?,
+                program: text("program")?.into(),
+                uplink: text("uplink")?,
+                downlink: text("downlink")?,
+                process: number("process")?.try_into().ok()?,
+                started: number("started")?,
+            })
+        };
+        read().with_context(|| format!("{} is damaged", path.display()))
+    }
+
+    /// What is remembered of it.
+    pub fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "program": self.program,
+            "uplink": self.uplink,
+            "downlink": self.downlink,
+            "process": self.process,
+            "started": self.started,
+        })
+    }
+
+    /// Whether its process is there.
+    pub fn is_running(&self) -> bool {
+        start_of_process(self.process) == Some(self.started)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_are_told_apart_by_their_start() {
+        let own = std::process::id();
+        let started = start_of_process(own).expect("this process runs");
+        let mut instance = Instance {
+            name: "x".to_owned(),
+            program: "x.p4".into(),
+            uplink: "a".to_owned(),
+            downlink: "b".to_owned(),
+            process: own,
+            started,
+        };
+        assert!(instance.is_running());
+        instance.started += 1;
+        assert!(!instance.is_running());
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::open(Some(folder.path())).expect("a folder");
+        let instance = Instance {
+            name: "nat".to_owned(),
+            program: "nat44.p4".into(),
+            uplink: "eth1".to_owned(),
+            downlink: "eth2".to_owned(),
+            process: 7,
+            started: 8,
+        };
+        files::write(&folder.record("nat"), instance.json().to_string()).expect("a file");
+        assert_eq!(folder.instances().expect("instances"), [instance]);
+        let error = folder.instance("net").expect_err("no such one").to_string();
+        assert!(error.ends_with("there are: nat"), "{error}");
+    }
+
+    #[test]
+    fn names_are_those_of_files() {
+        assert!(check_name("nat44-a").is_ok());
+        assert!(check_name("../x").is_err());
+        assert!(check_name("").is_err());
+    }
+}

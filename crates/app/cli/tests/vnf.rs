@@ -1,0 +1,64 @@
+//! `forebay vnf` as a user runs it.
+
+mod support;
+
+use serde_json::Value;
+use support::{Ran, folder, forebay};
+
+#[test]
+fn a_function_is_brought_up_looked_at_and_taken_down() {
+    let folder = folder();
+    let run_dir = folder.path().to_string_lossy().into_owned();
+    let vnf = |words: &[&str]| forebay(&[&["vnf"], words, &["--run-dir", &run_dir]].concat());
+    let up = |name: &str| {
+        vnf(&[
+            "up",
+            "portfwd",
+            "--name",
+            name,
+            "--uplink",
+            "timer:10ms,1",
+            "--downlink",
+            "mem:",
+        ])
+    };
+    good(&up("one"));
+    let again = up("one");
+    assert!(again.stderr.contains("`one` runs already"), "{}", again.stderr);
+
+    let status = vnf(&["status", "--json"]);
+    good(&status);
+    let said: Value = serde_json::from_str(&status.stdout).expect("JSON");
+    assert_eq!((&said[0]["name"], &said[0]["running"]), (&"one".into(), &true.into()));
+    assert_eq!(said[0]["statistics"]["ports"].as_array().map(Vec::len), Some(2));
+    let text = vnf(&["status", "one"]).stdout;
+    assert!(text.starts_with("one: timer:10ms,1 -> mem:, running\n"), "{text}");
+
+    good(&vnf(&["down", "one"]));
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    let gone = vnf(&["status", "one"]);
+    assert_eq!(gone.code, 2, "{}", gone.stderr);
+    assert!(gone.stderr.contains("there is no function `one`"), "{}", gone.stderr);
+}
+
+#[test]
+fn a_function_that_does_not_start_leaves_nothing() {
+    let folder = folder();
+    let run_dir = folder.path().to_string_lossy().into_owned();
+    let words = [
+        "--uplink",
+        "pcap:missing.pcap,",
+        "--downlink",
+        "mem:",
+        "--run-dir",
+        &run_dir,
+    ];
+    let done = forebay(&[&["vnf", "up", "portfwd"], &words[..]].concat());
+    assert_eq!(done.code, 2, "{}", done.stderr);
+    assert!(done.stderr.contains("missing.pcap"), "{}", done.stderr);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
+
+fn good(done: &Ran) {
+    assert_eq!(done.code, 0, "{}", done.stderr);
+}
