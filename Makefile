@@ -11,7 +11,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build install packages test-packages demo lint doc check test book release conformance clients functions demo-telemetry soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
+.PHONY: help system build install packages package-archive package-deb package-oci package-vm test-packages demo lint doc check test book release conformance clients functions demo-telemetry soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -21,8 +21,9 @@ help:
 	@echo "make doc           the crates' documentation; a warning is an error"
 	@echo "make book          docs/ as a site in $(TARGET)/book (needs mdbook)"
 	@echo "make install       executable, manual pages, completions, functions; PREFIX=/usr/local, DESTDIR="
-	@echo "make packages      in $(DIST): archive, Debian package, bill of materials"
-	@echo "make test-packages  the packages in fresh systems; needs root, mmdebstrap, lintian"
+	@echo "make packages      in $(DIST): archive, Debian package, container, virtual machine, bill of materials;"
+	@echo "                   needs root, mmdebstrap, qemu-utils. Or one: package-archive, package-deb, package-oci, package-vm"
+	@echo "make test-packages  the packages in fresh systems; needs root, lintian, umoci, runc, qemu-system-x86, genisoimage, iperf3"
 	@echo "make release VERSION=X.Y.Z  the archive of a tagged version, with its checksum"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
 	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
@@ -104,13 +105,30 @@ install: build
 
 DIST = $(TARGET)/dist
 VERSION_NOW = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
-packages: build
+MADE = $(DIST)/forebay-$(VERSION_NOW)
+DEB = $(DIST)/forebay_$(VERSION_NOW)_$(shell dpkg --print-architecture 2>/dev/null).deb
+
+packages: package-archive package-deb package-oci package-vm
+	@ls -lh $(DIST)
+
+package-archive: build
 	$(CARGO) xtask release --dry-run --version $(VERSION_NOW) --binary $(FOREBAY) --out $(DIST)
-	python3 packaging/sbom.py > $(DIST)/forebay-$(VERSION_NOW).cdx.json
+	python3 packaging/sbom.py > $(MADE).cdx.json
+
+package-deb: build
 	python3 packaging/deb.py --binary $(FOREBAY) --out $(DIST)
 
+package-oci: build
+	python3 packaging/oci.py --binary $(FOREBAY) --out $(DIST)
+
+package-vm: package-deb
+	python3 packaging/vm.py --package $(DEB) --out $(DIST)
+
 test-packages:
-	python3 tests/packages/test_deb.py $(DIST)/forebay_$(VERSION_NOW)_*.deb
+	FOREBAY=$(FOREBAY) python3 tests/packages/test_manifests.py $(MADE).cdx.json
+	python3 tests/packages/test_deb.py $(DEB)
+	python3 tests/packages/test_oci.py $(MADE)-oci.tar
+	python3 tests/packages/test_vm.py $(MADE)-vm.qcow2
 
 release: build
 	@test -n "$(VERSION)" || { echo "say which: make release VERSION=0.1.0"; exit 2; }

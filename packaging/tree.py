@@ -75,16 +75,18 @@ def make_folder(folder):
         folder.chmod(0o755)
 
 
-def install_unit(place, prefix):
-    """The unit for an executable under `prefix`."""
-    text = (ROOT / "packaging/systemd/forebay@.service").read_text()
-    make_folder(place.parent)
-    place.write_text(text.replace("/usr/bin/", f"{prefix.rstrip('/')}/bin/"))
-    place.chmod(0o644)
+def put_text(source, target, prefix):
+    """Copies a file that names installed files under /usr; they are under `prefix`."""
+    text, prefix = source.read_text(), prefix.rstrip("/")
+    make_folder(target.parent)
+    target.write_text(
+        text.replace("/usr/bin/", f"{prefix}/bin/").replace("/usr/share/forebay", f"{prefix}/share/forebay")
+    )
+    target.chmod(0o644)
 
 
 def install(binary, destdir, prefix, unit_prefix=None):
-    """Puts everything under `destdir` for the prefix `prefix`. `unit_prefix`: where the unit finds the executable, if that is elsewhere."""
+    """Puts everything under `destdir` for the prefix `prefix`. `unit_prefix`: where the unit and the examples find it, if that is elsewhere."""
     top = pathlib.Path(f"{destdir}/{prefix.strip('/')}") if destdir else pathlib.Path(prefix)
     forebay = top / "bin/forebay"
     put(binary, forebay, 0o755)
@@ -104,8 +106,9 @@ def install(binary, destdir, prefix, unit_prefix=None):
     for document in DOCUMENTS:
         put(ROOT / document, top / "share/doc/forebay" / pathlib.Path(document).name)
     for example in sorted((ROOT / "packaging/examples").glob("*")):
-        put(example, top / "share/doc/forebay/examples" / example.name)
-    install_unit(top / "lib/systemd/system/forebay@.service", unit_prefix or prefix)
+        put_text(example, top / "share/doc/forebay/examples" / example.name, unit_prefix or prefix)
+    unit = ROOT / "packaging/systemd/forebay@.service"
+    put_text(unit, top / "lib/systemd/system/forebay@.service", unit_prefix or prefix)
     return top
 
 
@@ -117,7 +120,8 @@ def main():
     parser.add_argument("--prefix", default="/usr/local")
     parser.add_argument("--destdir", default="", help="the folder that stands for /")
     parser.add_argument(
-        "--unit-prefix", help="the prefix for the unit, if another one: that of an archive which is yet to be unpacked"
+        "--unit-prefix",
+        help="the prefix that unit and examples name, if another one: that of an archive which is yet to be unpacked",
     )
     options = parser.parse_args()
     print(install(options.binary, options.destdir, options.prefix, options.unit_prefix))

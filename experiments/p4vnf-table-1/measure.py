@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Table 1 of the P4VNF paper: how long a network function works on a packet, by use case, beside the published 98 to 187 µs.
+
+    experiments/p4vnf-table-1/measure.py [--quick] [--kind packet:]
+
+Each function carries the paper's load, 70,000 packets a second of 1,448 bytes, and of 64 bytes. Inside is from the poll that receives a
+packet to the end of that poll, when it has been given to its port, as the function's own statistics say: what the paper's in-band
+telemetry reports. Beside it the tester's one-way latency, which also has both veth pairs and the wake-ups. Writes result.json and result.md. Needs root.
+"""
+
+import argparse
+import datetime
+import json
+import pathlib
+import statistics
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "p4vnf-node"))
+from node import cases, machine, node, size_of  # noqa: E402
+
+PPS = 70_000
+SIZES = [64, 1448]
+PUBLISHED = "98 to 187"
+
+
+KEYS = ["half_ns", "percent_99_ns", "latency_p50_ns", "latency_p99_ns"]
+
+
+def trial(place, case, size, seconds):
+    """One round of a use case: times inside, and of the tester."""
+    folder, defines, entries, traffic = case
+    with place.function(folder, defines, entries):
+        results = place.run_test(traffic(size), size, PPS, seconds)
+    stream = results["trials"][0]["streams"][0]
+    path = stream["paths"][0]
+    found = {key: place.last["inside"][key] for key in KEYS[:2]}
+    latency = path["latency_all"]
+    return found | {
+        "latency_p50_ns": latency["p50_ns"],
+        "latency_p99_ns": latency["p99_ns"],
+        "pps": stream["sent_pps"],
+        "lost": path["loss_ratio"],
+    }
+
+
+def measured(kind, seconds, rounds, names):
+    """A row for each use case and size: the medians of rounds, in which the use cases take turns."""
+    found = {}
+    with node(kind) as place:
+        for _ in range(rounds):
+            for name, case in cases().items():
+                if names and name not in names:
+                    continue
+                for size in (size_of(name, size) for size in SIZES):
+                    found.setdefault((name, size), []).append(trial(place, case, size, seconds))
+                    print(name, size, found[name, size][-1], flush=True)
+    rows = []
+    for (name, size), trials in found.items():
+        row = {"case": name, "bytes": size, "rounds": len(trials)}
+        row |= {key: statistics.median(one[key] for one in trials) for key in (*KEYS, "pps", "lost")}
+        row["half_least_ns"] = min(one["half_ns"] for one in trials)
+        row["half_most_ns"] = max(one["half_ns"] for one in trials)
+        rows.append(row)
+    return rows
+
+
+def report(found):
+    lines = [
+        "# P4VNF, Table 1: packet processing delay",
+        "",
+        'Published: "P4in5G: Flexible Data Plane Pipelines for 5G", ELTE, measured in 5TONIC with T4P4S in a virtual machine: 98 to 187 µs for all use cases, the UPF',
+        "above the others. Written by `experiments/p4vnf-table-1/measure.py`.",
+        "",
+        f"{PPS:,} packets a second, one worker, ports over veth; medians of {found['rows'][0]['rounds']} rounds, in brackets the least and the most of them. Measured on {found['date']}:",
+        f"{found['machine']}. The machine did other work too: the 99th percentiles have waits for a processor in them.",
+        "",
+        "| use case | bytes | published, µs | measured inside, µs: half of all packets up to | 99 % up to | one-way latency, µs: median | 99 % | lost |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in found["rows"]:
+        inside, inside_99, latency, latency_99 = (f"{row[key] / 1e3:.1f}" for key in KEYS)
+        span = f"({row['half_least_ns'] / 1e3:.1f} to {row['half_most_ns'] / 1e3:.1f})"
+        lines.append(
+            f"| {row['case']} | {row['bytes']} | *{PUBLISHED}* | {inside} {span} | {inside_99} | {latency} | {latency_99} | {100 * row['lost']:.2f} % |"
+        )
+    lines += [
+        "",
+        "Inside is from the poll that receives a packet to the end of that poll: it contains the time that the packets of the same burst take. The paper",
+        "does not say between which points its telemetry measures.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--kind", default="", help="the kind of port in front of an interface's name: packet: or xdp:")
+    parser.add_argument("--quick", action="store_true", help="one round, nothing is written")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--case", action="append", default=[])
+    options = parser.parse_args()
+    rows = measured(options.kind, 1, 1 if options.quick else options.rounds, options.case)
+    found = {"date": f"{datetime.date.today()}", "machine": machine(), "rows": rows}
+    if options.quick:
+        print(report(found))
+    else:
+        (HERE / "result.json").write_text(json.dumps(found, indent=1) + "\n")
+        (HERE / "result.md").write_text(report(found))
+
+
+if __name__ == "__main__":
+    main()

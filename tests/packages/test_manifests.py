@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""What describes Forebay to others: Kubernetes manifests against the schemas of Kubernetes, the containerlab topology, the descriptor, the
+bill of materials against the schema of CycloneDX, and every configuration of `forebay run` in them, which is started.
+
+    tests/packages/test_manifests.py [BILL.cdx.json]
+
+Packages from PyPI go into target/packages/python. Needs no rights.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+FOREBAY = os.environ.get("FOREBAY", str(TARGET / "release/forebay"))
+ENVIRONMENT = TARGET / "packages/python"
+PACKAGES = ["pyyaml==6.0.3", "kubernetes-validate==1.37.0", "cyclonedx-python-lib[json-validation]>=9,<12"]
+INSTALLED = "/usr/share/forebay"
+
+
+def check(condition, what):
+    if not condition:
+        raise SystemExit(f"  FAILED: {what}")
+    print(f"  ok: {what}")
+
+
+def in_environment():
+    """Starts this program again with the packages that it needs."""
+    interpreter = ENVIRONMENT / "bin/python"
+    if pathlib.Path(sys.prefix) == ENVIRONMENT:
+        return
+    if not interpreter.exists():
+        subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
+        subprocess.run(
+            [interpreter, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", *PACKAGES], check=True
+        )
+    os.execv(interpreter, [interpreter, *sys.argv])
+
+
+def documents(path):
+    import yaml
+
+    return [one for one in yaml.safe_load_all((ROOT / "packaging" / path).read_text()) if one]
+
+
+def starts(configuration, what):
+    """`forebay run` takes the configuration; its interfaces and its state are replaced by ones that everyone has."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "forebay.toml"
+        path.write_text(configuration.replace(INSTALLED, str(ROOT)))
+        words = [FOREBAY, "run", "--config", path, "-i", "1@mem:", "-i", "2@mem:", "--duration", "0.2", "--json"]
+        if "save-state" in configuration:
+            words += ["--grpc", f"unix:{folder}/grpc", "--save-state", f"{folder}/state"]
+        done = subprocess.run(words, capture_output=True, text=True)
+    check(done.returncode == 0, f"{what}: `forebay run` takes the configuration {done.stderr.strip()[-300:]}".rstrip())
+
+
+def kubernetes():
+    import kubernetes_validate
+
+    by_kind = {}
+    for document in documents("kubernetes/forebay.yaml"):
+        kind = document["kind"]
+        by_kind.setdefault(kind, []).append(document)
+        if kind != "NetworkAttachmentDefinition":
+            kubernetes_validate.validate(document, "1.32", strict=True)
+    check("DaemonSet" in by_kind, f"Kubernetes: {', '.join(by_kind)} are as the schemas say")
+    attachments = {
+        document["metadata"]["name"]: json.loads(document["spec"]["config"])
+        for document in by_kind["NetworkAttachmentDefinition"]
+    }
+    pod = by_kind["DaemonSet"][0]["spec"]["template"]
+    wanted = json.loads(pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"])
+    check(
+        {one["name"] for one in wanted} == set(attachments),
+        "Kubernetes: the pod is attached to the networks that are defined",
+    )
+    configuration = by_kind["ConfigMap"][0]["data"]["forebay.toml"]
+    check(
+        all(f"@{one['interface']}" in configuration for one in wanted),
+        "Kubernetes: ports are the interfaces that Multus makes",
+    )
+    container = pod["spec"]["containers"][0]
+    check(
+        set(container["securityContext"]["capabilities"]["add"]) == {"NET_ADMIN", "NET_RAW", "BPF"},
+        "Kubernetes: three capabilities",
+    )
+    volumes = {volume["name"] for volume in pod["spec"]["volumes"]}
+    check({mount["name"] for mount in container["volumeMounts"]} == volumes, "Kubernetes: every volume is mounted")
+    starts(configuration, "Kubernetes")
+
+
+def containerlab():
+    (topology,) = documents("containerlab/forebay.clab.yml")
+    nodes = topology["topology"]["nodes"]
+    ends = [end.split(":") for link in topology["topology"]["links"] for end in link["endpoints"]]
+    check(all(node in nodes for node, _ in ends), "containerlab: links are between nodes that exist")
+    words = nodes["nat"]["cmd"].replace(INSTALLED, str(ROOT)).split()
+    ports = {word.split("@")[1] for word in words if "@" in word}
+    check(
+        ports == {interface for node, interface in ends if node == "nat"},
+        "containerlab: ports are the interfaces of links",
+    )
+    words = [f"{word.split('@')[0]}@mem:" if "@" in word else word for word in words]
+    done = subprocess.run([FOREBAY, *words, "--duration", "0.2"], capture_output=True, text=True)
+    check(done.returncode == 0, f"containerlab: the command starts {done.stderr.strip()[-300:]}".rstrip())
+
+
+def etsi():
+    (descriptor,) = documents("etsi/vnfd.yaml")
+    template = descriptor["topology_template"]
+    nodes = template["node_templates"]
+    points = [name for name, node in nodes.items() if node["type"] == "tosca.nodes.nfv.VduCp"]
+    bound = [requirement["virtual_binding"] for name in points for requirement in nodes[name]["requirements"]]
+    check(len(points) == 3 and set(bound) == {"function"}, "descriptor: three connection points of one machine")
+    mapped = {point for point, _ in template["substitution_mappings"]["requirements"].values()}
+    check(mapped == set(points), "descriptor: every connection point is one of the function's")
+
+
+def bill_of_materials(path):
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    text = path.read_text()
+    error = JsonStrictValidator(SchemaVersion.V1_5).validate_str(text)
+    check(
+        error is None,
+        f"bill of materials: as the schema of CycloneDX 1.5 says {str(error)[:300] if error else ''}".rstrip(),
+    )
+    components = json.loads(text)["components"]
+    without = [one["name"] for one in components if not one.get("licenses") and "deb/" not in one["purl"]]
+    check(
+        not without, f"bill of materials: {len(components)} components, each with its licence {without or ''}".rstrip()
+    )
+
+
+def main():
+    in_environment()
+    for path in sorted((ROOT / "packaging/examples").glob("*.toml")):
+        starts(path.read_text(), path.name)
+    kubernetes()
+    containerlab()
+    etsi()
+    for path in sys.argv[1:]:
+        bill_of_materials(pathlib.Path(path))
+
+
+if __name__ == "__main__":
+    main()
