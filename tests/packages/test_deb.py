@@ -13,8 +13,8 @@ import shutil
 import subprocess
 import sys
 
+import tree as system
 from bed import Failed, check, main, stop, wait_until
-from tree import Tree, Unit
 
 NAME = "portfwd"
 SOCKET = f"unix:/run/forebay-{NAME}/grpc"
@@ -81,7 +81,7 @@ def test(bed):
     switch = bed.namespace("switch")
     one = bed.host("h1", "eth0", switch, "p1", "10.0.0.1/24")
     bed.host("h2", "eth0", switch, "p2", "10.0.0.2/24")
-    with Tree(bed.folder) as tree:
+    with system.Tree(bed.folder) as tree:
         before = tree.files()
         tree.install(package)
         check_exposure(tree)
@@ -93,7 +93,7 @@ def test(bed):
             tree.run(*words)
             check(True, f"`{' '.join(words)}` in the fresh system")
         (tree.folder / f"etc/forebay/{NAME}.toml").write_text(CONFIGURATION)
-        unit = Unit(tree, NAME)
+        unit = system.Unit(tree, NAME)
         unit.make_folders()
         process = start(tree, unit, switch)
         check_rights(process)
