@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packets per second through firewall.p4, with `forebay bench` on one core.
 
-    measure.py [--connections N...]
+    measure.py [--connections N...] [--against BINARY] [--json]
 
 Writes a capture with a UDP frame of each connection to target/firewall, and takes the entries of the demonstration with 100 more rules. The
 benchmark sends the frames again and again; it checks nothing: the tests do.
@@ -34,21 +34,30 @@ def write_entries(path):
     path.write_text(lines)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--connections", type=int, nargs="+", default=[1000, 100_000])
-    arguments = parser.parse_args()
+def rows(arguments):
     OUT.mkdir(parents=True, exist_ok=True)
     write_entries(OUT / "entries.stf")
     for connections in arguments.connections:
         capture = OUT / f"udp-{connections}.pcap"
         bench.write_capture(capture, map(frame, range(connections)))
         # Traffic comes by port 1 and leaves by port 3.
-        place, ports = (HERE / "firewall.p4", OUT / "entries.stf", capture), ("--ports", "1,3")
-        print(f"{connections:,} connections: {bench.measured(*place, connections, ports=ports)}", flush=True)
+        place = (HERE / "firewall.p4", OUT / "entries.stf", capture, connections, (), "1,3")
+        name = f"firewall, {connections:,} connections"
+        yield bench.Row(name, *place)
         if connections >= 100_000:
-            rate = bench.learning(*place, connections // 2000, ports=ports)
-            print(f"  new connections a second: {rate:,.0f}", flush=True)
+            yield bench.Row(f"{name}, new ones", *place, is_of_new_flows=True)
+
+
+def add_options(parser):
+    parser.add_argument("--connections", type=int, nargs="+", default=[1000, 100_000])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_options(parser)
+    bench.add_options(parser)
+    arguments = parser.parse_args()
+    bench.report(rows(arguments), arguments)
 
 
 if __name__ == "__main__":

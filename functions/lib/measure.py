@@ -1,8 +1,13 @@
-"""Frames, captures and turns of `forebay bench`, for the programs that measure functions."""
+"""Frames, captures and turns of `forebay bench`, for the programs that measure functions.
 
+Each of those has `rows(arguments)`, which writes entries and captures and gives a `Row` for each rate to be measured.
+"""
+
+import dataclasses
 import json
 import os
 import pathlib
+import statistics
 import struct
 import subprocess
 
@@ -37,21 +42,54 @@ def write_capture(path, frames):
             file.write(struct.pack("<IIII", 0, 0, len(one), len(one)) + one)
 
 
-def turns(program, entries, capture, count, milliseconds, *options, ports=("--ports", "1,2")):
-    """What `forebay bench` says of so many turns."""
-    words = [FOREBAY, "bench", program, "--entries", entries, "--pcap", capture, *ports, "--json", *options]
-    words += ["--rounds", str(count), "--round-ms", str(milliseconds)]
-    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return json.loads(done.stdout)["rows"][0]["contenders"][0]
+@dataclasses.dataclass
+class Row:
+    """A rate: packets a second of `flows` known flows, or new flows a second."""
+
+    name: str
+    program: pathlib.Path
+    entries: pathlib.Path
+    capture: pathlib.Path
+    flows: int
+    options: tuple = ()
+    ports: str = "1,2"
+    is_of_new_flows: bool = False
+
+    def measured(self, binary):
+        """Packets, or new flows, a second: the median of five turns, or one that is so short that each packet is the first of its flow."""
+        if self.is_of_new_flows:
+            return self.turns(binary, 1, self.flows // 2000)[0]
+        # The first turns, in which flows are learnt, are long.
+        return statistics.median(self.turns(binary, 5, 300 + self.flows // 30))
+
+    def turns(self, binary, count, milliseconds):
+        """Packets a second that leave, by turn of `forebay bench`."""
+        words = [binary, "bench", self.program, "--entries", self.entries, "--pcap", self.capture, "--ports", self.ports, "--json"]
+        words += [*self.options, "--rounds", str(count), "--round-ms", str(milliseconds)]
+        done = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        contender = json.loads(done.stdout)["rows"][0]["contenders"][0]
+        assert contender["transmitted_per_s"] > 0, f"{self.name}: no packet leaves"
+        return contender["rounds"]
 
 
-def measured(program, entries, capture, flows, *options, **more):
-    """In words: packets a second that leave when their flows are known. The first turns, in which flows are learnt, are long."""
-    row = turns(program, entries, capture, 5, 300 + flows // 30, *options, **more)
-    best = max(row["rounds"])
-    return f"{row['transmitted_per_s'] / 1e6:.1f} Mpps in the median of five turns, {best / 1e6:.1f} in the best"
+def add_options(parser):
+    """What all programs that measure take."""
+    parser.add_argument("--forebay", default=FOREBAY, metavar="BINARY", help="the command that is measured")
+    parser.add_argument("--against", metavar="BINARY", help="another one, which takes turns with it")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each rate")
 
 
-def learning(program, entries, capture, milliseconds, *options, **more):
-    """New flows a second: a turn so short that each packet is the first one of its flow."""
-    return turns(program, entries, capture, 1, milliseconds, *options, **more)["rounds"][0]
+def report(rows, arguments):
+    """Measures the rows one after the other, and prints each."""
+    for row in rows:
+        rate = row.measured(arguments.forebay)
+        other = arguments.against and row.measured(arguments.against)
+        if arguments.json:
+            print(json.dumps({"name": row.name, "per_s": rate, "against_per_s": other or None}), flush=True)
+            continue
+        compared = f", {rate / other:.2f} of the other's {in_words(other, row)}" if other else ""
+        print(f"{row.name}: {in_words(rate, row)}{compared}", flush=True)
+
+
+def in_words(rate, row):
+    return f"{rate:,.0f} a second" if row.is_of_new_flows else f"{rate / 1e6:.1f} Mpps"

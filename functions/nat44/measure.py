@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packets per second through nat44.p4, with `forebay bench` on one core.
 
-    measure.py [--sessions N...] [--protocol udp|tcp...]
+    measure.py [--sessions N...] [--protocol udp|tcp...] [--against BINARY] [--json]
 
 Writes entries and a capture with a frame of each session to target/nat44. The benchmark sends the frames again and again; it checks nothing: the
 tests do.
@@ -39,21 +39,31 @@ def write_entries(path):
     path.write_text("\n".join(lines) + "\n")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sessions", type=int, nargs="+", default=[1000, 100_000, 1_000_000])
-    parser.add_argument("--protocol", choices=bench.PROTOCOLS, nargs="+", default=["udp", "tcp"])
-    arguments = parser.parse_args()
+def rows(arguments):
     OUT.mkdir(parents=True, exist_ok=True)
     write_entries(OUT / "entries.stf")
     for protocol in arguments.protocol:
         for sessions in arguments.sessions:
             capture = OUT / f"{protocol}-{sessions}.pcap"
             bench.write_capture(capture, (frame(number, bench.PROTOCOLS[protocol]) for number in range(sessions)))
-            place = (HERE / "nat44.p4", OUT / "entries.stf", capture)
-            print(f"{protocol}, {sessions:,} sessions: {bench.measured(*place, sessions, *OPTIONS)}", flush=True)
+            place = (HERE / "nat44.p4", OUT / "entries.stf", capture, sessions, OPTIONS)
+            name = f"nat44, {protocol}, {sessions:,} sessions"
+            yield bench.Row(name, *place)
             if sessions >= 100_000:
-                print(f"  new sessions a second: {bench.learning(*place, sessions // 2000, *OPTIONS):,.0f}", flush=True)
+                yield bench.Row(f"{name}, new ones", *place, is_of_new_flows=True)
+
+
+def add_options(parser):
+    parser.add_argument("--sessions", type=int, nargs="+", default=[1000, 100_000, 1_000_000])
+    parser.add_argument("--protocol", choices=bench.PROTOCOLS, nargs="+", default=["udp", "tcp"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_options(parser)
+    bench.add_options(parser)
+    arguments = parser.parse_args()
+    bench.report(rows(arguments), arguments)
 
 
 if __name__ == "__main__":

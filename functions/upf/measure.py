@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packets per second through upf.p4, with `forebay bench` on one core.
 
-    measure.py [--sessions N...] [--direction uplink|downlink...] [--filters]
+    measure.py [--sessions N...] [--direction uplink|downlink...] [--filters] [--against BINARY] [--json]
 
 Each session is one as `forebay upf` writes it: a tunnel each way with a PDU session container, QERs of flow and session with rates that are not
 reached, a URR. With --filters an SDF filter of a PDR is looked at, too. Writes entries and a capture with a frame of each session to target/upf.
@@ -79,12 +79,7 @@ def write_entries(path, sessions, rules):
     path.write_text("\n".join(lines) + "\n")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sessions", type=int, nargs="+", default=[1000, 10_000])
-    parser.add_argument("--direction", choices=["uplink", "downlink"], nargs="+", default=["uplink", "downlink"])
-    parser.add_argument("--filters", action="store_true", help="a PDR with an SDF filter besides those for everything")
-    arguments = parser.parse_args()
+def rows(arguments):
     OUT.mkdir(parents=True, exist_ok=True)
     frames = {"uplink": (uplink, "1,2"), "downlink": (downlink, "2,1")}
     for sessions in arguments.sessions:
@@ -95,9 +90,22 @@ def main():
             random.Random(1).shuffle(order)
             capture = OUT / f"{direction}-{sessions}.pcap"
             bench.write_capture(capture, map(frame, order))
-            place = (HERE / "upf.p4", OUT / "entries.stf", capture)
-            said = bench.measured(*place, sessions, ports=("--ports", ports))
-            print(f"{direction}, {sessions:,} sessions: {said}", flush=True)
+            name = f"upf, {direction}, {sessions:,} sessions"
+            yield bench.Row(name, HERE / "upf.p4", OUT / "entries.stf", capture, sessions, (), ports)
+
+
+def add_options(parser):
+    parser.add_argument("--sessions", type=int, nargs="+", default=[1000, 10_000])
+    parser.add_argument("--direction", choices=["uplink", "downlink"], nargs="+", default=["uplink", "downlink"])
+    parser.add_argument("--filters", action="store_true", help="a PDR with an SDF filter besides those for everything")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_options(parser)
+    bench.add_options(parser)
+    arguments = parser.parse_args()
+    bench.report(rows(arguments), arguments)
 
 
 if __name__ == "__main__":
