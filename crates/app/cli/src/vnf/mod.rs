@@ -165,12 +165,7 @@ impl RunFolder {
         command.arg("run").arg(&start.function.program);
         // One line at the start, and one when it is asked for: what is written does not grow.
         command.args(["--json", "--stats-interval", "1e9"]);
-        command.args([
-            "-i",
-            &format!("1@{}", start.uplink),
-            "-i",
-            &format!("2@{}", start.downlink),
-        ]);
+        command.args(["-i", &ports[0], "-i", &ports[1]]);
         if let Some(entries) = start
             .function
             .entries
