@@ -57,5 +57,5 @@ pub use poll::Poller;
 pub use spec::{PortKind, PortSpec, SpecError};
 pub use tap::TapPort;
 pub use terminal::{Keys, is_foreground};
-pub use thread::{allowed_processors, pin_to_processor, signal};
+pub use thread::{allowed_processors, pin_to_processor, signal, thread_time_ns};
 pub use xdp::{XdpPort, try_xdp};

@@ -4,7 +4,7 @@ use crate::books::{Books, Loss};
 use crate::buffer::PacketBuffer;
 use crate::events::{EventQueue, Kind, Subject};
 use crate::ingress::IngressLine;
-use crate::network::{Observer, Place};
+use crate::network::{Observer, Part, Place};
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::Origin;
 use crate::pfc::{Pfc, PfcConfig};
@@ -126,6 +126,15 @@ impl<O> Context<'_, O> {
     pub(crate) fn schedule(&mut self, time: Picos, kind: Kind, index: u16) {
         let chip = self.chip;
         self.events.schedule(time, kind, Subject { chip, index });
+    }
+}
+
+impl<O: Observer> Context<'_, O> {
+    /// Tells that a packet is in a part of this chip.
+    #[inline(always)]
+    pub(crate) fn inside(&mut self, port: u16, part: Part, tag: u64, (from, until): (Picos, Picos)) {
+        let place = Place { chip: self.chip, port };
+        self.observer.inside(place, part, tag, from, until);
     }
 }
 

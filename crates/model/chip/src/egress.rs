@@ -8,7 +8,7 @@
 use crate::chip::{Chip, Context};
 use crate::events::Kind;
 use crate::ingress::microseconds;
-use crate::network::{Observer, Place};
+use crate::network::{Observer, Part, Place};
 use crate::pacer::Picos;
 use crate::parser_channel::Incoming;
 use crate::port::{Port, Waiting, WireEnd};
@@ -38,6 +38,9 @@ impl Chip {
         let parse = port.egress_parser.take(parse_parts.into());
         let start = Start { begins, parse };
         let (length, tag) = (waiting.length, waiting.packet.tag);
+        let leaves = start.begins + start.parse + self.timing.egress_latency;
+        context.inside(index, Part::Queue, tag, (waiting.enqueued, start.begins));
+        context.inside(index, Part::Egress, tag, (start.begins, leaves));
         if self.pfc.is_some() {
             let (from, queue) = (waiting.from, usize::from(waiting.packet.priority));
             self.release(from, queue, (length, waiting.in_headroom), context);
@@ -128,6 +131,8 @@ impl Chip {
             return port.send_within(index, packet, start, (&self.spec, &self.timing), context);
         }
         let arrives = port.take_wire(bytes.len() as u32, start, &self.spec, &self.timing);
+        let begins = start.begins + start.parse + self.timing.egress_latency;
+        context.inside(index, Part::Wire, tag, (begins, arrives));
         self.books.transmitted += 1;
         let place = Place {
             chip: self.number,
@@ -160,6 +165,8 @@ impl Port {
     ) {
         let frame = Incoming::from(packet);
         let arrives = self.take_wire(frame.bytes, start, spec, timing) + self.link_delay;
+        let begins = start.begins + start.parse + timing.egress_latency;
+        context.inside(index, Part::Wire, frame.packet.tag, (begins, arrives));
         if self.on_wire.is_empty() {
             context.schedule(arrives, Kind::Delivered, index);
         }

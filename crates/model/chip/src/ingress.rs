@@ -8,7 +8,7 @@
 use crate::books::Loss;
 use crate::chip::{Chip, Context};
 use crate::events::Kind;
-use crate::network::Observer;
+use crate::network::{Observer, Part};
 use crate::pacer::Picos;
 use crate::parser_channel::{Incoming, Origin};
 use crate::port::Port;
@@ -92,6 +92,7 @@ impl Chip {
         let state = port.state;
         let leaves = context.now + self.timing.ingress_latency;
         context.schedule(leaves, Kind::IngressDone, state);
+        context.inside(index, Part::Ingress, packet.tag, (context.now, leaves));
         if let Some(duration) = port.channel.begin(&self.timing) {
             context.schedule(context.now + duration, Kind::Parsed, index);
         }

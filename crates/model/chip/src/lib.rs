@@ -59,7 +59,7 @@ pub use books::{Books, Loss};
 pub use chip::ChipConfig;
 pub use fault::FaultSpec;
 pub use link::LinkSpec;
-pub use network::{Connection, Network, NetworkError, NoObserver, Observer, Place, Stop};
+pub use network::{Connection, Network, NetworkError, NoObserver, Observer, Part, Place, Stop};
 pub use outside::HostEvent;
 pub use pacer::{Pacer, Picos};
 pub use parse::ParserNeeds;

@@ -32,6 +32,22 @@ pub trait Observer {
 
     /// The program drops a packet; the port is that by which it came to ingress, or that of egress.
     fn dropped(&mut self, _place: Place, _reason: DropReason, _tag: u64, _time: Picos) {}
+
+    /// A packet is in a part of the chip for this time, whose end may be later than now.
+    fn inside(&mut self, _place: Place, _part: Part, _tag: u64, _from: Picos, _until: Picos) {}
+}
+
+/// A part of a chip that packets pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The ingress pipeline behind the parser of a port.
+    Ingress,
+    /// A queue of a port.
+    Queue,
+    /// The egress pipeline of a port, with its parser.
+    Egress,
+    /// The wire of a port.
+    Wire,
 }
 
 /// Looks away.

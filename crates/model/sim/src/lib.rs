@@ -34,6 +34,7 @@ mod messages;
 mod parameters;
 mod parts;
 pub mod plot;
+mod recording;
 mod reordering;
 mod results;
 mod rows;
@@ -45,6 +46,7 @@ mod setup;
 mod source;
 mod suggestion;
 mod table;
+pub mod timeline;
 mod timer;
 mod variation;
 mod words;
@@ -54,6 +56,7 @@ pub use cosimulation::{CoSimulation, Left, Past};
 pub use departures::Departure;
 pub use forebay_chip::{ChipSpec, Constant, Picos, Place};
 pub use parameters::{Case, Put, expand};
+pub use recording::Recording;
 pub use results::{
     ChipResults, FlowResults, LatencyResults, Lifted, MessageResults, OutputResults, PartsResults, PortResults,
     QueueResults, ReorderingResults, Results, SourceResults,

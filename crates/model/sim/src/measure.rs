@@ -3,9 +3,10 @@
 use crate::departures::Record;
 use crate::messages::Messages;
 use crate::parts::Parts;
+use crate::recording::Recording;
 use crate::reordering::Reordering;
 use crate::results::{LatencyResults, PartsResults, ReorderingResults};
-use forebay_chip::{Loss, Observer, Picos, Place};
+use forebay_chip::{Loss, Observer, Part, Picos, Place};
 use forebay_pipeline::DropReason;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -64,6 +65,8 @@ pub(crate) struct Meter {
     pub(crate) messages: Option<Messages>,
     /// Frames that left, one by one, when they are recorded.
     pub(crate) departures: Option<Vec<Record>>,
+    /// Packets one by one, when they are recorded.
+    pub(crate) recording: Option<Box<Recording>>,
     /// When measurement begins and ends.
     begins: Picos,
     ends: Picos,
@@ -92,6 +95,7 @@ impl Meter {
             lost: BTreeMap::new(),
             messages: None,
             departures: None,
+            recording: None,
             begins: window.0,
             ends: window.1,
             sample,
@@ -239,7 +243,16 @@ pub(crate) fn latency_results(histogram: &Histogram<u64>) -> LatencyResults {
 }
 
 impl Observer for Meter {
+    fn inside(&mut self, place: Place, part: Part, tag: u64, from: Picos, until: Picos) {
+        if let Some(recording) = &mut self.recording {
+            recording.inside(place, part, tag, from, until);
+        }
+    }
+
     fn departed(&mut self, place: Place, frame: &[u8], tag: u64, time: Picos) {
+        if let Some(recording) = &mut self.recording {
+            recording.departed(place, frame, tag, time);
+        }
         let measured = self.measures(time);
         let bits = 8 * (self.wire_bytes)(frame.len()) as u64;
         let output = self.outputs.entry(place).or_default();
@@ -284,14 +297,20 @@ impl Observer for Meter {
         }
     }
 
-    fn lost(&mut self, place: Place, loss: Loss, tag: u64, _time: Picos) {
+    fn lost(&mut self, place: Place, loss: Loss, tag: u64, time: Picos) {
+        if let Some(recording) = &mut self.recording {
+            recording.lost(place, loss, tag, time);
+        }
         *self.lost.entry((place, loss)).or_insert(0) += 1;
         if let Some(meter) = self.streams.get_mut((tag >> SEQUENCE_BITS) as usize) {
             count(&mut meter.lost, (place, loss));
         }
     }
 
-    fn dropped(&mut self, place: Place, reason: DropReason, tag: u64, _time: Picos) {
+    fn dropped(&mut self, place: Place, reason: DropReason, tag: u64, time: Picos) {
+        if let Some(recording) = &mut self.recording {
+            recording.dropped(place, reason, tag, time);
+        }
         if let Some(meter) = self.streams.get_mut((tag >> SEQUENCE_BITS) as usize) {
             count(&mut meter.dropped, (place, reason));
         }

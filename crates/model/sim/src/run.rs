@@ -4,6 +4,7 @@ use crate::departures::Departure;
 use crate::hosts::Hosts;
 use crate::measure::Meter;
 use crate::messages::Messages;
+use crate::recording::Recording;
 use crate::results::{ChipResults, OutputResults, PortResults, QueueResults, Results, SourceResults};
 use crate::setup::{Setup, picos};
 use crate::source::{MICROSECOND, Source};
@@ -84,6 +85,16 @@ impl Setup {
         simulation.pass_time(progress);
         let departures = simulation.departures();
         (simulation.results(run.seed), departures)
+    }
+
+    /// Simulates the scenario, and keeps what happens to single packets.
+    pub fn run_recorded(&self, run: Run, progress: &mut dyn Progress) -> (Results, Recording) {
+        let mut simulation = Simulation::new(self, run);
+        let chips = self.chips.iter().map(|chip| chip.name.clone());
+        simulation.meter.recording = Some(Box::new(Recording::new(chips.collect())));
+        simulation.pass_time(progress);
+        let recording = simulation.meter.recording.take().unwrap_or_default();
+        (simulation.results(run.seed), *recording)
     }
 }
 
@@ -214,6 +225,9 @@ impl<'a> Simulation<'a> {
             messages.sent(frame, payload_bytes, now);
         }
         let place = self.setup.streams[index].place;
+        if let Some(recording) = &mut self.meter.recording {
+            recording.arrived(place, frame, tag, now);
+        }
         self.network.arrive(place, frame, tag, &mut self.meter);
         self.schedule_next(index);
     }

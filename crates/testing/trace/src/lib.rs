@@ -7,16 +7,18 @@
 //!                          source_lines: what stands in the program's source
 //! ```
 //!
-//! A [`TracePrinter`] is a [`Tracer`](forebay_pipeline::Tracer) that keeps what it is told until it is asked. The sources of the
+//! A [`PacketCapture`] writes the packets of a test as pcapng, with what became of each. A [`TracePrinter`] is a [`Tracer`](forebay_pipeline::Tracer) that keeps what it is told until it is asked. The sources of the
 //! program are read from the file system to be quoted; where they are missing, traces quote nothing.
 
 #![forbid(unsafe_code)]
 
+mod capture;
 mod event_words;
 mod groups;
 mod printer;
 mod source_lines;
 mod value_words;
 
+pub use capture::{Both, Fate, PacketCapture};
 pub use printer::TracePrinter;
 pub use source_lines::{Condition, SourceLines};

@@ -1,4 +1,4 @@
-//! Capture files: classic pcap is read and written, pcapng is read.
+//! Capture files: classic pcap and pcapng are read and written.
 //!
 //! [`Reader`] looks at the first four bytes and reads whatever it finds: classic pcap in both byte
 //! orders with micro- or nanoseconds (draft-ietf-opsawg-pcap), or pcapng
@@ -12,12 +12,14 @@
 mod blocks;
 mod classic;
 mod error;
+mod ng_writer;
 mod source;
 mod writer;
 
 use std::io::Read;
 
 pub use error::{PcapError, Problem};
+pub use ng_writer::{Direction, NgPacket, NgWriter, Verdict};
 pub use writer::{TimestampUnit, Writer};
 
 use crate::Packet;

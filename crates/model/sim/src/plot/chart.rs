@@ -12,6 +12,8 @@ pub enum Style {
     Line,
     /// Marks alone: what was published.
     Marks,
+    /// Box plots: each five points are the lower whisker, the quartiles and the upper whisker of one.
+    Boxes,
 }
 
 impl Style {
@@ -20,6 +22,7 @@ impl Style {
             Style::Formula => "formula",
             Style::Line => "model",
             Style::Marks => "published",
+            Style::Boxes => "quartiles and whiskers",
         }
     }
 }
@@ -247,7 +250,10 @@ impl Chart {
         styles.sort_unstable();
         styles.dedup();
         styles.reverse();
-        if styles == [Style::Line] { Vec::new() } else { styles }
+        match styles.as_slice() {
+            [Style::Line | Style::Boxes] => Vec::new(),
+            _ => styles,
+        }
     }
 
     fn legend_width(&self, groups: &[&str]) -> f64 {
@@ -331,6 +337,11 @@ fn sample(style: Style, shape: usize, colour: Colour, (left, y): (f64, f64), dra
             drawing.mark(shape, middle, DOT, WHITE, colour);
         }
         Style::Formula => drawing.path(vec![(left, y), (left + 28.0, y)], 1.2, colour, true),
+        Style::Boxes => draw_box(
+            &[(4.0, 7.0), (4.0, 4.0), (4.0, 0.0), (4.0, -4.0), (4.0, -7.0)].map(|(x, up)| (left + x, y - up)),
+            colour,
+            drawing,
+        ),
     }
 }
 
@@ -344,6 +355,12 @@ fn draw_series(series: &Series, group: usize, at: &dyn Fn((f64, f64)) -> (f64, f
         Style::Formula => drawing.path(places.clone(), 1.2, colour, true),
         Style::Line => drawing.path(places.clone(), 2.0, colour, false),
         Style::Marks => {}
+        Style::Boxes => {
+            places
+                .chunks_exact(5)
+                .for_each(|places| draw_box(places, colour, drawing));
+            return;
+        }
     }
     for (point, place) in series.points.iter().zip(&places) {
         if let Some((low, high)) = point.range {
@@ -358,6 +375,28 @@ fn draw_series(series: &Series, group: usize, at: &dyn Fn((f64, f64)) -> (f64, f
             arrow(*place, colour, drawing);
         }
     }
+}
+
+/// Half the width of a box.
+const BOX: f64 = 7.0;
+
+/// A box plot from the places of its lower whisker, quartiles and upper whisker.
+fn draw_box(places: &[(f64, f64)], colour: Colour, drawing: &mut Drawing) {
+    let [whisker_low, low, middle, high, whisker_high] = places else {
+        return;
+    };
+    error_bar(*whisker_low, *low, colour, drawing);
+    error_bar(*high, *whisker_high, colour, drawing);
+    let (left, right) = (middle.0 - BOX, middle.0 + BOX);
+    let outline = vec![
+        (left, low.1),
+        (right, low.1),
+        (right, high.1),
+        (left, high.1),
+        (left, low.1),
+    ];
+    drawing.path(outline, 1.2, colour, false);
+    drawing.line((left, middle.1), (right, middle.1), 2.5, colour);
 }
 
 fn error_bar(low: (f64, f64), high: (f64, f64), colour: Colour, drawing: &mut Drawing) {
@@ -402,6 +441,19 @@ mod tests {
         chart.series[0].points[1].at_least = true;
         chart.series[0].points[0].range = Some((48.0, 52.0));
         chart
+    }
+
+    #[test]
+    fn five_points_are_a_box() {
+        let mut chart = chart();
+        chart.series[0].style = Style::Boxes;
+        chart.series[0].points = [1.0, 2.0, 3.0, 4.0, 6.0].map(|y| Point::new(1.0, y)).to_vec();
+        let (with, without) = (chart.svg(), {
+            chart.series[0].points.truncate(4);
+            chart.svg()
+        });
+        assert!(with.len() > without.len() + 300, "a box is drawn");
+        assert!(with.contains("quartiles and whiskers"));
     }
 
     #[test]
