@@ -1,11 +1,13 @@
-//! Time: of the machine, or simulated.
+//! Time: of the machine, of a processor's work for this thread, or simulated.
 
-use forebay_ports::Clock as MachineClock;
+use forebay_ports::{Clock as MachineClock, thread_time_ns};
 
 /// Where a trial gets the time from.
 pub enum Clock {
     /// The machine's clock.
     Machine(MachineClock),
+    /// The time that a processor works for this thread: other processes take none of it. For devices that this thread polls.
+    Thread,
     /// A clock that goes on when it is told.
     Simulated(u64),
 }
@@ -21,6 +23,7 @@ impl Clock {
     pub fn now_ns(&self) -> u64 {
         match self {
             Clock::Machine(clock) => clock.now_ns(),
+            Clock::Thread => thread_time_ns(),
             Clock::Simulated(now_ns) => *now_ns,
         }
     }

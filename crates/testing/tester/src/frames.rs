@@ -22,7 +22,7 @@ pub(crate) const BYTES_MAX: usize = 9_214;
 const RANDOM_SIZES_MAX: usize = 256;
 
 /// Templates of a stream at most.
-const TEMPLATES_MAX: usize = 1 << 21;
+pub(crate) const TEMPLATES_MAX: usize = 1 << 21;
 
 /// Frames after which a random order of flows repeats.
 const ORDER_FRAMES: usize = 1 << 16;

@@ -36,6 +36,8 @@ pub struct Results {
     pub trials: Vec<TrialResults>,
     pub searches: Vec<SearchResults>,
     pub rfc2544: Vec<SizeResults>,
+    #[serde(default)]
+    pub rfc2889: Option<crate::search::rfc2889::BridgeResults>,
     /// What was lost, duplicated and reordered on purpose, in all trials.
     pub injected: Option<Injected>,
 }

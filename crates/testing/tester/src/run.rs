@@ -5,7 +5,7 @@ use crate::device::Device;
 use crate::histogram::Histogram;
 use crate::reference::Reference;
 use crate::results::{FORMAT, Results, SelfTest, TrialResults};
-use crate::search::{Goal, Limits, Measured, Measurer, rfc2544, search};
+use crate::search::{Goal, Limits, Measured, Measurer, rfc2544, rfc2889, search};
 use crate::setup::Test;
 use crate::stream::Stream;
 use crate::trial::{Plan, Progress, Silent, run_trial};
@@ -170,6 +170,49 @@ impl<'a> Session<'a> {
         Ok(results)
     }
 
+    /// Runs the tests of RFC 2889 for a bridge that learns.
+    ///
+    /// # Errors
+    /// When the file has no table `[rfc2889]`, or a trial cannot be run, in words.
+    pub fn rfc2889(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
+        let entry = self.test.file.rfc2889.as_ref();
+        let entry = entry
+            .ok_or("the tests of RFC 2889 need a table [rfc2889] in the file")?
+            .get_ref();
+        let mut results = self.results_without_self_test();
+        results.rfc2889 = Some(rfc2889::test(self, entry, progress)?);
+        results.injected = self.injected();
+        Ok(results)
+    }
+
+    /// Makes the device forget: one in this process is made anew, another is given time.
+    ///
+    /// # Errors
+    /// When it cannot be made, in words.
+    pub(crate) fn renew(&mut self, ageing_s: f64) -> Result<(), String> {
+        if matches!(self.test.target, crate::setup::Target::Interfaces(_)) {
+            std::thread::sleep(std::time::Duration::from_secs_f64(ageing_s));
+            return Ok(());
+        }
+        let is_simulated = self.device.is_simulated;
+        self.device = self.test.device()?;
+        self.device.is_simulated |= is_simulated;
+        if self.device.is_simulated {
+            self.clock = Clock::Simulated(0);
+        }
+        Ok(())
+    }
+
+    /// What is sent from now on, without a reference.
+    pub(crate) fn set_streams(&mut self, streams: Vec<Stream>) {
+        (self.streams, self.reference) = (streams, None);
+    }
+
+    /// How many ports the device has.
+    pub(crate) fn port_count(&self) -> usize {
+        self.device.ports.len()
+    }
+
     /// What loads are tried. The warm-up is as long as the first trials.
     fn limits(&self, goals: &[Goal]) -> Result<Limits, String> {
         let entry = &self.test.file.search;
@@ -228,16 +271,24 @@ impl<'a> Session<'a> {
     /// Results without trials, with a self test.
     fn results(&self) -> Result<Results, String> {
         Ok(Results {
+            self_test: self.self_test()?,
+            ..self.results_without_self_test()
+        })
+    }
+
+    fn results_without_self_test(&self) -> Results {
+        Results {
             format: FORMAT.to_string(),
             description: self.test.file.description.clone(),
             device: self.device.description.clone(),
             seed: self.test.file.seed,
-            self_test: self.self_test()?,
+            self_test: None,
             trials: Vec::new(),
             searches: Vec::new(),
             rfc2544: Vec::new(),
+            rfc2889: None,
             injected: None,
-        })
+        }
     }
 
     fn injected(&self) -> Option<crate::impairment::Injected> {

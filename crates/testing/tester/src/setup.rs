@@ -123,6 +123,7 @@ impl Test {
         let streams = streams(&file, loaded.as_ref(), &mut reader);
         let target = target(&file, overrides, &mut reader);
         goals(&file, &mut reader);
+        bridge(&file, &mut reader);
         let ports = ports(&file, target.as_ref(), loaded.as_ref(), &streams, &mut reader);
         let impairments = impairments(&file, &ports, &mut reader);
         match target {
@@ -298,6 +299,31 @@ fn numbers(file: &TestFile, reader: &mut Reader<'_>) {
     }
 }
 
+/// Numbers of [rfc2889] that make no sense.
+fn bridge(file: &TestFile, reader: &mut Reader<'_>) {
+    let Some(entry) = &file.rfc2889 else { return };
+    let bridge = entry.get_ref();
+    let ports = [bridge.learning_port, bridge.test_port, bridge.monitoring_port];
+    let least = 14 + crate::tag::TAG_BYTES;
+    let is_rate = |rate: f64| rate > 0.0 && rate <= PPS_MAX;
+    let wrong = if ports[0] == ports[1] || ports[1] == ports[2] || ports[0] == ports[2] {
+        "learning_port, test_port and monitoring_port are three different ports".to_string()
+    } else if !(1..=frames::TEMPLATES_MAX as u64).contains(&bridge.addresses_max) {
+        format!("addresses_max is 1 to {}", frames::TEMPLATES_MAX)
+    } else if !is_rate(bridge.learning_pps) || !is_rate(bridge.pps_max) {
+        "learning_pps and pps_max are more than 0, and at most 10^9".to_string()
+    } else if !(least..=frames::BYTES_MAX).contains(&bridge.frame_bytes) {
+        format!("frame_bytes is {least} to {}", frames::BYTES_MAX)
+    } else if !(0.0..=SECONDS_MAX).contains(&bridge.ageing_s) {
+        format!("ageing_s is 0 to {SECONDS_MAX}")
+    } else if !(bridge.duration_scale > 0.0 && bridge.duration_scale <= 1.0) {
+        "duration_scale is more than 0, and at most 1".to_string()
+    } else {
+        return;
+    };
+    reader.wrong(entry.span(), wrong);
+}
+
 /// Goals that do not exist, or contradict themselves.
 fn goals(file: &TestFile, reader: &mut Reader<'_>) {
     for goal in &file.search.goals {
@@ -316,7 +342,7 @@ fn goals(file: &TestFile, reader: &mut Reader<'_>) {
 }
 
 fn streams(file: &TestFile, loaded: Option<&Loaded>, reader: &mut Reader<'_>) -> Vec<Stream> {
-    if file.traffic.is_empty() {
+    if file.traffic.is_empty() && file.rfc2889.is_none() {
         reader.problems.push(Problem::new(
             None,
             "there is no traffic; a test has at least one [[traffic]]",
@@ -663,7 +689,9 @@ fn ports(
         .iter()
         .flat_map(|entry| [Some(entry.from), entry.to])
         .flatten();
-    let mut ports: Vec<u32> = used.chain(file.device.ports.iter().copied()).collect();
+    let bridge = file.rfc2889.iter().map(|entry| entry.get_ref());
+    let bridge = bridge.flat_map(|bridge| [bridge.learning_port, bridge.test_port, bridge.monitoring_port]);
+    let mut ports: Vec<u32> = used.chain(file.device.ports.iter().copied()).chain(bridge).collect();
     if let Some(port) = ports.iter().find(|port| **port > PORT_MAX) {
         let line = reader.key_line(&port.to_string());
         reader.wrong(line, format!("port {port}: ports are 0 to {PORT_MAX}"));

@@ -49,6 +49,39 @@ pub struct TestFile {
     /// What is searched.
     #[serde(default)]
     pub search: SearchEntry,
+    /// The bridge for the tests of RFC 2889, which need no traffic of the file.
+    pub rfc2889: Option<Spanned<BridgeEntry>>,
+}
+
+/// A bridge that learns, and how far it is tested.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table [rfc2889]")]
+pub struct BridgeEntry {
+    /// Behind this port are the addresses that are learned.
+    pub learning_port: u32,
+    /// From this port frames are sent to them.
+    pub test_port: u32,
+    /// By this port nothing may come out once they are learned.
+    pub monitoring_port: u32,
+    /// Addresses at most.
+    pub addresses_max: u64,
+    /// How fast addresses are taught when their number is searched, and frames are sent to them.
+    pub learning_pps: f64,
+    /// The highest rate that is tried.
+    pub pps_max: f64,
+    /// Length of frames without check sequence.
+    #[serde(default = "bridge_bytes")]
+    pub frame_bytes: usize,
+    /// How long a bridge between interfaces takes to forget.
+    #[serde(default)]
+    pub ageing_s: f64,
+    /// Makes the trials with broadcast frames shorter.
+    #[serde(default = "full")]
+    pub duration_scale: f64,
+}
+
+fn bridge_bytes() -> usize {
+    60
 }
 
 fn drain_s() -> f64 {

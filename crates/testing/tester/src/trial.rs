@@ -211,7 +211,15 @@ impl<'a> Run<'a> {
                 .collect(),
             path_at,
             results,
-            polling: Polling::new(plan.disturbance_ns, 0),
+            // Simulated time goes from event to event: that is no pause.
+            polling: Polling::new(
+                if clock.is_simulated() {
+                    u64::MAX
+                } else {
+                    plan.disturbance_ns
+                },
+                0,
+            ),
             out: Burst::new(plan.burst),
             back: Burst::new(RECEIVE_BURST),
             received: 0,

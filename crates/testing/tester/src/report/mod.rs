@@ -4,10 +4,12 @@ mod charts;
 pub mod compare;
 mod html;
 mod text;
+mod timeline;
 
 pub use charts::charts;
 pub use html::html;
 pub use text::text;
+pub use timeline::timeline;
 
 /// A time with three digits and its unit.
 pub fn time(ns: u64) -> String {

@@ -4,6 +4,7 @@ use super::{rate, time};
 use crate::histogram::Distribution;
 use crate::results::{PathResults, ReorderingResults, Results, SelfTest, StreamResults, TrialResults};
 use crate::search::rfc2544::SizeResults;
+use crate::search::rfc2889::BridgeResults;
 use crate::search::{LimitedBy, SearchResults};
 use std::fmt::Write;
 
@@ -31,6 +32,9 @@ pub fn text(results: &Results) -> String {
     if !results.rfc2544.is_empty() {
         sizes(&results.rfc2544, &mut out);
     }
+    if let Some(found) = &results.rfc2889 {
+        bridge(found, &mut out);
+    }
     if let Some(injected) = &results.injected {
         let _ = writeln!(
             out,
@@ -39,6 +43,24 @@ pub fn text(results: &Results) -> String {
         );
     }
     out
+}
+
+fn bridge(found: &BridgeResults, out: &mut String) {
+    let at_least = |is_so: bool| if is_so { "at least " } else { "" };
+    let _ = writeln!(
+        out,
+        "\naddress caching capacity (RFC 2889 §5.7): {}{} addresses behind a port",
+        at_least(found.capacity_is_at_least),
+        found.caching_capacity
+    );
+    let _ = writeln!(
+        out,
+        "address learning rate (§5.8): {}{:.0} addresses a second",
+        at_least(found.learning_rate_is_at_least),
+        found.learning_rate_per_s
+    );
+    let broadcast = found.broadcast_pps.map_or("none without loss".to_string(), rate);
+    let _ = writeln!(out, "broadcast frames (§5.9): {broadcast}, by all other ports");
 }
 
 fn search(found: &SearchResults, out: &mut String) {

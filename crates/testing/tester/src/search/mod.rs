@@ -4,12 +4,14 @@
 //! * [`grid`], [`bounds`], [`selector`]: its loads, what trials say of a load, and which load is tried next.
 //! * [`goal`]: what is searched: NDR, PDR, RFC 2544, TST009.
 //! * [`rfc2544`]: throughput, latency, loss and back-to-back frames for each frame size.
+//! * [`rfc2889`]: how many addresses a bridge learns, and how fast; broadcast frames.
 
 pub mod bounds;
 pub mod goal;
 pub mod grid;
 pub mod mlr;
 pub mod rfc2544;
+pub mod rfc2889;
 pub mod selector;
 
 pub use goal::Goal;

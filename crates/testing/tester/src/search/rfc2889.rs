@@ -1,0 +1,308 @@
+//! Tests of RFC 2889 for a bridge that learns: address caching capacity (§5.7), address learning rate (§5.8), broadcast frame
+//! forwarding (§5.9).
+//!
+//! ```text
+//!   learning port ──► frames from N addresses ──► bridge
+//!   test port     ──► frames to these N         ──► each must come out by the learning port, and none by the monitoring port
+//! ```
+//!
+//! A frame at the monitoring port was flooded: its address had not been learned. Every attempt begins with a bridge that has learned
+//! nothing: a program in memory is loaded anew, between interfaces the tester waits for `ageing_s`.
+
+use super::{Goal, Limits, Measured, Measurer, search};
+use crate::frames::Frames;
+use crate::run::Session;
+use crate::schedule::{Arrivals, Shape};
+use crate::stream::{Rate, Stream};
+use crate::tag::{TAG_BYTES, Tag};
+use crate::test_file::BridgeEntry;
+use crate::trial::{Plan, Progress};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The station at the test port, and the first of those at the learning port.
+const STATION: u64 = 0x0200_0000_00fe;
+const FIRST: u64 = 0x0210_0000_0001;
+
+/// Every station.
+const BROADCAST: u64 = 0xffff_ffff_ffff;
+
+/// An EtherType for experiments (IEEE 802).
+const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
+
+/// Rates are found within this share.
+const WIDTH: f64 = 0.02;
+
+/// How much longer than needed frames are sent: each address is in at least one.
+const MARGIN: f64 = 1.02;
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct BridgeResults {
+    /// Addresses behind one port that are all learned; 0 when not even one is.
+    pub caching_capacity: u64,
+    /// All that were tried were learned: the capacity is at least that.
+    pub capacity_is_at_least: bool,
+    /// Addresses a second that are all learned, as many as the capacity allows.
+    pub learning_rate_per_s: f64,
+    pub learning_rate_is_at_least: bool,
+    /// Broadcast frames a second that come out by all other ports without loss; none when even the least load loses some.
+    pub broadcast_pps: Option<f64>,
+    pub attempts: Vec<Attempt>,
+}
+
+/// Addresses that were to be learned.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Attempt {
+    pub addresses: u64,
+    pub learning_pps: f64,
+    /// Test frames that did not come out by the learning port.
+    pub lost: u64,
+    /// Test frames that came out elsewhere, too or instead.
+    pub flooded: u64,
+    /// Learning frames that the tester could not send.
+    pub unsent: u64,
+}
+
+impl Attempt {
+    /// Whether all addresses were learned.
+    pub fn is_good(&self) -> bool {
+        self.lost == 0 && self.flooded == 0 && self.unsent == 0
+    }
+}
+
+/// Runs the tests.
+///
+/// # Errors
+/// When a trial cannot be run, in words.
+pub fn test(
+    session: &mut Session<'_>,
+    entry: &BridgeEntry,
+    progress: &mut dyn Progress,
+) -> Result<BridgeResults, String> {
+    let mut attempts = Vec::new();
+    let mut learned = |addresses: u64, pps: f64, session: &mut Session<'_>, progress: &mut dyn Progress| {
+        let attempt = attempt(session, entry, addresses, pps, progress)?;
+        attempts.push(attempt);
+        Ok::<bool, String>(attempt.is_good())
+    };
+    let capacity = {
+        let mut works = |addresses| learned(addresses, entry.learning_pps, session, progress);
+        largest(entry.addresses_max, &mut works)?
+    };
+    let (mut rate, mut is_at_least) = (0.0, false);
+    if capacity > 0 {
+        is_at_least = learned(capacity, entry.pps_max, session, progress)?;
+        rate = entry.pps_max;
+        if !is_at_least {
+            let (mut low, mut high) = (entry.learning_pps.min(entry.pps_max), entry.pps_max);
+            while high - low > WIDTH * high {
+                let middle = (low * high).sqrt();
+                match learned(capacity, middle, session, progress)? {
+                    true => low = middle,
+                    false => high = middle,
+                }
+            }
+            rate = low;
+        }
+    }
+    let broadcast_pps = broadcast(session, entry, progress)?;
+    Ok(BridgeResults {
+        caching_capacity: capacity,
+        capacity_is_at_least: capacity == entry.addresses_max,
+        learning_rate_per_s: rate,
+        learning_rate_is_at_least: is_at_least,
+        broadcast_pps,
+        attempts,
+    })
+}
+
+/// The largest number up to `most` that works, by bisection; 0 when 1 does not.
+fn largest(most: u64, works: &mut dyn FnMut(u64) -> Result<bool, String>) -> Result<u64, String> {
+    if works(most)? {
+        return Ok(most);
+    }
+    let (mut low, mut high) = (0, most);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        match works(middle)? {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+fn attempt(
+    session: &mut Session<'_>,
+    entry: &BridgeEntry,
+    addresses: u64,
+    learning_pps: f64,
+    progress: &mut dyn Progress,
+) -> Result<Attempt, String> {
+    session.renew(entry.ageing_s)?;
+    // The station at the test port is known before, so learning frames are not flooded.
+    let station = stream("station", entry.test_port, None, 1, |_| (STATION, FIRST), entry);
+    send(session, station, 1, entry.learning_pps, progress)?;
+    let learning = stream(
+        "learning",
+        entry.learning_port,
+        None,
+        addresses,
+        |index| (FIRST + index, STATION),
+        entry,
+    );
+    let unsent = send(session, learning, addresses, learning_pps, progress)?.2;
+    let to = Some(entry.learning_port);
+    let test = stream(
+        "test",
+        entry.test_port,
+        to,
+        addresses,
+        |index| (STATION, FIRST + index),
+        entry,
+    );
+    let (lost, flooded, _) = send(session, test, addresses, entry.learning_pps, progress)?;
+    Ok(Attempt {
+        addresses,
+        learning_pps,
+        lost,
+        flooded,
+        unsent,
+    })
+}
+
+/// Sends each frame of a stream at least once; how many were lost, came out elsewhere, and were not sent.
+fn send(
+    session: &mut Session<'_>,
+    stream: Stream,
+    frames: u64,
+    pps: f64,
+    progress: &mut dyn Progress,
+) -> Result<(u64, u64, u64), String> {
+    session.set_streams(vec![stream]);
+    let seconds = (frames as f64 * MARGIN + 2.0) / pps;
+    let plan = Plan {
+        warm_up_ns: 0,
+        sample_ns: 0,
+        ..session.plan_at(pps, seconds)?
+    };
+    let trial = session.trial(plan, progress)?;
+    if trial.was_stopped {
+        return Err("the test was stopped".to_string());
+    }
+    let stream = &trial.streams[0];
+    Ok((trial.lost(), stream.misdirected, trial.unsent()))
+}
+
+/// The highest load of broadcast frames that all other ports give back.
+fn broadcast(
+    session: &mut Session<'_>,
+    entry: &BridgeEntry,
+    progress: &mut dyn Progress,
+) -> Result<Option<f64>, String> {
+    session.renew(entry.ageing_s)?;
+    let to = Some(entry.monitoring_port);
+    session.set_streams(vec![stream(
+        "broadcast",
+        entry.test_port,
+        to,
+        1,
+        |_| (STATION, BROADCAST),
+        entry,
+    )]);
+    let goals: Vec<Goal> = Goal::named("ndr").unwrap_or_default();
+    let goals: Vec<Goal> = goals
+        .into_iter()
+        .map(|goal| goal.scaled(entry.duration_scale))
+        .collect();
+    let limits = Limits {
+        min_pps: entry.pps_max / 1e4,
+        max_pps: entry.pps_max,
+        warm_up_s: entry.duration_scale,
+        trials_s_max: f64::INFINITY,
+    };
+    let mut measurer = Broadcast { session, progress };
+    let found = search(&goals, limits, &mut measurer)?;
+    Ok(found.first().and_then(|found| found.lower_bound_pps))
+}
+
+struct Broadcast<'s, 'a, 'p> {
+    session: &'s mut Session<'a>,
+    progress: &'p mut dyn Progress,
+}
+
+impl Measurer for Broadcast<'_, '_, '_> {
+    fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String> {
+        let plan = self.session.plan_at(pps, seconds)?;
+        let trial = self.session.trial(plan, self.progress)?;
+        if trial.was_stopped {
+            return Err("the test was stopped".to_string());
+        }
+        // A frame comes out by every port but its own; one of them is that where it is expected.
+        let others = self.session.port_count().saturating_sub(2) as u64;
+        let expected = trial.expected();
+        let missing = (expected * others).saturating_sub(trial.streams[0].misdirected);
+        Ok(Measured {
+            intended: expected + trial.unsent(),
+            sent: expected,
+            lost: trial.lost().max(missing).min(expected),
+            is_disturbed: trial.is_disturbed(),
+        })
+    }
+}
+
+/// Frames with these pairs of source and destination.
+fn stream(
+    name: &str,
+    from: u32,
+    to: Option<u32>,
+    count: u64,
+    addresses: impl Fn(u64) -> (u64, u64),
+    entry: &BridgeEntry,
+) -> Stream {
+    let frame = |index| {
+        let (source, destination) = addresses(index);
+        let mut frame = Vec::with_capacity(entry.frame_bytes);
+        frame.extend_from_slice(&destination.to_be_bytes()[2..]);
+        frame.extend_from_slice(&source.to_be_bytes()[2..]);
+        frame.extend_from_slice(&ETHER_TYPE);
+        frame.resize(entry.frame_bytes.max(14 + TAG_BYTES), 0);
+        EMPTY.write(&mut frame);
+        frame
+    };
+    Stream {
+        name: name.to_string(),
+        from,
+        to,
+        frames: Arc::new(Frames::in_turn((0..count).map(frame).collect())),
+        rate: Rate::Frames(entry.learning_pps),
+        arrivals: Arrivals::Constant,
+        shape: Shape::flat(),
+        messages: None,
+    }
+}
+
+/// What stands in the place of the tag.
+const EMPTY: Tag = Tag {
+    trial: 0,
+    stream: 0,
+    number: 0,
+    intended_ns: 0,
+    lateness_ns: 0,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_that_works_is_found() {
+        for capacity in [0, 1, 5, 99, 100] {
+            let found = largest(100, &mut |addresses| Ok(addresses <= capacity));
+            assert_eq!(found, Ok(capacity.min(100)));
+        }
+    }
+}

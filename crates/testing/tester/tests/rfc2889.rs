@@ -1,0 +1,61 @@
+//! RFC 2889 with a bridge that learns as many addresses as its tables have room for.
+
+mod support;
+
+use forebay_tester::{Session, Silent};
+use support::{problems, read};
+
+fn bridge(size: u32, addresses_max: u32) -> String {
+    format!(
+        "description = \"a bridge\"\nduration_s = 1\ndrain_s = 0.01\n\
+         [device]\nprogram = \"crates/testing/tester/tests/rfc2889/bridge.p4\"\ndefines = [\"SIZE={size}\"]\n\
+         commands = \"mc_mgrp_create 1\\nmc_node_create 0 1 2 3\\nmc_node_associate 1 0\"\n\
+         [rfc2889]\nlearning_port = 1\ntest_port = 2\nmonitoring_port = 3\naddresses_max = {addresses_max}\n\
+         learning_pps = 20_000\npps_max = 40_000\nduration_scale = 0.002\n"
+    )
+}
+
+#[test]
+fn the_capacity_of_a_bridge_is_found_exactly() {
+    let test = read(&bridge(100, 1000));
+    let found = Session::open(&test)
+        .expect("a device")
+        .in_simulated_time()
+        .rfc2889(&mut Silent);
+    let found = found.expect("results").rfc2889.expect("of a bridge");
+    // One of the hundred is the station at the test port.
+    assert_eq!(
+        (found.caching_capacity, found.capacity_is_at_least),
+        (99, false),
+        "{:?}",
+        found.attempts
+    );
+    assert!(
+        found.learning_rate_is_at_least,
+        "in simulated time a program takes no time"
+    );
+    assert_eq!(found.broadcast_pps, Some(40_000.0));
+}
+
+#[test]
+fn a_bridge_with_room_for_all_has_at_least_as_many() {
+    let test = read(&bridge(4096, 500));
+    let found = Session::open(&test)
+        .expect("a device")
+        .in_simulated_time()
+        .rfc2889(&mut Silent);
+    let found = found.expect("results").rfc2889.expect("of a bridge");
+    assert_eq!(
+        (found.caching_capacity, found.capacity_is_at_least),
+        (500, true),
+        "{:?}",
+        found.attempts
+    );
+}
+
+#[test]
+fn ports_must_differ() {
+    let text = bridge(100, 1000).replace("test_port = 2", "test_port = 1");
+    let problems = problems(&text);
+    assert!(problems.contains("three different ports"), "{problems}");
+}
